@@ -26,7 +26,7 @@ async function chat({ secret }: Seeded): Promise<void> {
   expect((await rest(stack().origin, "/v1/chat/completions", secret, { body })).status).toBe(200);
 }
 
-test("the balance is told in exact decimal strings, and adds up", async () => {
+test("the balance is given in exact decimal strings that add up", async () => {
   const seeded = await seedAccount(stack().app.database, 2n ** 200n);
   const key = await managementKey(seeded.account, "account:read");
   await chat(seeded);
@@ -46,7 +46,7 @@ test("the balance is told in exact decimal strings, and adds up", async () => {
   });
 });
 
-test("what is held for a request that runs is part of the balance, and not available", async () => {
+test("the hold of a running request is part of the balance, and not available", async () => {
   const seeded = await seedAccount(stack().app.database, 1_000n);
   await stack().app.holds.hold({
     id: `held-${seeded.keyId}`,
@@ -65,7 +65,7 @@ test("what is held for a request that runs is part of the balance, and not avail
   expect(body).toMatchObject({ balance: "1000", held_balance: "100", available_balance: "900" });
 });
 
-test("the account tells since when it is known, beside its balance", async () => {
+test("the account shows its creation time beside its balance", async () => {
   const seeded = await seedAccount(stack().app.database, 7n);
   const { body } = await get<{ created_at: string }>(
     "/v1/account",
@@ -80,7 +80,7 @@ test("the account tells since when it is known, beside its balance", async () =>
   expect(Math.abs(Date.parse(body.created_at) - Date.now())).toBeLessThan(60_000);
 });
 
-test("the funds show the router's books beside what the vault on chain says, with the time of asking", async () => {
+test("the funds show the router's totals beside those of the vault on chain, with the time of reading", async () => {
   const account = newAccount();
   await stack().app.database.rows("insert into account (address) values ($1::text)", [account]);
   const key = await managementKey(account, "account:read");
@@ -107,7 +107,7 @@ test("the funds show the router's books beside what the vault on chain says, wit
 });
 
 test.each(["/v1/account", "/v1/account/balance", "/v1/account/funds", "/v1/account/usage/stats"])(
-  "%s refuses everyone without account:read by name",
+  "%s refuses every credential without account:read by name",
   async (path) => {
     const { account, secret } = await seedAccount(stack().app.database, 1n);
     const codeOf = async (given?: string) => {

@@ -25,7 +25,7 @@ async function call(method: string, path: string, secret: string, body?: unknown
 
 const codeOf = ({ status, body }: Reply) => [status, body.error?.code];
 
-/** An account with money, and an `mk-` key of it. */
+/** An account with balance, and an `mk-` key of it. */
 async function manager(scopes: readonly Scope[] = SCOPES) {
   const { account } = await seedAccount(stack().app.database, 1_000_000_000n);
   const { secret } = await stack().app.managementKeys.create(account, newId(), scopes);
@@ -46,7 +46,7 @@ const chat = (secret: string, more: object = {}) =>
     ...more,
   });
 
-test("a key is made with its secret shown once, listed without it, and works", async () => {
+test("a created key shows its secret once, is listed without it, and works", async () => {
   const { secret } = await manager();
   const provider = stack().app.catalogue.providers()[0]?.address ?? "";
   const reply = await call("POST", PATH, secret, {
@@ -87,7 +87,7 @@ test("a key is made with its secret shown once, listed without it, and works", a
   expect(listed).toMatchObject({ name: "ci", used: expect.stringMatching(/^0\.0{10,}\d+$/) });
 });
 
-test("a key without terms has none", async () => {
+test("a key without limits has none", async () => {
   const { secret } = await manager();
   const { body } = await call("POST", PATH, secret, {
     name: "plain",
@@ -105,7 +105,7 @@ test("a key without terms has none", async () => {
   });
 });
 
-test("an id is taken in any letter case", async () => {
+test("an id is accepted in any letter case", async () => {
   const { secret } = await manager();
   const { key_id: id } = await made(secret);
   const path = `${PATH}/${id.toUpperCase()}`;
@@ -116,7 +116,7 @@ test("an id is taken in any letter case", async () => {
   expect(await call("DELETE", path, secret)).toMatchObject({ status: 200, body: { key_id: id } });
 });
 
-test("a change is sparse: null leaves a field, an empty list or text takes it away", async () => {
+test("a change is sparse: null leaves a field unchanged, an empty list or text clears it", async () => {
   const { secret } = await manager();
   const terms = {
     credit_limit: 2,
@@ -168,7 +168,7 @@ test.each([
   expect((await call("PATCH", `${PATH}/${body.key_id}`, secret, {})).body.credit_limit).toBe(shown);
 });
 
-describe("what is wrong with a body is named", () => {
+describe("every invalid field is named", () => {
   test.each([
     [{}, "name"],
     [{ name: "" }, "name"],
@@ -209,7 +209,7 @@ describe("what is wrong with a body is named", () => {
     },
   );
 
-  test("a body that would touch a prototype is none", async () => {
+  test("a body with a prototype member is refused", async () => {
     const { secret } = await manager();
     for (const body of [
       '{"name":"a","__proto__":{"x":1}}',
@@ -219,7 +219,7 @@ describe("what is wrong with a body is named", () => {
   });
 });
 
-test("a name is given once among the keys that are not revoked", async () => {
+test("a name is unique among the keys that are not revoked", async () => {
   const { secret } = await manager();
   const first = await made(secret, { name: "one" });
   const second = await made(secret, { name: "two" });
@@ -234,7 +234,7 @@ test("a name is given once among the keys that are not revoked", async () => {
   expect((await call("POST", PATH, other.secret, { name: "one" })).status).toBe(201);
 });
 
-test("a key that is gone, unknown or another's answers as what it is", async () => {
+test("a key that is revoked, unknown or another account's is answered accordingly", async () => {
   const { secret } = await manager();
   const { key_id } = await made(secret);
   const one = `${PATH}/${key_id}`;
@@ -247,7 +247,7 @@ test("a key that is gone, unknown or another's answers as what it is", async () 
   expect(codeOf(await call("PATCH", one, secret, { name: "again" }))).toEqual([410, "key_revoked"]);
 });
 
-test("a list is told by status and in pages", async () => {
+test("a list is filtered by status and paged", async () => {
   const { secret, account } = await manager();
   const kept = await made(secret, { name: "kept" });
   const gone = await made(secret, { name: "gone" });
@@ -274,7 +274,7 @@ test("a list is told by status and in pages", async () => {
   expect(rows.map(({ name }) => name)).toEqual(["test", "kept"]);
 });
 
-test("creating, reading and managing are scopes of their own", async () => {
+test("creating, reading and managing keys are separate scopes", async () => {
   const { account } = await manager();
   const withScope = async (scope: Scope) =>
     (await stack().app.managementKeys.create(account, newId(), [scope])).secret;
@@ -294,7 +294,7 @@ test("creating, reading and managing are scopes of their own", async () => {
   expect((await call("DELETE", one, editor)).status).toBe(200);
 });
 
-describe("what a key may reach and spend counts from its next call on", () => {
+describe("restrictions and limits of a key apply from its next call on", () => {
   test("models, providers and trust", async () => {
     const { secret } = await manager();
     const { key, key_id } = await made(secret);
@@ -315,7 +315,7 @@ describe("what a key may reach and spend counts from its next call on", () => {
     expect(codeOf(await chat(key, { model: "another" }))).toEqual([403, "access_denied"]);
   });
 
-  test("the credit limit, to the unit, and for streams too", async () => {
+  test("the credit limit, to the neuron, and for streams too", async () => {
     const { secret } = await manager();
     const { key, key_id } = await made(secret, { credit_limit: "0" });
     expect(codeOf(await chat(key))).toEqual([402, "credit_limit_exceeded"]);

@@ -54,7 +54,7 @@ async function codeOf(reply: Promise<Reply>): Promise<readonly [number, string |
 
 const REFUSED = [401, "sign_in_refused"] as const;
 
-test("a nonce has 128 bits, is never the same, lives 5 minutes and is not cached", async () => {
+test("a nonce has 128 bits, is unique, lives 5 minutes and is not cached", async () => {
   const replies = await Promise.all(Array.from({ length: 20 }, () => call("GET", "/v1/auth/nonce")));
   expect(new Set(replies.map(({ body }) => body.nonce)).size).toBe(20);
   for (const { status, headers, body } of replies) {
@@ -66,7 +66,7 @@ test("a nonce has 128 bits, is never the same, lives 5 minutes and is not cached
   }
 });
 
-test("a signed message opens a session of 12 h, whose token is kept as a hash alone", async () => {
+test("a signed message opens a session of 12 h, of whose token only the hash is stored", async () => {
   const wallet = newWallet();
   const message = localSignIn(wallet.address, await newNonce());
   const reply = await present(message, await wallet.signMessage({ message }));
@@ -86,7 +86,7 @@ test("a signed message opens a session of 12 h, whose token is kept as a hash al
   expect(rows).toMatchObject([{ token_hash: hashSecret(token) }]);
 });
 
-test("a nonce is good for one sign-in, also for two at once, and for none when it is not ours", async () => {
+test("a nonce is good for one of two concurrent sign-ins, and a foreign nonce for none", async () => {
   const wallet = newWallet();
   const message = localSignIn(wallet.address, await newNonce());
   const signature = await wallet.signMessage({ message });
@@ -99,7 +99,7 @@ test("a nonce is good for one sign-in, also for two at once, and for none when i
   expect(await codeOf(attempt({ nonce: "0123456789abcdef0123456789abcdef" }))).toEqual(REFUSED);
 });
 
-test("a nonce is used up by a wrong signature, and no longer good after its time", async () => {
+test("a nonce is used up by a wrong signature, and expires", async () => {
   const wallet = newWallet();
   const message = localSignIn(wallet.address, await newNonce());
   const wrong = await newWallet().signMessage({ message });
@@ -120,12 +120,12 @@ test.each<[string, SignInFields]>([
   ["date of issue", { issuedAt: new Date(Date.now() + 120_000).toISOString() }],
   ["calendar", { expirationTime: "2100-02-31T00:00:00Z" }],
   ["checksum", { address: "0x90f79bf6eb2c4f870365e785982e1f101e93b906" }],
-])("a message with the wrong %s opens nothing", async (_, fields) => {
+])("a message with the wrong %s opens no session", async (_, fields) => {
   const reply = await attempt(fields);
   expect([reply.status, reply.body.error.code, reply.body.error.param]).toEqual([...REFUSED, "message"]);
 });
 
-test("a body that is no sign-in is refused by name, and its prototype goes nowhere", async () => {
+test("an invalid sign-in body is refused by name, and its prototype members have no effect", async () => {
   const bodies = [
     {},
     { message: 1, signature: "0x12" },
@@ -148,7 +148,7 @@ test("a body that is no sign-in is refused by name, and its prototype goes nowhe
 });
 
 describe("a session", () => {
-  test("ends by signing out, alone; its token is then of no use", async () => {
+  test("ends alone by signing out; its token is then invalid", async () => {
     const wallet = newWallet();
     const [first, second] = [await signInAs(stack().origin, wallet), await signInAs(stack().origin, wallet)];
     expect(first.token).not.toBe(second.token);
@@ -158,7 +158,7 @@ describe("a session", () => {
     expect((await call("GET", "/v1/auth/me", second.token)).status).toBe(200);
   });
 
-  test("ends with all others of its wallet, and with no other wallet's", async () => {
+  test("ends with all others of its wallet, and with none of another wallet", async () => {
     const wallet = newWallet();
     const mine = [await signInAs(stack().origin, wallet), await signInAs(stack().origin, wallet)];
     const other = await signInAs(stack().origin, newWallet());
@@ -169,7 +169,7 @@ describe("a session", () => {
     expect((await call("GET", "/v1/auth/me", other.token)).status).toBe(200);
   });
 
-  test("ends after its time, and is then forgotten with the nonces that nobody used", async () => {
+  test("ends after its lifetime, and is then deleted with the unused nonces", async () => {
     const { token, account } = await signInAs(stack().origin, newWallet());
     const { database, log } = stack().app;
     const nonce = await newNonce();
@@ -188,7 +188,7 @@ describe("a session", () => {
     expect(await database.rows("select 1 from sign_in_nonce where nonce = $1::text", [nonce])).toEqual([]);
   });
 
-  test("is not let into inference, and keys are not taken for a session", async () => {
+  test("is refused for inference, and keys are not accepted as a session", async () => {
     const { token } = await signInAs(stack().origin, newWallet());
     const chat = { model: "test-chat", messages: [{ role: "user", content: "hi" }] };
     const refused = [403, "insufficient_scope"];
@@ -207,7 +207,7 @@ describe("a session", () => {
     expect(await codeOf(call("GET", "/v1/auth/me"))).toEqual([401, "missing_authorization"]);
   });
 
-  test("is not opened by a made-up token, one in the URL, or one with a letter changed", async () => {
+  test("is not opened by an invented token, one in the URL, or one with a letter changed", async () => {
     const { token } = await signInAs(stack().origin, newWallet());
     const changed = `${token.slice(0, -1)}${token.endsWith("a") ? "b" : "a"}`;
     expect(await codeOf(call("GET", "/v1/auth/me", changed))).toEqual([401, "invalid_api_key"]);
@@ -217,7 +217,7 @@ describe("a session", () => {
   });
 });
 
-describe("a contract", () => {
+describe("a contract wallet", () => {
   const codeOfWallet = compileWallets();
 
   test("signs in as its own account by EIP-1271, and before it is deployed by ERC-6492", async () => {

@@ -8,7 +8,7 @@ import { useStack } from "../support/stack.ts";
 const PROMPT_MIB = 1;
 const stack = useStack({ MAX_PROMPT_MIB: String(PROMPT_MIB) });
 
-/** Writes raw text, and reads what comes until the answer is whole or the connection ends. */
+/** Writes raw text, and reads until the answer is complete or the connection ends. */
 function raw(
   head: readonly string[],
   send: (answered: string, write: (text: string) => void) => void = () => {},
@@ -61,14 +61,14 @@ describe.each(["gzip", "br", "deflate", "GZIP, identity"])("a body encoded by %s
         `content-length: ${length}`,
       ]);
       const status = Number(answer.slice(9, 12));
-      // The original storage gateway answers failures with 200 or a status of its own.
+      // The original storage gateway answers failures with 200 or its own status.
       const isTold = status === 415 || answer.includes("without a Content-Encoding");
       expect([method, path, isTold]).toEqual([method, path, true]);
     }
   });
 });
 
-test("identity is no encoding", async () => {
+test("identity is not an encoding", async () => {
   const reply = await fetch(`${stack().origin}/graphql`, {
     method: "POST",
     headers: { "content-type": "application/json", "content-encoding": "identity" },
@@ -78,7 +78,7 @@ test("identity is no encoding", async () => {
 });
 
 test.each(["/v1/chat/completions", "/v1/messages", "/v1/messages/count_tokens"])(
-  "a prompt at %s may be as long as the operator has set, and no longer",
+  "a prompt at %s may be as long as the operator allows, and no longer",
   async (path) => {
     const { secret } = await seedAccount(stack().app.database, 1n);
     const statusOf = async (bytes: number) => {
@@ -104,7 +104,7 @@ describe("a client that waits for 100 (Continue)", () => {
   const large = ["/v1/chat/completions", "/v1/images/generations", "/v1/api-keys", "/v1/messages"];
 
   test.each([...large, "/graphql", "/graphql/stream"])(
-    "at %s has 401 and no 100 with a wrong credential",
+    "at %s gets 401 and no 100 with a wrong credential",
     async (path) => {
       const answer = await raw(head(path, 1_000, "sk-wrong"));
       expect(answer).toMatch(/^HTTP\/1\.1 401 /);
@@ -112,12 +112,12 @@ describe("a client that waits for 100 (Continue)", () => {
     },
   );
 
-  test.each(large)("at %s has 401 and no 100 without a credential", async (path) => {
+  test.each(large)("at %s gets 401 and no 100 without a credential", async (path) => {
     expect(await raw(head(path, 1_000))).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   test.each(["/v1/chat/completions", "/graphql", "/graphql/stream", "/"])(
-    "at %s has 413 and no 100 for a body above the limit",
+    "at %s gets 413 and no 100 for a body above the limit",
     async (path) => {
       const { secret } = await seedAccount(stack().app.database, 1n);
       const answer = await raw(head(path, 500 * 1_048_576, secret));
@@ -126,7 +126,7 @@ describe("a client that waits for 100 (Continue)", () => {
     },
   );
 
-  test("has 415 and no 100 for a type that is not taken", async () => {
+  test("gets 415 and no 100 for a content type that is not accepted", async () => {
     const { secret } = await seedAccount(stack().app.database, 1n);
     const lines = head("/v1/chat/completions", 1_000, secret).map((line) =>
       line.replace("application/json", "text/plain"),
@@ -134,7 +134,7 @@ describe("a client that waits for 100 (Continue)", () => {
     expect(await raw(lines)).toMatch(/^HTTP\/1\.1 415 /);
   });
 
-  test("has 100, once, when its body may come, and the answer behind it", async () => {
+  test("gets 100 once when its body may be sent, and then the answer", async () => {
     let sent = false;
     const answer = await raw(head("/graphql", BODY.length), (text, write) => {
       if (!sent && text.includes("100 Continue\r\n\r\n")) {

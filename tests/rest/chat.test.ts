@@ -58,7 +58,7 @@ async function expectExactBooks(): Promise<void> {
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
 }
 
-test("the official client gets a whole answer, billed at tokens times price to the unit", async () => {
+test("the official client gets a whole answer, charged at tokens times price to the neuron", async () => {
   const seeded = await seedAccount(stack().app.database, 1_000_000n);
   const { data, response } = await client(seeded)
     .chat.completions.create({ model: MODEL, messages, max_tokens: 7 })
@@ -83,7 +83,7 @@ test("the official client gets a whole answer, billed at tokens times price to t
 });
 
 test.each([true, false])(
-  "the official client streams an answer, with the usage chunk asked for: %s",
+  "the official client streams an answer, with the usage chunk requested: %s",
   async (wanted) => {
     const seeded = await seedAccount(stack().app.database, 1_000_000n);
     const chunks = await client(seeded).chat.completions.create({
@@ -105,7 +105,7 @@ test.each([true, false])(
   },
 );
 
-test("a stream's events are the provider's own bytes, and its bill is told before [DONE]", async () => {
+test("a stream's events are the provider's own bytes, and its bill comes before [DONE]", async () => {
   const seeded = await seedAccount(stack().app.database, 1_000_000n);
   const ask = { model: MODEL, messages, max_tokens: 4, stream: true };
   const reply = await post(seeded.secret, ask);
@@ -115,7 +115,7 @@ test("a stream's events are the provider's own bytes, and its bill is told befor
   expect(text.match(/^data: \{/gm)?.length).toBe(6);
 });
 
-test("100 parallel requests on money for exactly 50: 50 are answered, 50 refused, balance 0, held 0", async () => {
+test("of 100 parallel requests on money for exactly 50, 50 are answered and 50 refused: balance 0, held 0", async () => {
   const seeded = await seedAccount(stack().app.database, 50n * costOf(5));
   const ask = { model: MODEL, messages, max_tokens: 5 };
   const replies = await Promise.all(Array.from({ length: 100 }, () => post(seeded.secret, ask)));
@@ -129,14 +129,14 @@ test("100 parallel requests on money for exactly 50: 50 are answered, 50 refused
   await expectExactBooks();
 });
 
-test("without a limit the answer is bounded by what the balance affords", async () => {
+test("without a limit the answer is bounded by the balance", async () => {
   const seeded = await seedAccount(stack().app.database, costOf(3));
   const answer = await client(seeded).chat.completions.create({ model: MODEL, messages });
   expect(answer.usage?.completion_tokens).toBe(3);
   expect(await balanceOf(seeded)).toMatchObject({ total: 0n, held: 0n });
 });
 
-test("a client that leaves mid-stream stops the provider within a second and pays for what it got", async () => {
+test("a client that disconnects mid-stream stops the provider within a second and pays for what it received", async () => {
   const { provider, app } = stack();
   const seeded = await seedAccount(app.database, 1_000_000n);
   const aborted = provider.aborted;
@@ -170,7 +170,7 @@ test("a client that leaves mid-stream stops the provider within a second and pay
   await expectExactBooks();
 });
 
-test("a client that leaves before its whole answer came pays nothing, and the provider is stopped", async () => {
+test("a client that disconnects before its whole answer pays nothing, and the provider is stopped", async () => {
   const { provider, app } = stack();
   const seeded = await seedAccount(app.database, 1_000_000n);
   const aborted = provider.aborted;
@@ -190,7 +190,7 @@ test("a client that leaves before its whole answer came pays nothing, and the pr
   expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: 1_000_000n });
 });
 
-test("a stream that breaks mid-answer ends with an error event, without [DONE], and bills what was delivered", async () => {
+test("a stream that breaks mid-answer ends with an error event, without [DONE], and charges what was delivered", async () => {
   const { provider, app } = stack();
   const seeded = await seedAccount(app.database, 1_000_000n);
   provider.behaviour = { breakAfterEvents: 5 };
@@ -221,7 +221,7 @@ test.each([
     { status: 200, contentType: "text/event-stream", body: 'data: {"error":{"message":"no"}}\n\n' },
   ],
 ] as const)(
-  "%s from the provider is 502 provider_error, plain and streamed, and nothing is billed",
+  "%s from the provider is 502 provider_error, plain and streamed, and nothing is charged",
   async (_, instead) => {
     const { provider, app } = stack();
     const seeded = await seedAccount(app.database, 1_000_000n);
@@ -247,7 +247,7 @@ test.each([
   ['{"prompt_tokens":1,"completion_tokens":9e15}', 1, 6],
   ['{"prompt_tokens":9e15,"completion_tokens":2}', PROMPT, 2],
 ])(
-  "where a provider states the usage %s our own count is billed and shown, marked as estimated",
+  "where a provider reports the usage %s our own count is charged and shown, marked as estimated",
   async (usageJson, inputTokens, outputTokens) => {
     const { provider, app } = stack();
     const seeded = await seedAccount(app.database, 1_000_000n);
@@ -270,7 +270,7 @@ test.each([
 );
 
 test.each([false, true])(
-  "a provider that counts more than was held is paid from the balance as far as that goes (streamed: %s)",
+  "a provider that counts more than was held is paid from the balance as far as it suffices (streamed: %s)",
   async (stream) => {
     const { provider, app } = stack();
     for (const [available, paid] of [
@@ -357,7 +357,7 @@ test("each credential that may not chat is refused with its own code", async () 
   expect(await failureOf(revoked)).toEqual([401, "api_key_revoked"]);
 });
 
-test("a key that was used a moment ago is dead at once when it is revoked", async () => {
+test("a key that was just used is refused at once when it is revoked", async () => {
   const { app } = stack();
   const seeded = await seedAccount(app.database, 1_000_000n);
   expect((await post(seeded.secret, { model: MODEL, messages })).status).toBe(200);
@@ -368,7 +368,7 @@ test("a key that was used a moment ago is dead at once when it is revoked", asyn
   }
 });
 
-test("a model that nobody offers is 404, a path that is none too, and a request id of the client's own is kept", async () => {
+test("an unknown model is 404, an unknown path too, and the client's own request id is kept", async () => {
   const seeded = await seedAccount(stack().app.database, 1_000n);
   const reply = await post(seeded.secret, { model: "nobody's", messages }, { "x-request-id": "mine-1" });
   expect(reply.status).toBe(404);
@@ -381,7 +381,7 @@ test("a model that nobody offers is 404, a path that is none too, and a request 
   expect(await failureOf(nowhere)).toEqual([404, "not_found"]);
 });
 
-test("a client may send the same request id again: each request is one charge", async () => {
+test("a client may repeat a request id: each request is one charge", async () => {
   const seeded = await seedAccount(stack().app.database, 1_000_000n);
   const id = `mine-${seeded.keyId}`;
   expect(
@@ -394,7 +394,7 @@ test("a client may send the same request id again: each request is one charge", 
   await expectExactBooks();
 });
 
-test("models and providers are listed for everyone, priced in neuron per token", async () => {
+test("models and providers are listed without a credential, priced in neuron per token", async () => {
   const { origin } = stack();
   const models = await new OpenAI({ baseURL: `${origin}/v1`, apiKey: "none" }).models.list();
   expect(models.data.map(({ id }) => id)).toEqual([MODEL]);

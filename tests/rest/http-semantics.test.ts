@@ -30,13 +30,13 @@ const failureOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [
   body.error.code,
   body.error.param,
 ];
-/** The URL of a route with something in the place of its parameters. */
+/** The URL of a route with a value for each of its parameters. */
 const filled = (url: string) => url.replaceAll(/:\w+|\*/g, "x");
 
 describe("401", () => {
   const guarded = routes.filter(({ access }) => access !== "public");
 
-  test.each(guarded)("$method $url says how to authenticate", async ({ method, url }) => {
+  test.each(guarded)("$method $url names the authentication scheme", async ({ method, url }) => {
     const path = filled(url);
     const none = await ask(path, undefined, { method });
     expect([none.status, none.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="zerograph"']);
@@ -47,7 +47,7 @@ describe("401", () => {
     ]);
   });
 
-  test.each(["/graphql", "/graphql/stream"])("%s says so too", async (path) => {
+  test.each(["/graphql", "/graphql/stream"])("%s names it too", async (path) => {
     const { status, headers } = await rest(stack().origin, path, "sk-wrong", { body: { query: "{ a }" } });
     expect([status, headers.get("www-authenticate")]).toEqual([
       401,
@@ -56,7 +56,7 @@ describe("401", () => {
   });
 });
 
-describe("a method that a known path does not take", () => {
+describe("a method that a known path does not support", () => {
   const paths = new Set([...routes.map(({ url }) => url), "/graphql", "/openapi.json", "/healthz"]);
 
   test.each([...paths])("%s is 405 with Allow", async (url) => {
@@ -68,7 +68,7 @@ describe("a method that a known path does not take", () => {
     if (url.startsWith("/v1")) expect(body.error.code).toBe("method_not_allowed");
   });
 
-  test("below /v1/messages, as what is unknown there, is told in Anthropic's shape", async () => {
+  test("below /v1/messages, like an unknown path there, is reported in Anthropic's shape", async () => {
     for (const [path, status] of [
       ["/v1/messages", 405],
       ["/v1/messages/nothing", 404],
@@ -79,7 +79,7 @@ describe("a method that a known path does not take", () => {
       });
   });
 
-  test("is told before the type of its body", async () => {
+  test("is reported before the content type of its body", async () => {
     const headers = { "content-type": "application/xml" };
     expect((await ask("/v1/models", undefined, { method: "PUT", body: "<a/>", headers })).status).toBe(405);
     expect((await ask("/v1/nothing", undefined, { method: "PUT", body: "<a/>", headers })).status).toBe(404);
@@ -116,19 +116,16 @@ describe("a request for an upgrade that is not offered is answered as without it
 describe("OPTIONS", () => {
   const paths = new Set([...routes.map(({ url }) => filled(url)), "/graphql", "/healthz", "/"]);
 
-  test.each([...paths])(
-    "%s names the methods, whatever the type of a body that is not sent",
-    async (path) => {
-      for (const headers of [{}, { "content-type": "application/json" }]) {
-        const reply = await rawGet(stack().origin, path, { method: "OPTIONS", headers });
-        expect([reply.status, reply.headers.allow]).toEqual([204, expect.stringContaining("OPTIONS")]);
-      }
-    },
-  );
+  test.each([...paths])("%s lists the methods, whatever content type is announced", async (path) => {
+    for (const headers of [{}, { "content-type": "application/json" }]) {
+      const reply = await rawGet(stack().origin, path, { method: "OPTIONS", headers });
+      expect([reply.status, reply.headers.allow]).toEqual([204, expect.stringContaining("OPTIONS")]);
+    }
+  });
 });
 
-describe("what is refused before a route is reached has the body of every failure:", () => {
-  /** The status and the body of the answer to bytes as they are. */
+describe("a request refused before routing has the error body of every failure:", () => {
+  /** The status and the body of the answer to these raw bytes. */
   async function send(...lines: string[]) {
     const { hostname, port } = new URL(stack().origin);
     const socket = connect(Number(port), hostname);
@@ -231,7 +228,7 @@ describe("param is the name that the client sent", () => {
   });
 });
 
-test("a body of a type that an endpoint does not take has one text, which names those that it takes", async () => {
+test("an unsupported content type has one error text, which names the supported ones", async () => {
   for (const type of [
     "text/plain",
     "multipart/form-data; boundary=a",
@@ -246,7 +243,7 @@ test("a body of a type that an endpoint does not take has one text, which names 
 
 describe("/v1/management-keys", () => {
   test.each(["", "/", "/x", "/x/", "/x/y", "/x/rotate/now", "//x", "/%2e%2e"])(
-    "with %j behind it is 403 for keys and 401 without one, with every method",
+    "with %j after it is 403 for keys and 401 without one, with every method",
     async (rest) => {
       for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"])
         for (const [as, status] of [
@@ -265,13 +262,13 @@ describe("/v1/management-keys", () => {
     },
   );
 
-  test("is 404 or 405 for a session where there is nothing", async () => {
+  test("is 404 or 405 for a session on an unknown path or method", async () => {
     expect(failureOf(await ask("/v1/management-keys/x/y", "session"))).toEqual([404, "not_found", null]);
     expect((await ask("/v1/management-keys/x", "session")).status).toBe(405);
   });
 });
 
-test("a repeated request with malformed headers or an unknown parameter is refused, and not answered from store", async () => {
+test("a repeated request with malformed headers or an unknown parameter is refused, and not answered from the store", async () => {
   const body = { model: MODEL, messages: [{ role: "user", content: "Hi" }], max_tokens: 2 };
   const headers = { "idempotency-key": "repeated-with-other-headers" };
   const path = "/v1/chat/completions";
@@ -320,8 +317,8 @@ describe("preconditions of a download", () => {
   });
 });
 
-describe("a page of a listed origin", () => {
-  /** What pages may read of every answer (Fetch), and what is the connection's or CORS' own. */
+describe("a page of an allowed origin", () => {
+  /** Headers that pages may read of every answer (Fetch), and those of the connection and of CORS. */
   const ALWAYS = new Set(
     "cache-control content-language content-length content-type expires last-modified pragma".split(" "),
   );
@@ -358,7 +355,7 @@ describe("a page of a listed origin", () => {
     expect(headers.has("x-ratelimit-limit-requests")).toBe(true);
   });
 
-  test("may send the routing headers under every word, and X-Api-Key", async () => {
+  test("may send the routing headers under every spelling, and X-Api-Key", async () => {
     const { headers } = await ask("/v1/messages", undefined, {
       method: "OPTIONS",
       headers: { origin: PAGE, "access-control-request-method": "POST" },

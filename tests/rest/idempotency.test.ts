@@ -58,7 +58,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     );
   }
 
-  test("gives the first answer again, byte for byte, and bills once", async () => {
+  test("returns the first answer again, byte for byte, and charges once", async () => {
     const customer = await newCustomer();
     const asked = stack().provider.requests;
     const key = newId();
@@ -74,7 +74,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     expect(await chargedTo(stack(), customer)).toBe(COST);
   });
 
-  test("counts a body by what it says: another order of members is the same, another word is not", async () => {
+  test("compares bodies by meaning: another order of members is the same, another word is not", async () => {
     const customer = await newCustomer();
     const key = newId();
     const first = await post(stack(), customer.secret, key);
@@ -89,11 +89,11 @@ describeDatabases("an Idempotency-Key", (kind) => {
     expect(await chargedTo(stack(), customer)).toBe(COST);
   });
 
-  test("20 parallel with one key: one charge, one call of the provider; the rest are told that it runs", async () => {
+  test("of 20 parallel requests with one key, one calls the provider and is charged; the rest are answered that it is running", async () => {
     const customer = await newCustomer();
     const asked = stack().provider.requests;
     const key = newId();
-    // As long as a busy machine may take to begin all of them.
+    // As long as a busy machine may take to start all of them.
     stack().provider.behaviour = { delayMs: 2_000 };
     const replies = await Promise.all(Array.from({ length: 20 }, () => post(stack(), customer.secret, key)));
     stack().provider.behaviour = {};
@@ -110,7 +110,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     expect((await post(stack(), customer.secret, key)).headers.get("idempotent-replayed")).toBe("true");
   });
 
-  test("is the account's own: another account with the same key has its own answer", async () => {
+  test("is scoped to the account: another account with the same key has its own answer", async () => {
     const [mine, other] = [await newCustomer(), await newCustomer()];
     const key = newId();
     await post(stack(), mine.secret, key);
@@ -119,7 +119,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     expect(await chargedTo(stack(), other)).toBe(COST);
   });
 
-  test("belongs to one credential: another key of the account is authorized and answered by itself", async () => {
+  test("is scoped to one credential: another key of the account is authorized and answered by itself", async () => {
     const customer = await newCustomer();
     const { apiKeys, managementKeys } = stack().app;
     const key = newId();
@@ -144,7 +144,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
       expect((await post(stack(), secret, key, { name: `made by ${at}` }, "/v1/api-keys")).status).toBe(201);
   });
 
-  test("gives no answer to a credential that was revoked, expired or signed out since", async () => {
+  test("returns no answer to a credential that has been revoked, expired or signed out", async () => {
     const customer = await newCustomer();
     const { apiKeys, database } = stack().app;
     const revoked = await apiKeys.create(customer.account, "revoked");
@@ -175,7 +175,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     ]);
   });
 
-  test("that an earlier version kept in clear is not done again, and its answer is gone", async () => {
+  test("stored in clear by an earlier version is not executed again, and its answer is gone", async () => {
     const customer = await newCustomer();
     const key = newId();
     await stack().app.database.rows(
@@ -189,7 +189,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     expect(await chargedTo(stack(), customer)).toBe(0n);
   });
 
-  test("whose stored answer was tampered with gives no answer", async () => {
+  test("whose stored answer was tampered with returns no answer", async () => {
     const [mine, other] = [await newCustomer(), await newCustomer()];
     const key = newId();
     await post(stack(), mine.secret, key);
@@ -217,7 +217,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     expect(await keysOf(poor)).toEqual([]);
   });
 
-  test("gives a stream again that was read to its end, event for event", async () => {
+  test("replays a stream that was read to its end, event for event", async () => {
     const customer = await newCustomer();
     const key = newId();
     const ask = { ...ASK, stream: true };
@@ -235,7 +235,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     expect(await chargedTo(stack(), customer)).toBe(COST);
   });
 
-  test("of a stream whose reader left is not done again, as a part of it was paid for", async () => {
+  test("of a stream whose reader disconnected is not executed again, as part of it was charged", async () => {
     const customer = await newCustomer();
     const key = newId();
     const ask = { ...ASK, max_tokens: 50, stream: true };
@@ -264,7 +264,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     expect(await chargedTo(stack(), customer)).toBeGreaterThan(0n);
   });
 
-  test("of a request that shows a secret keeps no secret, and makes no second key", async () => {
+  test("of a request that returns a secret stores no secret, and creates no second key", async () => {
     const customer = await newCustomer();
     const { app } = stack();
     const { secret: mk } = await app.managementKeys.create(customer.account, "maker", ["keys:create"]);
@@ -279,7 +279,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
   });
 
   test.each(["", " ", "x".repeat(256), "a\tb"])(
-    "that is none (%j) is refused before anything is done",
+    "that is malformed (%j) is refused before anything is done",
     async (key) => {
       const customer = await newCustomer();
       const reply = await stack().server.inject({
@@ -297,7 +297,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     },
   );
 
-  test("is forgotten after 24 h, in batches; and a request lost with its process is not done again", async () => {
+  test("is deleted after 24 h, in batches; and a request lost with its process is not executed again", async () => {
     const customer = await newCustomer();
     const [old, lost] = [newId(), newId()];
     const { database, idempotency } = stack().app;
@@ -320,7 +320,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     expect(await keysOf(customer)).toHaveLength(1);
   });
 
-  test("leaves the books exact", async () => {
+  test("leaves the ledger consistent", async () => {
     const { faults, openHolds } = await new LedgerService(stack().app.database).verify();
     expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
   });
@@ -329,7 +329,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
 describe.skipIf(!inject("postgresUrl"))("two processes on one database", () => {
   const twins = useTwins();
 
-  test("20 parallel over both: one charge and one call; both give the answer again afterwards", async () => {
+  test("20 parallel requests over both: one charge and one call; both replay the answer afterwards", async () => {
     const [one, other] = twins();
     const customer = await seedAccount(one.app.database, 1_000_000n);
     const key = newId();
@@ -347,9 +347,9 @@ describe.skipIf(!inject("postgresUrl"))("two processes on one database", () => {
   });
 });
 
-test("every route that bills or creates takes the key, and no other does", () => {
+test("every route that charges or creates accepts the key, and no other does", () => {
   const taking = routes.filter(({ repetition }) => repetition !== undefined);
-  // Segments and what is sent as JSON-RPC are the same however often they come.
+  // Segments and JSON-RPC calls are idempotent by themselves.
   const free = ["/v1/routing/preview", "/v1/messages/count_tokens", "/file/segment", "/"];
   const expected = routes.filter(
     ({ method, url }) => method === "POST" && !url.startsWith("/v1/auth/") && !free.includes(url),
@@ -357,7 +357,7 @@ test("every route that bills or creates takes the key, and no other does", () =>
   expect(taking.map(({ url }) => url)).toEqual(expected.map(({ url }) => url));
 });
 
-test("the hash tells bodies apart by their meaning, and path parameters too", async () => {
+test("the hash compares bodies by meaning, and includes path parameters", async () => {
   const hash = (text: string, params = {}) => hashRequest(params, Buffer.from(text));
   expect(await hash('{"a":1,"b":[1,2]}')).toBe(await hash(' {"b":[1.0,2],"a":1e0}'));
   expect(await hash('{"b":[1,2]}')).not.toBe(await hash('{"b":[2,1]}'));
@@ -368,7 +368,7 @@ test("the hash tells bodies apart by their meaning, and path parameters too", as
   expect(await hash(`${"[".repeat(9_999)}${"]".repeat(9_999)}`)).toMatch(/^[0-9a-f]{64}$/);
 });
 
-test("the hash of a long body is taken in short turns", async () => {
+test("the hash of a long body is computed in short turns", async () => {
   const body = Buffer.alloc(25 * 1_048_576, "a");
   let hash = "";
   const turnMs = await longestTurnMs(async () => {

@@ -48,7 +48,7 @@ function finished(jobId: string): Promise<Job> {
 }
 
 describe("an image job", () => {
-  test("is taken on with 202, can be polled, and ends with its images under data.data and its bill", async () => {
+  test("is accepted with 202, can be polled, and ends with its images under data.data and its bill", async () => {
     const { status, body, headers } = await submit({ n: 2 });
     expect([status, headers.get("retry-after")]).toEqual([202, "2"]);
     expect(body).toEqual({
@@ -81,7 +81,7 @@ describe("an image job", () => {
     await requireBooks(stack().app, owner, { available: 8_000n });
   });
 
-  test("edits a picture that is sent as a form", async () => {
+  test("edits an image that is sent as a form", async () => {
     const form = new FormData();
     const picture = drawImage(Buffer.from("x"), { width: 6, height: 4 });
     for (const [name, value] of Object.entries({ model: SERVICES.edits.model, prompt: "bluer" }))
@@ -102,7 +102,7 @@ describe("an image job", () => {
     await requireBooks(stack().app, owner, { available: 8_000n });
   });
 
-  test("is verified by the signature of its provider when that is asked for", async () => {
+  test("is verified by its provider's signature when requested", async () => {
     const { body } = await submit();
     const job = await finished(body.jobId);
     expect(job.x_0g_trace).not.toHaveProperty("tee_verified");
@@ -127,7 +127,7 @@ describe("an image job", () => {
     expect([reused.status, reused.body.error.code]).toEqual([422, "idempotency_key_reused"]);
   });
 
-  test("of another account, or at another provider, is as one that never was", async () => {
+  test("of another account, or at another provider, looks as if it did not exist", async () => {
     const { body } = await submit();
     const stranger = await seedAccount(stack().app.database, 10_000n);
     const answers = await Promise.all([
@@ -161,7 +161,7 @@ describe("an image job", () => {
     await requireBooks(stack().app, owner, { available: 10_000n });
   });
 
-  test("is refused as the synchronous form is, before anything is held", async () => {
+  test("is refused like the synchronous form, before anything is held", async () => {
     const url = await submit<RestFailure>({ response_format: "url" });
     expect([url.status, url.body.error.param]).toEqual([400, "response_format"]);
     const chat = await submit<RestFailure>({ model: "test-chat" });
@@ -177,7 +177,7 @@ describe("an image job", () => {
     await requireBooks(stack().app, owner, { available: 10_000n });
   });
 
-  test("under way cannot be cancelled any more", async () => {
+  test("that is running can no longer be cancelled", async () => {
     services().images.behaviour = SLOW;
     const { body } = await submit();
     await until(async () => (await look(body.jobId)).body.status === "processing");

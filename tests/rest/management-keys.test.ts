@@ -35,7 +35,7 @@ async function madeKey(token: string, more: object = { preset: "full-admin" }) {
   return body as { key: string; key_id: string; name: string };
 }
 
-test("a key is made with its secret shown once, listed without it, and works", async () => {
+test("a created key shows its secret once, is listed without it, and works", async () => {
   const { token, account } = await session();
   const made = await call("POST", PATH, token, { name: " ops ", scopes: ["keys:manage", "keys:read"] });
   expect(made.status).toBe(201);
@@ -64,7 +64,7 @@ test("a key is made with its secret shown once, listed without it, and works", a
   expect((await stack().app.authenticate(`Bearer ${key}`)).kind).toBe("management-key");
 });
 
-test("presets give the scopes of the specification, and disagree with no others", async () => {
+test("presets give the scopes of the specification, and conflict with any others", async () => {
   const { token } = await session();
   const scopesOf = async (body: object) =>
     (await call("POST", PATH, token, { name: newId(), ...body })).body.scopes;
@@ -86,7 +86,7 @@ test("presets give the scopes of the specification, and disagree with no others"
     );
 });
 
-test("a name is given once among live keys, also by ten at once, and is free again after", async () => {
+test("a name is unique among active keys, also for ten at once, and is free again after", async () => {
   const { token } = await session();
   const body = { name: "ci", preset: "read-only" };
   const replies = await Promise.all(Array.from({ length: 10 }, () => call("POST", PATH, token, body)));
@@ -106,7 +106,7 @@ test("a name is given once among live keys, also by ten at once, and is free aga
   expect((await call("POST", PATH, stranger.token, body)).status).toBe(201);
 });
 
-test("PATCH changes what is named, leaves what is null, and new scopes count from the next call", async () => {
+test("PATCH changes the given fields, leaves null ones unchanged, and new scopes apply from the next call", async () => {
   const { token } = await session();
   const { key, key_id, name } = await madeKey(token, { preset: "read-only" });
   const url = `${PATH}/${key_id}`;
@@ -131,7 +131,7 @@ test("PATCH changes what is named, leaves what is null, and new scopes count fro
   expect((await call("PATCH", url, token, { name: literal })).body.name).toBe(literal);
 });
 
-test("a revoked key is refused from its next call on, stays in the list, and cannot be changed or revived", async () => {
+test("a revoked key is refused from its next call on, stays in the list, and cannot be changed or restored", async () => {
   const { token } = await session();
   const { key, key_id } = await madeKey(token);
   expect((await call("DELETE", `${PATH}/${key_id}`, token)).body).toEqual({
@@ -155,7 +155,7 @@ test("a revoked key is refused from its next call on, stays in the list, and can
   expect((await call("GET", `${PATH}?status=expired`, token)).status).toBe(400);
 });
 
-test("another wallet's key is as if it were not there", async () => {
+test("another wallet's key looks as if it did not exist", async () => {
   const [mine, theirs] = [await session(), await session()];
   const { key_id, key } = await madeKey(theirs.token);
   for (const id of [key_id, newId(), "1", "..%2f..", "%00", "' or 1=1"]) {
@@ -214,7 +214,7 @@ test("every change is an event of the account, and the secret is in none", async
   expect(JSON.stringify(rows)).not.toContain(key);
 });
 
-describe("a management key, with every scope, manages no management key", () => {
+describe("a management key, with every scope, cannot manage management keys", () => {
   const spellings = (id: string) => [
     PATH,
     `${PATH}/`,
@@ -265,14 +265,14 @@ describe("a management key, with every scope, manages no management key", () => 
     ]);
   });
 
-  test("and a session does, by the spelling that is published", async () => {
+  test("and a session can, by the published spelling", async () => {
     const { token } = await session();
     expect(await rawStatus("GET", PATH, token)).toBe(200);
     expect(await rawStatus("GET", "/v1/MANAGEMENT-KEYS", token)).toBe(404);
   });
 });
 
-/** What the server answers to exactly this path: fetch would tidy it up first. */
+/** The server's answer to exactly this path, which fetch would normalize. */
 function rawStatus(method: string, path: string, key: string): Promise<number> {
   const { port } = new URL(stack().origin);
   const body = method === "GET" ? "" : JSON.stringify({ name: newId(), preset: "full-admin" });
@@ -285,7 +285,7 @@ function rawStatus(method: string, path: string, key: string): Promise<number> {
     });
     socket.on("end", () => resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1])));
     socket.on("error", reject);
-    // Not `end`: Node takes a client that closes its half for one that has left.
+    // Not `end`: Node takes a half-closed connection for a disconnected client.
     socket.write(
       `${method} ${path} HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,

@@ -29,7 +29,7 @@ async function scrape(): Promise<string> {
   return reply.text();
 }
 
-/** The value of one series; undefined when there is none of these labels. */
+/** The value of one series; undefined when no series has these labels. */
 async function seriesOf(
   name: string,
   labels: Readonly<Record<string, string>> = {},
@@ -57,7 +57,7 @@ async function chat(secret: string, body: object = {}): Promise<Response> {
 }
 
 describe("/metrics", () => {
-  test("is on a loopback port of its own and not on the public one", async () => {
+  test("is on its own loopback port and not on the public one", async () => {
     expect(new URL(place.origin).hostname).toBe("127.0.0.1");
     for (const path of ["/metrics", "/debug", "/v1/metrics"])
       expect((await fetch(stack().origin + path)).status).toBe(404);
@@ -92,7 +92,7 @@ describe("/metrics", () => {
     );
   });
 
-  test("counts what is refused and what fails, by its code", async () => {
+  test("counts refusals and failures by their code", async () => {
     const { secret } = await seedAccount(stack().app.database, 1n);
     expect((await chat(secret)).status).toBe(402);
     expect(await seriesOf("zerograph_admissions_total", { outcome: "insufficient_balance" })).toBe(1);
@@ -105,7 +105,7 @@ describe("/metrics", () => {
     ).toBe(1);
   });
 
-  test("tells what is open and what lags when it is asked", async () => {
+  test("reports open holds and lags at the time of the scrape", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
     stack().provider.behaviour = { delayMs: 1_500 };
     const running = chat(secret);
@@ -120,7 +120,7 @@ describe("/metrics", () => {
     expect(await seriesOf("process_resident_memory_bytes")).toBeGreaterThan(1_000_000);
   });
 
-  test("counts the subscriptions that are open, until they are over", async () => {
+  test("counts open subscriptions until they end", async () => {
     const { account } = await seedAccount(stack().app.database, 1n);
     const { secret } = await stack().app.managementKeys.create(account, "reader", ["account:read"]);
     expect(await seriesOf("zerograph_subscriptions_open")).toBe(0);
@@ -130,7 +130,7 @@ describe("/metrics", () => {
     await until(async () => (await seriesOf("zerograph_subscriptions_open")) === 0);
   });
 
-  test("has no label that clients make up", async () => {
+  test("has no label with values from clients", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
     const before = (await scrape()).split("\n").length;
     for (let n = 0; n < 20; n++) {
@@ -145,7 +145,7 @@ describe("/metrics", () => {
       expect(text).not.toContain(hidden);
   });
 
-  test("keeps the first 100 models apart, and no more", async () => {
+  test("distinguishes the first 100 models, and no more", async () => {
     const metrics = new Metrics();
     for (let n = 0; n < 300; n++)
       metrics.ended({
@@ -168,7 +168,7 @@ describe("/metrics", () => {
     ]);
   });
 
-  test("leaves out what cannot be read, and answers still", async () => {
+  test("omits what cannot be read, and still answers", async () => {
     const metrics = new Metrics();
     metrics.sample({
       holdsOpen: () => Promise.reject(new Error("the database is gone")),
@@ -186,7 +186,7 @@ describe("/metrics", () => {
 });
 
 describe("health", () => {
-  test("/healthz says that the process lives, on both ports", async () => {
+  test("/healthz says that the process is alive, on both ports", async () => {
     for (const origin of [stack().origin, place.origin]) {
       const reply = await fetch(`${origin}/healthz`);
       expect([reply.status, await reply.json()]).toEqual([200, { status: "ok" }]);
@@ -204,7 +204,7 @@ describe("health", () => {
     }
   });
 
-  test("a part that is gone or hangs is named within 2 s, and its reason stays inside", async () => {
+  test("a failed or hanging part is named within 2 s, and its reason is not published", async () => {
     const startedMs = performance.now();
     const readiness = await readinessOf({
       database: { required: true, check: () => new Promise(() => {}) },
@@ -222,7 +222,7 @@ describe("health", () => {
   });
 });
 
-test("the log of failures has neither the question nor the key, whatever a provider repeats", async () => {
+test("the log of failures contains neither the prompt nor the key, whatever a provider repeats", async () => {
   const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
   const error = { message: `cannot answer "${QUESTION}" for ${secret}`, code: "overloaded" };
   for (const [status, body] of [

@@ -22,7 +22,7 @@ const row = {
   teeSigner: PROVIDER.address,
 } as const;
 
-/** Asks plain and streamed; both must be refused alike, and nothing may be held or billed. */
+/** Sends a plain and a streamed request; both must be refused alike, and nothing may be held or charged. */
 async function expectRefusal(status: number, code: string): Promise<void> {
   const { app, origin } = stack();
   const seeded = await seedAccount(app.database, 1_000_000n);
@@ -39,7 +39,7 @@ async function expectRefusal(status: number, code: string): Promise<void> {
   expect(balance).toMatchObject({ total: 1_000_000n, held: 0n });
 }
 
-test("a provider that cannot be reached is 502, and nothing is billed", async () => {
+test("an unreachable provider is 502, and nothing is charged", async () => {
   await registerProvider(stack().rpcUrl, { ...row, url: "http://127.0.0.1:9" });
   await stack().app.catalogue.refresh();
   await expectRefusal(502, "provider_error");
@@ -47,7 +47,7 @@ test("a provider that cannot be reached is 502, and nothing is billed", async ()
   await stack().app.catalogue.refresh();
 });
 
-test("a provider whose signer is not acknowledged, or whose address is none, is not asked: 503", async () => {
+test("a provider with an unacknowledged signer or an invalid address is not called: 503", async () => {
   const owner = await connectDevnet(stack().rpcUrl, DEPLOYER.privateKey);
   const contract = { address: contractAddresses().inference, abi: inferenceServingAbi } as const;
   const args = [PROVIDER.address] as const;
@@ -66,7 +66,7 @@ test("a provider whose signer is not acknowledged, or whose address is none, is 
   await stack().app.catalogue.refresh();
 });
 
-test("a credential that was revoked on chain is made anew when the provider refuses it, and no client notices", async () => {
+test("a credential revoked on chain is renewed when the provider refuses it, and no client notices", async () => {
   const { app, origin, rpcUrl } = stack();
   const seeded = await seedAccount(app.database, 1_000_000n);
   const chat = async () => {
@@ -87,7 +87,7 @@ test("a credential that was revoked on chain is made anew when the provider refu
     const { rows } = await app.requests.list(seeded.account, { first: 1 });
     return rows[0]?.routing?.attempts.map(({ outcome, reason }) => reason ?? outcome);
   };
-  // The provider looks at the chain anew only now and then.
+  // The provider re-reads the chain only now and then.
   const noticed = await until(async () => {
     const seen = await attempts();
     return seen?.includes("credential") ? seen : false;

@@ -22,10 +22,10 @@ const stack = useStack({ JOBS_PARALLEL: "1" });
 const services = useServices(stack, ["messages", "images", "edits", "speech"]);
 const check = new OpenApiCheck(toOpenApi(routes) as OpenApi);
 
-/** Who calls: a key of each kind of an account with money, and a wallet that is signed in. */
+/** The callers: a key of each kind of an account with balance, and a signed-in wallet. */
 type World = { readonly sk: string; readonly mk: string; readonly session: string; readonly account: string };
 
-/** A call that goes well. `path` is where the operation's own is not what is asked. */
+/** A call that succeeds. `path` replaces the operation's own path where it differs. */
 type Call = {
   readonly as?: keyof Omit<World, "account">;
   readonly path?: string;
@@ -40,7 +40,7 @@ const newWallet = () => privateKeyToAccount(generatePrivateKey());
 let names = 0;
 const newName = () => `key ${++names}`;
 
-/** One call that goes well for each operation, and more where it may answer in several ways. */
+/** One successful call for each operation, and more where its answer has several shapes. */
 const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> | Call)[]>> = {
   "POST /v1/chat/completions": [
     () => ({ as: "sk", body: chat }),
@@ -181,13 +181,13 @@ function storedFolder() {
 }
 
 describe("the description", () => {
-  test("is served, and is the one that is committed", async () => {
+  test("is served, and is the committed one", async () => {
     const reply = await fetch(`${stack().origin}/openapi.json`);
     expect(reply.status).toBe(200);
     expect(await reply.json()).toEqual(JSON.parse(JSON.stringify(toOpenApi(routes))));
   });
 
-  test("tells of every route what it reads and answers", () => {
+  test("describes what every route reads and answers", () => {
     const silent = routes.filter(
       ({ answer, method, bodies }) =>
         !(answer?.json || answer?.media) || (method === "PATCH" && Object.keys(bodies).length === 0),
@@ -196,7 +196,7 @@ describe("the description", () => {
     expect(check.operations.length).toBe(routes.length);
   });
 
-  test("is made of schemas that hold, and names each operation once", () => {
+  test("consists of valid schemas, and names each operation once", () => {
     expect(check.compileAll()).toBeGreaterThan(10);
     const ids = check.operations.map(([, { operationId }]) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
@@ -298,7 +298,7 @@ function soundForm(format: string): FormData {
   return form;
 }
 
-/** A job that is pending: there is one worker, and it has another one to do. */
+/** A pending job: the only worker is busy with another one. */
 async function waitingJob(world: World): Promise<string> {
   await newJob(world, 1_500);
   return newJob(world);
@@ -321,13 +321,13 @@ async function doneJob(world: World): Promise<string> {
   return id;
 }
 
-test("a trace without a verdict has no member for it, and never null", () => {
+test("a trace without a verdict omits the member, and never has null", () => {
   const { Trace } = (toOpenApi(routes) as OpenApi).components.schemas;
   expect(Trace).toMatchObject({ properties: { tee_verified: { type: "boolean" } } });
   expect(Trace?.required).not.toContain("tee_verified");
 });
 
-test("the document is served as it was written once, in both languages", async () => {
+test("the document is generated once and served unchanged, as JSON and YAML", async () => {
   const { origin } = stack();
   const document = JSON.parse(readFileSync("schema/openapi.json", "utf8"));
   const reply = await fetch(`${origin}/docs/json`);

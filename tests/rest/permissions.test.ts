@@ -7,7 +7,7 @@ import { useStack } from "../support/stack.ts";
 
 const stack = useStack();
 
-/** Whom SPEC 5.3 lets in, said once more and by hand: a route without a row here fails. */
+/** The credentials that SPEC 5.3 permits, repeated by hand: a route without a row here fails. */
 const ACCESS: Readonly<Record<string, Access>> = {
   "POST /v1/chat/completions": "inference.run",
   "POST /v1/messages": "inference.run",
@@ -52,7 +52,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "POST /": "public",
 };
 
-/** What whoever is let in may hear of an empty body, or of a key of another account. */
+/** Codes that a permitted caller may get for an empty body, or for a key of another account. */
 const HEARD = [
   "invalid_body",
   "unsupported_media_type",
@@ -62,7 +62,7 @@ const HEARD = [
   "api_key_not_found",
   "management_key_not_found",
 ];
-/** The types by which Anthropic's shape tells a status. */
+/** The types by which Anthropic's shape expresses a status. */
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   400: "invalid_request_error",
   401: "authentication_error",
@@ -100,10 +100,10 @@ describe.each(routes)("$method $url", ({ method, url, errors }) => {
       const status = refused === "" ? 400 : FAILURES[refused].status;
       expect([reply.statusCode, reply.json().error.type]).toEqual([status, ANTHROPIC_TYPES[status]]);
     } else if (errors === "storage") {
-      // Whoever is let in, and that is everyone, hears what is missing, in the envelope.
+      // Every permitted caller is told what is missing, in the envelope.
       expect([refused, url === "/node/status" ? 0 : 1]).toEqual(["", reply.json().code]);
     } else if (errors === "rpc") {
-      // An empty object is no call; everyone hears so, with status 200.
+      // An empty object is not a call, which every caller is answered with status 200.
       expect([refused, reply.statusCode, code]).toEqual(["", 200, -32_600]);
     } else if (refused !== "") {
       expect(code).toBe(refused);
@@ -115,13 +115,13 @@ describe.each(routes)("$method $url", ({ method, url, errors }) => {
   });
 });
 
-test("every route has its row, and no row is without its route", () => {
+test("every route has its row, and every row its route", () => {
   const found = routes.map(({ method, url, access }) => [`${method} ${url}`, access]);
   expect(Object.fromEntries(found)).toEqual(ACCESS);
   expect(found.length * CALLERS.length).toBeGreaterThanOrEqual(420);
 });
 
-test("every refusal has the shape of OpenAI's errors, a request id, and no hint of what is inside", async () => {
+test("every refusal has the shape of OpenAI's errors, a request id, and no internal detail", async () => {
   const reply = await chat("{}");
   expect(reply.statusCode).toBe(401);
   expect(reply.json()).toEqual({

@@ -35,7 +35,7 @@ describe("over HTTP", () => {
     TRUSTED_PROXIES: "127.0.0.1",
   });
 
-  /** A request as it comes from `address`, by a proxy that we trust. */
+  /** A request from `address`, through a trusted proxy. */
   const send = (path: string, address: string, secret?: string, body?: string) =>
     fetch(`${stack().origin}${path}`, {
       method: body === undefined ? "GET" : "POST",
@@ -47,7 +47,7 @@ describe("over HTTP", () => {
       ...(body !== undefined && { body }),
     });
 
-  test("every answer says what its key has left, and the one too many is 429, billed nothing", async () => {
+  test("every answer shows the remaining quota of its key, and a request beyond it is 429 and not charged", async () => {
     const { account, secret } = await seedAccount(stack().app.database, 10n ** 12n);
     const before = Date.now();
     for (let left = 4; left >= 0; left--) {
@@ -67,7 +67,7 @@ describe("over HTTP", () => {
       expect(Date.parse(reset)).toBeGreaterThan(before);
       expect(Date.parse(reset)).toBeLessThanOrEqual(Date.now() + 60_000);
     }
-    // The graph spends from the same.
+    // GraphQL spends from the same quota.
     for (const [path, body] of [
       ["/v1/chat/completions", chatBody],
       ["/graphql", '{"query":"{ viewer { kind } }"}'],
@@ -108,7 +108,7 @@ describe("over HTTP", () => {
     expect((await send("/v1/chat/completions", "192.0.2.2", undefined, chatBody)).status).toBe(429);
   });
 
-  test("wrong credentials are counted by address, and every good one of that address goes on", async () => {
+  test("wrong credentials are counted by address, and valid ones from that address still pass", async () => {
     const { app } = stack();
     const { account, secret } = await seedAccount(app.database, 10n ** 12n);
     const reader = await app.managementKeys.create(account, "reader", ["account:read"]);
@@ -120,7 +120,7 @@ describe("over HTTP", () => {
       const reply = await send("/v1/account/balance", address, wrong);
       expect([reply.status, reply.headers.has("retry-after")]).toEqual([429, true]);
     }
-    // None of these was seen before, nor is any remembered.
+    // None of these was seen before, and none is cached.
     expect((await send("/v1/chat/completions", address, secret, chatBody)).status).toBe(200);
     expect((await send("/v1/account/balance", address, reader.secret)).status).toBe(200);
     expect((await send("/v1/auth/me", address, session)).status).toBe(200);
@@ -151,7 +151,7 @@ describe("a JSON-RPC batch", () => {
     const second = await callRpc("192.0.2.1", 8);
     expect([second.status, second.left]).toEqual([200, "0"]);
     expect((await callRpc("192.0.2.1", 1)).status).toBe(429);
-    // Of every client its own.
+    // A separate quota per client.
     expect((await callRpc("192.0.2.2", 1)).status).toBe(200);
   });
 
@@ -167,7 +167,7 @@ describe("a JSON-RPC batch", () => {
   });
 });
 
-describe("with no limits set", () => {
+describe("without limits", () => {
   const stack = useStack({ RATE_LIMIT_PER_KEY: "0", RATE_LIMIT_PER_ADDRESS: "0" });
 
   test("nothing is counted", async () => {
@@ -199,7 +199,7 @@ describe.each(["memory", "redis"] as const)("a limit in %s", (kind) => {
     redis ? new RedisRateLimit(redis.connection, "test", limit) : new MemoryRateLimit(limit);
 
   test.skipIf(kind === "redis" && !hasRedis)(
-    "lets through exactly as many as it says, for each subject, however parallel",
+    "admits exactly its number of requests, for each subject, in any parallelism",
     async () => {
       const limit = limitOf(20);
       const [one, other] = [newId(), newId()];
@@ -210,14 +210,14 @@ describe.each(["memory", "redis"] as const)("a limit in %s", (kind) => {
     },
   );
 
-  test.skipIf(kind === "memory" || !hasRedis)("is one for all processes", async () => {
+  test.skipIf(kind === "memory" || !hasRedis)("is shared by all processes", async () => {
     const subject = newId();
     const both = await Promise.all([limitOf(20), limitOf(20)].map((limit) => takeAll(limit, subject, 20)));
     expect(both.flat().filter((isOver) => !isOver)).toHaveLength(20);
   });
 
   test.skipIf(kind === "memory" || !hasRedis)(
-    "goes on by itself while Redis hangs or is gone, and comes back to it",
+    "is counted locally while Redis hangs or is gone, and in Redis again afterwards",
     async () => {
       if (!redis) throw new Error("Redis was started before");
       const { server, connection } = redis;

@@ -23,7 +23,7 @@ const send = (path: string, { method, headers = {}, body }: Asked = {}, origin =
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
 
-/** Requires the headers of a failure of whoever was refused, and answers its body. */
+/** Requires the headers of a failure, and returns its body. */
 async function refusalOf(reply: Response, what: string): Promise<string> {
   const body = await reply.text();
   if (reply.status < 400) return body;
@@ -56,7 +56,7 @@ const OTHERS = [
 const PATHS = [...routes.map(({ url }) => url.replaceAll(/:\w+|\*/g, "x")), ...OTHERS];
 const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
 
-describe.each([...new Set(PATHS)])("every refusal at %s says whether to send it again", (path) => {
+describe.each([...new Set(PATHS)])("every refusal at %s says whether to retry", (path) => {
   test.each(METHODS)("%s", async (method) => {
     const hasBody = method !== "GET" && method !== "HEAD";
     const asked: Asked[] = [
@@ -170,13 +170,13 @@ describe("OPTIONS", () => {
       ]);
   });
 
-  test("of a known path names its methods", async () => {
+  test("of a known path lists its methods", async () => {
     const reply = await send("/v1/api-keys", { method: "OPTIONS" });
     expect([reply.status, reply.headers.get("allow")]).toEqual([204, "GET, HEAD, POST, OPTIONS"]);
   });
 
   test.each(["/v1/models", "/graphql", "/graphql/stream", "/dashboard/session"])(
-    "%s refuses pages of other origins, and all of them where none is listed",
+    "%s refuses pages of other origins, and all pages when no origin is allowed",
     async (path) => {
       const refused = [403, "access_denied", "permission_error", null];
       const reply = await send(path, preflight("https://elsewhere.example"));
@@ -224,7 +224,7 @@ describe("HEAD", () => {
   });
 });
 
-describe("what is no HTTP request", () => {
+describe("a malformed HTTP request", () => {
   test.each([
     ["nonsense", "NONSENSE\r\n\r\n", 400],
     ["headers that are too large", `GET / HTTP/1.1\r\nhost: a\r\nx: ${"a".repeat(20_000)}\r\n\r\n`, 431],

@@ -13,7 +13,10 @@ import { type OpenApi, OpenApiCheck } from "../support/clients/openapi.ts";
 const JSON_TYPE = "application/json";
 const check = new OpenApiCheck(toOpenApi(routes) as OpenApi);
 
-/** How the routes that read their own bytes read JSON; the others parse with the schema that is in `bodies`. */
+/**
+ * The schemas by which the routes that read raw bytes parse JSON; the others parse with the schema in
+ * `bodies`.
+ */
 const READERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
   "POST /v1/chat/completions": readChatRequest,
   "POST /v1/messages": readMessagesRequest,
@@ -23,7 +26,10 @@ const READERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
   "POST /v1/audio/transcriptions": readTranscriptionJson,
 };
 
-/** What a schema of JSON cannot say, or `format` says only to people: such bodies may be refused all the same. */
+/**
+ * Rules that JSON Schema cannot express, or only as an informative `format`: such bodies may be refused all
+ * the same.
+ */
 const BEYOND_JSON_SCHEMA: Readonly<Record<string, RegExp>> = {
   "POST /v1/audio/transcriptions": /^file_base64$/,
   "POST /v1/api-keys": /^(?:name|label)$/,
@@ -37,7 +43,7 @@ const bodies = routes.flatMap((route) => {
   return schema && route.errors !== "rpc" ? [{ ...route, name: `${route.method} ${route.url}`, schema }] : [];
 });
 
-/** Values at which a reader and a schema may disagree. */
+/** Values on which a parser and a schema may disagree. */
 const value = fc.oneof(
   fc.constantFrom<unknown>(
     null,
@@ -89,14 +95,14 @@ function changed(example: Record<string, unknown>, fields: readonly string[], li
   return body;
 }
 
-test("every route with a JSON body of its own reading is compared", () => {
+test("every route with its own JSON parsing is compared", () => {
   const own = bodies.filter(({ name, schema }) => READERS[name] === undefined && !("shape" in schema));
   expect(own.map(({ name }) => name).filter((name) => !BEYOND_JSON_SCHEMA[name])).toEqual([
     "POST /v1/auth/signout",
   ]);
 });
 
-test.each(bodies)("what $name takes is what is published", async ({ name, schema, url, method }) => {
+test.each(bodies)("what $name accepts is what is published", async ({ name, schema, url, method }) => {
   const path = url.replace(/:(\w+)/g, "{$1}");
   const example = NOTES[name]?.example as Record<string, unknown>;
   const published = check.bodyOf(`${method} ${path}`, JSON_TYPE);
@@ -114,7 +120,7 @@ test.each(bodies)("what $name takes is what is published", async ({ name, schema
   );
 });
 
-/** The field at fault; undefined for a body that is taken. */
+/** The invalid field; undefined for an accepted body. */
 async function faultOf(read: (bytes: Buffer) => unknown, body: unknown): Promise<string | undefined> {
   try {
     await read(Buffer.from(JSON.stringify(body)));

@@ -25,8 +25,8 @@ async function codeOf(reply: Response): Promise<unknown[]> {
 }
 
 /**
- * 200 calls, over these stacks in turn, race one DELETE. What began after its answer is refused, what was let in before
- * is billed once, and nothing is billed that was not let in before the revocation committed.
+ * 200 calls, spread over these stacks, race one DELETE. A call that starts after its answer is refused, an
+ * admitted call is charged once, and no call admitted after the revocation committed is charged.
  */
 async function race(stacks: readonly Stack[]): Promise<void> {
   const [first] = stacks;
@@ -79,9 +79,9 @@ async function race(stacks: readonly Stack[]): Promise<void> {
 describe("in one process", () => {
   const stack = useStack();
 
-  test("of 200 calls that race one DELETE, none is let in or billed after it", () => race([stack()]));
+  test("of 200 calls that race one DELETE, none is admitted or charged after it", () => race([stack()]));
 
-  test("a revoked key is told so also by calls that fail before their admission", async () => {
+  test("calls with a revoked key that fail before their admission are also answered api_key_revoked", async () => {
     const { app, origin } = stack();
     const { account, keyId, secret } = await seedAccount(app.database, 10n ** 12n);
     expect((await chat(origin, secret)).status).toBe(200);
@@ -94,7 +94,7 @@ describe("in one process", () => {
       expect(await codeOf(await chat(origin, secret, text))).toEqual([401, "api_key_revoked"]);
   });
 
-  test("a running stream goes on to its end and is billed, and the next call is refused", async () => {
+  test("a running stream continues to its end and is charged, and the next call is refused", async () => {
     const { app, origin, provider } = stack();
     const { account, keyId, secret } = await seedAccount(app.database, 10n ** 12n);
     provider.behaviour = { chunkDelayMs: 40 };
@@ -117,9 +117,9 @@ describe("in one process", () => {
 describe.skipIf(!inject("postgresUrl"))("in two processes on one PostgreSQL", () => {
   const twins = useTwins();
 
-  test("of 200 calls that race one DELETE, none is let in or billed after it", () => race(twins()));
+  test("of 200 calls that race one DELETE, none is admitted or charged after it", () => race(twins()));
 
-  test("limits and reach that one sets count in the other at once", async () => {
+  test("limits and restrictions set in one process apply in the other at once", async () => {
     const [one, other] = twins();
     const { account, keyId, secret } = await seedAccount(one.app.database, 10n ** 12n);
     expect((await chat(other.origin, secret)).status).toBe(200);

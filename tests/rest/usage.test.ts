@@ -43,7 +43,7 @@ describeDatabases("usage", (kind) => {
     return [status, body.error.code, body.error.param];
   }
 
-  /** Moves a request to another day and another trust mode, as if it had been so. */
+  /** Moves a request to another day and another trust mode. */
   async function rewrite(requestId: string, day: string, trustMode = "standard", model = MODEL) {
     await stack().app.database.rows(
       `update inference_request set created_at = $2::timestamptz, trust_mode = $3::text, model = $4::text
@@ -52,7 +52,7 @@ describeDatabases("usage", (kind) => {
     );
   }
 
-  test("costs of the history, of the days and of the sums are what the ledger says the account paid", async () => {
+  test("costs of the history, of the days and of the sums equal what the account paid in the ledger", async () => {
     const customer = await newCustomer();
     await Promise.all([1, 2, 3, 4, 5].map((tokens) => chat(customer.secret, tokens)));
     const history = await get<History>(customer, "history", { limit: 100 });
@@ -73,7 +73,7 @@ describeDatabases("usage", (kind) => {
     expect((await new LedgerService(stack().app.database).verify()).faults).toEqual([]);
   });
 
-  test("a row tells everything that is published of a request", async () => {
+  test("a row has everything that is published about a request", async () => {
     const customer = await newCustomer();
     await chat(customer.secret, 4);
     const { data, ...rest } = await get<History>(customer, "history");
@@ -123,7 +123,7 @@ describeDatabases("usage", (kind) => {
     });
   });
 
-  test("credit is spent before deposit, and each row says what came from where", async () => {
+  test("credit is spent before deposit, and each row shows how much came from each", async () => {
     const customer = await newCustomer(1_000n);
     await stack().app.database.rows(
       `with given as (update account set credit = 10 where address = $1::text returning address)
@@ -137,7 +137,7 @@ describeDatabases("usage", (kind) => {
     expect([row?.credit_used, row?.deposit_used]).toEqual(["10", String(BigInt(row?.cost ?? 0) - 10n)]);
   });
 
-  test("what a provider says of its cache is told, and nonsense counts as nothing", async () => {
+  test("cache counts of a provider are shown, and invalid ones count as zero", async () => {
     const customer = await newCustomer();
     const usage = { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 };
     const details = { cached_tokens: 5, cache_write_tokens: -1, cache_write_1h_tokens: 2 };
@@ -155,7 +155,7 @@ describeDatabases("usage", (kind) => {
     ]);
   });
 
-  test("filters narrow the sums, the days and the history alike; both dates are included", async () => {
+  test("filters apply to the sums, the days and the history alike; both dates are included", async () => {
     const customer = await newCustomer();
     const other = await stack().app.apiKeys.create(customer.account, "other");
     for (let n = 0; n < 4; n++) await chat(customer.secret);
@@ -197,7 +197,7 @@ describeDatabases("usage", (kind) => {
     ]);
   });
 
-  test("pages by cursor list every request once, also while new ones come; offsets work as well", async () => {
+  test("pages by cursor list every request once, also while new ones arrive; offsets work as well", async () => {
     const customer = await newCustomer();
     for (let n = 0; n < 5; n++) await chat(customer.secret);
     const all = (await get<History>(customer, "history")).data.map(({ id }) => id);
@@ -214,7 +214,7 @@ describeDatabases("usage", (kind) => {
     expect(skipped.offset).toBe(1);
   });
 
-  test("neither the numbers of its requests nor their cursors tell an account how busy the router is", async () => {
+  test("neither the numbers of its requests nor their cursors reveal to an account how busy the router is", async () => {
     const [mine, other] = [await newCustomer(), await newCustomer()];
     await chat(mine.secret);
     for (let n = 0; n < 3; n++) await chat(other.secret);
@@ -228,7 +228,7 @@ describeDatabases("usage", (kind) => {
     expect((await failureOf(mine, `history?cursor=${old}`))[1]).toBe("invalid_cursor");
   });
 
-  test("what is running, or cost nothing and delivered nothing, is no usage", async () => {
+  test("a request that is running, or cost nothing and delivered nothing, is not in the usage", async () => {
     const customer = await newCustomer();
     stack().provider.behaviour = { instead: { status: 500, contentType: "text/plain", body: "no" } };
     const body = { model: MODEL, messages: [{ role: "user", content: "Hello" }] };
@@ -238,7 +238,7 @@ describeDatabases("usage", (kind) => {
     expect(await get<Stats>(customer, "stats")).toMatchObject({ total_requests: 0, total_cost: "0" });
   });
 
-  test("an account sees its own usage alone", async () => {
+  test("an account sees only its own usage", async () => {
     const [mine, other] = [await newCustomer(), await newCustomer()];
     await chat(other.secret);
     expect((await get<History>(mine, "history")).data).toEqual([]);
@@ -262,7 +262,7 @@ describeDatabases("usage", (kind) => {
     expect(await failureOf(await newCustomer(), path)).toEqual([400, "invalid_parameter", param]);
   });
 
-  test("a cursor that is not ours, a filter that does not exist, and a cursor with an offset are refused", async () => {
+  test("a foreign cursor, an unknown filter, and a cursor with an offset are refused", async () => {
     const customer = await newCustomer();
     expect((await failureOf(customer, "history?cursor=abc"))[1]).toBe("invalid_cursor");
     expect((await failureOf(customer, "stats?model=x"))[1]).toBe("invalid_parameter");
@@ -273,7 +273,7 @@ describeDatabases("usage", (kind) => {
     ]);
   });
 
-  test("the graph tells the same as REST, in pages, with the request behind each row", async () => {
+  test("GraphQL returns the same as REST, in pages, with the request behind each row", async () => {
     const customer = await newCustomer();
     for (const tokens of [1, 2, 3]) await chat(customer.secret, tokens);
     const stats = await get<Stats>(customer, "stats");

@@ -14,7 +14,7 @@ type DeliveredText = {
 const stack = useStack();
 const services = useServices(stack, ["speech"]);
 const { model } = SERVICES.speech;
-/** What no header tells the length of. */
+/** A file whose header does not give a duration. */
 const MP3 = Buffer.concat([Buffer.from("ID3\u0004"), Buffer.alloc(47_996, 1)]);
 
 let owner: Seeded;
@@ -29,7 +29,7 @@ test.each([
   ["text", "text/plain", /^[a-z ]+\n$/],
   ["srt", "application/x-subrip", /^1\n00:00:00,000 --> /],
   ["vtt", "text/vtt", /^WEBVTT\n\n00:00:00.000 --> /],
-])("a sound of 8.5 s as %s is charged for 9 s", async (response_format, type, shape) => {
+])("8.5 s of audio as %s are charged as 9 s", async (response_format, type, shape) => {
   const reply = await send({ response_format });
   expect(reply.status).toBe(200);
   expect(reply.headers.get("content-type")).toContain(type);
@@ -39,7 +39,7 @@ test.each([
   await requireBooks(stack().app, owner, { available: 9_730n });
 });
 
-test("the form goes to the provider byte for byte, and nothing of the client's headers", async () => {
+test("the form is forwarded byte for byte, without any header of the client", async () => {
   const seen: { body: Buffer; headers: Readonly<Record<string, unknown>> }[] = [];
   services().speech.onBody = (body, headers) => void seen.push({ body, headers });
   const request = new Request("http://127.0.0.1/", { method: "POST", body: formOf({ temperature: "0.25" }) });
@@ -53,7 +53,7 @@ test("the form goes to the provider byte for byte, and nothing of the client's h
   expect(seen[0]?.headers).not.toHaveProperty("x-secret");
 });
 
-test("JSON with base64 is the same transcription", async () => {
+test("JSON with base64 gives the same transcription", async () => {
   const wav = toWav(3);
   const form = (await (await send({ language: "de" }, wav)).json()) as DeliveredText;
   const body = { model, file_base64: wav.toString("base64"), filename: "a.wav", language: "de" };
@@ -64,7 +64,7 @@ test("JSON with base64 is the same transcription", async () => {
   await requireBooks(stack().app, owner, { available: 10_000n - 180n });
 });
 
-test("a data: URL is the audio that it carries, and names its kind; base64 may have line breaks", async () => {
+test("a data: URL is decoded and names its media type; base64 may contain line breaks", async () => {
   const wav = toWav(3);
   const base64 = wav.toString("base64");
   const lines = base64.replace(/.{76}/g, "$&\r\n");
@@ -95,16 +95,19 @@ test.each([
   ["a data: URL within a data: URL", "data:audio/wav;base64,data:audio/wav;base64,UklGRg=="],
   ["a URL", "https://example.com/sea.wav"],
   ["much that is not base64", `${"A".repeat(400_000)}!`],
-])("audio in JSON that is %s is refused, and nobody is asked or billed", async (_what, file_base64) => {
-  const { requests } = services().speech;
-  const reply = await post(Buffer.from(JSON.stringify({ model, file_base64 })), "application/json");
-  const { error } = (await reply.json()) as RestFailure;
-  expect([reply.status, error.code, error.param]).toEqual([400, "invalid_body", "file_base64"]);
-  expect(services().speech.requests).toBe(requests);
-  await requireBooks(stack().app, owner, { available: 10_000n });
-});
+])(
+  "audio in JSON that is %s is refused, without calling a provider and without a charge",
+  async (_what, file_base64) => {
+    const { requests } = services().speech;
+    const reply = await post(Buffer.from(JSON.stringify({ model, file_base64 })), "application/json");
+    const { error } = (await reply.json()) as RestFailure;
+    expect([reply.status, error.code, error.param]).toEqual([400, "invalid_body", "file_base64"]);
+    expect(services().speech.requests).toBe(requests);
+    await requireBooks(stack().app, owner, { available: 10_000n });
+  },
+);
 
-test("where the sound does not prove its length, what the answer states is charged, within what is possible", async () => {
+test("where the file does not prove its duration, the duration in the answer is charged, within the possible range", async () => {
   const answer = (fields: object) => ({
     instead: {
       status: 200,
@@ -118,7 +121,7 @@ test("where the sound does not prove its length, what the answer states is charg
   expect(await cost()).toBe("90");
   services().speech.behaviour = answer({ usage: { type: "duration", seconds: 4 } });
   expect(await cost()).toBe("120");
-  // 48,000 bytes are 3 s by the usual rate, and 48 s at the most.
+  // 48,000 bytes are 3 s at the usual bit rate, and at most 48 s.
   for (const duration of [undefined, -1, 0, 49, "x", 1e300]) {
     services().speech.behaviour = answer({ duration });
     expect(await cost(), String(duration)).toBe("90");
@@ -129,7 +132,7 @@ test("where the sound does not prove its length, what the answer states is charg
   expect(JSON.parse(reply.headers.get("x-0g-trace") ?? "").billing.total_cost).toBe("210");
 });
 
-test("the usage of an answer is what was billed, whatever the provider states", async () => {
+test("the usage in an answer is what was charged, whatever the provider reports", async () => {
   const wav = toWav(8.5);
   for (const [file, stated, seconds] of [
     [wav, { type: "duration", seconds: 8.5 }, 9],
@@ -158,7 +161,7 @@ test("the usage of an answer is what was billed, whatever the provider states", 
   }
 });
 
-test("what is no transcription is a failure, and nothing is charged", async () => {
+test("an answer that is not a transcription is a failure, and nothing is charged", async () => {
   for (const [response_format, contentType, body] of [
     ["json", "text/html", "<p>oops"],
     ["json", "application/json", '{"words":1}'],
@@ -175,7 +178,7 @@ test("what is no transcription is a failure, and nothing is charged", async () =
   await requireBooks(stack().app, owner, { available: 10_000n });
 });
 
-test("a balance that does not cover the sound is 402, and nobody is asked", async () => {
+test("a balance that does not cover the audio is 402, and no provider is called", async () => {
   const { requests } = services().speech;
   const reply = await send({}, toWav(334));
   expect([reply.status, ((await reply.json()) as RestFailure).error.code]).toEqual([
@@ -192,7 +195,7 @@ test.each([
   ["an unknown format", { response_format: "docx" }, "response_format"],
   ["no model", { model: undefined }, "model"],
   ["a stream", { stream: "true" }, "stream"],
-])("%s is refused, and nobody is asked", async (_what, fields, param) => {
+])("%s is refused, and no provider is called", async (_what, fields, param) => {
   const { requests } = services().speech;
   const reply = await send(fields);
   const { error } = (await reply.json()) as RestFailure;
@@ -200,7 +203,7 @@ test.each([
   expect(services().speech.requests).toBe(requests);
 });
 
-test("a sound above 25 MiB is 413, in a form and in JSON, and one of 25 MiB is taken", async () => {
+test("audio above 25 MiB is 413, in a form and in JSON, and 25 MiB are accepted", async () => {
   const large = Buffer.alloc(25 * 1_048_576 + 1);
   expect((await send({}, large)).status).toBe(413);
   const inJson = { model, file_base64: large.toString("base64") };
@@ -209,7 +212,7 @@ test("a sound above 25 MiB is 413, in a form and in JSON, and one of 25 MiB is t
   expect((await send({}, large.subarray(1), rich)).status).toBe(200);
 });
 
-test("other bodies are 415", async () => {
+test("other content types are 415", async () => {
   expect((await post(Buffer.from("a=1"), "application/x-www-form-urlencoded")).status).toBe(415);
 });
 

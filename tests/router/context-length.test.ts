@@ -8,7 +8,7 @@ const CLAUDE_TOO_LONG = {
   type: "error",
   error: { type: "invalid_request_error", message: "prompt is too long: 9 > 8" },
 };
-/** How servers say that a request is too long for their model. */
+/** How servers report that a request exceeds the context of their model. */
 const REFUSALS = {
   code: { error: { message: "too long", code: "context_length_exceeded" } },
   vllm: {
@@ -50,24 +50,24 @@ async function ask(model: string, body: object, headers: Record<string, string> 
   return [reply.status, error?.code];
 }
 
-test("providers whose context is too short for the question are not asked", async () => {
+test("providers whose context is too short for the prompt are skipped", async () => {
   expect(await ask("skipped", { messages: words(3_000) })).toEqual([200, undefined]);
   expect(calls("skipped")).toEqual([0, 0, 1]);
 });
 
-test("the answer that the client allows counts as well", async () => {
+test("the maximum answer counts towards the context too", async () => {
   expect(await ask("answer", { max_tokens: 1_500 })).toEqual([200, undefined]);
   expect(calls("answer")).toEqual([0, 1, 0]);
 });
 
-test("a question that no context seems to hold is asked all the same", async () => {
+test("a prompt that seems to fit no context is still tried", async () => {
   expect(
     await ask("pinned", { messages: words(3_000) }, { "x-0g-provider-allow-fallbacks": "false" }),
   ).toEqual([200, undefined]);
 });
 
 test.each(Object.entries(REFUSALS))(
-  "a provider that refuses for the length, as %s says it, is followed by a longer one, and the bill is of that",
+  "a provider that refuses for the length, as %s reports it, is followed by one with a longer context, which is charged",
   async (model, refusal) => {
     const refuse: Script = (_, response) => sendJson(response, 400, refusal);
     for (const provider of router().scripted.slice(0, 2)) provider.scripts.set(model, refuse);
@@ -76,13 +76,13 @@ test.each(Object.entries(REFUSALS))(
   },
 );
 
-test("where no longer context is known the refusal is final", async () => {
+test("without a longer context the refusal is final", async () => {
   const refuse: Script = (_, response) => sendJson(response, 400, REFUSALS.code);
   for (const provider of router().scripted) provider.scripts.set("unknown", refuse);
   expect(await ask("unknown", {})).toEqual([400, "context_length_exceeded"]);
   expect(calls("unknown")).toEqual([1, 0, 0]);
 });
 
-test("after all of that the books are exact, and nothing is held", async () => {
+test("in the end the ledger is consistent and no hold is open", async () => {
   expect(await new LedgerService(router().app.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
 });

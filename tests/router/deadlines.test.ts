@@ -70,21 +70,21 @@ async function ask(
   return { status: reply.status, text: await reply.text() };
 }
 
-test("a whole answer of the only provider may take longer than its first byte elsewhere", async () => {
+test("a whole answer of the only provider may take longer than the first byte of one among several", async () => {
   set("whole", late(good));
   const { status, text } = await ask({ model: "whole" }, ALONE);
   expect([status, text.includes(TEXT)]).toEqual([200, true]);
   expect(calls("whole")).toEqual([1, 0]);
 });
 
-test("a whole answer of many tokens has time for them before another provider is asked", async () => {
+test("a whole answer of many tokens has time for them before another provider is tried", async () => {
   set("long", late(good));
   const { status } = await ask({ model: "long", max_tokens: 400 });
   expect(status).toBe(200);
   expect(calls("long")).toEqual([1, 0]);
 });
 
-test("a whole answer that stops in its middle is noticed, also where no other provider is left", async () => {
+test("a whole answer that stalls midway fails, also where no other provider is left", async () => {
   set(
     "stalled",
     (_, response) => void response.writeHead(200, { "content-type": "application/json" }).write("{"),
@@ -93,7 +93,7 @@ test("a whole answer that stops in its middle is noticed, also where no other pr
   expect(status).toBe(502);
 });
 
-test("the first token of a stream of the only provider may be later than any silence allowed after it", async () => {
+test("the first token of the only provider's stream may take longer than the silence allowed after it", async () => {
   set("token", async (_, response) => {
     openStream(response).write(ROLE);
     await after(LATE_MS);
@@ -104,7 +104,7 @@ test("the first token of a stream of the only provider may be later than any sil
   expect(calls("token")).toEqual([1, 0]);
 });
 
-test("a client that waits for the first content gets the head of the answer and comments, and then all of it", async () => {
+test("a client waiting for the first content receives the head of the answer and comments, then all of it", async () => {
   const open = Promise.withResolvers<void>();
   set("waiting", async (call, response, n) => {
     await open.promise;
@@ -123,7 +123,7 @@ test("a client that waits for the first content gets the head of the answer and 
   expect(text.replaceAll(KEEP_ALIVE, "")).toMatch(/^data: /);
 });
 
-test("comments are sent while a provider is silent behind its first content", async () => {
+test("comments are sent while a provider is silent after its first content", async () => {
   set("silent", async (_, response) => {
     openStream(response).write(ROLE + event({ delta: { content: "a" } }));
     await after(700);
@@ -133,7 +133,7 @@ test("comments are sent while a provider is silent behind its first content", as
   expect(text).toMatch(/"a".*\n\n(: keep-alive\n\n)+data: .*"b"/);
 });
 
-test("another provider is asked behind a comment, and OpenAI's client reads one answer", async () => {
+test("another provider is tried after a comment, and OpenAI's client reads one answer", async () => {
   set("moved", async (_, response) => {
     await after(500);
     sendJson(response, 500, {});
@@ -156,7 +156,7 @@ const fails: Script = async (_, response) => {
   sendJson(response, 400, { error: { message: "because of that", code: "content_policy_violation" } });
 };
 
-test("a failure behind a comment is an event that the official clients read as the failure it is", async () => {
+test("a failure after a comment is an event that the official clients parse as that failure", async () => {
   set("failed", fails);
   set(CLAUDE.id, fails);
   const { secret } = await router().seed();
@@ -178,12 +178,12 @@ test("a failure behind a comment is an event that the official clients read as t
   await expect(read(message)).rejects.toThrow(/because of that/);
 });
 
-test("a refusal that comes at once keeps its status", async () => {
+test("an immediate refusal keeps its status", async () => {
   set("quick", (_, response) => sendJson(response, 400, { error: { message: "no" } }));
   expect(await ask({ model: "quick", stream: true })).toMatchObject({ status: 400 });
 });
 
-test("after all of that the books are exact, and nothing is held", async () => {
+test("in the end the ledger is consistent and no hold is open", async () => {
   const ledger = new LedgerService(router().app.database);
   await until(async () => (await ledger.verify()).openHolds === 0);
   expect(await ledger.verify()).toMatchObject({ faults: [], openHolds: 0 });

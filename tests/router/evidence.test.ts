@@ -38,7 +38,7 @@ async function chat(seeded: Seeded, more: object) {
   return { status: reply.status, key: reply.headers.get("zg-res-key"), text: await reply.text() };
 }
 
-/** Asks once with `verify_tee`, of a provider that signs like this. */
+/** Sends one request with `verify_tee` to a provider that signs as given. */
 async function verified(signing: ProviderBehaviour["signing"], more: object = {}) {
   const seeded = await seedAccount(stack().app.database, 10n ** 9n);
   stack().provider.behaviour = signing ? { signing } : {};
@@ -59,7 +59,7 @@ function traceIn(text: string): Trace {
 }
 
 describe("verify_tee", () => {
-  test("is true for the acknowledged signer's signature, and what it signed is kept", async () => {
+  test("is true for the signature of the acknowledged signer, and the signed text is stored", async () => {
     const { key, trace, evidence } = await verified(undefined);
     expect(trace).toMatchObject({ tee_verified: true, billing: { total_cost: expect.any(String) } });
     expect(evidence).toMatchObject({
@@ -74,13 +74,13 @@ describe("verify_tee", () => {
     expect(lowerHex(await recoverMessageAddress({ message: text, signature }))).toBe(SIGNER);
   });
 
-  test("signs the answer that was delivered: its hash is the second half of the text", async () => {
+  test("covers the answer that was delivered: its hash is the second half of the signed text", async () => {
     const { text, evidence } = await verified(undefined);
     const own = text.replace(/,"x_0g_trace":.*$/, "}");
     expect(evidence?.text?.split(":")[1]).toBe(createHash("sha256").update(own).digest("hex"));
   });
 
-  test("is told in the trace of a stream, as a comment or with the usage", async () => {
+  test("is in the trace of a stream, as a comment or with the usage", async () => {
     expect((await verified(undefined, { stream: true })).trace.tee_verified).toBe(true);
     const asked = { stream: true, stream_options: { include_usage: true } };
     expect((await verified(undefined, asked)).trace.tee_verified).toBe(true);
@@ -88,7 +88,7 @@ describe("verify_tee", () => {
     expect([forged.trace.tee_verified, forged.text.endsWith("data: [DONE]\n\n")]).toEqual([false, true]);
   });
 
-  test("is false for what somebody else signed, whoever they say they are", async () => {
+  test("is false for another signer, whatever address the answer claims", async () => {
     const other = await verified({ key: DEMO_USER.privateKey });
     expect(other.trace.tee_verified).toBe(false);
     expect(other.evidence).toMatchObject({
@@ -110,12 +110,12 @@ describe("verify_tee", () => {
     ["unreachable", { status: 200, body: " ".repeat(100_000) }],
     ["forged", { status: 200, body: JSON.stringify({ text: "t", signature: `0x${"00".repeat(65)}` }) }],
     ["forged", { status: 200, body: JSON.stringify({ text: "t", signature: `0x${"ff".repeat(65)}` }) }],
-  ])("is false, and %s, for a body that shows nothing (%#)", async (verdict, instead) => {
+  ])("is false, and %s, for a body that proves nothing (%#)", async (verdict, instead) => {
     const { trace, evidence } = await verified({ instead });
     expect([trace.tee_verified, evidence?.verdict]).toEqual([false, verdict]);
   });
 
-  test("waits no longer than it says, and bills what was delivered", async () => {
+  test("waits no longer than its limit, and the delivered answer is charged", async () => {
     const { trace, evidence, tookMs, text } = await verified({ delayMs: 60_000 });
     expect([trace.tee_verified, evidence?.verdict]).toEqual([false, "unreachable"]);
     expect(tookMs).toBeGreaterThan(WAIT_MS * 0.8);
@@ -124,7 +124,7 @@ describe("verify_tee", () => {
     expect(trace.billing).not.toMatchObject({ total_cost: "0" });
   });
 
-  test("does not hold back the text of a stream", async () => {
+  test("does not delay the text of a stream", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     stack().provider.behaviour = { signing: { delayMs: 800 } };
     const reply = await fetch(`${stack().origin}/v1/chat/completions`, {
@@ -147,7 +147,7 @@ describe("verify_tee", () => {
     expect(traceIn(text).tee_verified).toBe(true);
   });
 
-  test("costs nothing when it is not asked for: no signature is read, no verdict is told", async () => {
+  test("costs nothing when it is not requested: no signature is fetched and no verdict returned", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     stack().provider.behaviour = { signing: { delayMs: 60_000 } };
     for (const more of [{}, { verify_tee: false }, { verify_tee: null }]) {
@@ -160,14 +160,14 @@ describe("verify_tee", () => {
     expect((await chat(seeded, { verify_tee: "yes" })).status).toBe(400);
   });
 
-  test("is not for other accounts to read", async () => {
+  test("is not readable by other accounts", async () => {
     const { trace } = await verified(undefined);
     const other = await seedAccount(stack().app.database, 0n);
     expect(await stack().app.evidence.byRequests(other.account, [trace.request_id])).toEqual([undefined]);
   });
 });
 
-describe("who should have signed", () => {
+describe("the expected signer", () => {
   const OTHER = lowerHex(DEMO_USER.address);
   const offer = (info: object, teeAcknowledged = true) =>
     ({ teeSigner: SIGNER, teeAcknowledged, profile: profileOf(JSON.stringify(info)) }) as Provider;
@@ -185,18 +185,18 @@ describe("who should have signed", () => {
     );
   });
 
-  test("is the enclave of the model where a decentralized provider has one apart", () => {
+  test("is the enclave of the model where a decentralized provider has a separate one", () => {
     expect(signerOf(offer({ ...separated, ProviderType: "decentralized" }))).toBe(OTHER);
     expect(signerOf(offer({ ...separated, TargetSeparated: "true", ProviderType: "decentralized" }))).toBe(
       OTHER,
     );
   });
 
-  test("is nobody whom the network did not acknowledge", () => {
+  test("is undefined if the network did not acknowledge it", () => {
     expect(signerOf(offer({ ...separated, ProviderType: "decentralized" }, false))).toBeUndefined();
   });
 
-  test("is never whoever the answer names", async () => {
+  test("is never taken from the answer", async () => {
     const body = Buffer.from(
       JSON.stringify({ text: "t", signature: `0x${"11".repeat(65)}`, signing_address: SIGNER }),
     );

@@ -18,7 +18,7 @@ import { PRICES, useRouter } from "../support/router.ts";
 import type { Seeded } from "../support/seed.ts";
 import { until } from "../support/until.ts";
 
-/** A credential that looks like none, with what JSON spells otherwise. */
+/** A credential that matches no known pattern, with characters that JSON escapes. */
 const ODD_KEY = String.raw`pass "word" of/the\workshop 2031`;
 process.env.TEST_FAILOVER_KEY = ODD_KEY;
 
@@ -113,7 +113,7 @@ describe.each(KINDS)("$kind", ({ model, ask, good, cost }) => {
     ["breaks off", reset],
     ["answers with nothing", empty],
   ])(
-    "are had from the second provider when the first one %s, under one hold and for one charge",
+    "are answered by the second provider when the first one %s, under one hold and for one charge",
     async (_what, bad) => {
       const { app, seed } = router();
       set(model, bad, good);
@@ -139,7 +139,7 @@ describe.each(KINDS)("$kind", ({ model, ask, good, cost }) => {
   });
 });
 
-test("of two requests at once only one probes a provider whose circuit is half open; both are answered", async () => {
+test("one of two concurrent requests probes a half-open provider; both are answered", async () => {
   const { app, scripted, seed, chat } = router();
   const [first] = scripted;
   const seeded = await seed();
@@ -166,9 +166,9 @@ test("of two requests at once only one probes a provider whose circuit is half o
   expect(app.health.of(offer).circuit).toBe("closed");
 });
 
-describe("a provider that repeats our credential, which looks like no key at all,", () => {
+describe("a provider that repeats our credential, which matches no known pattern,", () => {
   const spellings = [ODD_KEY, JSON.stringify(ODD_KEY).slice(1, -1)];
-  /** What it was sent as `Authorization`, scheme and all. */
+  /** The whole `Authorization` header as sent, with its scheme. */
   const sent = (authorization: string | undefined) => authorization ?? "";
 
   const SCRIPTS: Readonly<Record<(typeof ECHOES)[number], Script>> = {
@@ -201,7 +201,7 @@ describe("a provider that repeats our credential, which looks like no key at all
       void response.writeHead(503, { "content-type": "text/plain" }).end(sent(headers.authorization)),
   };
 
-  test.each(ECHOES)("%s: neither the client nor the log gets to see it", async (model) => {
+  test.each(ECHOES)("%s: neither the client nor the log shows it", async (model) => {
     const { scripted, seed, chat, logged } = router();
     const script = SCRIPTS[model];
     set(model, script, script);
@@ -213,14 +213,14 @@ describe("a provider that repeats our credential, which looks like no key at all
       expect(told).not.toContain(spelling);
       expect(logged()).not.toContain(spelling);
     }
-    // What stands around it is passed on as it is.
+    // The text around it is passed on unchanged.
     if (model === "echo-plain" || model === "echo-stream")
       expect(told).toMatch(/you are Bearer \*+, I think/);
     if (model === "echo-blame") expect(told).toMatch(/no: Bearer \*+, says the sea/);
   });
 });
 
-test("after all of that the books are exact, and nothing is held", async () => {
+test("in the end the ledger is consistent and no hold is open", async () => {
   const { faults, openHolds } = await new LedgerService(router().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
 });
@@ -236,7 +236,7 @@ describe("a whole answer with fewer choices than were requested", () => {
       sendJson(response, 200, completion({ choices }));
     };
 
-  test("is a failure of its provider: the next one answers, and is paid alone", async () => {
+  test("is a failure of its provider: the next one answers, and only that one is paid", async () => {
     set("fewer-once", some(2), some(3));
     const seeded = await router().seed();
     const reply = await router().chat(seeded, { model: "fewer-once", n: 3, max_tokens: 50 });
@@ -253,7 +253,7 @@ describe("a whole answer with fewer choices than were requested", () => {
     ]);
   });
 
-  test("is 502 where no provider gives all of them, and costs nothing", async () => {
+  test("is 502 when no provider returns all of them, and costs nothing", async () => {
     set("fewer-always", some(1), some(1));
     const seeded = await router().seed();
     const reply = await router().chat(seeded, { model: "fewer-always", n: 2, max_tokens: 50 });

@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 
 describe("POST /v1/images/generations", () => {
-  test("answers with real pictures, and each is charged once at the price of one", async () => {
+  test("returns real images, and each is charged once at the price of one", async () => {
     const { status, body } = await generate<Images>({ n: 3, size: "32x16" });
     expect(status).toBe(200);
     expect(body.data.map(({ b64_json }) => sizeOfPng(Buffer.from(b64_json, "base64")))).toEqual(
@@ -34,7 +34,7 @@ describe("POST /v1/images/generations", () => {
     await requireBooks(stack().app, owner, { available: 7_000n });
   });
 
-  test("holds for as many as are asked for, and refuses what the balance does not cover", async () => {
+  test("holds the price of all requested images, and refuses what the balance does not cover", async () => {
     const { status } = await generate({ n: 10 });
     expect(status).toBe(200);
     await requireBooks(stack().app, owner, { available: 0n });
@@ -42,7 +42,7 @@ describe("POST /v1/images/generations", () => {
     expect([refused.status, refused.body.error.code]).toEqual([402, "insufficient_balance"]);
   });
 
-  test("charges what came when fewer came, and nothing for what is no picture", async () => {
+  test("charges what was delivered when it was fewer, and nothing for data that is not an image", async () => {
     const one = { b64_json: "aGVsbG8=" };
     services().images.behaviour = { instead: json({ created: 1, data: [one] }) };
     const { body } = await generate<Images>({ n: 4 });
@@ -64,7 +64,7 @@ describe("POST /v1/images/generations", () => {
     [{ prompt: 1 }, "prompt"],
     [{ stream: true }, "stream"],
     [{ model: undefined }, "model"],
-  ])("%j is refused, and nobody is asked", async (fields, param) => {
+  ])("%j is refused, and no provider is called", async (fields, param) => {
     const { requests } = services().images;
     const { status, body } = await generate<RestFailure>(fields);
     expect([status, body.error.code, body.error.param]).toEqual([400, "invalid_body", param]);
@@ -72,12 +72,12 @@ describe("POST /v1/images/generations", () => {
     await requireBooks(stack().app, owner, { available: 10_000n });
   });
 
-  test("a model of another service is not one for images", async () => {
+  test("a model of another service does not generate images", async () => {
     const { status, body } = await generate<RestFailure>({ model: EDIT.model });
     expect([status, body.error.code]).toEqual([404, "model_not_found"]);
   });
 
-  test("the extensions of the router are not passed on, and the provider is asked for base64", async () => {
+  test("the router's extension fields are not forwarded, and base64 is requested from the provider", async () => {
     const seen: string[] = [];
     services().images.onBody = (body) => void seen.push(body.toString("utf8"));
     await generate({
@@ -93,7 +93,7 @@ describe("POST /v1/images/generations", () => {
     );
   });
 
-  test("repeated by Idempotency-Key it is made and charged once", async () => {
+  test("a repeat with its Idempotency-Key is generated and charged once", async () => {
     const headers = { "idempotency-key": "picture" };
     const first = await generate<Images>({}, headers);
     const second = await generate<Images>({}, headers);
@@ -104,14 +104,14 @@ describe("POST /v1/images/generations", () => {
 });
 
 describe("POST /v1/images/edits", () => {
-  test("answers with a picture of the same size, and charges for one", async () => {
+  test("returns an image of the same size, and charges for one", async () => {
     const { status, body } = await edit<Images>();
     expect(status).toBe(200);
     expect(sizeOfPng(Buffer.from(body.data[0]?.b64_json ?? "", "base64"))).toEqual({ width: 8, height: 4 });
     await requireBooks(stack().app, owner, { available: 8_000n });
   });
 
-  test("a form that asks for base64 is passed on byte for byte", async () => {
+  test("a form that requests base64 is forwarded byte for byte", async () => {
     const seen: Buffer[] = [];
     services().edits.onBody = (bytes) => void seen.push(bytes);
     const { contentType, bytes } = await encoded(formOf({ response_format: "b64_json" }));
@@ -127,7 +127,7 @@ describe("POST /v1/images/edits", () => {
     ["a url asked for", { response_format: "url" }, "response_format"],
     ["too many asked for", { n: "11" }, "n"],
     ["another file", { other: new Blob(["x"]) }, "other"],
-  ])("%s is refused, and nobody is asked", async (_what, fields, param) => {
+  ])("%s is refused, and no provider is called", async (_what, fields, param) => {
     const { requests } = services().edits;
     const { status, body } = await edit<RestFailure>(fields);
     expect([status, body.error.code, body.error.param]).toEqual([400, "invalid_body", param]);
@@ -135,7 +135,7 @@ describe("POST /v1/images/edits", () => {
     await requireBooks(stack().app, owner, { available: 10_000n });
   });
 
-  test("a form that is cut off, has no boundary, or is none, is refused", async () => {
+  test("a truncated form, one without a boundary, or a body that is not a form is refused", async () => {
     const { contentType, bytes } = await encoded(formOf());
     expect((await post<RestFailure>(bytes.subarray(0, -8), contentType)).status).toBe(400);
     expect((await post<RestFailure>(bytes, "multipart/form-data")).status).toBe(400);
@@ -145,7 +145,7 @@ describe("POST /v1/images/edits", () => {
     expect([large.status, large.body.error.code]).toEqual([413, "body_too_large"]);
   });
 
-  test("a form is the same with another boundary, and charged once by its Idempotency-Key", async () => {
+  test("a form with another boundary is the same request, and charged once by its Idempotency-Key", async () => {
     const headers = { "idempotency-key": "edit" };
     const first = await edit<Images>({}, headers);
     const second = await edit<Images>({}, headers);
@@ -155,7 +155,7 @@ describe("POST /v1/images/edits", () => {
     await requireBooks(stack().app, owner, { available: 8_000n });
   });
 
-  test("a form is not taken where JSON belongs", async () => {
+  test("a form is refused where JSON is required", async () => {
     const { contentType, bytes } = await encoded(formOf());
     const reply = await fetch(`${stack().origin}/v1/images/generations`, {
       method: "POST",

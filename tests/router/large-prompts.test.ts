@@ -5,7 +5,7 @@ import { longestTurnMs } from "../support/attack/event-loop.ts";
 import { postThenRead } from "../support/clients/raw-http.ts";
 import { useRouter } from "../support/router.ts";
 
-/** 50 ms on a machine that does nothing else; the client and the provider take their part of these turns as well. */
+/** 50 ms on an otherwise idle machine; the client and the provider take their part of these turns as well. */
 const MAX_TURN_MS = 250;
 const IMAGE_BYTES = 30 * 1_048_576;
 const IMAGE = "A".repeat(IMAGE_BYTES);
@@ -59,7 +59,7 @@ test.each([
   ["/v1/chat/completions", inChat()],
   ["/v1/messages", inMessage],
 ])(
-  "an image of 30 MiB goes through %s as it is, also where a field is taken out, in short turns",
+  "an image of 30 MiB passes %s unchanged in short turns, also where a field is removed",
   async (path, body) => {
     const [provider] = router().scripted;
     provider?.scripts.set("sees", (call, response) => {
@@ -85,7 +85,7 @@ test.each([
   },
 );
 
-test("a large body is bounded and forwarded as a small one is", async () => {
+test("a large body is limited and forwarded like a small one", async () => {
   const small = await readChatRequest(Buffer.from(JSON.stringify(inChat("A".repeat(1_000)))));
   const large = await readChatRequest(Buffer.from(JSON.stringify(inChat())));
   expect(large.prompt.maxTokens).toBe(small.prompt.maxTokens);
@@ -113,7 +113,7 @@ test.each([
   ["another control character", chat(`\u0001${LONG}`)],
   ["a field twice", chat(LONG).replace('"role"', '"content":"b","role"')],
   ["a long name twice", chat(LONG).replace("{", `{"${"k".repeat(2_000)}":1,"${"k".repeat(2_000)}":2,`)],
-])("a large body with %s in it is refused as a small one is", async (_what, text) => {
+])("a large body with %s in it is refused like a small one", async (_what, text) => {
   const [provider] = router().scripted;
   const before = provider?.calls.length;
   const { status, body } = await send("/v1/chat/completions", text);
@@ -122,7 +122,7 @@ test.each([
 });
 
 test.each(["/v1/chat/completions", "/v1/messages", "/v1/messages/count_tokens"])(
-  "a long text in the place of a short one is refused by its name at %s",
+  "a long text where a short one is required is refused by its name at %s",
   async (path) => {
     const fields = { model: "sees", max_tokens: 3, messages: [{ role: "user", content: "a" }] };
     const refusal = async (changed: object) => {
@@ -152,7 +152,7 @@ test("a large body that is mostly short texts is refused", async () => {
 test.each([
   ["/v1/chat/completions", { code: "body_too_large" }],
   ["/v1/messages", { code: "body_too_large", type: "request_too_large" }],
-])("a body above 32 MiB is 413 at %s, and its client reads that", async (path, error) => {
+])("a body above 32 MiB is 413 at %s, and its client can read the answer", async (path, error) => {
   const text = JSON.stringify(inChat("A".repeat(40 * 1_048_576)));
   for (let n = 0; n < 3; n++) expect(await send(path, text)).toMatchObject({ status: 413, body: { error } });
 });
@@ -168,7 +168,7 @@ test.each(["/v1/chat/completions", "/v1/messages"])(
   },
 );
 
-test("a client that reads nothing before it has sent a body gets its 503 when there is no room for it", async () => {
+test("a client that reads nothing before it has sent a body gets its 503 when there is no memory for it", async () => {
   const { memory } = router().app.load;
   const { secret, account } = await router().seed();
   const held = memory.open({ kind: "account", id: account });
@@ -183,6 +183,6 @@ test("a client that reads nothing before it has sent a body gets its 503 when th
   held.release();
 });
 
-test("after all of that the books are exact, and nothing is held", async () => {
+test("in the end the ledger is consistent and no hold is open", async () => {
   expect(await new LedgerService(router().app.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
 });

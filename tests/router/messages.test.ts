@@ -32,7 +32,7 @@ beforeEach(async () => {
   services().messages.onBody = undefined;
 });
 
-test("a message is the provider's own with its bill, charged exactly", async () => {
+test("a message is the provider's own plus the bill, charged exactly", async () => {
   const { status, body, headers } = await create<Message>({ max_tokens: 5 });
   expect(status).toBe(200);
   expect(body).toMatchObject({ type: "message", role: "assistant", stop_reason: "max_tokens" });
@@ -44,7 +44,7 @@ test("a message is the provider's own with its bill, charged exactly", async () 
   await requireBooks(stack().app, owner, { available: START - cost });
 });
 
-test("a stream is the provider's events, the bill as a comment before the last", async () => {
+test("a stream is the provider's events, with the bill as a comment before the last", async () => {
   const text = await stream({ max_tokens: 5 });
   const names = [...text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name);
   expect(names.slice(0, 3)).toEqual(["message_start", "content_block_start", "ping"]);
@@ -57,7 +57,7 @@ test("a stream is the provider's events, the bill as a comment before the last",
   await requireBooks(stack().app, owner, { available: START - cost });
 });
 
-test("what was read from or written to a cache is input, and the history tells of it", async () => {
+test("cache reads and writes count as input, and the history shows them", async () => {
   services().messages.behaviour = {
     usageJson: JSON.stringify({
       input_tokens: 10,
@@ -87,7 +87,7 @@ test.each([
   ['{"input_tokens":9e15,"output_tokens":1}', PROMPT, 1],
   ['"x"', PROMPT, 5],
 ])(
-  "what makes no sense of the usage %s is counted, and the usage that is shown is the one that is billed",
+  "invalid parts of the usage %s are counted by the router, and the usage shown is the one charged",
   async (usageJson, input_tokens, output_tokens) => {
     services().messages.behaviour = { usageJson };
     const { status, body } = await create<Message>({ max_tokens: 5 });
@@ -101,7 +101,7 @@ test.each([
   },
 );
 
-/** Anthropic's events of an answer of three words to a prompt of which most was read from a cache. */
+/** Anthropic's events of an answer of three words to a prompt that was mostly read from a cache. */
 const CACHED_START = {
   type: "message_start",
   message: {
@@ -133,7 +133,7 @@ test.each([
     8,
   ],
 ])(
-  "a stream that %s is billed for the input that it has stated, cache and all",
+  "a stream that %s is charged for its reported input, including the cache",
   async (_what, more, outputTokens) => {
     const body = eventsOf(CACHED_START, ...[" The", " sea", " is"].map(wordEvent), ...more);
     services().messages.behaviour = { instead: { status: 200, contentType: "text/event-stream", body } };
@@ -151,7 +151,7 @@ test.each([
   },
 );
 
-test("a model that does not speak the format is refused in the published words", async () => {
+test("a model that does not support the format is refused in the published words", async () => {
   const { status, body } = await create<Failure>({ model: MODEL });
   expect(status).toBe(400);
   expect(body).toEqual({
@@ -165,7 +165,7 @@ test("a model that does not speak the format is refused in the published words",
   });
 });
 
-test("the key may come as X-Api-Key; version and beta reach the provider, nothing else does", async () => {
+test("the key may be sent as X-Api-Key; version and beta headers reach the provider, and no others", async () => {
   const seen: Readonly<Record<string, unknown>>[] = [];
   services().messages.onBody = (_body, headers) => void seen.push(headers);
   const headers = {
@@ -188,7 +188,7 @@ test("the key may come as X-Api-Key; version and beta reach the provider, nothin
   expect([malformed.status, malformed.body.error.type]).toEqual([400, "invalid_request_error"]);
 });
 
-test("X-Api-Key counts at no other endpoint", async () => {
+test("X-Api-Key is ignored at every other endpoint", async () => {
   const { status } = await rest(stack().origin, "/v1/chat/completions", undefined, {
     body: { model, messages },
     headers: { "x-api-key": owner.secret },
@@ -196,7 +196,7 @@ test("X-Api-Key counts at no other endpoint", async () => {
   expect(status).toBe(401);
 });
 
-describe("failures are in Anthropic's shape", () => {
+describe("failures have Anthropic's shape", () => {
   test.each([
     ["no key", { secret: undefined }, 401, "authentication_error", "missing_authorization"],
     ["a management key", { secret: "mk" }, 403, "permission_error", "insufficient_scope"],
@@ -235,7 +235,7 @@ describe("failures are in Anthropic's shape", () => {
     },
   );
 
-  test("a key that is revoked or expired has the code that says so", async () => {
+  test("a revoked or expired key gets its specific code", async () => {
     const { app, origin } = stack();
     const revoked = await app.apiKeys.create(owner.account, "revoked");
     await app.apiKeys.revoke(owner.account, revoked.key.id);
@@ -253,7 +253,7 @@ describe("failures are in Anthropic's shape", () => {
     }
   });
 
-  test("a provider that fails is 502 before the first event, and an error event after it", async () => {
+  test("a failing provider is 502 before the first event, and an error event after it", async () => {
     services().messages.behaviour = { instead: { status: 500, contentType: "text/plain", body: "oops" } };
     const { status, body } = await create<Failure>({ stream: true });
     expect([status, body.error.type]).toEqual([502, "api_error"]);
@@ -278,7 +278,7 @@ describe("failures are in Anthropic's shape", () => {
   });
 });
 
-test("a client that leaves pays for what it got", async () => {
+test("a client that disconnects pays for what it received", async () => {
   services().messages.behaviour = { chunkDelayMs: 50 };
   const leaving = new AbortController();
   const reply = await fetch(`${stack().origin}/v1/messages`, {
@@ -305,7 +305,7 @@ describe("POST /v1/messages/count_tokens", () => {
       body: { model, messages, ...fields },
     });
 
-  test("is the provider's count, our own where it has none, and not billed", async () => {
+  test("is the provider's count, or our own where it has none, and not charged", async () => {
     expect((await count()).body).toEqual({ input_tokens: PROMPT });
     const instead = (status: number, body: string) => ({
       instead: { status, contentType: "application/json", body },

@@ -36,9 +36,9 @@ const TIERED = {
     ],
   },
 };
-/** What the second provider asks for the same: dearer for short questions, cheaper for long ones. */
+/** The prices of the second provider: higher for short prompts, lower for long ones. */
 const FLAT = { id: "tiered", pricing: { prompt: "4", completion: "6" } };
-/** The first asks little for a prompt, the second little for an answer. */
+/** The first has a low price for prompts, the second for answers. */
 const SIZED = { id: "sized", supported_formats: ["openai", "anthropic"] };
 const sized = (n: number) => ({
   ...SIZED,
@@ -73,7 +73,7 @@ type Bill = {
   };
 };
 
-/** A provider that states this usage, whole or in a stream. */
+/** A provider that reports this usage, whole or in a stream. */
 const stating =
   (usage: object): Script =>
   (call, response) => {
@@ -99,18 +99,18 @@ async function readerOf({ account }: Seeded): Promise<string> {
   return (await router().app.managementKeys.create(account, "reader", ["account:read"])).secret;
 }
 
-describe("tokens that the provider had in its cache", () => {
+describe("tokens read from or written to the provider's cache", () => {
   const usage = {
     prompt_tokens: 100,
     completion_tokens: 8,
     total_tokens: 108,
     prompt_tokens_details: { cached_tokens: 60, cache_write_tokens: 20, cache_write_1h_tokens: 5 },
   };
-  // 15 fresh ones, 60 read, 20 and 5 written.
+  // 15 uncached ones, 60 read, 20 and 5 written.
   const input = 15n * 10n + 60n * 1n + 20n * 12n + 5n * 30n;
 
   test.each([false, true])(
-    "cost what the provider asks for them, to the neuron (streamed: %s)",
+    "are charged at the provider's prices, to the neuron (streamed: %s)",
     async (stream) => {
       const { app, origin, seed } = router();
       set(CACHED.id, stating(usage));
@@ -139,7 +139,7 @@ describe("tokens that the provider had in its cache", () => {
     },
   );
 
-  test("count the same in Anthropic's format", async () => {
+  test("are counted the same in Anthropic's format", async () => {
     const { app, origin, seed } = router();
     const message = {
       ...MESSAGE,
@@ -159,7 +159,7 @@ describe("tokens that the provider had in its cache", () => {
     await requireBooks(app, seeded, { available: 10_000_000n - input - 8n * 20n });
   });
 
-  test("are not believed to be more than there were", async () => {
+  test("are capped at the tokens of the prompt", async () => {
     const { seed } = router();
     set(CACHED.id, stating({ ...usage, prompt_tokens_details: { cached_tokens: 101 } }));
     const bill = await billOf(await seed(), { model: CACHED.id, max_tokens: 100 });
@@ -171,7 +171,7 @@ describe("tokens that the provider had in its cache", () => {
     [{ cached_tokens: 10, cache_write_tokens: 10 }],
     [{ cached_tokens: -5 }],
     ["none"],
-  ])("are shown as they are billed, whatever is stated: %j", async (prompt_tokens_details) => {
+  ])("are shown as charged, whatever is reported: %j", async (prompt_tokens_details) => {
     const { chat, seed } = router();
     const seeded = await seed();
     set(CACHED.id, stating({ prompt_tokens: 10, completion_tokens: 1, prompt_tokens_details }));
@@ -189,7 +189,7 @@ describe("tokens that the provider had in its cache", () => {
     check(JSON.parse(last ?? "").usage);
   });
 
-  test("are shown as they are billed in Anthropic's format", async () => {
+  test("are shown as charged in Anthropic's format", async () => {
     const { origin, seed } = router();
     const usage = { input_tokens: 9, output_tokens: 1, cache_read_input_tokens: -5 };
     const start = { type: "message_start", message: { ...MESSAGE, content: [], usage } };
@@ -216,7 +216,7 @@ describe("tokens that the provider had in its cache", () => {
     expect(streamed).not.toContain('_tokens":-');
   });
 
-  test("are held for as if all of them were the dearest", async () => {
+  test("are held for at the highest of their prices", async () => {
     const { app, chat, seed } = router();
     set(CACHED.id, stating({ prompt_tokens: PROMPT, completion_tokens: 1 }));
     const most = BigInt(PROMPT) * 30n + 20n;
@@ -253,7 +253,7 @@ test.each([
   }
 });
 
-test("who is asked is who costs least for this prompt and this limit", async () => {
+test("the provider that is cheapest for this prompt and this limit is tried first", async () => {
   const { origin, seed, scripted } = router();
   const seeded = await seed();
   set(SIZED.id, (call, response, n) =>
@@ -278,7 +278,7 @@ test("who is asked is who costs least for this prompt and this limit", async () 
   expect(asked()).toEqual([2, 4]);
 });
 
-describe("usage that a stream states before it is over", () => {
+describe("usage that a stream reports before its end", () => {
   const usage = (completion_tokens: number) => ({
     usage: { prompt_tokens: 1_000, completion_tokens, prompt_tokens_details: { cached_tokens: 900 } },
   });
@@ -297,7 +297,7 @@ describe("usage that a stream states before it is over", () => {
       2,
     ],
     ["with each word, and ends", [word("The", usage(5)), word(" sea", usage(9)), FINISH, DONE], 9],
-  ])("is billed when it is stated %s", async (_when, pieces, outputTokens) => {
+  ])("is charged when it is reported %s", async (_when, pieces, outputTokens) => {
     const { app, chat, seed } = router();
     set(CACHED.id, async (_, response) => {
       await trickle(openStream(response), pieces);
@@ -319,8 +319,8 @@ describe("usage that a stream states before it is over", () => {
   });
 });
 
-describe("prices by the length of the question", () => {
-  test("are those of the tier that the provider's count falls into, for all of a request", async () => {
+describe("prices by the length of the prompt", () => {
+  test("are those of the tier of the provider's count, for all of a request", async () => {
     const { app, seed } = router();
     const seeded = await seed();
     const pin = app.catalogue.providers().find(({ model, tiers }) => model === TIERED.id && tiers)?.address;
@@ -346,7 +346,7 @@ describe("prices by the length of the question", () => {
     expect(row).toEqual({ input: "10", output: "20" });
   });
 
-  test("decide who is asked: the cheapest for a question of this length", async () => {
+  test("decide the order: the cheapest for a prompt of this length is tried first", async () => {
     const { seed, scripted } = router();
     const seeded = await seed();
     for (const provider of scripted) provider.scripts.delete(TIERED.id);
@@ -358,7 +358,7 @@ describe("prices by the length of the question", () => {
     expect([first?.(), second?.()]).toEqual([(before[0] ?? 0) + 1, (before[1] ?? 0) + 1]);
   });
 
-  test("are told with the model, over REST and in the graph", async () => {
+  test("are listed with the model, over REST and GraphQL", async () => {
     const { app, origin } = router();
     type Model = { readonly pricing: object };
     const model = (id: string) => rest<Model>(origin, `/v1/models/${id}`).then(({ body }) => body.pricing);
@@ -393,7 +393,7 @@ describe("prices by the length of the question", () => {
 });
 
 test.each([false, true])(
-  "a price that rises while a request runs is that of the next one: what was held for is what is paid (streamed: %s)",
+  "a price that rises during a request applies to the next one: the quoted price is charged (streamed: %s)",
   async (stream) => {
     const { app, offer, seed } = router();
     const seeded = await seed(10_000n);
@@ -413,7 +413,7 @@ test.each([false, true])(
   },
 );
 
-test("after all of that the books are exact, and nothing is held", async () => {
+test("in the end the ledger is consistent and no hold is open", async () => {
   const { faults, openHolds } = await new LedgerService(router().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
 });

@@ -23,9 +23,9 @@ import { PRICES, useRouter } from "../support/router.ts";
 import { until } from "../support/until.ts";
 
 /**
- * What the client is owed when the first of two providers misbehaves: the second's answer; the first's own; a refusal
- * with this code; or what had come, and then word that it broke off. What it states of one side counts, whatever it
- * states of the other.
+ * The expected result when the first of two providers misbehaves: the answer of the second; the answer of the
+ * first; a refusal with this code; or the delivered part and then an error that it broke off. Usage that it
+ * reports for one side counts, whatever it reports for the other.
  */
 type Owed =
   | "the second"
@@ -40,7 +40,7 @@ type Misbehaviour = {
   readonly script: Script;
   readonly plain?: Owed;
   readonly streamed?: Owed;
-  /** How often the first provider may have been asked. */
+  /** The most calls that the first provider may have received. */
   readonly calls?: number;
 };
 
@@ -445,7 +445,7 @@ const CASES = MISBEHAVIOURS.flatMap((misbehaviour, n) =>
 );
 const [FIRST, SECOND] = PRICES;
 const PROMPT = countPromptTokens([{ role: "user", content: "What is the sea?" }]);
-// What a client gets of a stream that is not resumed; tests/router/resume.test.ts has those that are.
+// The expected text of a stream that is not resumed; tests/router/resume.test.ts has those that are.
 const router = await useRouter({
   models: CASES.map(({ model }) => model),
   settings: { RESUME_STREAMS: "off" },
@@ -526,7 +526,7 @@ test.each(CASES)("a provider that $name, $mode: $owed", async ({ script, model, 
   expect(balance).toMatchObject({ held: 0n, total: 10_000_000n - charged });
 });
 
-test("after all of that the books are exact, and nothing is held", async () => {
+test("in the end the ledger is consistent and no hold is open", async () => {
   await sleep(0);
   const { faults, openHolds } = await new LedgerService(router().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });

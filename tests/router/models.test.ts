@@ -20,7 +20,7 @@ const ids = async (query: string) =>
   (await get(`/v1/models?${query}`)).body.data.map(({ id }) => id).toSorted();
 
 describe("GET /v1/models", () => {
-  test("tells all that the provider tells of its model, its price in neuron and in dollars", async () => {
+  test("lists everything the provider publishes about its model, with its price in neuron and in dollars", async () => {
     const { body } = await get("/v1/models");
     expect(body.object).toBe("list");
     const claude = body.data.find(({ id }) => id === CLAUDE);
@@ -72,14 +72,14 @@ describe("GET /v1/models", () => {
     expect(await ids("pricing=usd&legacy=true")).toHaveLength(4);
   });
 
-  test("refuses what is malformed", async () => {
+  test("refuses malformed filters", async () => {
     for (const query of ["provider_address=0x1", "pricing=eur", "legacy=yes", "input_modality="])
       expect((await get<RestFailure>(`/v1/models?${query}`)).body.error.code, query).toBe(
         "invalid_parameter",
       );
   });
 
-  test("one model is got by its id", async () => {
+  test("one model is fetched by its id", async () => {
     expect((await get<Entry>(`/v1/models/${CLAUDE}`)).body.name).toBe("Test Claude");
     const none = await get<RestFailure>("/v1/models/a%2Fb");
     expect([none.status, none.body.error.code]).toEqual([404, "model_not_found"]);
@@ -87,7 +87,7 @@ describe("GET /v1/models", () => {
 });
 
 describe("GET /v1/providers", () => {
-  test("tells of every offer what is known, and how it fares once it was asked", async () => {
+  test("lists what is known of every offer, and its health after the first request", async () => {
     const { body } = await get(`/v1/providers?model=${MODEL}`);
     expect(body.data).toEqual([
       {
@@ -132,7 +132,7 @@ describe("GET /v1/providers", () => {
   });
 });
 
-test("GET /v1/service-types counts who offers what", async () => {
+test("GET /v1/service-types counts the offers of each type", async () => {
   expect((await get("/v1/service-types")).body).toEqual({
     object: "list",
     data: [

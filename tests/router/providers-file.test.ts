@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), "providers-"));
 const file = join(folder, "providers.json");
 const KEY = "TEST_PROVIDERS_FILE_KEY";
 
-/** A server with OpenAI's API and nothing of the chain's. */
+/** A server with OpenAI's API and no chain entry. */
 const seen: { readonly path: string; readonly headers: IncomingMessage["headers"]; readonly body: string }[] =
   [];
 const server: Server = createServer(async (request, response) => {
@@ -31,7 +31,7 @@ const server: Server = createServer(async (request, response) => {
     JSON.stringify({ id: "x", object: "chat.completion", created: 1, model: "m", choices, usage }),
   );
 });
-// Before the stack's own: its file must be there when it starts.
+// Started before the stack, whose providers file must exist when it starts.
 beforeAll(async () => {
   process.env[KEY] = "server-key";
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -44,7 +44,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-test("an offer of the file stands beside those of the chain, and is told of as it is", async () => {
+test("an offer of the file is listed beside those of the chain, with its origin", async () => {
   const { body } = await rest<List>(stack().origin, "/v1/providers?model=local");
   expect(body.data).toMatchObject([
     {
@@ -63,7 +63,7 @@ test("an offer of the file stands beside those of the chain, and is told of as i
   expect(models.data.find(({ id }) => id === "local")).toMatchObject({ owned_by: "workshop" });
 });
 
-test("it is asked with its own key and its own name for the model, and billed at the file's price", async () => {
+test("it is called with its own key and its own model name, and charged at the file's price", async () => {
   const owner = await seedAccount(stack().app.database, 100n);
   const reply = await chat("local", owner.secret);
   expect(reply.status).toBe(200);
@@ -74,7 +74,7 @@ test("it is asked with its own key and its own name for the model, and billed at
   await requireBooks(stack().app, owner, { available: 100n - 4n - 4n });
 });
 
-test("it makes good for a provider of the chain that fails", async () => {
+test("it takes over for a failing provider of the chain", async () => {
   stack().provider.behaviour = { instead: { status: 500, contentType: "text/plain", body: "x" } };
   const { secret } = await seedAccount(stack().app.database, 1_000n);
   const reply = await rest<Chat>(stack().origin, "/v1/chat/completions", secret, {
@@ -84,7 +84,7 @@ test("it makes good for a provider of the chain that fails", async () => {
   stack().provider.behaviour = {};
 });
 
-test("a change of the file counts without a restart, and a mistake in it leaves all as it was", async () => {
+test("a change of the file takes effect without a restart, and an invalid file changes nothing", async () => {
   writeFileSync(file, "{");
   await stack().app.catalogue.refresh();
   expect(stack().app.catalogue.model("local")).toBeDefined();

@@ -17,7 +17,7 @@ import { PRICES, useRouter } from "../support/router.ts";
 import type { Seeded } from "../support/seed.ts";
 import { until } from "../support/until.ts";
 
-/** Sixty words, as in S08 of facts/promises.md 4. */
+/** Sixty words, as in fault s08 of scenarios.test.ts. */
 const WORDS = Array.from({ length: 60 }, (_, n) => ` w${n}`);
 const TEXT = WORDS.join("");
 const USAGE = { prompt_tokens: 9, completion_tokens: 240, total_tokens: 249 };
@@ -81,7 +81,7 @@ async function hear(reply: Response): Promise<Heard> {
 const ask = (seeded: Seeded, model: string, more: object = {}, headers: Record<string, string> = {}) =>
   router().chat(seeded, { model, stream: true, max_tokens: 500, messages: QUESTION, ...more }, headers);
 
-/** The one request of an account, ended, whose books are exact. */
+/** The only request of an account, ended, after checking that its ledger is consistent. */
 async function requestOf({ account }: Seeded): Promise<InferenceRequest> {
   const { app } = router();
   const request = await until(async () => {
@@ -99,7 +99,7 @@ const outcomes = ({ routing }: InferenceRequest) =>
 const counted = (text: string, { prompt, completion }: (typeof PRICES)[number]) =>
   BigInt(PROMPT) * prompt + BigInt(countTokens(text)) * completion;
 
-test("S08: a stream that dies after 40 of 60 tokens goes on with the next provider that says the same: pass", async () => {
+test("S08: a stream that breaks after 40 of 60 tokens is resumed by the next provider if it says the same: pass", async () => {
   set("s08", cutAfter(40), whole);
   const seeded = await router().seed();
   const { text, raw, isWhole } = await hear(await ask(seeded, "s08"));
@@ -115,7 +115,7 @@ test("S08: a stream that dies after 40 of 60 tokens goes on with the next provid
   expect(request.cost?.total).toBe(9n * PRICES[1].prompt + 240n * PRICES[1].completion);
 });
 
-test("a third provider goes on where the second one was cut", async () => {
+test("a third provider resumes where the second one broke", async () => {
   set("thrice", cutAfter(20), cutAfter(45), whole);
   const seeded = await router().seed();
   const { text, isWhole } = await hear(await ask(seeded, "thrice"));
@@ -149,7 +149,7 @@ test.each<[string, (typeof MODELS)[number], Script, string]>([
     "failed",
   ],
 ])(
-  "when the next provider %s, the stream ends with an error event, and what came is paid for at the price of whom it came from",
+  "when the next provider %s, the stream ends with an error event, and the delivered part is charged at the price of its provider",
   async (_what, model, script, reason) => {
     set(model, cutAfter(40), script);
     const seeded = await router().seed();
@@ -166,7 +166,7 @@ test.each<[string, (typeof MODELS)[number], Script, string]>([
   },
 );
 
-test("what is said only once, such as a call of a tool, is not asked for again", async () => {
+test("content that cannot be repeated, such as a tool call, is not requested again", async () => {
   const call = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "{" } };
   set("tools", async (_, response) => {
     openStream(response);
@@ -180,7 +180,7 @@ test("what is said only once, such as a call of a tool, is not asked for again",
   expect(outcomes(await requestOf(seeded))).toEqual(["unreachable"]);
 });
 
-test("a client that leaves while the next provider repeats pays once for what it was given", async () => {
+test("a client that disconnects while the next provider repeats pays once for what it received", async () => {
   const gone = Promise.withResolvers<void>();
   set("leaving", cutAfter(40), async (_, response) => {
     response.once("close", () => gone.resolve());
@@ -205,7 +205,7 @@ test("a client that leaves while the next provider repeats pays once for what it
   expect(callsOf("leaving")).toEqual([1, 1, 0]);
 });
 
-test("who wants no other provider has none: the same one goes on where it was cut", async () => {
+test("without fallbacks the same provider resumes where it broke", async () => {
   set("alone", (call, response, n) => (n === 0 ? cutAfter(40) : whole)(call, response, n));
   const seeded = await router().seed();
   const { text, isWhole } = await hear(
@@ -216,7 +216,7 @@ test("who wants no other provider has none: the same one goes on where it was cu
   expect((await requestOf(seeded)).cost?.total).toBe(9n * PRICES[0].prompt + 240n * PRICES[0].completion);
 });
 
-test("the usage chunk and the bill of a resumed stream are those of who finished it", async () => {
+test("the usage chunk and the bill of a resumed stream are those of the provider that finished it", async () => {
   set("usage", cutAfter(40), whole);
   const seeded = await router().seed();
   const { raw } = await hear(await ask(seeded, "usage", { stream_options: { include_usage: true } }));
@@ -229,7 +229,7 @@ test("the usage chunk and the bill of a resumed stream are those of who finished
   });
 });
 
-test("a message in Anthropic's format goes on likewise, each event once", async () => {
+test("a message in Anthropic's format is resumed likewise, each event once", async () => {
   const line = (value: { type: string }) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
   const words = (text: string) => ({
     type: "content_block_delta",
@@ -271,7 +271,7 @@ test("a message in Anthropic's format goes on likewise, each event once", async 
   expect((await requestOf(seeded)).cost?.total).toBe(9n * 2n + 240n * 3n);
 });
 
-test("after all of that the books are exact, and nothing is held", async () => {
+test("in the end the ledger is consistent and no hold is open", async () => {
   const { faults, openHolds } = await new LedgerService(router().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
 });

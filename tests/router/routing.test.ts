@@ -7,7 +7,7 @@ import type { Seeded } from "../support/seed.ts";
 import { until } from "../support/until.ts";
 
 const MODELS = ["m-plain", "m-other", "m-latency", "m-hold", "m-money", "m-pin"] as const;
-/** One neuron of price is 10^-12 USD for a million tokens. */
+/** One neuron per token is 10^-12 USD per million tokens. */
 const router = await useRouter({ models: MODELS, count: 3, settings: { TOKEN_USD: "1" } });
 
 type Preview = {
@@ -31,7 +31,7 @@ async function preview(
   });
 }
 
-/** The addresses of the scripted providers for a model, in their order of price. */
+/** The addresses of the scripted providers for a model, in the order of their prices. */
 function addressesOf(model: string): readonly string[] {
   return (router().app.catalogue.model(model)?.providers ?? []).map(({ address }) => address);
 }
@@ -49,7 +49,7 @@ async function codeOf(reply: Response): Promise<[number, string]> {
   return [reply.status, error.code];
 }
 
-test("the preview names who would be asked, in order, and is neither asked nor billed", async () => {
+test("the preview names the providers in order, and neither calls nor charges", async () => {
   const seeded = await router().seed();
   const reply = await preview(seeded, { model: "m-plain" });
   expect(reply.status).toBe(200);
@@ -65,7 +65,7 @@ test("the preview names who would be asked, in order, and is neither asked nor b
   expect(rows).toEqual([]);
 });
 
-test("the preview obeys headers and the body's provider object, and the header wins field by field", async () => {
+test("the preview follows headers and the body's provider object, and the header wins field by field", async () => {
   const seeded = await router().seed();
   const [first, second] = addressesOf("m-plain");
   const look = async (body: object, headers: Record<string, string> = {}) =>
@@ -85,7 +85,7 @@ test("the preview obeys headers and the body's provider object, and the header w
   expect(capped.refused).toEqual([{ provider: addressesOf("m-plain")[2], reason: "above_max_price" }]);
 });
 
-test("a preview without a model is of every model of its service type", async () => {
+test("a preview without a model covers every model of its service type", async () => {
   const seeded = await router().seed();
   const { providers } = (await (await preview(seeded, {})).json()) as Preview;
   expect(new Set(providers.map(({ model_id }) => model_id))).toEqual(new Set([...MODELS, "test-chat"]));
@@ -111,7 +111,7 @@ test.each<[Record<string, string>, object, number, string]>([
   [{}, { provider: { address: UNKNOWN } }, 404, "provider_not_found"],
   [{}, { provider: "cheap" }, 400, "invalid_body"],
 ])(
-  "%j %j is %s %s, plain and streamed: nobody is asked and nothing is billed",
+  "%j %j is %s %s, plain and streamed: no provider is called and nothing is charged",
   async (headers, body, status, code) => {
     const { seed, chat, app, scripted } = router();
     const seeded = await seed();
@@ -127,7 +127,7 @@ test.each<[Record<string, string>, object, number, string]>([
   },
 );
 
-test("a pin to a provider of another model, and a pinned provider that is too dear, have codes of their own", async () => {
+test("a pin to a provider of another model, and a pinned provider above the price cap, have their own codes", async () => {
   const { seed, chat } = router();
   const seeded = await seed();
   const [, , dearest] = addressesOf("m-pin");
@@ -139,7 +139,7 @@ test("a pin to a provider of another model, and a pinned provider that is too de
   expect(await codeOf(await pin(dearest ?? "", cap))).toEqual([400, "pinned_provider_exceeds_max_price"]);
 });
 
-test("a pinned provider that fails is nobody else's to replace", async () => {
+test("a pinned provider that fails is not replaced by another", async () => {
   const { seed, chat, scripted } = router();
   const seeded = await seed();
   const [, second] = addressesOf("m-pin");
@@ -149,7 +149,7 @@ test("a pinned provider that fails is nobody else's to replace", async () => {
   expect(scripted.map((provider) => provider.callsOf("m-pin").length)).toEqual([0, 1, 0]);
 });
 
-test("by latency, the quickest is asked once all are known", async () => {
+test("sorting by latency tries the fastest first once all are measured", async () => {
   const { seed, chat, scripted } = router();
   const seeded = await seed();
   for (const [n, delayMs] of [400, 300, 5].entries())
@@ -166,7 +166,7 @@ test("by latency, the quickest is asked once all are known", async () => {
   expect(scripted.map((provider) => provider.callsOf("m-latency").length)).toEqual([1, 1, 4]);
 });
 
-test("the hold covers the dearest of those who may answer, and the bill is of who did", async () => {
+test("the hold covers the most expensive candidate, and the charge is that of the provider that answered", async () => {
   const { seed, chat, scripted, app } = router();
   const seeded = await seed();
   const release = Promise.withResolvers<void>();
@@ -207,7 +207,7 @@ async function tokensOf(): Promise<number> {
   return countPromptTokens([{ role: "user", content: "What is the sea?" }]);
 }
 
-test("who has money for the cheapest alone is let in, and the dearer ones are not tried in its place", async () => {
+test("a balance for the cheapest provider alone is admitted, and more expensive ones are not tried in its place", async () => {
   const { seed, chat, scripted, app } = router();
   const [cheapest] = PRICES;
   const enough = BigInt(await tokensOf()) * cheapest.prompt + 10n * cheapest.completion;
@@ -227,7 +227,7 @@ test("who has money for the cheapest alone is let in, and the dearer ones are no
   ]);
 });
 
-test("a key that may reach one provider alone is routed to it, and its preview says why not to the others", async () => {
+test("a key restricted to one provider is routed to it, and its preview gives the reason for the others", async () => {
   const { seed, chat, app, scripted } = router();
   const seeded = await seed();
   const [, second] = addressesOf("m-other");
@@ -240,12 +240,12 @@ test("a key that may reach one provider alone is routed to it, and its preview s
   expect(refused.map(({ reason }) => reason)).toEqual(["not_allowed_for_key", "not_allowed_for_key"]);
 });
 
-test("after all of that the books are exact", async () => {
+test("in the end the ledger is consistent", async () => {
   const { faults, openHolds } = await new LedgerService(router().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
 });
 
-test("the preview ranks providers by what the request would cost, on both APIs", async () => {
+test("the preview ranks providers by the cost of the request, on both APIs", async () => {
   const { offer, seed, origin, app } = router();
   await offer(0, { id: "m-sized", pricing: { prompt: "1", completion: "10" } });
   await offer(1, { id: "m-sized", pricing: { prompt: "10", completion: "1" } });

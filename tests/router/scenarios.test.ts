@@ -20,9 +20,9 @@ import { PRICES, useRouter } from "../support/router.ts";
 import { until } from "../support/until.ts";
 
 /**
- * The sixteen provider faults of facts/promises.md 4, each for a stream and for a whole answer. All settings are the
- * defaults; times are a tenth of theirs. `pass` is the whole answer with every check of conduct, `safe` a bounded and
- * clean error, `fail` everything else.
+ * The sixteen provider faults of a public benchmark, each for a stream and for a whole answer. All settings
+ * are the defaults; times are a tenth of theirs. `pass` is the whole answer with every check of conduct,
+ * `safe` a bounded and clean error, `fail` everything else.
  */
 const TENTH = {
   PROVIDER_FIRST_BYTE_MS: "6000",
@@ -44,7 +44,7 @@ type Outcome = {
   readonly usage: unknown;
   readonly provider: string | undefined;
   readonly tookMs: number;
-  /** Whether the end of the answer was told as such. */
+  /** Whether the answer was complete with its end marker. */
   readonly isWhole: boolean;
 };
 
@@ -72,7 +72,7 @@ const either =
   (stream: Script, whole: Script): Script =>
   (call, response, n) =>
     (call.body.stream ? stream : whole)(call, response, n);
-/** Sends the first `words` of an answer, or as much of its bytes, and then does what `then` does. */
+/** Sends the first `words` of an answer, or the same share of its bytes, and then does what `then` does. */
 const cutAfter = (words: number, then: (response: Parameters<Script>[1]) => Promise<void>): Script =>
   either(
     async (_, response) => {
@@ -93,7 +93,7 @@ type Fault = {
   readonly second?: Script;
   /** The checks of conduct; `attempts` are the times of all of them. */
   conduct?(outcome: Outcome, attempts: readonly number[], mode: Mode): boolean;
-  /** The reason that is owed in place of an answer. */
+  /** The error code that is expected in place of an answer. */
   readonly owed?: string;
   /** Whether the same provider must answer another request at once. */
   readonly alive?: boolean;
@@ -326,7 +326,7 @@ describe.each(MODES)("%s", (mode) => {
     if (last) judge(name, last, { isGood });
   });
 
-  test("s16: the failed attempts cost nothing, and the bill is of who answered", async () => {
+  test("s16: failed attempts cost nothing, and the provider that answered is charged", async () => {
     const { app, chat, seed } = router();
     const seeded = await seed();
     const name = nameOf("s16", mode);
@@ -364,7 +364,7 @@ const PASSING = [
 ].flatMap((row, n) => MODES.map((mode, m) => ({ ...row, mode, name: ALONE[2 * n + m] ?? "" })));
 
 test.each(PASSING)(
-  "$mode: $fault, and the client wants no other provider: the same one is asked again, thrice at the most",
+  "$mode: $fault, without fallbacks: the same provider is retried, at most three times",
   async ({ name, mode, script, owed, leastPauseMs = 100 }) => {
     set(name, script);
     const [first, second] = router().scripted;
@@ -380,7 +380,7 @@ test.each(PASSING)(
 );
 
 test.each(MODES)(
-  "%s: a pinned provider that asked for a pause is not asked before it is over",
+  "%s: a pinned provider that sent Retry-After is not called before it is over",
   async (mode) => {
     const name = nameOf("pause", mode);
     set(

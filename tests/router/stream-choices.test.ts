@@ -41,7 +41,7 @@ const ENDS: Readonly<Record<(typeof CUTS)[number], (response: Parameters<Script>
 };
 
 test.each(CUTS)(
-  "of two choices one ends and the stream is %s: it fails, and is not shown as whole",
+  "a stream that is %s after one of two choices fails, and is not presented as complete",
   async (model) => {
     const script: Script = async (_, response) => {
       openStream(response);
@@ -66,7 +66,7 @@ test("a second choice that begins late is waited for", async () => {
   expect(text.endsWith(DONE)).toBe(true);
 });
 
-test("a choice beyond those that were requested is passed on and not waited for", async () => {
+test("a choice beyond the requested ones is passed on and not waited for", async () => {
   const script: Script = async (_, response) => {
     openStream(response);
     await trickle(response, [piece(0, "a"), piece(7, "more"), piece(1, "b"), finish(0), finish(1)]);
@@ -93,7 +93,7 @@ const STREAMS: Readonly<Record<(typeof USAGES)[number], readonly string[]>> = {
 };
 
 test.each(USAGES.flatMap((model) => [true, false].map((isAsked) => ({ model, isAsked }))))(
-  "usage stated as $model, asked for: $isAsked: the client gets one usage if it asked, else none",
+  "usage reported as $model, requested: $isAsked: the client receives one usage if it requested it, else none",
   async ({ model, isAsked }) => {
     const script: Script = (_, response) => void openStream(response).end(STREAMS[model].join("") + DONE);
     const options = isAsked ? { stream_options: { include_usage: true } } : {};
@@ -130,7 +130,7 @@ test("reasoning is shown under both names, in a stream and in a whole answer", a
   expect(trace).toBeDefined();
 });
 
-test("a whole answer beyond what is parsed on the event loop shows its reasoning under both names", async () => {
+test("a whole answer too large for the event loop shows its reasoning under both names", async () => {
   const why = `"why" \\ ${"thought, ".repeat(60_000)}`;
   const choices = [
     { index: 0, message: { role: "assistant", content: "a", reasoning: why }, finish_reason: "stop" },
@@ -240,6 +240,6 @@ test.each(["plugins", "attachments", "_e2ee"])("the field %s is refused, and not
   expect([message.status, shown]).toEqual([400, expect.objectContaining({ code: "invalid_body" })]);
 });
 
-test("after all of that the books are exact, and nothing is held", async () => {
+test("in the end the ledger is consistent and no hold is open", async () => {
   expect(await new LedgerService(router().app.database).verify()).toMatchObject({ faults: [], openHolds: 0 });
 });

@@ -46,7 +46,7 @@ function endOf(seeded: Seeded) {
   });
 }
 
-test("a client that reads nothing stops the provider, and counts as gone after a while: it pays for what was sent", async () => {
+test("a client that reads nothing applies back-pressure, is disconnected after a timeout, and pays for what was sent", async () => {
   const { scripted, seed, origin, app } = router();
   const seeded = await seed(10n ** 15n);
   const piece = event({ delta: { content: "word ".repeat(2_000) } });
@@ -91,7 +91,7 @@ test("a client that reads nothing stops the provider, and counts as gone after a
   outgoing.destroy();
 });
 
-test("a client that leaves while the router waits to ask again pays nothing, and nobody is asked any more", async () => {
+test("a client that disconnects while the router waits to retry pays nothing, and no provider is called any more", async () => {
   const { scripted, seed, origin } = router();
   const seeded = await seed();
   for (const provider of scripted)
@@ -117,7 +117,7 @@ test("a client that leaves while the router waits to ask again pays nothing, and
   expect(scripted.map((provider) => provider.callsOf("leaves-between").length)).toEqual([1, 1]);
 });
 
-test("a client that leaves before the first content pays nothing, and the provider is stopped", async () => {
+test("a client that disconnects before the first content pays nothing, and the provider is stopped", async () => {
   const { scripted, seed, origin } = router();
   const seeded = await seed();
   let isGone = false;
@@ -146,7 +146,7 @@ test("a client that leaves before the first content pays nothing, and the provid
   expect(scripted[1]?.callsOf("leaves-first")).toHaveLength(0);
 });
 
-test("all tries together keep one deadline", async () => {
+test("all attempts together share one deadline", async () => {
   const { scripted, seed, chat } = router();
   const seeded = await seed();
   for (const provider of scripted)
@@ -165,7 +165,7 @@ test("all tries together keep one deadline", async () => {
   expect(await endOf(seeded)).toMatchObject({ status: "failed", cost: { total: 0n } });
 });
 
-test("a stream that ends as it should leaves its connection to the next one", async () => {
+test("a stream that ends normally leaves its connection to the next one", async () => {
   const { scripted, seed, chat } = router();
   const seeded = await seed();
   const sockets = new Set<unknown>();
@@ -178,7 +178,7 @@ test("a stream that ends as it should leaves its connection to the next one", as
   expect(sockets.size).toBe(1);
 });
 
-test("a usage chunk that comes after a while is waited for, and is what is billed", async () => {
+test("a delayed usage chunk is waited for, and is what is charged", async () => {
   const { scripted, seed, chat } = router();
   const seeded = await seed();
   scripted[0]?.scripts.set("late", async (_, response) => {
@@ -211,7 +211,7 @@ test("several choices are finished when each of them is", async () => {
   expect(text.endsWith(DONE)).toBe(true);
 });
 
-test("a provider that refuses the option we add is asked without it, now and later, and no client notices", async () => {
+test("a provider that refuses the option we add is called without it, now and later, and no client notices", async () => {
   const { scripted, seed, chat } = router();
   const seeded = await seed();
   for (const provider of scripted)
@@ -235,7 +235,7 @@ test("a provider that refuses the option we add is asked without it, now and lat
   expect(asked.status).toBe(400);
 });
 
-test("after all of that the books are exact", async () => {
+test("in the end the ledger is consistent", async () => {
   const { faults, openHolds } = await new LedgerService(router().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
 });

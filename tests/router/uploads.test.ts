@@ -12,7 +12,7 @@ beforeEach(async () => {
   owner = await seedAccount(stack().app.database, 1_000n);
 });
 
-test("a body that does not come is 408, and its connection is ended", async () => {
+test("a body that does not arrive is 408, and its connection is closed", async () => {
   for (const path of ["/v1/chat/completions", "/v1/messages", "/graphql"]) {
     const { heard, socket } = open(path, { secret: owner.secret, bytes: 100 });
     socket.write("{");
@@ -22,7 +22,7 @@ test("a body that does not come is 408, and its connection is ended", async () =
   }
 });
 
-test("sound has longer, but not for ever", async () => {
+test("audio has a longer timeout, which also ends", async () => {
   const { heard, socket } = open("/v1/audio/transcriptions", { secret: owner.secret, bytes: 1_000 });
   socket.write("{");
   await sleep(800);
@@ -34,13 +34,13 @@ test("sound has longer, but not for ever", async () => {
 test.each([
   ["without a key", undefined, "401"],
   ["with a wrong key", "sk-wrong", "401"],
-])("a large body %s is refused before it comes", async (_what, secret, status) => {
+])("a large body %s is refused before it is read", async (_what, secret, status) => {
   const { heard, socket } = open("/v1/audio/transcriptions", { secret, bytes: 30_000_000 });
   await until(async () => expect(heard()).toContain(`HTTP/1.1 ${status} `), 1_000);
   socket.destroy();
 });
 
-test("a large body with a key for something else is refused before it comes", async () => {
+test("a large body with a key for something else is refused before it is read", async () => {
   const { secret } = await stack().app.managementKeys.create(owner.account, "m", ["account:read"]);
   const { heard, socket } = open("/v1/images/edits", { secret, bytes: 20_000_000 });
   await until(async () => expect(heard()).toContain("HTTP/1.1 403 "), 1_000);

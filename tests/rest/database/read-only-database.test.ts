@@ -11,7 +11,7 @@ const server = inject("postgresUrl");
 describe.skipIf(!server)("a database that becomes read-only, as after a failover", () => {
   const stack = useStack({}, "server");
 
-  /** Makes new sessions read-only, or lets them write, and ends those that there are. */
+  /** Makes new sessions read-only or writable, and closes existing ones. */
   async function setReadOnly(value: "on" | "off", { endSessions }: { endSessions: boolean }) {
     const [row] = await stack().app.database.rows<{ name: string }>("select current_database() as name");
     const admin = new pg.Client(server);
@@ -24,7 +24,7 @@ describe.skipIf(!server)("a database that becomes read-only, as after a failover
     await admin.end();
   }
 
-  test("requests are unavailable and the process is not ready, until it is writable again", async () => {
+  test("requests are answered unavailable and the process is not ready until the database is writable again", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 18n);
     const chat = () =>
       rest<{ error?: { code: string } }>(stack().origin, "/v1/chat/completions", secret, {
@@ -39,7 +39,7 @@ describe.skipIf(!server)("a database that becomes read-only, as after a failover
     const { status, body } = await chat();
     expect([status, body.error?.code]).toEqual([503, "unavailable"]);
 
-    // Sessions that are there stay read-only, as those do that lead to a server which is no primary any more.
+    // Existing sessions stay read-only, as those to a demoted primary do.
     await setReadOnly("off", { endSessions: false });
     await until(async () => (await ready()).status === 200);
     await until(async () => (await chat()).status === 200);

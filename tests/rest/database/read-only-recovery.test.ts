@@ -7,8 +7,8 @@ import { until } from "../../support/until.ts";
 const server = inject("postgresUrl");
 const POOL_SIZE = 4;
 
-describe.skipIf(!server)("a database that was read-only and takes writes again", () => {
-  test("is written to by transactions and statements without anybody looking at the readiness", async () => {
+describe.skipIf(!server)("a database that was read-only and accepts writes again", () => {
+  test("is written to by transactions and statements without any readiness check", async () => {
     const url = await createServerDatabase();
     const name = new URL(url).pathname.slice(1);
     const database = await openDatabase({ kind: "server", url, poolSize: POOL_SIZE });
@@ -23,7 +23,7 @@ describe.skipIf(!server)("a database that was read-only and takes writes again",
     const endSessions = () =>
       admin.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
     const write = "update account set held = held";
-    /** As many transactions at once as there are connections, each of which writes when all have begun. */
+    /** As many concurrent transactions as there are connections, each of which writes when all have begun. */
     const writeTogether = () => {
       const begun = Promise.withResolvers<void>();
       let waiting = POOL_SIZE;
@@ -50,7 +50,7 @@ describe.skipIf(!server)("a database that was read-only and takes writes again",
     await until(async () => (await writeTogether()).every((status) => status === "rejected"));
     await expect(database.transaction((tx) => tx.rows(write))).rejects.toMatchObject({ code: "unavailable" });
 
-    // The sessions that there are stay read-only.
+    // Existing sessions stay read-only.
     await setReadOnly("off");
     await until(async () => (await writeTogether()).every((status) => status === "fulfilled"));
     await database.rows(write);

@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 
 describe("a file", () => {
-  test("is downloaded by its root and by its txSeq, byte for byte, with what caches and browsers need", async () => {
+  test("is downloaded by its root and by its txSeq, byte for byte, with the headers that caches and browsers need", async () => {
     const reply = await get(`/file?root=${file.root}`);
     expect(Buffer.from(await reply.arrayBuffer()).equals(file.content)).toBe(true);
     expect(Object.fromEntries(reply.headers)).toMatchObject({
@@ -77,7 +77,7 @@ describe("a file", () => {
     );
   });
 
-  test("that is a page is text to be saved, and its name breaks out of no header", async () => {
+  test("that is a page is sent as text to be saved, and its name cannot inject a header", async () => {
     const reply = await get(
       `/file?root=${text.root}&name=${encodeURIComponent('a"\r\nSet-Cookie: b=c;.html')}`,
     );
@@ -86,7 +86,7 @@ describe("a file", () => {
     expect(reply.headers.get("set-cookie")).toBeNull();
   });
 
-  test("is cut to a range within a segment, over the border of two, and at its end", async () => {
+  test("is cut to a range within a segment, across two, and at its end", async () => {
     for (const [range, start, end] of [
       ["bytes=0-0", 0, 1],
       ["bytes=262140-262150", 262_140, 262_151],
@@ -103,7 +103,7 @@ describe("a file", () => {
     }
   });
 
-  test("answers a range that it has not with 416, and several, reversed or outdated ones with all of it", async () => {
+  test("answers an unsatisfiable range with 416, and several, reversed or outdated ones with the whole file", async () => {
     const beyond = await get(`/file?root=${file.root}`, { range: "bytes=600000-" });
     expect([beyond.status, beyond.headers.get("content-range"), (await toEnvelope(beyond)).code]).toEqual([
       416,
@@ -125,7 +125,7 @@ describe("a file", () => {
     expect([known.status, (await known.arrayBuffer()).byteLength]).toEqual([206, 2]);
   });
 
-  test("is not sent again to who has it, and of HEAD only the head, whatever range is asked for", async () => {
+  test("is not sent again to a client that has it, and HEAD sends only the head, whatever the range", async () => {
     const known = await get(`/file?root=${file.root}`, { "if-none-match": `"x", "${file.root}"` });
     expect([known.status, await known.text(), known.headers.get("etag")]).toEqual([
       304,
@@ -141,7 +141,7 @@ describe("a file", () => {
     expect([none.status, none.body.length]).toEqual([404, 0]);
   });
 
-  test("comes with its proofs, which hold against the root and nothing else, whole or by range", async () => {
+  test("has proofs that verify against the root and nothing else, whole or by range", async () => {
     for (const [headers, status, indexes] of [
       [{}, 200, [0, 1, 2]],
       [{ range: "bytes=262145-262146" }, 206, [1]],
@@ -170,7 +170,7 @@ describe("a file", () => {
     ]);
   });
 
-  test("is told of, one or many at once, in the shape of the network's gateway", async () => {
+  test("is described, alone or in a batch, in the shape of the network's gateway", async () => {
     const known = await json(`/file/info/${file.root}`);
     expect(known).toEqual({
       code: 0,
@@ -199,7 +199,7 @@ describe("a file", () => {
     expect((await json(tooMany)).data).toBe("Too many cid specified, exceeded 100");
   });
 
-  test("may be read by pages of other sites, with what they ask before", async () => {
+  test("is readable by pages of other origins, including their preflight requests", async () => {
     const asked = await fetch(`${stack().origin}/file?root=x`, {
       method: "OPTIONS",
       headers: { origin: "https://example.com", "access-control-request-method": "GET" },
@@ -215,7 +215,7 @@ describe("a file", () => {
     expect((await get("/v1/models")).headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  test("is had 50 times at once, each time byte for byte", async () => {
+  test("is downloaded 50 times in parallel, each time byte for byte", async () => {
     const replies = await Promise.all(
       Array.from({ length: 50 }, async () => (await get(`/file?root=${file.root}`)).arrayBuffer()),
     );
@@ -224,7 +224,7 @@ describe("a file", () => {
 });
 
 describe("a folder", () => {
-  test("lists its directories, and null for one that holds nothing", async () => {
+  test("lists its directories, and null for an empty one", async () => {
     const { data } = await json(`/file/${folder.root}/`);
     expect(data).toContainEqual({ name: "data.bin", type: "file", size: 600_000 });
     expect(data).toContainEqual({ name: "empty", type: "file" });
@@ -234,7 +234,7 @@ describe("a folder", () => {
     expect(await json(`/file/${folder.root}/nothing`)).toEqual({ code: 0, message: "Success", data: null });
   });
 
-  test("gives out its files under their own names, by range too, whatever the manifest's version", async () => {
+  test("serves its files under their own names, by range too, whatever the manifest's version", async () => {
     const reply = await get(`/file/${folder.root}/data.bin`, { range: "bytes=262144-262200" });
     expect([reply.status, reply.headers.get("content-disposition")]).toEqual([
       206,
@@ -250,7 +250,7 @@ describe("a folder", () => {
     expect([empty.status, await empty.text()]).toEqual([200, ""]);
   });
 
-  test("puts a file together out of the stored files that it is made of", async () => {
+  test("assembles a file from the stored files that it consists of", async () => {
     const path = `/file/${folder.root}/two%20parts`;
     const whole = Buffer.concat([text.content, file.content]);
     expect(Buffer.from(await (await get(path)).arrayBuffer()).equals(whole)).toBe(true);
@@ -270,7 +270,7 @@ describe("a folder", () => {
     expect(Buffer.concat(parts.map(({ data }) => data)).equals(whole)).toBe(true);
   });
 
-  test("tells where a link leads and goes nowhere", async () => {
+  test("shows the target of a link and does not follow it", async () => {
     expect((await json(`/file/${folder.root}/link`)).data).toEqual({
       name: "link",
       type: "symbolic",
@@ -290,7 +290,7 @@ describe("a folder", () => {
   });
 });
 
-describe("what is not there", () => {
+describe("what does not exist", () => {
   test.each([
     [`/file?root=${UNKNOWN}`, 404, 101],
     ["/file?txSeq=999999", 404, 101],
@@ -303,7 +303,7 @@ describe("what is not there", () => {
     expect(reply.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("a file of which segments are missing is 409, and nothing of it is sent", async () => {
+  test("a file with missing segments is 409, and no byte of it is sent", async () => {
     const reply = await get(`/file?root=${unfinished.root}`);
     expect([reply.status, await reply.json()]).toEqual([
       409,
@@ -311,7 +311,7 @@ describe("what is not there", () => {
     ]);
   });
 
-  test("a file that is no folder is 422", async () => {
+  test("a file that is not a folder is 422", async () => {
     const reply = await get(`/file/${file.root}/a`);
     expect([reply.status, await reply.json()]).toEqual([
       422,
@@ -319,7 +319,7 @@ describe("what is not there", () => {
     ]);
   });
 
-  test("the status tells how far the chain was read", async () => {
+  test("the status says up to which block the chain was read", async () => {
     const { code, data } = await json("/node/status");
     expect([code, data.nextTxSeq, data.networkIdentity.chainId]).toEqual([0, 4, 16_602]);
     expect(data.logSyncHeight).toBeGreaterThan(0);
@@ -352,7 +352,7 @@ function partsOf(contentType: string, body: Buffer): readonly Part[] {
   }
 }
 
-/** Verifies a part as a client would that trusts the root alone. */
+/** Verifies a part as a client would that trusts only the root. */
 function faultOf({ headers, data }: Part) {
   const keccak = new Keccak();
   const { shape } = file.tree;

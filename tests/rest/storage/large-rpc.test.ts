@@ -10,7 +10,7 @@ import { until } from "../../support/until.ts";
 
 const MIB = 2 ** 20;
 const LIMIT = 100 * MIB;
-/** 50 ms on a machine that does nothing else; the client takes its part of these turns as well. */
+/** 50 ms on an otherwise idle machine; the client takes its part of these turns as well. */
 const MAX_TURN_MS = 250;
 const SEGMENT_TEXT = Buffer.alloc(262_144).toString("base64");
 const UNKNOWN = `0x${"9".repeat(64)}`;
@@ -26,7 +26,7 @@ afterEach(async () => {
 
 type Reply = { readonly status: number; readonly text: string };
 
-/** Posts a body as it is. A connection that breaks before the answer fails. */
+/** Posts a raw body. A connection that breaks before the answer fails. */
 function post(body: Buffer): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const headers = { "content-type": "application/json", "content-length": body.length };
@@ -46,7 +46,7 @@ const segmentsOf = (file: PublishedFile) =>
   file.segments.map((segment) => ({ ...segment, root: file.root, fileSize: file.sizeBytes }));
 const callOf = (method: string, params: readonly unknown[]) =>
   Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
-/** A call whose one text has so many bytes that the body has `sizeBytes`. */
+/** A call with a text of the length that makes the body `sizeBytes` long. */
 const filled = (sizeBytes: number, letter: string) => {
   const [before, after] = ['{"jsonrpc":"2.0","id":1,"method":"zgs_uploadSegments","params":["', '"]}'];
   const body = Buffer.alloc(sizeBytes, letter);
@@ -62,7 +62,7 @@ const segment = (data: string) => ({
   fileSize: 262_144,
 });
 
-test("a file of 70 MiB arrives in one call, in short turns and in less memory than its body takes", async () => {
+test("a file of 70 MiB is uploaded in one call, in short turns and with less memory than its body", async () => {
   const file = prepareFile(randomBytes(70 * MIB));
   await (await startPublisher(stack())).submit(file);
   const body = callOf("zgs_uploadSegments", [segmentsOf(file)]);
@@ -138,14 +138,14 @@ describe("a body of 100 MiB", () => {
   });
 });
 
-test("a body that no share of the memory budget has room for is 413 and names it; one without room now is 503", async () => {
+test("a body that exceeds every share of the memory budget is 413 and names it; one without memory now is 503", async () => {
   const all = Array(290).fill(SEGMENT_TEXT);
   const lease = memory().open({ kind: "address", id: "127.0.0.1" });
   lease.charge(84 * MIB);
   held.push(() => lease.release());
   // The client sends all of it and reads only then, as most do.
   expect((await post(callOf("zgs_uploadSegments", [all]))).status).toBe(503);
-  // Short texts are held three times while they are parsed.
+  // Short texts are kept three times while they are parsed.
   const short = Array(2_600).fill("b".repeat(3_000));
   held.splice(0).forEach((release) => {
     release();
@@ -155,7 +155,7 @@ test("a body that no share of the memory budget has room for is 413 and names it
   expect(reply.text).toContain(`${Math.floor((256 * MIB) / 3)} bytes`);
 });
 
-test("a call uploads 16 segments at once, and no more when its client has left", async () => {
+test("a call uploads 16 segments at once, and stops when its client disconnects", async () => {
   const { app, origin } = stack();
   const file = prepareFile(randomBytes(48 * 262_144));
   await (await startPublisher(stack())).submit(file);

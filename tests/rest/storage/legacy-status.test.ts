@@ -37,7 +37,7 @@ test("with STORAGE_STATUS=legacy the statuses are those of the original gateway:
   const [status, code, text] = await answerOf(`/file?root=${file.root}`);
   expect([status, code]).toEqual([600, 2]);
   expect(text).not.toMatch(/\/|stack|Error:/);
-  // A file is a file: its status is HTTP's own.
+  // A download has the status of HTTP.
   const whole = await publisher.publish(randomBytes(1_000));
   expect((await rawGet(stack().origin, `/file?root=${whole.root}`)).status).toBe(200);
 });

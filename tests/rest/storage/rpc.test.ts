@@ -19,7 +19,7 @@ type Answer = {
 const UNKNOWN = `0x${"9".repeat(64)}`;
 
 describe("the envelope", () => {
-  test("an id comes back as it was sent, with all its digits", async () => {
+  test("an id is returned as it was sent, with all its digits", async () => {
     for (const id of ["17952530950039350", "18446744073709551615", '"text"', "1.5", "0"]) {
       const { text } = await post(`{"jsonrpc":"2.0","id":${id},"method":"kv_getStatus"}`);
       expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":true}`);
@@ -53,7 +53,7 @@ describe("the envelope", () => {
     expect(performance.now() - begun).toBeLessThan(scaled(2_000));
   });
 
-  test("a batch is answered in its order, one bad call spoils nothing, and notifications have no answer", async () => {
+  test("a batch is answered in its order, one bad call does not affect others, and notifications have no answer", async () => {
     const { text } = await post(
       JSON.stringify([
         { jsonrpc: "2.0", id: 1, method: "kv_getStatus" },
@@ -74,13 +74,13 @@ describe("the envelope", () => {
     expect([silent.status, silent.text]).toEqual([204, ""]);
   });
 
-  test("GET / is no page", async () => {
+  test("GET / is not a page", async () => {
     expect((await fetch(stack().origin)).status).toBe(404);
   });
 });
 
 describe("the indexer", () => {
-  test("names this product as the one node, where clients reach it", async () => {
+  test("names this product as the one node, at its public URL", async () => {
     const node = {
       url: "https://storage.example",
       config: { shardId: 0, numShard: 1 },
@@ -110,7 +110,7 @@ describe("the storage node", () => {
     file = await (await startPublisher(stack())).publish(randomBytes(300_000));
   });
 
-  test("tells of a file in the shape that its clients read", async () => {
+  test("describes a file in the shape that its clients read", async () => {
     const info = await call("zgs_getFileInfo", [file.root, true]);
     expect(info).toEqual({
       tx: {
@@ -140,7 +140,7 @@ describe("the storage node", () => {
     });
   });
 
-  test("gives out chunks of a file, across segments too, and segments with their proofs", async () => {
+  test("returns chunks of a file, across segments too, and segments with their proofs", async () => {
     const chunks = async (start: number, end: number) =>
       Buffer.from(await call("zgs_downloadSegment", [file.root, start, end]), "base64");
     expect(await chunks(1_023, 1_026)).toEqual(file.content.subarray(1_023 * 256, 1_026 * 256));
@@ -169,7 +169,7 @@ describe("the storage node", () => {
     });
   });
 
-  test("refuses segments in the words that its clients look for, and keeps nothing of them", async () => {
+  test("refuses segments with the phrases that its clients search for, and stores nothing of them", async () => {
     const publisher = await startPublisher(stack());
     const other = prepareFile(randomBytes(600_000));
     await publisher.submit(other);
@@ -213,7 +213,7 @@ describe("the storage node", () => {
     const { seq } = ((await call("zgs_getFileInfo", [other.root, false])) as { tx: { seq: number } }).tx;
     expect(await call("zgs_uploadSegmentsByTxSeq", [[segment(0), segment(1)], seq])).toBe(0);
     expect(await call("zgs_uploadSegmentByTxSeq", [segment(2), seq])).toBe(0);
-    // The older SDK repeats what it has not heard of, and fails at an error.
+    // The older SDK repeats a call whose error it does not know, and fails at a known one.
     expect(await call("zgs_uploadSegmentsByTxSeq", [[segment(0), segment(2)], seq])).toBe(0);
     expect(await failure("zgs_uploadSegments", [[segment(0)]])).toEqual(
       params("root", "already uploaded and finalized"),
@@ -247,12 +247,12 @@ describe("the key-value node", () => {
     expect(await resultOf(app, txSeq)).toBe("Commit");
   });
 
-  test("reads a value whole or by parts, at a version, and what is absent as empty", async () => {
+  test("reads a value whole or by parts, at a version, and a missing one as empty", async () => {
     const version = Number(txSeq);
     const whole = { version, data: base64("first"), size: 5 };
     expect(await call("kv_getValue", [streamId, base64("a"), 0, 262_144])).toEqual(whole);
     expect(await call("kv_getValue", [streamId, base64("a"), "0", "262144", null])).toEqual(whole);
-    // As clients in Go ask for the latest version.
+    // As clients in Go request the latest version.
     expect(
       (
         await post(
@@ -289,7 +289,7 @@ describe("the key-value node", () => {
     expect(await failure("kv_getValue", [streamId, base64("a"), -1, 1])).toMatchObject({ code: -32_602 });
   });
 
-  test("gives out a value above 256 KiB by parts, and whole to who asks for its first 256 KiB", async () => {
+  test("returns a value above 256 KiB by parts, and whole to a request for its first 256 KiB", async () => {
     const parts: Buffer[] = [];
     for (let start = 0; start < large.length; start += 100_000) {
       const { data } = await call("kv_getValue", [streamId, base64("b"), start, 100_000]);
@@ -305,7 +305,7 @@ describe("the key-value node", () => {
     expect([whole.size, Buffer.from(whole.data, "base64").equals(large)]).toEqual([300_000, true]);
   });
 
-  test("gives out no more than was asked for where KV_WHOLE_VALUES is off", async () => {
+  test("returns no more than was requested where KV_WHOLE_VALUES is off", async () => {
     const { app } = stack();
     const strict = { ...app, config: { ...app.config, KV_WHOLE_VALUES: "off" as const } };
     const params = new RpcParams([streamId, base64("b"), 0, 262_144]);
@@ -317,7 +317,7 @@ describe("the key-value node", () => {
     expect([size, data.bytes.equals(large.subarray(0, 262_144))]).toEqual([300_000, true]);
   });
 
-  test("walks keys from either end and from any key", async () => {
+  test("iterates over keys from either end and from any key", async () => {
     const keyOf = (pair: unknown) => pair && Buffer.from((pair as { key: string }).key, "base64").toString();
     expect(keyOf(await call("kv_getFirst", [streamId, 0, 0]))).toBe("a");
     expect(keyOf(await call("kv_getLast", [streamId, 0, 0]))).toBe("c");
@@ -331,7 +331,7 @@ describe("the key-value node", () => {
     expect(await call("kv_getFirst", [UNKNOWN, 0, 0])).toBeNull();
   });
 
-  test("tells who may write, which streams it holds, and how far it is", async () => {
+  test("returns the writers, the streams it holds, and how far it has replayed", async () => {
     const admin = writer.address;
     expect(await call("kv_isAdmin", [admin, streamId])).toBe(true);
     expect(await call("kv_IsAdmin", [admin, streamId])).toBe(true);
@@ -367,7 +367,7 @@ async function ask(method: string, params?: readonly unknown[]): Promise<Answer>
   return JSON.parse(text) as Answer;
 }
 
-/** The result of a call. It may be of any shape. */
+/** The result of a call, of any shape. */
 async function call(method: string, params?: readonly unknown[]): Promise<never> {
   const { result, error } = await ask(method, params);
   expect(error).toBeUndefined();

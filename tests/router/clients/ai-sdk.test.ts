@@ -31,7 +31,7 @@ beforeEach(async () => {
   services().images.behaviour = {};
 });
 
-test("text, whole and streamed, with its usage, charged exactly", async () => {
+test("text, whole and streamed, has its usage and is charged exactly", async () => {
   const whole = await generateText({ model: chat(), prompt, maxOutputTokens: 6, maxRetries: 0 });
   expect(whole.text.split(" ")).toHaveLength(6);
   expect(whole.usage).toMatchObject({ inputTokens: PROMPT, outputTokens: 6 });
@@ -67,7 +67,7 @@ test("tools are called and their results lead to an answer", async () => {
   expect(text).not.toBe("");
 });
 
-test("an object of a schema", async () => {
+test("an object matches its schema", async () => {
   const schema = jsonSchema<{ name: string; age: number }>({
     type: "object",
     properties: { name: { type: "string" }, age: { type: "integer" } },
@@ -82,7 +82,7 @@ test("an object of a schema", async () => {
   expect(output).toEqual({ name: expect.any(String), age: expect.any(Number) });
 });
 
-test("images", async () => {
+test("images are generated", async () => {
   const { images } = await generateImage({
     model: provider().imageModel(SERVICES.images.model),
     prompt: "a sea",
@@ -96,7 +96,7 @@ test("images", async () => {
   ]);
 });
 
-test("a failure is its own, with our code, and says whether a retry makes sense", async () => {
+test("a failure is the SDK's own error with our code, and says whether to retry", async () => {
   const failed = await generateText({ model: provider().chatModel("none"), prompt, maxRetries: 0 }).catch(
     (error: unknown) => error,
   );

@@ -43,7 +43,7 @@ test("a message, plain and streamed, is the same and charged exactly", async () 
   await requireBooks(stack().app, owner, { available: START - 2n * cost });
 });
 
-test("the grammar of the events is Anthropic's", async () => {
+test("the events follow Anthropic's grammar", async () => {
   const events = await Array.fromAsync(await client.messages.create({ ...ask, stream: true }));
   const types = events.map(({ type }) => type);
   expect(types[0]).toBe("message_start");
@@ -54,7 +54,7 @@ test("the grammar of the events is Anthropic's", async () => {
   expect(types.indexOf("content_block_stop")).toBeLessThan(types.indexOf("message_delta"));
 });
 
-test("tools are used, plain and streamed, and their results are taken", async () => {
+test("tools are called, plain and streamed, and their results are accepted", async () => {
   const input_schema = { type: "object" as const, properties: { city: { type: "string" } } };
   const tools = [{ name: "weather", input_schema }];
   const message = await client.messages.create({ ...ask, tools });
@@ -79,13 +79,13 @@ test("tools are used, plain and streamed, and their results are taken", async ()
   expect(answered.content[0]?.type).toBe("text");
 });
 
-test("tokens are counted, and not billed", async () => {
+test("tokens are counted, and not charged", async () => {
   const { input_tokens } = await client.messages.countTokens({ model, messages });
   expect(input_tokens).toBe(PROMPT);
   await requireBooks(stack().app, owner, { available: START });
 });
 
-test("a key works as an auth token too", async () => {
+test("a key is also accepted as an auth token", async () => {
   const byToken = new Anthropic({
     apiKey: null,
     authToken: owner.secret,
@@ -95,7 +95,7 @@ test("a key works as an auth token too", async () => {
   expect((await byToken.messages.create(ask)).type).toBe("message");
 });
 
-describe("failures are the client's own classes", () => {
+describe("failures are the client's own error classes", () => {
   test.each([
     ["a wrong key", () => clientOf("sk-wrong").messages.create(ask), Anthropic.AuthenticationError],
     ["an unknown model", () => client.messages.create({ ...ask, model: "none" }), Anthropic.NotFoundError],
@@ -114,12 +114,12 @@ describe("failures are the client's own classes", () => {
     expect(error).toMatchObject({ requestID: expect.stringMatching(/^req-/) });
   });
 
-  test("no money", async () => {
+  test("insufficient balance", async () => {
     const { secret } = await seedAccount(stack().app.database, 1n);
     await expect(clientOf(secret).messages.create(ask)).rejects.toThrow(Anthropic.PaymentRequiredError);
   });
 
-  test("nobody to ask is overloaded", async () => {
+  test("no available provider is reported as overloaded", async () => {
     const [offer] = stack().app.catalogue.model(model)?.providers ?? [];
     if (!offer) throw new Error("no offer");
     Object.assign(offer, { unroutable: "for this test" });
@@ -128,7 +128,7 @@ describe("failures are the client's own classes", () => {
     expect(error).toMatchObject({ status: 529, error: { error: { type: "overloaded_error" } } });
   });
 
-  test("a stream that breaks throws, and what came before it was seen", async () => {
+  test("a broken stream throws, after the content that preceded it", async () => {
     services().messages.behaviour = { breakAfterEvents: 6, chunkDelayMs: 5 };
     const stream = client.messages.stream({ ...ask, max_tokens: 20 });
     let seen = "";
@@ -140,7 +140,7 @@ describe("failures are the client's own classes", () => {
   });
 });
 
-test("aborted, the provider is cut off at once and the hold is let go", async () => {
+test("aborting disconnects the provider at once and releases the hold", async () => {
   services().messages.behaviour = { chunkDelayMs: 50 };
   const { aborted } = services().messages;
   const stream = client.messages.stream({ ...ask, max_tokens: 60 });
@@ -154,7 +154,7 @@ test("aborted, the provider is cut off at once and the hold is let go", async ()
   });
 });
 
-test("a provider that fails is asked again by the client, as nothing was charged", async () => {
+test("the client retries a failed provider, as nothing was charged", async () => {
   services().messages.behaviour = { instead: { status: 500, contentType: "text/plain", body: "x" } };
   let calls = 0;
   const counting = clientOf(owner.secret, 1, () => calls++);

@@ -62,7 +62,7 @@ describe("chat", () => {
     });
   });
 
-  test("the stream helper gathers the same text and the usage", async () => {
+  test("the stream helper collects the same text and the usage", async () => {
     const plain = await client.chat.completions.create({ model: MODEL, messages, max_tokens: 6 });
     const stream = client.chat.completions.stream({
       model: MODEL,
@@ -74,7 +74,7 @@ describe("chat", () => {
     expect(await stream.totalUsage()).toMatchObject({ prompt_tokens: PROMPT, completion_tokens: 6 });
   });
 
-  test("tools are called, plain and streamed, and their results are taken", async () => {
+  test("tools are called, plain and streamed, and their results are accepted", async () => {
     const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
     const tools = [{ type: "function" as const, function: { name: "weather", parameters } }];
     const chat = await client.chat.completions.create({ model: MODEL, messages, tools });
@@ -110,7 +110,7 @@ describe("chat", () => {
     expect(JSON.parse(chat.choices[0]?.message.content ?? "")).toEqual({ name: expect.any(String) });
   });
 
-  test("a stream that breaks throws, and what came before it was seen", async () => {
+  test("a broken stream throws, after the content that preceded it", async () => {
     stack().provider.behaviour = { breakAfterEvents: 5, chunkDelayMs: 5 };
     const stream = await client.chat.completions.create({ model: MODEL, messages, stream: true });
     const seen: string[] = [];
@@ -120,7 +120,7 @@ describe("chat", () => {
     expect(seen.join("")).not.toBe("");
   });
 
-  test("aborted, the provider is cut off at once and only what came is charged", async () => {
+  test("aborting disconnects the provider at once and charges only delivered content", async () => {
     stack().provider.behaviour = { chunkDelayMs: 50 };
     const { aborted } = stack().provider;
     const stream = await client.chat.completions.create({
@@ -145,8 +145,8 @@ describe("chat", () => {
   });
 });
 
-describe("images and sound", () => {
-  test("images are made", async () => {
+describe("images and audio", () => {
+  test("images are generated", async () => {
     const images = await client.images.generate({
       model: SERVICES.images.model,
       prompt: "a sea",
@@ -171,7 +171,7 @@ describe("images and sound", () => {
     expect(two.data).toHaveLength(1);
   });
 
-  test("urls are refused as the field's fault", async () => {
+  test("response_format url is refused with the name of the field", async () => {
     const asked = client.images.generate({
       model: SERVICES.images.model,
       prompt: "x",
@@ -184,7 +184,7 @@ describe("images and sound", () => {
     });
   });
 
-  test("sound is transcribed in every format", async () => {
+  test("audio is transcribed in every format", async () => {
     const { model } = SERVICES.speech;
     const file = await toFile(toWav(5), "speech.wav");
     const plain = await client.audio.transcriptions.create({ model, file });
@@ -203,7 +203,7 @@ describe("images and sound", () => {
   });
 });
 
-test("models are listed and got, also without a key that is of any use", async () => {
+test("models are listed and retrieved, also with an invalid key", async () => {
   const stranger = clientOf("sk-none");
   const ids = (await Array.fromAsync(stranger.models.list())).map(({ id }) => id);
   expect(ids).toContain(MODEL);
@@ -212,7 +212,7 @@ test("models are listed and got, also without a key that is of any use", async (
   await expect(stranger.models.retrieve("none")).rejects.toThrow(OpenAI.NotFoundError);
 });
 
-describe("failures are the client's own classes", () => {
+describe("failures are the client's own error classes", () => {
   const ask = (by: OpenAI = client, fields: object = {}) =>
     by.chat.completions.create({ model: MODEL, messages, ...fields });
 
@@ -248,7 +248,7 @@ describe("failures are the client's own classes", () => {
     await expect(ask()).rejects.toMatchObject({ status: 400, code: "context_length_exceeded" });
   });
 
-  test("an idempotency key that was used for something else", async () => {
+  test("an idempotency key that was used for another request", async () => {
     const options = { headers: { "Idempotency-Key": "one" } };
     const first = await client.chat.completions.create({ model: MODEL, messages }, options);
     const second = await client.chat.completions.create({ model: MODEL, messages }, options);
@@ -259,8 +259,8 @@ describe("failures are the client's own classes", () => {
   });
 });
 
-describe("retries are ours to decide", () => {
-  test("a provider that fails is asked again by the client, as nothing was charged", async () => {
+describe("retries follow the router's answer", () => {
+  test("the client retries a failed provider, as nothing was charged", async () => {
     stack().provider.behaviour = { instead: { status: 500, contentType: "text/plain", body: "x" } };
     let calls = 0;
     const counting = clientOf(owner.secret, { maxRetries: 1, onCall: () => calls++ });
@@ -271,7 +271,7 @@ describe("retries are ours to decide", () => {
     await requireBooks(stack().app, owner, { available: START });
   });
 
-  test("while nobody is there to be asked the client tries again", async () => {
+  test("the client retries while no provider is available", async () => {
     const { catalogue } = stack().app;
     const model = catalogue.model(MODEL);
     const [offer] = model?.providers ?? [];

@@ -26,7 +26,7 @@ const router = await useRouter({
   count: 1,
   settings: {
     STREAM_KEEP_ALIVE_MS: "300",
-    // The provider is silent until the test has it go on.
+    // The provider is silent until the test resumes it.
     PROVIDER_FIRST_BYTE_MS: "60000",
     PROVIDER_FIRST_TOKEN_MS: "60000",
     PROVIDER_SILENCE_MS: "60000",
@@ -36,7 +36,7 @@ const router = await useRouter({
 
 const READERS = { ...PLAIN_READERS, ...AI_CLIENTS };
 const NAMES = Object.keys(READERS);
-/** Behind so many words the provider pauses. */
+/** After so many words the provider pauses. */
 const PAUSES: readonly number[] = [0, 4];
 
 /** One event of Anthropic's format. */
@@ -64,7 +64,7 @@ const FORMATS = {
   },
 } as const;
 
-/** Has the provider begin an answer to each request. `write` goes on with all of them at once. */
+/** Makes the provider begin an answer to each request. `write` continues all of them at once. */
 function conduct(model: Model) {
   const open: { readonly response: ServerResponse; readonly format: keyof typeof FORMATS }[] = [];
   const scripts = router().scripted[0]?.scripts;
@@ -88,7 +88,7 @@ function conduct(model: Model) {
   };
 }
 
-/** Streams one answer by every client. */
+/** Streams one answer with every client. */
 async function readTogether(model: Model) {
   const { seed, origin } = router();
   const { secret } = await seed();
@@ -110,7 +110,7 @@ async function readTogether(model: Model) {
     readers,
     clock,
     received: (count: number) => until(() => readers.every(({ texts }) => texts.length >= count)),
-    /** Resolves when comments have kept the connections alive. */
+    /** Resolves when comments have kept the connections open. */
     async keptAlive() {
       const before = plain.map(({ keepAlives }) => keepAlives);
       await until(() => plain.every(({ keepAlives }, at) => keepAlives >= (before[at] ?? 0) + 2));
@@ -128,7 +128,7 @@ const STOPS = Object.fromEntries(
   NAMES.map((name) => [name, /anthropic|message/.test(name) ? "end_turn" : "stop"]),
 );
 
-test(`every client receives the same texts in order, each within ${MAX_LAG_MS} ms of its being sent, also behind a pause of comments alone`, async () => {
+test(`every client receives the same texts in order, each within ${MAX_LAG_MS} ms, also after a pause with only comments`, async () => {
   const provider = conduct("whole");
   const { readers, clock, received, keptAlive, ends } = await readTogether("whole");
   await provider.begun();
@@ -146,7 +146,7 @@ test(`every client receives the same texts in order, each within ${MAX_LAG_MS} m
   expect(Math.max(...lagsMs.flat()), JSON.stringify(lagsMs)).toBeLessThanOrEqual(scaled(MAX_LAG_MS));
 });
 
-test("every client is given the code of a stream that breaks, behind what came before", async () => {
+test("every client receives the error code of a broken stream, after the preceding content", async () => {
   const provider = conduct("broken");
   const { readers, received, ends } = await readTogether("broken");
   await provider.begun();
@@ -160,7 +160,7 @@ test("every client is given the code of a stream that breaks, behind what came b
   for (const { name, texts } of readers) expect(texts, name).toEqual([WORDS[0]]);
 });
 
-test("no client notices that the provider broke off and was asked again", async () => {
+test("no client notices that the provider disconnected and was retried", async () => {
   const provider = conduct("resumed");
   const { readers, received, ends } = await readTogether("resumed");
   await provider.begun();
