@@ -26,7 +26,9 @@ const DEPOSITS = "{ id cursor at depositId amount status account { address } dep
 const KEYS = "{ id cursor keyId kind change apiKey { id name status } }";
 const FOLLOW = { socket: followSocket, events: followEvents } as const;
 const TRANSPORTS = Object.keys(FOLLOW) as (keyof typeof FOLLOW)[];
-/** Those that are closed with their credential: a router that is not ours keeps its clients' sockets. */
+/**
+ * The transports that are closed with their credential: an external router keeps its clients' sockets open.
+ */
 const CLOSED = isRouted ? (["events"] as const) : TRANSPORTS;
 
 const stack = useStack();
@@ -36,7 +38,7 @@ async function managementKey(account: string, ...scopes: Scope[]) {
   return { id: key.id, secret };
 }
 
-/** Opens a subscription, behind all that was done so far, and waits until its source is followed. */
+/** Opens a subscription, from a cursor after everything so far, and waits until its source is read. */
 async function follow(transport: keyof typeof FOLLOW, secret: string, query: string): Promise<Following> {
   await untilPublished(stack().app.database);
   const before = stack().app.events.openStreams;
@@ -49,7 +51,7 @@ async function follow(transport: keyof typeof FOLLOW, secret: string, query: str
 const eventsOf = ({ results }: Following, field: string): any[] => results.map(({ data }) => data[field]);
 
 describe.each(TRANSPORTS)("over %s", (transport) => {
-  test("an account is told of each step of its deposits alone, and resumes behind any of them", async () => {
+  test("an account receives each step of its own deposits only, and resumes after any of them", async () => {
     const account = newAccount();
     await stack().app.database.rows("insert into account (address) values ($1::text)", [account]);
     const { secret } = await managementKey(account, "account:read");
@@ -79,7 +81,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     await resumed.stop();
   });
 
-  test("a key's life is told to its account, and again from a cursor; of mk- keys only a session hears", async () => {
+  test("an account receives the changes of its keys, and again from a cursor; those of mk- keys only a session receives", async () => {
     const wallet = privateKeyToAccount(generatePrivateKey());
     const { token, account } = await signInAs(stack().origin, wallet);
     const { secret } = await managementKey(account, "keys:read");
@@ -118,7 +120,7 @@ test.each([
   ["depositSeen { id }", "account:read"],
   ["keyChanged { id }", "keys:read"],
 ] as const)(
-  "subscription { %s } needs the scope %s, and is refused by name to all others",
+  "subscription { %s } needs the scope %s, and is refused by name without it",
   async (query, scope) => {
     const { account, secret } = await seedAccount(stack().app.database, 1n);
     const others = SCOPES.filter((known) => known !== scope);
@@ -138,7 +140,7 @@ test.each([
   },
 );
 
-test("a cursor that is not ours is refused by name", async () => {
+test("a foreign cursor is refused by name", async () => {
   const { account } = await seedAccount(stack().app.database, 1n);
   const { secret } = await managementKey(account, "account:read");
   const following = await followEvents(
@@ -150,7 +152,7 @@ test("a cursor that is not ours is refused by name", async () => {
   expect(following.results[0]?.errors?.[0]?.extensions?.code).toBe("invalid_cursor");
 });
 
-/** What ended, in how long, and how it was said. */
+/** How the subscription ended: after how long, and with which error. */
 async function endOf(following: Following, end: () => Promise<unknown>) {
   await end();
   const since = performance.now();
@@ -164,11 +166,11 @@ function expectClosed(ended: Awaited<ReturnType<typeof endOf>>, transport: strin
   else expect(ended.last?.extensions?.code).toBe(why);
 }
 
-describe.each(CLOSED)("what was opened over %s", (transport) => {
-  test("with an mk- key is closed when the key is revoked, and nothing comes after", async () => {
+describe.each(CLOSED)("a subscription over %s", (transport) => {
+  test("with an mk- key is closed when the key is revoked, and delivers nothing after", async () => {
     const { account } = await seedAccount(stack().app.database, 1n);
     const { id, secret } = await managementKey(account, "account:read");
-    // Of the seeded money as well something is told, and not before it is published.
+    // The seeded deposit is an event too, and arrives once it is published.
     await until(async () => {
       const rows = await stack().app.database.rows("select 1 from outbox where position is null");
       return rows.length === 0;
@@ -218,7 +220,7 @@ describe.each(CLOSED)("what was opened over %s", (transport) => {
 });
 
 test.skipIf(isRouted)(
-  "a socket that was opened with an sk- key, though nothing is followed, is closed when the key is revoked",
+  "an idle socket that was opened with an sk- key is closed when the key is revoked",
   async () => {
     const { account, keyId, secret } = await seedAccount(stack().app.database, 1n);
     const watched = stack().app.credentialWatch.size;
@@ -231,7 +233,7 @@ test.skipIf(isRouted)(
   },
 );
 
-test.skipIf(isRouted)("what was revoked opens nothing any more", async () => {
+test.skipIf(isRouted)("a revoked credential opens nothing any more", async () => {
   const { account } = await seedAccount(stack().app.database, 1n);
   const { id, secret } = await managementKey(account, "account:read");
   await stack().app.managementKeys.revoke(account, id);
@@ -243,10 +245,10 @@ test.skipIf(isRouted)("what was revoked opens nothing any more", async () => {
   expect((await ask(stack().origin, secret, "{ viewer { kind } }")).status).toBe(401);
 });
 
-describe.skipIf(!inject("postgresUrl"))("on another process that hears no events of the first", () => {
+describe.skipIf(!inject("postgresUrl"))("on another process that receives no events of the first", () => {
   const twins = useTwins();
 
-  test.each(CLOSED)("what is open over %s is closed within 5 s of the revocation", async (transport) => {
+  test.each(CLOSED)("a stream over %s is closed within 5 s of the revocation", async (transport) => {
     const [one, other]: readonly [Stack, Stack] = twins();
     const { account } = await seedAccount(one.app.database, 1n);
     const { key, secret } = await one.app.managementKeys.create(account, "followed", ["account:read"]);

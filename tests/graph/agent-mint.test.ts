@@ -34,7 +34,7 @@ async function stateFor(account: Hex) {
   return data.agentContracts.find(({ address }: { address: Hex }) => address === getAddress(CONTRACT));
 }
 
-/** Signs and sends what the graph prepared; the id of the token that was minted. */
+/** Signs and sends the prepared transaction; the id of the minted token. */
 async function mintedBy(by: Pick<Funded, "privateKey">, prepared: { to: Hex; data: Hex; value: string }) {
   const client = await connectDevnet(stack().rpcUrl, by.privateKey);
   const { to, data, value } = prepared;
@@ -47,7 +47,7 @@ async function mintedBy(by: Pick<Funded, "privateKey">, prepared: { to: Hex; dat
 }
 
 describe("an agent contract", () => {
-  test("tells its mint fee, an account's roles, and its verifier with the oracle, as the chain has them", async () => {
+  test("shows its mint fee, an account's roles, and its verifier with the oracle, as on chain", async () => {
     const admin = await stateFor(DEPLOYER.address);
     expect(new Set(admin.rolesOf)).toEqual(new Set(["DEFAULT_ADMIN", "ADMIN", "OPERATOR", "MINTER"]));
     const nobody = await chain.funded();
@@ -67,7 +67,7 @@ describe("an agent contract", () => {
     expect(state.proofVerifier.maxProofAgeSeconds).toBe(`${age}`);
   });
 
-  test("mints what was prepared, with the fee of now, and refuses what the contract would refuse", async () => {
+  test("mints as prepared, with the current fee, and preparation refuses what the contract would refuse", async () => {
     const admin = await asAdmin();
     const setFee = async (fee: bigint) => {
       const call = { address: CONTRACT, abi: agentNftAbi, functionName: "setMintFee", args: [fee] } as const;

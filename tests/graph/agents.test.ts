@@ -49,7 +49,7 @@ async function run(query: string, variables: object = {}) {
 const newsOf = ({ results }: Following, field = "publishedSealedKey"): any[] =>
   results.map(({ data }) => data[field]);
 
-/** Signs and sends what the graph prepared. */
+/** Signs and sends the prepared transaction. */
 async function send(by: Funded, { to, data, value, from }: { to: Hex; data: Hex; value: string; from: Hex }) {
   expect(from).toBe(by.address);
   const client = await connectDevnet(stack().rpcUrl, by.privateKey);
@@ -69,7 +69,7 @@ const MOVE = `($tokenId: BigInt!, $from: Address!, $to: Address!, $sender: Addre
   prepared: prepareTransfer(contract: "${CONTRACT}", tokenId: $tokenId, from: $from, to: $to, sender: $sender,
     proofs: $proofs) { chainId from to data value warnings } }`;
 
-/** Proofs as the graph takes them. */
+/** Proofs as GraphQL input. */
 function toInput(proofs: readonly Proof[]): object[] {
   return proofs.map(({ accessProof, ownershipProof }) => ({
     accessProof,
@@ -77,8 +77,8 @@ function toInput(proofs: readonly Proof[]): object[] {
   }));
 }
 
-describe("the story of an agent token", () => {
-  test("it is minted, its receiver signs, the oracle seals, it moves, and the receiver has its keys within 2 s over both transports", async () => {
+describe("the life of an agent token", () => {
+  test("it is minted, its receiver signs, the oracle seals, it moves, and the receiver gets its keys within 2 s over both transports", async () => {
     const { owner, data, tokenId } = await newToken({ pieces: 2 });
     const [receiver, user] = [await chain.funded(), privateKeyToAccount(generatePrivateKey())];
     const key = `contract: "${CONTRACT}", tokenId: "${tokenId}"`;
@@ -91,7 +91,7 @@ describe("the story of an agent token", () => {
       const { agentToken } = await run(`{ agentToken(${key}) { authorizedUsers { address } } }`);
       return agentToken?.authorizedUsers.length === 1;
     });
-    // What the receiver signs is what the graph gives, and the contract takes it.
+    // The receiver signs what the graph returns, and the contract accepts it.
     const { accessProofTexts } = await run(
       `{ accessProofTexts(${key}) { index dataHash nonce targetPubkey text } }`,
     );
@@ -120,7 +120,7 @@ describe("the story of an agent token", () => {
     const inbox = `subscription { publishedSealedKey(to: "${receiver.address}") ${NEWS} }`;
     const followers = await Promise.all([
       followSocket(stack().origin, undefined, inbox),
-      // Equal ones would share one stream, of which one cannot tell who follows it already.
+      // Identical subscriptions would share a stream, and the test could not tell which one is open.
       followEvents(stack().origin, undefined, inbox.replace(NEWS, NEWS.replace("{", "{ __typename"))),
     ]);
     await until(() => stack().app.events.openStreams === 2);
@@ -179,8 +179,8 @@ describe("the story of an agent token", () => {
     await Promise.all(followers.map((follower) => follower.stop()));
   });
 
-  test("what a reorganisation takes back is told again as removed, and from a cursor as well", async () => {
-    // Keys that are too long to travel with their news.
+  test("an event reverted by a reorg is published again as removed, and replayed from a cursor as well", async () => {
+    // Keys too long to be part of their event.
     const { owner, data, tokenId } = await newToken({ pieces: 3 });
     const sealedKeys = [randomHex(4_000), randomHex(4_096), randomHex(4_097)];
     const receiver = await chain.funded();
@@ -230,7 +230,7 @@ describe("the story of an agent token", () => {
     await Promise.all([live, late, moves].map((following) => following.stop()));
   });
 
-  test("a piece of data whose hash is a root of the storage network leads to its file", async () => {
+  test("a piece of data whose hash is a root of the storage network links to its file", async () => {
     const root = randomHex(32);
     const { client } = chain;
     const submitter = await connectDevnet(stack().rpcUrl, DEMO_USER.privateKey);
@@ -261,7 +261,7 @@ describe("the story of an agent token", () => {
     });
   });
 
-  test("new blocks are told, the newest first, and those that take the place of others", async () => {
+  test("new blocks are published, newest first, and those that replace others", async () => {
     const query = "subscription { newBlock { number hash parentHash } }";
     const blocks = await followEvents(stack().origin, undefined, query);
     await until(() => blocks.results.length === 1);
@@ -385,7 +385,7 @@ describe("what a contract would refuse", () => {
   ];
 
   test.each(CASES.map((one, n) => [`${n} ${one.error}`, one] as const))(
-    "%s: it is not prepared, and the failure has the contract's own error and the proof at fault",
+    "%s: it is not prepared, and the error has the contract's own error and the proof at fault",
     async (_name, { error, why, param, proofs = made, ...who }) => {
       const given = await proofs();
       const [from, to] = [who.from?.() ?? owner.address, who.to?.() ?? receiver.address];
@@ -404,7 +404,7 @@ describe("what a contract would refuse", () => {
         },
       ]);
       expect(errors?.[0]?.message.startsWith(error)).toBe(true);
-      // Whoever sends it all the same is told the same by the contract.
+      // Sent anyway, the contract refuses it with the same error.
       const sender = [owner, receiver, stranger].find(({ address }) => address === variables.sender);
       const sent = iTransfer(stack().rpcUrl, {
         byKey: sender?.privateKey ?? "0x",
@@ -418,7 +418,7 @@ describe("what a contract would refuse", () => {
     },
   );
 
-  test("a proof counts once: also for a clone, and its nonces are known as used", async () => {
+  test("a proof is valid once, for a clone too, and its nonces are shown as used", async () => {
     const proofs = await made();
     const variables = {
       tokenId: `${tokenId}`,
@@ -442,7 +442,7 @@ describe("what a contract would refuse", () => {
     });
   });
 
-  test("a delegate signs for the receiver, and is read as such", async () => {
+  test("a delegate signs for the receiver, and is shown as such", async () => {
     const to = await chain.funded();
     const { prepareDelegateAccess } = await run(
       `{ prepareDelegateAccess(contract: "${CONTRACT}", assistant: "${stranger.address}", from: "${to.address}") {
@@ -464,7 +464,7 @@ describe("what a contract would refuse", () => {
     expect(delegations).toMatchObject([{ contract: CONTRACT, assistant: lowerHex(stranger.address) }]);
   });
 
-  test("authorisations are refused as the contract refuses them: at most 100, nobody twice, and by the owner alone", async () => {
+  test("authorisations are refused as the contract refuses them: at most 100, no duplicates, and by the owner only", async () => {
     const token = `contract: "${CONTRACT}", tokenId: "${tokenId}"`;
     const users = Array.from({ length: 100 }, () => getAddress(randomHex(20)));
     const refused = async (field: string, user: string, from?: Hex) => {
@@ -492,7 +492,7 @@ describe("what a contract would refuse", () => {
     });
   });
 
-  test("a token or a contract that is not there is told so", async () => {
+  test("a missing token or contract is reported as such", async () => {
     const absent = `contract: "${CONTRACT}", tokenId: "999999"`;
     expect(await run(`{ agentToken(${absent}) { id } }`)).toEqual({ agentToken: null });
     const { errors } = await ask(stack().origin, undefined, `{ accessProofTexts(${absent}) { text } }`);

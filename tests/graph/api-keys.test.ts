@@ -25,7 +25,7 @@ const askAs =
   (query: string, variables: object = {}) =>
     ask(stack().origin, secret, query, variables);
 
-test("a key made by a mutation shows its secret once, is the key that REST lists, and is changed and revoked", async () => {
+test("a key created by a mutation shows its secret once, is the key that REST lists, and is changed and revoked", async () => {
   const { secret: manage, ask } = await manager();
   const created = await ask(CREATE, {
     name: "graph",
@@ -85,7 +85,7 @@ test("a key made by a mutation shows its secret once, is the key that REST lists
   expect(await namesOf("EXPIRED")).toEqual([]);
 });
 
-test("each mutation needs its own scope, and another's key is none", async () => {
+test("each mutation needs its own scope, and another account's key is not found", async () => {
   const owner = await manager();
   const id = owner.keyId;
   const code = async (secret: string, query: string) =>
@@ -107,7 +107,7 @@ test("each mutation needs its own scope, and another's key is none", async () =>
   expect(await code(editor, revoke)).toBeUndefined();
 });
 
-test("a revoked key is refused by the graph at once", async () => {
+test("a revoked key is refused by GraphQL at once", async () => {
   const { app, origin } = stack();
   const { account, keyId, secret } = await seedAccount(app.database, 1_000n);
   expect((await ask(origin, secret, "{ viewer { kind } }")).data.viewer.kind).toBe("API_KEY");

@@ -29,7 +29,7 @@ async function pools({ ask, address }: WalletUser) {
   return data.account;
 }
 
-/** Asks for a transaction in the wallet's name, sends it, and gives it back. */
+/** Prepares a transaction in the wallet's name, sends it, and returns it. */
 async function act(user: WalletUser, field: string): Promise<Prepared> {
   const { prepared, errors } = await user.prepare(field);
   expect(errors ?? []).toEqual([]);
@@ -51,7 +51,7 @@ const transfer = (tokens: bigint, service = "INFERENCE") =>
   `prepareTransferFund(provider: "${PROVIDER.address}", service: ${service}, amount: "${tokens * TOKEN}")`;
 
 describe("money", () => {
-  test("the router's balance and the direct path are two pools: neither fills, drains or counts the other", async () => {
+  test("the router's balance and the direct path are two pools: neither funds, drains or counts the other", async () => {
     const user = await newWalletUser(stack());
     expect(await pools(user)).toEqual({
       balance: { total: "0", available: "0" },
@@ -103,7 +103,7 @@ describe("money", () => {
     ).not.toContain(String(5n * TOKEN));
   });
 
-  test("a refund shows when it unlocks, is collected then and not before, and goes back to the wallet", async () => {
+  test("a refund shows when it unlocks, cannot be collected earlier, and returns to the wallet", async () => {
     const user = await newWalletUser(stack());
     await act(user, `prepareAddLedger(amount: "${6n * TOKEN}")`);
     await act(user, transfer(4n));
@@ -132,7 +132,7 @@ describe("money", () => {
     expect((await pools(user)).direct.ledger.total).toBe("0");
   });
 
-  test("what a contract would refuse is told by its own error before anything is signed", async () => {
+  test("what a contract would refuse is reported with its own error before anything is signed", async () => {
     const user = await newWalletUser(stack());
     const add = (tokens: bigint) => `prepareAddLedger(amount: "${tokens * TOKEN}")`;
     expect(await refusal(user, transfer(1n))).toEqual([
@@ -176,7 +176,7 @@ describe("money", () => {
     expect(errors?.[0]?.extensions).toMatchObject({ code: "invalid_parameter", param });
   });
 
-  test("money goes into another's ledger, and rules and sub-accounts are read one by one", async () => {
+  test("one wallet can fund another's ledger, and rules and sub-accounts are read one by one", async () => {
     const [giver, taker] = [await newWalletUser(stack()), await newWalletUser(stack())];
     await act(taker, `prepareAddLedger(amount: "${3n * TOKEN}")`);
     await act(giver, `prepareDepositFund(amount: "${TOKEN}", recipient: "${taker.address}")`);
@@ -245,7 +245,7 @@ describe("app-sk- secrets", () => {
     return answer.status;
   }
 
-  test("are signed by the wallet, taken by the provider, and void once revoked", async () => {
+  test("are signed by the wallet, accepted by the provider, and void once revoked", async () => {
     const ephemeral = await textOf();
     expect(ephemeral.data.made).toMatchObject({ account: user.address, generation: 0, tokenId: 255 });
     const [first, second] = [await secretOf(), await secretOf(", tokenId: 7")];
@@ -276,7 +276,7 @@ describe("app-sk- secrets", () => {
     expect(await statusAt(await secretOf(", tokenId: 7"))).toBe(200);
   });
 
-  test("are not made of another's signature, or of a text that was changed", async () => {
+  test("are not made from another wallet's signature, or from an altered text", async () => {
     const { text, digest } = (await textOf()).data.made;
     const signature = await user.signer.signMessage({ message: { raw: digest } });
     const other = await newWalletUser(stack());
@@ -303,7 +303,7 @@ describe("app-sk- secrets", () => {
   });
 });
 
-test("the registry of inference services is listed and asked by provider, known to the router or not", async () => {
+test("the registry of inference services is listed and read by provider, known to the router or not", async () => {
   const stranger = await newWalletUser(stack());
   await registerProvider(stack().rpcUrl, {
     providerKey: stranger.privateKey,
@@ -348,7 +348,7 @@ describe("fine-tuning", () => {
   const contract = () => ({ address: contractAddresses().fineTuning, abi: fineTuningServingAbi }) as const;
   const QUOTA = { cpuCount: 8n, nodeMemory: 64n, gpuCount: 1n, nodeStorage: 500n, gpuType: "H100" } as const;
 
-  test("services, sub-accounts and deliverables are those of the chain, joined to account and provider", async () => {
+  test("services, sub-accounts and deliverables are those on chain, joined to account and provider", async () => {
     const { rpcUrl } = stack();
     const trainer = await connectDevnet(rpcUrl, PROVIDER.privateKey);
     const args = ["http://127.0.0.1:1/", QUOTA, 12n, false, ["llama", "qwen"], PROVIDER.address] as const;
@@ -424,7 +424,7 @@ describe("fine-tuning", () => {
     ).toEqual(["contract_refused", "DeliverableNotExists(none)"]);
   });
 
-  test("the old version is asked for by its name, or for the history before 2026-02-12", async () => {
+  test("the old version is selected by its name, or by a time in its history before 2026-02-12", async () => {
     const user = await newWalletUser(stack());
     await act(user, `prepareAddLedger(amount: "${3n * TOKEN}")`);
     await act(user, transfer(1n, "FINE_TUNING_V1_0"));
@@ -448,7 +448,7 @@ describe("fine-tuning", () => {
     expect(data.account.direct).toEqual({ now: { nodes: [] }, before: { nodes: [one] }, named: one });
   });
 
-  test("a version and a moment at once are refused", async () => {
+  test("a version and a time together are refused", async () => {
     const user = await newWalletUser(stack());
     const { errors } = await user.ask(
       '{ fineTuning(version: V1_0, at: "2026-02-11T00:00:00Z") { version } }',
@@ -457,7 +457,7 @@ describe("fine-tuning", () => {
   });
 });
 
-test("over subgraph processes all of it reads the same", async () => {
+test("over subgraph processes every read gives the same result", async () => {
   const ends: (() => Promise<unknown>)[] = [];
   onTestFinished(async () => {
     for (const end of ends) await end();

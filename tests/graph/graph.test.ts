@@ -81,7 +81,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     expect(request.account.apiKeys.nodes).toEqual([{ name: "test", status: "ACTIVE" }]);
   });
 
-  test("another account's request is not there, and its own fields are refused", async () => {
+  test("another account's request is not found, and its own fields are refused", async () => {
     const [mine, theirs] = [await owner(), await owner()];
     const id = await chat(theirs);
     expect(
@@ -101,7 +101,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     expect(JSON.stringify(peek.data)).not.toMatch(/\d{3}/);
   });
 
-  test("the viewer is whoever asks, and only a management key sees its account", async () => {
+  test("the viewer is the caller, and only a management key sees its account", async () => {
     const who = await owner();
     const query = "{ viewer { kind scopes account { address } } }";
     const seen = async (secret?: string) => (await ask(origin(), secret, query)).data.viewer;
@@ -114,7 +114,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     });
   });
 
-  test("what is public needs no credential, and pages by cursor", async () => {
+  test("public fields need no credential, and lists are paged by cursor", async () => {
     const { data, errors } = await ask(
       origin(),
       undefined,
@@ -158,7 +158,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     const account = await until(async () => {
       const { data } = await ask(origin(), who.management, query);
       const { account: seen } = data.viewer;
-      // One query looks twice, and the deposit may come in between.
+      // One query reads twice, and the deposit may arrive in between.
       return seen.balance.total === "777" && seen.deposits.nodes.length > 0 && seen;
     });
     expect(account.deposits.nodes).toEqual([
@@ -209,7 +209,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       expect(await codeOf(hidden)).toBe("GRAPHQL_VALIDATION_FAILED");
   });
 
-  test.skipIf(isRouted)("a subscription is no question that a POST asks", async () => {
+  test.skipIf(isRouted)("a subscription is refused as a POST query", async () => {
     const asked = await ask(origin(), (await owner()).management, "subscription { balanceChanged { id } }");
     expect([asked.status, asked.errors?.[0]?.extensions?.code]).toEqual([400, "graphql_refused"]);
   });
@@ -218,7 +218,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     ["graphql-transport-ws", followSocket],
     ["server-sent events", followEvents],
   ] as const)(
-    "balanceChanged follows an account over %s, and a cursor replays what was missed",
+    "balanceChanged follows an account over %s, and a cursor replays missed events",
     async (_, follow) => {
       const who = await owner();
       const query = (after?: string) =>
@@ -245,7 +245,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     },
   );
 
-  test("events go to their own account alone, and to nobody without the scope", async () => {
+  test("events are sent to their own account only, and only with the scope", async () => {
     const [mine, theirs] = [await owner(), await owner()];
     const query = "subscription { balanceChanged { cause } }";
     const following = await followSocket(origin(), mine.management, query);
@@ -275,7 +275,7 @@ test.skipIf(isRouted)("a wrong credential opens no stream", async () => {
   await expect(followEvents(stack().origin, "sk-wrong", query)).rejects.toThrow("401");
 });
 
-test("a subgraph answers nobody who has no principal that a gateway signed less than 30 s ago", async () => {
+test("a subgraph answers only requests with a principal that a gateway signed less than 30 s ago", async () => {
   const url = `${remote.urls.accounts}/graphql`;
   const principal = { kind: "anonymous" } as const;
   const call = (token?: string) =>

@@ -16,13 +16,13 @@ import { useStack, useStarted } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
 const stack = useStack();
-/** The same services behind a gateway that asks subgraphs in other processes. */
+/** The same services behind a gateway whose subgraphs are in other processes. */
 const remote = useStarted((onEnd) => startRemoteGateway(stack(), onEnd));
 const services = useServices(stack, ["images", "speech"]);
 const wav = toWav(2).toString("base64");
 const BILL = "bill { requestId cost { total } }";
 
-/** The mutations that cost money: what is asked, what is asked otherwise, and how often the provider was. */
+/** The mutations that cost money: the call, a differing call, and the number of provider calls. */
 const MUTATIONS = [
   {
     field: "completeChat",
@@ -68,7 +68,7 @@ function call(
 
 const codeOf = ({ errors }: GraphResult) => errors?.[0]?.extensions?.code;
 
-/** What an account was charged, once nothing of it is held. */
+/** The charges of an account, once it has no open holds. */
 async function charged({ account }: Seeded): Promise<bigint> {
   const total = await until(async () => {
     const [balance] = await stack().app.balances.byAccounts([account]);
@@ -80,7 +80,7 @@ async function charged({ account }: Seeded): Promise<bigint> {
 describe.each(MUTATIONS)("$field", (mutation) => {
   const { field, input, other, requests } = mutation;
 
-  test("is done once for a key, however often and however parallel it is called, and answered as it was", async () => {
+  test("is executed once per key, however often and concurrently it is called, and answered alike", async () => {
     const customer = await newCustomer();
     const key = newId();
     const before = requests();
@@ -102,7 +102,7 @@ describe.each(MUTATIONS)("$field", (mutation) => {
     expect(await charged(customer)).toBe(cost * 2n);
   });
 
-  test("is free to be tried again after a failure that cost nothing, and refuses what is no key", async () => {
+  test("can be retried after a failure that cost nothing, and refuses a malformed key", async () => {
     const customer = await newCustomer();
     const key = newId();
     const wrong = input.replace(/model: "[^"]*"/, 'model: "none"');
@@ -114,7 +114,7 @@ describe.each(MUTATIONS)("$field", (mutation) => {
 });
 
 test.each(MUTATIONS)(
-  "$field of another key of the account is authorized and done by itself",
+  "$field with another API key of the account is authorized and executed separately",
   async (mutation) => {
     const customer = await newCustomer();
     const { apiKeys } = stack().app;
@@ -138,7 +138,7 @@ test.each(MUTATIONS)(
 );
 
 test.skipIf(isRouted)(
-  "an answer is given again over every transport, and by subgraphs of other processes",
+  "an answer is replayed over every transport, and by subgraphs in other processes",
   async () => {
     const customer = await newCustomer();
     const [chat] = MUTATIONS;
@@ -160,7 +160,7 @@ test.skipIf(isRouted)(
   },
 );
 
-test("a key of one mutation, or of one account, says nothing of another's, nor of REST's", async () => {
+test("a key of one mutation or account is independent of that of another, and of REST", async () => {
   const [customer, stranger] = [await newCustomer(), await newCustomer()];
   const key = newId();
   const [chat, images] = MUTATIONS;

@@ -12,7 +12,7 @@ const stack = useStack();
 const services = useServices(stack, ["images"]);
 const IMAGE = SERVICES.images;
 const FOLLOW = { socket: followSocket, events: followEvents } as const;
-/** 50 ms, and what the client, which runs on the same thread, takes of a busy machine. */
+/** 50 ms, plus the time that the client, on the same thread, takes on a busy machine. */
 const MAX_TURN_MS = 150;
 const TRANSPORTS = Object.keys(FOLLOW) as (keyof typeof FOLLOW)[];
 const STEP = "{ id cursor at jobId sequence step status provider attempt fraction result job { id status } }";
@@ -58,14 +58,14 @@ function isOver(following: Following, id: string): boolean {
   return stepsOf(following).some(({ jobId, status }) => jobId === id && status === "COMPLETED");
 }
 
-/** That sequences grow, without a gap unless the first was how the job stood. */
+/** Expects growing sequences, without a gap after the first event, which may be a snapshot. */
 function requireInOrder(steps: readonly Step[]): void {
   const sequences = steps.map(({ sequence }) => sequence);
   expect(sequences).toEqual(sequences.map((_, n) => (sequences[0] ?? 0) + n));
 }
 
 describe.each(TRANSPORTS)("over %s", (transport) => {
-  test("a job is followed to its end, twice at once, and from any cursor again", async () => {
+  test("a job is followed to its end, by two subscribers at once, and again from any cursor", async () => {
     const all = await follow(transport, "imageJobsProgress");
     await until(() => stack().app.events.openStreams > 0);
     const id = await submit();
@@ -79,7 +79,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
       status: "COMPLETED",
       result: `/v1/async/jobs/${id}?provider_address=${IMAGE.account.address.toLowerCase()}`,
     });
-    // Whatever both were told is the same event.
+    // Events that both received are identical.
     const ids = new Map(told.map((step) => [step.sequence, step.id]));
     for (const step of stepsOf(one)) expect(step.id).toBe(ids.get(step.sequence));
     const again = await follow(transport, `imageJobProgress(id: "${id}", after: "${told[1]?.cursor}")`);
@@ -93,7 +93,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     await requireBooks(stack().app, owner, { available: 9_000n });
   });
 
-  test("from the cursor of how it stood, all that came later is told", async () => {
+  test("from the cursor of a snapshot, every later event is delivered", async () => {
     const id = await submit();
     const first = await follow(transport, `imageJobProgress(id: "${id}")`);
     await until(() => first.results.length > 0);
@@ -106,7 +106,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     await later.stop();
   });
 
-  test("one who comes late to all of them is told first of those under way, and never backwards", async () => {
+  test("a late subscriber to all jobs first receives the running ones, and no step backwards", async () => {
     services().images.behaviour = { jobs: { processingMs: 1_500, retryAfterSeconds: 0 } };
     const ids = await Promise.all([submit(), submit()]);
     await until(async () => {
@@ -123,7 +123,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     await late.stop();
   });
 
-  test("another account is told that there is no such job, and nothing of it", async () => {
+  test("another account gets not found, and no event of it", async () => {
     const stranger = await seedAccount(stack().app.database, 10_000n);
     const all = await follow(transport, "imageJobsProgress", stranger.secret);
     const id = await submit();
@@ -139,7 +139,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
   });
 });
 
-test("a job is joined with its images, model, provider and what it is in the books", async () => {
+test("a job is joined with its images, model, provider and entries in the ledger", async () => {
   const id = await submit();
   const secret = await openSession(stack().app, owner.account);
   const query = `{ imageJob(id: "${id}") {
@@ -183,7 +183,7 @@ describe("large images", () => {
   const fieldOf = (id: string, n = 0) => `job${n}: imageJob(id: "${id}") { id images { b64Json } }`;
   const isFree = () => stack().app.load.memory.usedBytes === 0;
 
-  test("are read in short turns, and their memory is free when they were sent", async () => {
+  test("are read in short turns, and their memory is released when they were sent", async () => {
     const id = await finishedJob();
     let image = "";
     const turnMs = await longestTurnMs(async () => {
@@ -195,7 +195,7 @@ describe("large images", () => {
     await until(isFree);
   });
 
-  test("of one operation take 16 MiB at the most, and the refusal names the way to the rest", async () => {
+  test("of one operation take at most 16 MiB, and the refusal names the endpoint for the rest", async () => {
     const ids = [await finishedJob(), await finishedJob(), await finishedJob()];
     const { data, errors } = await ask(stack().origin, owner.secret, `{ ${ids.map(fieldOf).join(" ")} }`);
     expect(ids.map((_, n) => data[`job${n}`].images?.[0].b64Json.length ?? null).sort()).toEqual(
@@ -206,13 +206,13 @@ describe("large images", () => {
     await until(isFree);
   });
 
-  test("are refused on every transport while the memory is taken, and answered when it is free again", async () => {
+  test("are refused on every transport while the memory is in use, and answered when it is free again", async () => {
     const id = await finishedJob();
     const { memory } = stack().app.load;
     const query = `{ ${fieldOf(id)} }`;
     const transports = {
       http: () => ask(stack().origin, owner.secret, query),
-      // What Apollo Server answers, and not the fast path.
+      // Answered by Apollo Server, and not the fast path.
       apollo: () => ask(stack().origin, owner.secret, `query Named ${query}`, { unused: 1 }),
       socket: () => firstResult("socket", query),
       events: () => firstResult("events", query),
@@ -243,7 +243,7 @@ describe("large images", () => {
     return result;
   }
 
-  test("made at once are counted and no longer refused, as they were paid for", async () => {
+  test("generated synchronously are counted but not refused, as they were paid for", async () => {
     const input = `{ model: "${IMAGE.model}", prompt: "a sea", size: "8x8" }`;
     const lease = stack().app.load.memory.open({ kind: "account", id: owner.account });
     lease.charge(128 * 1_048_576);

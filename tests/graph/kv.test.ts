@@ -20,7 +20,7 @@ beforeAll(async () => {
   writer = await newWriter(stack().rpcUrl);
 });
 
-/** Writes through the graph and the writer's wallet alone. Answers the transaction's number. */
+/** Writes through GraphQL and the writer's wallet alone. Returns the transaction's sequence number. */
 async function write(input: object): Promise<bigint> {
   const { data, message } = await query(PREPARE, { input: { from: writer.address, ...input } });
   if (!data?.prepareKvWrite) throw new Error(message);
@@ -36,7 +36,7 @@ async function write(input: object): Promise<bigint> {
   return txSeq;
 }
 
-test("a stream is written, read, listed and watched through the graph alone", async () => {
+test("a stream is written, read, listed and watched through GraphQL alone", async () => {
   const streamId = newStream();
   const following = await followSocket(
     stack().origin,
@@ -114,7 +114,7 @@ test("a stream is written, read, listed and watched through the graph alone", as
   await resumed.stop();
 });
 
-test("a submission tells what it did to streams", async () => {
+test("a submission shows its effect on streams", async () => {
   const streamId = newStream();
   const txSeq = await write({ writes: [{ streamId, keyText: "k", text: "v" }] });
   const { data } = await query(
@@ -124,7 +124,7 @@ test("a submission tells what it did to streams", async () => {
   expect(submission).toEqual({ txSeq: `${txSeq}`, kvTransaction: { result: "Commit" } });
 });
 
-test("what cannot be written is said before anybody pays for it", async () => {
+test("an invalid write is refused before the wallet pays for it", async () => {
   const streamId = newStream();
   const refused = async (input: object) => {
     const { code } = await query(PREPARE, { input: { from: writer.address, ...input } });

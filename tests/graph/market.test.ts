@@ -18,7 +18,7 @@ async function query(text: string, variables: object = {}): Promise<NonNullable<
 
 const PREPARED = "{ to data value warnings }";
 
-/** Signs an order or an offer with what the graph gives for it, and adds its nonce. */
+/** Signs an order or an offer with the typed data from the graph, and adds its nonce. */
 async function signed<Wish extends object>(field: "Order" | "Offer", wish: Wish, trader: Trader) {
   const { signable } = await query(
     `query ($wish: Market${field}Input!) { signable: market${field}(${field.toLowerCase()}: $wish) { typedData nonce hash warnings } }`,
@@ -62,7 +62,7 @@ function matchOf({ order, offer }: Awaited<ReturnType<typeof newSale>>, proofs: 
   };
 }
 
-test("a token is sold through the graph: signed, checked, fulfilled with its keys, and told over both transports", async () => {
+test("a token is sold through GraphQL: signed, checked, fulfilled with its keys, and published over both transports", async () => {
   const { rpcUrl, origin } = stack();
   const sale = await newSale();
   const { seller, buyer, data, tokenId, order, offer } = sale;
@@ -70,7 +70,7 @@ test("a token is sold through the graph: signed, checked, fulfilled with its key
   const before = stack().app.events.openStreams;
   const listeners = [
     await followSocket(origin, undefined, news),
-    // Equal ones would share one stream, of which one cannot tell who follows it already.
+    // Identical subscriptions would share a stream, and the test could not tell which one is open.
     await followEvents(origin, undefined, news.replace("{ id ", "{ __typename id ")),
   ];
   await until(() => stack().app.events.openStreams >= before + listeners.length);
@@ -128,7 +128,7 @@ test("a token is sold through the graph: signed, checked, fulfilled with its key
   });
 });
 
-test("what the contract refuses is said by its name and why, with the code contract_refused", async () => {
+test("a contract's refusal is returned by name with its reason, and the code contract_refused", async () => {
   const { rpcUrl } = stack();
   const sale = await newSale();
   const proofs = await agentProofs(sale.data, { to: sale.buyer });
@@ -146,7 +146,7 @@ test("what the contract refuses is said by its name and why, with the code contr
   expect(refused.errors?.[0]?.message).toMatch(/^NFT owner mismatch: /);
 });
 
-test("an account's balance in the market is paid in, listed and taken out, and is not the router's", async () => {
+test("an account's balance in the market is deposited, listed and withdrawn, and is separate from the router's", async () => {
   const { rpcUrl } = stack();
   const trader = await newTrader(rpcUrl);
   const account = trader.address;

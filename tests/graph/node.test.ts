@@ -53,7 +53,7 @@ describe("the operator's node in the graph", () => {
     );
   });
 
-  test("is shown to nobody else, and nobody's request says where it is", async () => {
+  test("is shown to no other credential, and no client request names its address", async () => {
     const { app, origin } = stack();
     const { account } = await seedAccount(app.database, 0n);
     const { secret } = await app.managementKeys.create(account, newId(), ["account:read"]);
@@ -72,7 +72,7 @@ describe("the operator's node in the graph", () => {
   });
 });
 
-test("anyone may ask what a message means and how clients are switched", async () => {
+test("every caller may query what a message means and how clients are switched", async () => {
   const { data, errors } = await ask(
     stack().origin,
     undefined,

@@ -43,7 +43,7 @@ test("a client with as many subscriptions as a socket carries gets every one of 
   const failures: unknown[] = [];
   for (const at of got.keys())
     client.subscribe(
-      // Each has a text of its own, and so a source.
+      // Each has its own text, and so its own source.
       { query: `subscription S${at} { keyChanged { id } }` },
       {
         next() {
@@ -66,7 +66,7 @@ test("a client with as many subscriptions as a socket carries gets every one of 
   expect(closes).toHaveLength(3);
 });
 
-test("messages that come faster than the rate are handled in their order, later", async () => {
+test("messages beyond the rate are handled in their order, later", async () => {
   const socket = new WebSocket(`${stack().origin.replace("http", "ws")}/graphql`, "graphql-transport-ws");
   ends.push(() => socket.terminate());
   const pongs: number[] = [];

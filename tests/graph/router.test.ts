@@ -20,7 +20,7 @@ useServices(stack, ["images", "speech"]);
 const messages = [{ role: "user", content: "What is the sea?" }];
 const PROMPT = countPromptTokens(messages);
 
-/** The same graph, whose subgraphs are asked over HTTP and WebSocket. */
+/** The same graph, with its subgraphs over HTTP and WebSocket. */
 let remote = "";
 const ends: (() => Promise<unknown>)[] = [];
 beforeAll(async () => {
@@ -103,7 +103,7 @@ describe("completeChat", () => {
     await expectExactBooks();
   });
 
-  test("passes on what it does not know, and refuses what REST refuses", async () => {
+  test("passes on unknown parameters, and refuses what REST refuses", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
     const several = await complete(secret, withMore("options: { n: 1, temperature: 0.5, stream: true }"));
     expect(several.data.completeChat.choices).toHaveLength(1);
@@ -121,7 +121,7 @@ describe("completeChat", () => {
     expect(await requestsOf(poor)).toEqual([]);
   });
 
-  test("tells a provider's failure by its code, and bills nothing", async () => {
+  test("returns a provider's failure by its code, and charges nothing", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     stack().provider.behaviour = {
       instead: { status: 500, contentType: "text/plain", body: "a secret host" },
@@ -148,7 +148,7 @@ describe("chatCompletion", () => {
   const query = `subscription { chatCompletion(input: ${INPUT}) { ${PIECE} } }`;
 
   test.each(WAYS)(
-    "tells tokens as they come and ends with the cost, over %s",
+    "sends tokens as they arrive and ends with the cost, over %s",
     async (_name, follow, origin) => {
       const seeded = await seedAccount(stack().app.database, 10n ** 9n);
       stack().provider.behaviour = { chunkDelayMs: 20 };
@@ -175,7 +175,7 @@ describe("chatCompletion", () => {
     },
   );
 
-  test("ends by itself behind the bill", async () => {
+  test("ends by itself after the bill", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
     const results: unknown[] = [];
     await new Promise<void>((resolve, reject) => {
@@ -197,7 +197,7 @@ describe("chatCompletion", () => {
   });
 
   test.each(WAYS)(
-    "who unsubscribes over %s cuts the provider off within 1 s and pays for what came",
+    "unsubscribing over %s disconnects the provider within 1 s and charges what was delivered",
     async (_name, follow, origin) => {
       const seeded = await seedAccount(stack().app.database, 10n ** 9n);
       stack().provider.behaviour = { chunkDelayMs: 100 };
@@ -221,7 +221,7 @@ describe("chatCompletion", () => {
     },
   );
 
-  test("who leaves before the first token pays nothing", async () => {
+  test("unsubscribing before the first token costs nothing", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     stack().provider.behaviour = { delayMs: 5_000 };
     const requests = stack().provider.requests;
@@ -236,7 +236,7 @@ describe("chatCompletion", () => {
     await expectExactBooks();
   });
 
-  test("a provider that breaks off ends it with a failure and no bill", async () => {
+  test("a provider that breaks off ends it with an error and no bill", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     stack().provider.behaviour = { breakAfterEvents: 4 };
     const following = await followEvents(stack().origin, seeded.secret, query);
@@ -250,7 +250,7 @@ describe("chatCompletion", () => {
     await expectExactBooks();
   });
 
-  test("an answer of many pieces comes whole", async () => {
+  test("an answer of many pieces is delivered completely", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
     stack().provider.behaviour = { chunks: 64 };
     const following = await followEvents(
@@ -265,7 +265,7 @@ describe("chatCompletion", () => {
 });
 
 describe("generateImages and transcribe", () => {
-  test("make real pictures, at the price of each", async () => {
+  test("generate real images, at the price of each", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", n: 2, size: "32x16", verifyTee: true }`;
     const { data, errors } = await ask(
@@ -289,7 +289,7 @@ describe("generateImages and transcribe", () => {
     await expectExactBooks();
   });
 
-  test("write down what is said, at the price of its seconds", async () => {
+  test("transcribe audio, at the price of its seconds", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     const { data, errors } = await ask(
       stack().origin,
@@ -332,7 +332,7 @@ describe("routingPreview", () => {
       `{ routingPreview(${args}) { providers { address trustMode health { circuit inFlight } } refused { provider reason } } }`,
     );
 
-  test("tells who would be asked, and why others would not, and bills nothing", async () => {
+  test("names the providers in order, and the reasons of the others, and charges nothing", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     const { data } = await preview(seeded.secret, `serviceType: CHATBOT, model: "${MODEL}"`);
     expect(data.routingPreview).toEqual({
@@ -344,7 +344,7 @@ describe("routingPreview", () => {
     expect(await requestsOf(seeded)).toEqual([]);
   });
 
-  test("refuses as a request would be", async () => {
+  test("refuses as a request would be refused", async () => {
     const { secret } = await seedAccount(stack().app.database, 0n);
     const codeOf = async (args: string) => (await preview(secret, args)).errors?.[0]?.extensions?.code;
     expect(await codeOf('serviceType: CHATBOT, model: "none"')).toBe("model_not_found");
@@ -355,7 +355,7 @@ describe("routingPreview", () => {
 });
 
 describe("a request", () => {
-  test("is joined with its money, its routing and its evidence, for its own account alone", async () => {
+  test("is joined with its cost, its routing and its evidence, for its own account only", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     const { data } = await complete(seeded.secret, withMore("verifyTee: true"));
     expect(data.completeChat.bill.teeVerified).toBe(true);
@@ -400,7 +400,7 @@ describe("a request", () => {
     expect((await ask(stack().origin, await readerOf(other), request)).data.request).toBeNull();
   });
 
-  test("has no evidence where none was asked for, and tells what was tried in vain", async () => {
+  test("has no evidence where none was requested, and lists its failed attempts", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     stack().provider.behaviour = { instead: { status: 500, contentType: "text/plain", body: "" } };
     await complete(seeded.secret);

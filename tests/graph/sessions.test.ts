@@ -72,7 +72,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       });
   });
 
-  test("a session makes, changes and revokes management keys, and the secret is shown once", async () => {
+  test("a session creates, changes and revokes management keys, and the secret is shown once", async () => {
     const { token } = await session();
     const created = await ask(origin(), token, CREATE, { name: "ops", preset: "READ_ONLY" });
     const { secret, managementKey } = created.data.createManagementKey;
@@ -131,7 +131,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     }
   });
 
-  test("a failing mutation does not swallow the secret of the one before it", async () => {
+  test("a failing mutation does not suppress the secret of the one before it", async () => {
     const { token } = await session();
     const { data, errors } = await ask(
       origin(),
@@ -144,7 +144,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     expect(errors?.map(({ extensions }) => extensions?.code)).toEqual(["duplicate_name"]);
   });
 
-  test("the use of a management key is noted, from where a trusted proxy says it came", async () => {
+  test("the use of a management key is recorded, with the address that a trusted proxy gives", async () => {
     const { token, account } = await session();
     const { secret } = await stack().app.managementKeys.create(account, newId(), ["account:read"]);
     const reply = await fetch(`${origin()}/graphql`, {
@@ -167,7 +167,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     expect(seen.lastSourceIp).toBe("203.0.113.9");
   });
 
-  test("a subscription notes the use of its key too", async () => {
+  test("a subscription records the use of its key too", async () => {
     const { token, account } = await session();
     const { secret } = await stack().app.managementKeys.create(account, newId(), ["account:read"]);
     const following = await followSocket(origin(), secret, "subscription { balanceChanged { cause } }");

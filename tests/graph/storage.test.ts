@@ -28,14 +28,14 @@ beforeAll(async () => {
   publisher = await startPublisher(stack());
 });
 
-/** Signs and sends what was prepared. */
+/** Signs and sends the prepared transaction. */
 async function send({ to, data, value }: { to: Hex; data: Hex; value: string }): Promise<void> {
   const wallet = await connectDevnet(stack().rpcUrl, DEMO_USER.privateKey);
   await mined(wallet, await wallet.sendTransaction({ to, data, value: BigInt(value) }));
 }
 
 describe("an upload", () => {
-  test("goes from nothing to a file through the graph alone, and is paid for once", async () => {
+  test("goes from content to a stored file through GraphQL alone, and is paid for once", async () => {
     const content = Buffer.from("stored through the graph");
     const input = { content: content.toString("base64"), from: DEMO_USER.address };
     const prepared = (await query(PREPARE, { input })).data.prepareUpload;
@@ -140,7 +140,7 @@ describe("an upload", () => {
     expect(code).toBe("invalid_parameter");
   });
 
-  test("of a segment that is wrong or of no file is refused", async () => {
+  test("of an invalid segment or one of no file is refused", async () => {
     const file = prepareFile(randomBytes(600));
     const input = { root: file.root, ...file.segments[0] };
     expect((await query(UPLOAD, { input })).code).toBe("file_not_found");
@@ -150,10 +150,10 @@ describe("an upload", () => {
     expect((await query(UPLOAD, { input: { ...input, root: null } })).code).toBe("invalid_parameter");
   });
 
-  test("is followed to its end by who comes late, who comes back, and not by who has seen it", async () => {
+  test("is followed to its end by late and reconnecting subscribers, and not by one that has received the end", async () => {
     const file = prepareFile(randomBytes(700_000));
     await publisher.submit(file);
-    // What is published behind a cursor is told again, though its state was told with it.
+    // Events after the cursor are delivered again, though the snapshot already had their state.
     await untilPublished(stack().app.database);
     const text = (after = "") =>
       `subscription { fileProgress(root: "${file.root}"${after}) { id sequence status uploadedSegments cursor } }`;
@@ -198,7 +198,7 @@ describe("files", () => {
     folder = await publisher.publish(encodeFolder({ name: "/", type: "directory", entries }));
   });
 
-  test("that are folders show what they hold, down to the stored files", async () => {
+  test("that are folders list their entries, down to the stored files", async () => {
     const { data } = await query(
       `query ($root: Hash32!) { file(root: $root) {
         entries { nodes { name path kind size link url files { root finalized } } }
@@ -256,12 +256,12 @@ describe("files", () => {
     ['entry(path: "a\\u0000") { name }', "invalid_parameter"],
     ["proof(segment: 5) { path }", "invalid_parameter"],
     ["proof(segment: -1) { path }", "invalid_parameter"],
-  ])("say of %s what is wrong, and only of that", async (field, code) => {
+  ])("report for %s the error, and nothing else", async (field, code) => {
     const answer = await query(`{ file(root: "${folder.root}") { root ${field} } }`);
     expect([answer.code, answer.data.file.root]).toEqual([code, folder.root]);
   });
 
-  test("tell where they are, what proves them, and who submitted them", async () => {
+  test("show their locations, their proofs, and their submitters", async () => {
     const { data, code } = await query(
       `query ($root: Hash32!) { file(root: $root) {
         locations { url shardId numShard } proof(segment: 0) { lemma path } pruned
@@ -286,7 +286,7 @@ describe("files", () => {
     });
   });
 
-  test("are listed newest first, page by page, all or an account's", async () => {
+  test("are listed newest first, page by page, all or by account", async () => {
     const listed = `query ($owner: Address, $after: Cursor) { files(owner: $owner, first: 1, after: $after) {
       nodes { root submissions { nodes { txSeq } } } pageInfo { hasNextPage endCursor } } }`;
     const first = (await query(listed, { owner: DEMO_USER.address })).data.files;

@@ -30,7 +30,7 @@ const idOf = (data: unknown) => (data as KeyData).keyChanged.keyId;
 const cursorOf = (data: unknown) => (data as KeyData).keyChanged.cursor;
 
 const NAMES = Object.keys(STREAMING_CLIENTS);
-/** Clients that leave it to the application to subscribe again. */
+/** Clients that leave resubscribing to the application. */
 const ONCE: readonly string[] = [
   "urql over server-sent events",
   "urql over server-sent events at /graphql/stream",
@@ -57,12 +57,12 @@ function open(followed: Parameters<typeof openAudience>[1], clients = STREAMING_
   return audience;
 }
 
-/** What was received of these ids, by client. */
+/** The received events of these ids, by client. */
 function seenOf(received: Audience["received"], among: readonly string[]) {
   return Object.fromEntries(received.map(({ name, ids }) => [name, ids.filter((id) => among.includes(id))]));
 }
 
-test(`every client receives the same events in the same order, within ${MAX_LAG_MS} ms of the others, also behind a pause of heartbeats alone`, async () => {
+test(`every client receives the same events in the same order, within ${MAX_LAG_MS} ms of the others, also after a pause with only heartbeats`, async () => {
   const { origin, secret, change } = await newOwner();
   const audience = open({ origin, secret, query: KEYS, idOf });
   await untilAllReceive(audience, change);
@@ -106,7 +106,7 @@ type ChatData = {
   };
 };
 
-/** The codes of what went wrong, by client, once something has for each. */
+/** The error codes by client, once each client has one. */
 function failuresOf({ received }: Audience) {
   return until(
     () =>
@@ -124,10 +124,11 @@ test.each([
     "subscription Keys($after: Cursor!) { keyChanged(after: $after) { keyId } }",
     "invalid_parameter",
   ],
-])("every client is given the code when an operation %s", async (_, query, code) => {
+])("every client receives the code when an operation %s", async (_, query, code) => {
   const { origin, secret } = await newOwner();
   const audience = open({ origin, secret, query, idOf, reconnects: 1 });
-  // The protocol of graphql-sse has a status for what is refused on a shared connection, and its client hides the body.
+  // The protocol of graphql-sse has a status for refusals on a shared connection, and its client hides the
+  // body.
   expect(await failuresOf(audience)).toEqual({
     ...each(NAMES, [code]),
     "graphql-sse, one connection": ["400"],
@@ -137,12 +138,12 @@ test.each([
 test.each([
   ["the scope is missing", "subscription { balanceChanged { id } }", "insufficient_scope"],
   ["a cursor is malformed", 'subscription { keyChanged(after: "x") { keyId } }', "invalid_cursor"],
-])("every client is given the code when %s", async (_, query, code) => {
+])("every client receives the code when %s", async (_, query, code) => {
   const { origin, secret } = await newOwner();
   expect(await failuresOf(open({ origin, secret, query, idOf }))).toEqual(each(NAMES, [code]));
 });
 
-test("every client reports a key that is revoked while it subscribes, and one that is wrong", async () => {
+test("every client reports a key that is revoked while it subscribes, and a wrong one", async () => {
   const { origin, secret, change, revoke } = await newOwner();
   const audience = open({ origin, secret, query: KEYS, idOf });
   await untilAllReceive(audience, change);
@@ -162,7 +163,7 @@ test("every client reports a key that is revoked while it subscribes, and one th
   });
 });
 
-test("clients that connect again after a cut miss nothing with the last cursor, and the others report the cut", async () => {
+test("clients that reconnect after a cut miss nothing with the last cursor, and the others report the cut", async () => {
   const { origin, secret, change } = await newOwner();
   const proxy = await startPausableProxy(Number(new URL(origin).port));
   ends.push(() => proxy.close());

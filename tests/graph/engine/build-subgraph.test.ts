@@ -99,7 +99,7 @@ function startEngine(addresses: readonly string[]) {
   return { engine, bugs, ask };
 }
 
-test("the SDL reads as the classes do: order, descriptions, directives, defaults", () => {
+test("the SDL matches the classes: order, descriptions, directives, defaults", () => {
   const [links, types] = purses.sdl.split(/(?=type Hidden)/);
   expect(links).toContain('@link(\n    url: "https://specs.apollo.dev/federation/v2.9"');
   expect(types).toMatchInlineSnapshot(`
@@ -133,11 +133,11 @@ test("the SDL reads as the classes do: order, descriptions, directives, defaults
   `);
 });
 
-test("the SDL is the same each time", () => {
+test("the SDL is deterministic", () => {
   expect(buildSubgraph("purses", [PurseResolver], { orphanedTypes: [HiddenType] }).sdl).toBe(purses.sdl);
 });
 
-test("entities are found by reference; one that fails leaves the others", async () => {
+test("entities are resolved by reference; one that fails does not affect the others", async () => {
   const { ask } = startEngine(["0x1", "0xdead", "0x2"]);
   const result = await ask("{ owners { address balance } }");
   expect(result.data).toBeNull();
@@ -149,7 +149,7 @@ test("entities are found by reference; one that fails leaves the others", async 
   });
 });
 
-test("failures that we name are told with their code, bugs are not told", async () => {
+test("expected errors are returned with their code, bugs without details", async () => {
   const { ask, bugs } = startEngine([]);
   const result = await ask(`{
     named: purse(address: "1", mode: "named") { address }
@@ -165,7 +165,7 @@ test("failures that we name are told with their code, bugs are not told", async 
   expect(bugs.map(String)).toEqual(["Error: password is hunter2"]);
 });
 
-test("a source that fails by name says so as its last event; a bug is a lost source", async () => {
+test("a source that fails with an expected error sends it as its last event; a bug is a lost source", async () => {
   const { engine } = startEngine([]);
   const request = { document: parse("subscription { balanceChanged }"), context: {} };
   const stream = await engine.subscribe(request);
@@ -184,7 +184,7 @@ test("a source that fails by name says so as its last event; a bug is a lost sou
   await expect(other.next()).rejects.toThrow("The purses subgraph cannot be reached.");
 });
 
-test("composition says everything that is wrong", () => {
+test("composition reports every error", () => {
   const wrong = { name: "wrong", sdl: "type Query { a: Nope b: Gone }" };
   expect(() => composeSupergraph([purses, wrong])).toThrow(/Nope[\s\S]*Gone/);
 });

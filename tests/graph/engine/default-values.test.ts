@@ -28,7 +28,7 @@ class VoiceResolver {
   }
 }
 
-test("an argument that is left out has the domain's value of its enum, and not the name that the graph has for it", async () => {
+test("an omitted argument has the internal value of its enum default, and not the name in the schema", async () => {
   const { schema } = buildSubgraph("voices", [VoiceResolver]);
   const source =
     "{ left: voice(voice: {}) given: voice(temper: NOT_SO_QUIET, tempers: [], voice: { temper: QUIET }) }";

@@ -33,7 +33,7 @@ test.each([
   expect(result).not.toHaveProperty("data");
 });
 
-test("an operation that the document does not have is refused", async () => {
+test("an operation name that the document does not define is refused", async () => {
   const document = parse("query A { people { id } } query B { people { name } }");
   for (const operationName of [undefined, "C"]) {
     const result = await federation.engine.execute({ document, operationName, context });
@@ -41,13 +41,13 @@ test("an operation that the document does not have is refused", async () => {
   }
 });
 
-test("nothing of the federation is in the public schema, and it can be printed and parsed", () => {
+test("the public schema has no federation types, and it can be printed and parsed", () => {
   const sdl = printSchema(federation.engine.apiSchema);
   expect(sdl).not.toMatch(/join__|link__|_entities|_service|_Any|@key|federation/);
   expect(() => parse(sdl)).not.toThrow();
 });
 
-test("a query is planned once: for the same document, the same text, and at the same time", async () => {
+test("a query is planned once: for the same document, the same text, and concurrent requests", async () => {
   const supergraphSdl = composeSupergraph([
     { name: "one", sdl: `${FEDERATION_LINK} type Query { x: Int y: Int }` },
   ]);
@@ -77,7 +77,7 @@ test("a query is planned once: for the same document, the same text, and at the 
   expect(planned).toHaveLength(3);
 });
 
-test("operations that differ in literals alone share one plan, and subgraphs get the values as they were written", async () => {
+test("operations that differ only in literals share one plan, and subgraphs get the values as they were written", async () => {
   const supergraphSdl = composeSupergraph([
     { name: "one", sdl: `${FEDERATION_LINK} scalar Big type Query { x(s: String, f: Float, b: Big): Int }` },
   ]);
@@ -116,7 +116,7 @@ test("operations that differ in literals alone share one plan, and subgraphs get
   expect(values).toHaveLength(3);
 });
 
-test("a plan that failed is tried again, and the cache forgets", async () => {
+test("a failed plan is tried again, and the cache evicts plans", async () => {
   const cache = new PlanCache<number>({ maxEntries: 2 });
   const fail = () => Promise.reject(new Error("no plan"));
   await expect(cache.get(parse("{ a }"), "", fail)).rejects.toThrow("no plan");
@@ -126,7 +126,7 @@ test("a plan that failed is tried again, and the cache forgets", async () => {
   expect(cache.get(parse("{ a }"), "", () => 2)).toBe(2);
 });
 
-test("what is kept of plans is bounded by its size, and what was not used for longest is forgotten first", () => {
+test("the plan cache is bounded by its size and evicts the least recently used plans", () => {
   const cache = new PlanCache<number>({
     maxEntries: 100,
     maxCharacters: 1_000,
@@ -141,7 +141,7 @@ test("what is kept of plans is bounded by its size, and what was not used for lo
   expect(cache.get(parse("{ b }"), "", () => 3)).toBe(3);
 });
 
-test("the signal is handed on, and nothing is asked once it has aborted", async () => {
+test("the abort signal is passed on, and no request is sent after it", async () => {
   const abort = new AbortController();
   const requests: SubgraphRequest<TestContext>[] = [];
   const supergraphSdl = composeSupergraph([
@@ -171,7 +171,7 @@ test("the signal is handed on, and nothing is asked once it has aborted", async 
   expect(failures).toEqual([["two", "Error: the client left"]]);
 });
 
-test("an answer that is not whole is no answer", async () => {
+test("an incomplete answer is refused", async () => {
   const supergraphSdl = composeSupergraph([{ name: "one", sdl: `${FEDERATION_LINK} type Query { x: Int }` }]);
   const one: SubgraphExecutor<TestContext> = {
     execute: () => ({}),

@@ -43,7 +43,7 @@ async function respondWith(answer: (body: string) => { status?: number; text: st
   return { executor, seen };
 }
 
-test("the principal's headers go with every request", async () => {
+test("the principal's headers are sent with every request", async () => {
   const { executor, seen } = await respondWith(() => ({ text: `{"data":{"x":1}}` }));
   expect(await executor.execute(request("{ x }"))).toEqual({ data: { x: 1 } });
   expect(seen).toMatchObject([
@@ -58,17 +58,17 @@ test.each([
   ["no JSON", "<html>", 502],
   ["no GraphQL", `{"statusCode":401,"message":"who are you"}`, 401],
   ["neither data nor errors", `{"data":null}`, 200],
-])("an answer that is %s is no answer", async (_, text, status) => {
+])("an answer that is %s is refused", async (_, text, status) => {
   const { executor } = await respondWith(() => ({ status, text }));
   await expect(executor.execute(request("{ x }"))).rejects.toThrow(String(status));
 });
 
-test("GraphQL errors count whatever the status", async () => {
+test("GraphQL errors are read whatever the status", async () => {
   const { executor } = await respondWith(() => ({ status: 400, text: `{"errors":[{"message":"m"},{}]}` }));
   expect(await executor.execute(request("{ x }"))).toEqual({ data: null, errors: [{ message: "m" }] });
 });
 
-test("a subgraph that does not answer in time, or too much, is given up", async () => {
+test("a subgraph that answers too late or too much is given up", async () => {
   const slow = await respondWith(() => ({ text: "{}", delayMs: 3_000 }));
   const started = performance.now();
   await expect(slow.executor.execute(request("{ x }"))).rejects.toThrow("no response within 1000 ms");
@@ -89,7 +89,7 @@ test("the signal ends a request at once, also one that waits for a connection", 
   await expect(late).rejects.toThrow("left before");
 });
 
-test("connections are kept", async () => {
+test("connections are reused", async () => {
   let connections = 0;
   const server = createServer((incoming, outgoing) => {
     incoming.resume().on("end", () => outgoing.end(`{"data":{}}`));
@@ -124,7 +124,7 @@ async function subscribe(url: string) {
   return stream;
 }
 
-test("a peer that is gone without a word is noticed in seconds", async () => {
+test("a peer that disappears silently is noticed within seconds", async () => {
   const { ticks, url } = await serveTicks();
   const { port } = new URL(url);
   let frozen = false;
@@ -152,7 +152,7 @@ test("a peer that is gone without a word is noticed in seconds", async () => {
   for (const socket of sockets) socket.destroy();
 });
 
-test("a server that closes politely is a lost source too, and is not dialled again", async () => {
+test("a server that closes cleanly is a lost source too, and is not reconnected", async () => {
   const server = new WebSocketServer({
     port: 0,
     host: "127.0.0.1",
@@ -177,7 +177,7 @@ test("a server that closes politely is a lost source too, and is not dialled aga
   expect(dialled).toBe(1);
 });
 
-test("return() before the socket is open leaves no subscription behind", async () => {
+test("return() before the socket is open leaves no subscription open", async () => {
   const { ticks, url } = await serveTicks();
   const stream = await subscribe(url);
   const waiting = stream.next();

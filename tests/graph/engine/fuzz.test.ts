@@ -24,13 +24,16 @@ import type { DrawOptions } from "./support/valid-query.ts";
 import { library, wholeLibrary } from "./topics/library/subgraphs.ts";
 
 const QUERIES = 2_000;
-/** Requests for entities of another subgraph: below that the queries would not test the engine. */
+/**
+ * Fields that fetch entities of another subgraph: without a minimum of them the queries would not test the
+ * engine.
+ */
 const MIN_JOINS = 300;
 const BIG = ["123456789012345678901234567890", "-9223372036854775809", "18446744073709551615", "7"];
 const OPTIONS: DrawOptions = { values: { Big: BIG.map((text) => ({ literal: text, json: text })) } };
 const TEXTS = ["0x11", "123456789012345678901234567890", 'q"\\ \n'];
 
-test(`${QUERIES} drawn queries over what federation has are answered as graphql-js answers them, or refused by name`, async () => {
+test(`${QUERIES} generated queries over every federation feature get the answers of graphql-js, or are refused by name`, async () => {
   const { federation, whole, crashes } = await startLibrary();
   const refused = await expectEqualAnswers(federation.engine, whole, {
     queries: QUERIES,
@@ -38,12 +41,13 @@ test(`${QUERIES} drawn queries over what federation has are answered as graphql-
     mayRefuse: /planner cannot plan|on its interface/,
   });
   expect(crashes()).toEqual([]);
-  // Two forms, both over `@interfaceObject` or `@requires` in a fragment on one type: DECISIONS.md tells which.
+  // Two forms, both over `@interfaceObject` or `@requires` in a fragment on one type; DECISIONS.md describes
+  // them.
   expect(refused.length / QUERIES).toBeLessThan(0.12);
   expect(refused.filter((reason) => reason.includes("cannot plan")).length / QUERIES).toBeLessThan(0.03);
 });
 
-test(`${QUERIES} drawn queries over the product's own graph are answered as graphql-js answers them`, async () => {
+test(`${QUERIES} generated queries over the product's own graph get the answers of graphql-js`, async () => {
   const { engine, whole, crashes, joins } = await startProductGraph();
   const scalars = Object.values(whole.getTypeMap()).filter(
     (type) => isScalarType(type) && !isSpecifiedScalarType(type),
@@ -106,7 +110,7 @@ async function startProductGraph() {
   return { engine, whole, crashes: watched.crashes, joins: () => joins };
 }
 
-/** The fields of the first key of a type; none where it has no key. */
+/** The fields of a type's first key; none where it has no key. */
 function keyFields({ directives = [] }: ObjectTypeDefinitionNode): readonly (readonly string[])[] {
   const key = directives.find(({ name }) => name.value === "key");
   const fields = key?.arguments?.find(({ name }) => name.value === "fields")?.value;
@@ -144,7 +148,7 @@ async function startLibrary() {
   };
 }
 
-/** The planner in its process, and what became of it. */
+/** The planner process, and the result of its work. */
 function watchedPlanner(supergraphSdl: string) {
   const crashes: string[] = [];
   const observer = {

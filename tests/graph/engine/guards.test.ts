@@ -86,7 +86,7 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     return { data, told, asked: federation.asked.map(({ text }) => text).join("\n") };
   };
 
-  test("a field is null, with its reason at each of its places, and no subgraph is asked for it", async () => {
+  test("a refused field is null with an error at each of its places, and no subgraph request is sent for it", async () => {
     const { data, told, asked } = await run(NOBODY, "{ things { name secret price stock } }");
     expect(data.things).toEqual([
       { name: "one", secret: null, price: null, stock: 3 },
@@ -101,7 +101,7 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     expect(asked).not.toMatch(/secret|price/);
   });
 
-  test("who has the scope is given it, whoever asked for the same before", async () => {
+  test("a caller with the scope receives the field, whoever sent the same query before", async () => {
     const query = "{ thing { secret price } }";
     expect((await run(NOBODY, query)).data.thing).toEqual({ secret: null, price: null });
     expect((await run(mk("keys:read"), query)).data.thing).toEqual({ secret: "s3cret", price: null });
@@ -110,21 +110,21 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     expect((await run(NOBODY, query)).told).toHaveLength(2);
   });
 
-  test("a subgraph of which nothing else is wanted is not asked at all", async () => {
+  test("a subgraph from which nothing else is selected is not called", async () => {
     const { data, told, asked } = await run(SK, "{ thing { id price } }");
     expect(data).toEqual({ thing: { id: "1", price: null } });
     expect(told).toEqual([["thing.price", "insufficient_scope"]]);
     expect(asked).not.toContain("_entities");
   });
 
-  test("of root fields nothing at all may be left", async () => {
+  test("all root fields may be refused", async () => {
     const { data, told, asked } = await run(NOBODY, "{ hidden vault { gold } }");
     expect([data, asked]).toEqual([{ hidden: null, vault: null }, ""]);
     expect(told.map(([path]: string[]) => path)).toEqual(["hidden", "vault"]);
     expect((await run(SK, "{ hidden vault { gold } }")).data).toEqual({ hidden: 1, vault: { gold: 7 } });
   });
 
-  test("a mutation that is not allowed does nothing, and the others are done", async () => {
+  test("a refused mutation does nothing, and the others run", async () => {
     secretsTold = 0;
     const query = "mutation { touch erase again: touch }";
     expect(await run(mk("keys:manage"), query)).toMatchObject({
@@ -135,11 +135,11 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     expect((await run(SESSION, query)).data.erase).toBe(1);
   });
 
-  test("one of several groups of scopes is enough, and of it every scope", async () => {
+  test("one of several groups of scopes suffices, and each of its scopes is required", async () => {
     const query = "{ box { sure other } }";
     for (const principal of [mk("account:read", "keys:read"), mk("keys:manage"), SESSION])
       expect((await run(principal, query)).data).toEqual({ box: { sure: 1, other: 2 } });
-    // A field that may not be null takes along what it is in.
+    // A refused field that is not nullable nulls its parent object.
     expect(await run(mk("account:read"), query)).toMatchObject({
       data: null,
       told: [["box.sure", "insufficient_scope"]],
@@ -155,7 +155,7 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     expect((await run(mk("account:read"), "{ nodes { name } }")).data.nodes[0]).toEqual({ name: "one" });
   });
 
-  test("aliases and fragments hide nothing", async () => {
+  test("aliases and fragments do not bypass a guard", async () => {
     const query = `
       { thing { a: secret ...f ... on Thing { c: secret } } }
       fragment f on Thing { b: secret ... { d: price } }
@@ -166,7 +166,7 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     expect(asked).not.toMatch(/secret|price/);
   });
 
-  test("a condition that leaves the field out leaves the refusal out", async () => {
+  test("a condition that excludes the field excludes its refusal", async () => {
     const { data, told } = await run(
       NOBODY,
       "{ thing { id secret @skip(if: true) price @include(if: false) } }",
@@ -174,14 +174,14 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     expect([data, told]).toEqual([{ thing: { id: "1" } }, []]);
   });
 
-  test("a long list does not answer with as many failures", async () => {
+  test("a long list does not return one error per item", async () => {
     const many = `{ ${Array.from({ length: 60 }, (_, n) => `t${n}: things { secret price }`).join(" ")} }`;
     const { told } = await run(NOBODY, many);
     expect(told).toHaveLength(100);
   });
 });
 
-test("a supergraph with a policy or a scope that means nothing here is not served", () => {
+test("a supergraph with an unknown policy or scope is not served", () => {
   const sdl = (directive: string) => `
     directive @policy(policies: [[String!]!]!) on FIELD_DEFINITION
     directive @requiresScopes(scopes: [[String!]!]!) on FIELD_DEFINITION
@@ -252,7 +252,7 @@ describe.each(EXECUTORS)("progressive overrides, %s", (kind) => {
     return JSON.parse(JSON.stringify(data)).token;
   };
 
-  test("are drawn by lot for each request, below their percentage", async () => {
+  test("are drawn at random for each request, below their percentage", async () => {
     expect(await ask(0)).toEqual({ name: "new", symbol: "new", logo: "old" });
     expect(await ask(0.049)).toEqual({ name: "new", symbol: "new", logo: "old" });
     expect(await ask(0.051)).toEqual({ name: "new", symbol: "old", logo: "old" });
@@ -261,12 +261,12 @@ describe.each(EXECUTORS)("progressive overrides, %s", (kind) => {
     expect(await ask(0.999)).toEqual({ name: "old", symbol: "old", logo: "old" });
   });
 
-  test("are active by their label for whom it is", async () => {
+  test("are active by their label for matching requests", async () => {
     expect(await ask(0.9, "tester")).toEqual({ name: "old", symbol: "old", logo: "new" });
     expect(await ask(0.9)).toEqual({ name: "old", symbol: "old", logo: "old" });
   });
 
-  test("have as many plans as there are ways to fall, not as there are draws", async () => {
+  test("have as many plans as there are combinations, not as there are draws", async () => {
     planned = 0;
     const fresh = parse("{ token { id name symbol } }");
     for (let at = 0; at < 1; at += 0.01) {

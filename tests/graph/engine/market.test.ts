@@ -5,7 +5,7 @@ import { type Literals, randomQuery } from "./support/random-query.ts";
 import { MARKET_QUERIES, type MarketQuery } from "./topics/market/queries.ts";
 import { market, monolith } from "./topics/market/subgraphs.ts";
 
-/** Remotely fewer: what differs there is the transport. */
+/** Fewer over HTTP: only the transport differs there. */
 const RANDOM_QUERIES = { local: 150, remote: 25 } as const;
 const LITERALS: Literals = {
   "Query.user": ['id: "u1"', 'id: "u2"', 'id: "nope"'],

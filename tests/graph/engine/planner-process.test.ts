@@ -22,7 +22,7 @@ const SUPERGRAPH = composeSupergraph(
 const NO_OVERRIDES = { labels: new Set<string>(), percentage: 0 };
 const QUERY = "query Q{me{name reviews{stars product{label price}}}}";
 
-test("the process plans what the planner plans in this process, operations and progressive overrides alike", async () => {
+test("the process returns the plans of an in-process planner, for operations and progressive overrides", async () => {
   const { planner } = started();
   const native = createNativePlanner(SUPERGRAPH);
   for (const text of [QUERY, "{shops{owner{name}products{stock}}}", "{__typename}"]) {
@@ -31,7 +31,7 @@ test("the process plans what the planner plans in this process, operations and p
   }
 });
 
-test("under load, a planner process that is killed again and again costs no query more than a clean refusal", async () => {
+test("under load, repeatedly killing the planner process causes at most clean refusals", async () => {
   const { planner, restarts } = started();
   let killed = 0;
   const answers = Array.from({ length: 240 }, (_, number) =>
@@ -66,11 +66,11 @@ test("under load, a planner process that is killed again and again costs no quer
   expect(restarts()).toBe(3);
 });
 
-test("a query over which the process crashes is refused and remembered, and those behind it are planned", async () => {
+test("a query that crashes the process is refused and remembered, and the queries after it are planned", async () => {
   const { planner, restarts, refusals, logged } = started();
   await planner.plan("{me{id}}", null, NO_OVERRIDES);
   const dead = planner.pid ?? 0;
-  // Stopped, it has the first of them in its hands when it crashes.
+  // The stopped process already has the first query when it crashes.
   process.kill(dead, "SIGSTOP");
   const crashing = settled(planner.plan(QUERY, "Q", NO_OVERRIDES));
   const behind = Array.from({ length: 20 }, (_, number) =>
@@ -89,7 +89,7 @@ test("a query over which the process crashes is refused and remembered, and thos
   expect(logged().match(/the query planner exited/g)).toHaveLength(1);
 });
 
-test("a process that hangs is ended at the deadline: the query is refused, and the next one planned", async () => {
+test("a hung process is ended at the deadline: the query is refused, and the next one planned", async () => {
   const { planner, refusals } = started({ planMs: 300 });
   await planner.plan("{me{id}}", null, NO_OVERRIDES);
   const hanging = planner.pid ?? 0;
@@ -103,7 +103,7 @@ test("a process that hangs is ended at the deadline: the query is refused, and t
   await until(() => planner.plan("{users{id}}", null, NO_OVERRIDES).then(() => true));
 });
 
-test("a plan that is larger than allowed is refused, and remembered", async () => {
+test("a plan above the size limit is refused, and remembered", async () => {
   const { planner, refusals } = started({ planBytes: 600 });
   await planner.plan("{me{id}}", null, NO_OVERRIDES);
   for (let time = 0; time < 2; time++)
@@ -111,7 +111,7 @@ test("a plan that is larger than allowed is refused, and remembered", async () =
   expect(refusals()).toEqual(["too_large", "remembered"]);
 });
 
-test("an operation that the planner gives up on is refused by name, and its process lives on", async () => {
+test("an operation that the planner gives up on is refused by name, and its process stays alive", async () => {
   const { planner, refusals } = started();
   await planner.plan("{me{id}}", null, NO_OVERRIDES);
   const { pid } = planner;
@@ -123,7 +123,7 @@ test("an operation that the planner gives up on is refused by name, and its proc
 test.each([
   ["by count", { queued: 4 }],
   ["by characters", { queuedCharacters: 4 * numbered(10).length }],
-])("what waits to be planned is bounded %s", async (_, limits) => {
+])("the queue of queries to plan is bounded %s", async (_, limits) => {
   const { planner, refusals } = started(limits);
   const all = await Promise.all(
     Array.from({ length: 40 }, (_, number) =>
@@ -136,7 +136,7 @@ test.each([
   expect(refusals()).toEqual(Array(36).fill("busy"));
 });
 
-test("an operation waits no longer than allowed for its turn", async () => {
+test("an operation waits at most the allowed time in the queue", async () => {
   const { planner } = started({ waitMs: 100 });
   await until(() => planner.plan("{me{id}}", null, NO_OVERRIDES).then(() => true));
   const pid = planner.pid ?? 0;
@@ -157,7 +157,7 @@ test("a process whose memory has grown is replaced between two plans", async () 
   expect(logged()).toContain('"ending":"memory"');
 });
 
-test("closing ends the process, also one that hangs, and what waits is refused", async () => {
+test("closing ends the process, also one that hangs, and waiting queries are refused", async () => {
   const { planner } = started();
   await planner.plan("{me{id}}", null, NO_OVERRIDES);
   const pid = planner.pid ?? 0;
@@ -169,14 +169,14 @@ test("closing ends the process, also one that hangs, and what waits is refused",
   expect(await isAlive(pid)).toBe(false);
 });
 
-test("a supergraph that the planner cannot read makes every query unavailable, and is tried again ever less often", async () => {
+test("a supergraph that the planner cannot read makes every query unavailable, and is retried with growing pauses", async () => {
   const { planner, logged, restarts } = started({ waitMs: 300 }, "no schema");
   expect(codeOf(await settled(planner.plan("{x}", null, NO_OVERRIDES)))).toBe("unavailable");
   await until(() => restarts() >= 2);
   expect(logged()).toContain("the query planner exited");
 });
 
-test("the process ends with the one that started it, also when that is killed, and gets none of its secrets", async () => {
+test("the process ends with its parent, also when that is killed, and inherits none of its secrets", async () => {
   const file = new URL("../../../gateway/federation/planner/process-planner.ts", import.meta.url).href;
   const script = `
     import { ProcessPlanner } from ${JSON.stringify(file)};
@@ -193,7 +193,8 @@ test("the process ends with the one that started it, also when that is killed, a
   const pid = Number(String(said));
   expect(await isAlive(pid)).toBe(true);
   expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toContain("SECRET");
-  // What a terminal and systemd send to all processes of a service does not end it before its parent has drained.
+  // A signal that a terminal or systemd sends to the whole service does not end it before its parent has
+  // drained.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.kill(pid, signal);
   await nextTurn();
   expect(await isAlive(pid)).toBe(true);

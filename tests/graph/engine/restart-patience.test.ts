@@ -29,7 +29,7 @@ function newExecutor(port: number, restartMs: number) {
   return executor;
 }
 
-/** Answers on this port from now on; of the first `cut` requests it breaks the connection. */
+/** Answers on this port from now on; breaks the connection of the first `cut` requests. */
 async function serve(port: number, cut = 0): Promise<{ readonly seen: () => number; stop(): Promise<void> }> {
   let seen = 0;
   const server: Server = createServer((incoming, outgoing) => {
@@ -46,7 +46,7 @@ async function serve(port: number, cut = 0): Promise<{ readonly seen: () => numb
   return { seen: () => seen, stop };
 }
 
-test("queries and mutations that meet nobody while a subgraph is replaced are answered by its successor", async () => {
+test("queries and mutations refused by a subgraph that is being replaced are answered by its successor", async () => {
   const port = await freePort();
   const executor = newExecutor(port, 4_000);
   const first = await serve(port);
@@ -69,14 +69,14 @@ test("a query whose connection breaks is sent again; a mutation is not, as it ma
   expect(await executor.execute(request("{ x }"))).toEqual({ data: { x: 3 } });
 });
 
-test("who has been gone for longer than a restart takes is not waited for, and noticed when back", async () => {
+test("a subgraph that is gone for longer than a restart takes is not waited for, and is used again once it is back", async () => {
   const port = await freePort();
   const executor = newExecutor(port, 200);
   await expect((async () => executor.execute(request("{ x }")))()).rejects.toThrow();
   const since = performance.now();
   for (let n = 0; n < 10; n++)
     await expect((async () => executor.execute(request("{ x }")))()).rejects.toThrow();
-  // Ten that waited would have taken 2 s.
+  // Ten requests that wait would have taken 2 s.
   expect(performance.now() - since).toBeLessThan(scaled(1_000));
   await serve(port);
   expect(await until(async () => executor.execute(request("{ x }")))).toEqual({ data: { x: 1 } });

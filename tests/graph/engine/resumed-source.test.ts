@@ -10,7 +10,7 @@ const down: SubgraphResult = {
   errors: [{ message: "down", extensions: { code: "unavailable" } }],
 };
 
-/** A source that is lost after these events; what is opened again is made by `reopen`. */
+/** A source that is lost after these events; `reopen` makes its successors. */
 function resumed(
   events: readonly SubgraphResult[],
   reopen: (after: string, nth: number) => AsyncIterator<SubgraphResult> | SubgraphResult,
@@ -47,7 +47,7 @@ function ending(...events: readonly SubgraphResult[]): PushIterator<SubgraphResu
   return source;
 }
 
-test("it goes on behind the last event, however often it is lost, and ends when its source does", async () => {
+test("it resumes after the last event, however often it is lost, and ends when its source does", async () => {
   const { source, asked, lost } = resumed([event("1"), event("2")], (after, nth) =>
     nth < 3 ? losing(nth === 2 ? [event("3")] : []) : ending(event(`${Number(after) + 1}`)),
   );
@@ -59,7 +59,7 @@ test("it goes on behind the last event, however often it is lost, and ends when 
   expect(lost).toHaveLength(3);
 });
 
-test("lost before its first event, it resumes where it was opened, and is lost without a cursor", async () => {
+test("a source lost before its first event resumes at its start cursor, and without one the loss is reported", async () => {
   const known = resumed([], () => ending(event("6")), { cursor: "5" });
   expect((await known.source.next()).value).toEqual(event("6"));
   expect(known.asked).toEqual(["5"]);
@@ -68,7 +68,7 @@ test("lost before its first event, it resumes where it was opened, and is lost w
   expect(unknown.asked).toEqual([]);
 });
 
-test("a subgraph that is not ready again is asked again; one that refuses is believed", async () => {
+test("a subgraph that is not ready yet is retried; one that refuses is believed", async () => {
   const unready = resumed([event("1")], (_, nth) => (nth < 3 ? down : ending(event("2"))));
   expect((await unready.source.next()).value).toEqual(event("1"));
   expect((await unready.source.next()).value).toEqual(event("2"));
@@ -80,7 +80,7 @@ test("a subgraph that is not ready again is asked again; one that refuses is bel
   expect((await refused.source.next()).done).toBe(true);
 });
 
-test("the loss is told once patience is over", async () => {
+test("the loss is reported when the retry time is over", async () => {
   const { source, asked } = resumed([event("1")], () => losing([], new Error("still down")), {
     patienceMs: 300,
   });
@@ -88,11 +88,11 @@ test("the loss is told once patience is over", async () => {
   const since = performance.now();
   await expect(source.next()).rejects.toThrow("still down");
   expect(performance.now() - since).toBeGreaterThan(250);
-  // Pauses grow: it is not asked without end.
+  // Pauses grow: the number of attempts is limited.
   expect(asked.length).toBeLessThan(12);
 });
 
-test("a reader that is too slow is no loss", async () => {
+test("a reader that is too slow is not retried", async () => {
   const slow = new ResumedSource(
     losing([event("1")], new AppError("unavailable", "fell behind")),
     undefined,
@@ -107,7 +107,7 @@ test("a reader that is too slow is no loss", async () => {
   await expect(slow.next()).rejects.toThrow("fell behind");
 });
 
-test("return() ends it at once, also while it waits to resume, and lets go of what is opened after", async () => {
+test("return() ends it at once, also while it waits to resume, and closes what is opened after", async () => {
   let released = 0;
   const { source } = resumed([event("1")], () => new PushIterator<SubgraphResult>(() => released++));
   await source.next();

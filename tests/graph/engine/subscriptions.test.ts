@@ -51,7 +51,7 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
     expect((await stream.next()).done).toBe(true);
   });
 
-  test("each event is asked for in a scope of its own", async () => {
+  test("each event is resolved in its own request scope", async () => {
     contexts.length = 0;
     const stream = await opened();
     for (const progress of [1, 2]) {
@@ -62,14 +62,14 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
     expect(new Set(contexts).size).toBe(2);
   });
 
-  test("the source knows whose subscription it is", async () => {
+  test("the source receives the principal of its subscriber", async () => {
     const stream = await opened(parse("subscription { mine }"));
     jobs.push({ id: "7", progress: 0 });
     expect(plain(await stream.next()).value).toEqual({ data: { mine: "7 of ann" } });
     await stream.return?.();
   });
 
-  test("return() ends at once what waits, and lets go of the source", async () => {
+  test("return() ends a waiting stream at once, and closes the source", async () => {
     const stream = await opened();
     const waiting = stream.next();
     await stream.return?.();
@@ -97,7 +97,7 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
     await until(() => jobs.open === 0);
   });
 
-  test("a source that breaks throws: it never just ends", async () => {
+  test("a broken source throws: the stream never just ends", async () => {
     const stream = await opened();
     const waiting = stream.next();
     jobs.fail(new Error("the bus is gone"));
@@ -108,7 +108,7 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
     expect((await stream.next()).done).toBe(true);
   });
 
-  test("a subgraph that is down costs its fields of each event", async () => {
+  test("a failed subgraph costs each event only its fields", async () => {
     const stream = await opened(PROGRESS, federation.without("providers"));
     jobs.push({ id: "1", progress: 5 });
     const { value } = plain(await stream.next());
@@ -119,7 +119,7 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
     await stream.return?.();
   });
 
-  test("a source that refuses says why", async () => {
+  test("a source that refuses gives the reason", async () => {
     const document = parse("subscription { refused { id } }");
     const result = await federation.engine.subscribe({ document, context: { user: "ann" } });
     const first = isStream(result) ? (await result.next()).value : result;
@@ -128,7 +128,7 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
     ]);
   });
 
-  test("a source that cannot be reached is an error, not a silence", async () => {
+  test("an unreachable source is an error, not an empty stream", async () => {
     const engine = federation.without("jobs");
     const result = await engine.subscribe({
       document: PROGRESS,
@@ -139,7 +139,7 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
     await expect(failure).rejects.toMatchObject({ extensions: { code: "unavailable" } });
   });
 
-  test("operations go to the method that is theirs", async () => {
+  test("operations are sent to the matching method", async () => {
     const context = { user: "ann" };
     const wrong = await federation.engine.execute({ document: PROGRESS, variables: { id: "1" }, context });
     expect(wrong.errors).toMatchObject([{ extensions: { code: "graphql_refused" } }]);
@@ -149,7 +149,7 @@ describe.each(EXECUTORS)("subscriptions, %s", (kind) => {
   });
 });
 
-test("a principal that the subgraph does not know gets no stream", async () => {
+test("a principal that the subgraph does not accept gets no stream", async () => {
   const jobs = new Source<Job>();
   const federation = await startFederation(jobSubgraphs(jobs), "remote");
   const request = { document: parse("subscription { mine }"), context: { user: "nobody" } };
@@ -160,7 +160,7 @@ test("a principal that the subgraph does not know gets no stream", async () => {
   await federation.close();
 });
 
-test("an executor for a dead URL reports, and leaves nothing behind", async () => {
+test("an executor for a dead URL reports an error, and leaves nothing open", async () => {
   const executor = remoteExecutor(DEAD_URL);
   const request = { text: "subscription { x }", document: parse("{ x }"), variables: {}, scope: {} };
   const stream = await executor.subscribe({ ...request, context: { user: "a" }, signal: undefined });

@@ -9,7 +9,7 @@ const ask = (path: string, origin: string, init: RequestInit = {}) =>
   fetch(stack().origin + path, { ...init, headers: { ...(init.headers as Record<string, string>), origin } });
 
 describe.each(PATHS)("%s", (path) => {
-  test("a page of a listed origin may ask, and read the answer", async () => {
+  test("a page of an allowed origin may send requests and read the answers", async () => {
     const preflight = await ask(path, PAGE, {
       method: "OPTIONS",
       headers: {
@@ -52,7 +52,7 @@ describe.each(PATHS)("%s", (path) => {
   });
 });
 
-test("files stay open to every page", async () => {
+test("files are readable for every page", async () => {
   const reply = await ask(`/file?root=0x${"0".repeat(64)}`, "https://elsewhere.example");
   expect(reply.status).toBe(404);
   expect(reply.headers.get("access-control-allow-origin")).toBe("*");

@@ -17,7 +17,7 @@ const { trusted, admit } = createPolicy({
   trusted: readTrustedDocuments(MANIFEST, true),
 });
 
-/** Why an operation is refused, other than for variables that come with each request. */
+/** Why an operation is refused, apart from variables that come with each request. */
 function faultsOf(verdict: ReturnType<typeof admit>): readonly string[] {
   if ("operation" in verdict) return [];
   return verdict
@@ -26,7 +26,7 @@ function faultsOf(verdict: ReturnType<typeof admit>): readonly string[] {
 }
 
 describe("the example operations", () => {
-  test("show every subscription of the graph, but those that differ from another in their type alone", () => {
+  test("cover every subscription of the graph, except those that differ from another only in their type", () => {
     const shown = examples.flatMap(({ text }) => {
       const operation = getOperationAST(parse(text));
       const fields = operation?.selectionSet.selections ?? [];
@@ -40,7 +40,7 @@ describe("the example operations", () => {
   });
 
   test.each(examples)(
-    "$file is admitted as it stands, and by its id where only trusted documents are",
+    "$file is accepted as it is, and by its id where only trusted documents are",
     ({ name, text }) => {
       const id = trusted.all.find((document) => document.text === text)?.id ?? "";
       expect(getOperationAST(parse(text))?.name?.value).toBe(name);

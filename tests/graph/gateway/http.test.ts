@@ -46,7 +46,7 @@ async function read(reply: Response): Promise<Posted> {
 const GRAPHQL = "application/graphql-response+json; charset=utf-8";
 const JSON_TYPE = "application/json; charset=utf-8";
 
-test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most three of its recommendations not", async () => {
+test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most three recommendations unmet", async () => {
   const fetchFn = (input: string, init: RequestInit = {}) =>
     fetch(input, { ...init, headers: { ...(init.headers as Record<string, string>), ...PREFLIGHT } });
   const audits = serverAudits({ url: url(), fetchFn });
@@ -59,7 +59,7 @@ test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most
   expect(names("ok").length).toBeGreaterThanOrEqual(results.length - 3);
 });
 
-describe("what is no request of GraphQL", () => {
+describe("a request that is not GraphQL", () => {
   test.each([
     ["no JSON", "{", 400, "invalid_body"],
     ["a byte order mark", '\ufeff{"query":"{ __typename }"}', 400, "invalid_body"],
@@ -119,12 +119,12 @@ describe("what is no request of GraphQL", () => {
     expect([answer.status, answer.code, answer.type]).toEqual([401, "invalid_api_key", type]);
   });
 
-  test("every fault of a document is told at once", async () => {
+  test("every error of a document is reported at once", async () => {
     const { text } = await post({ query: "{ one two three }" });
     expect(JSON.parse(text).errors).toHaveLength(3);
   });
 
-  test("what a page of another site can send without asking is refused", async () => {
+  test("a request that a page of another site can send without a preflight is refused", async () => {
     const query = encodeURIComponent("{ __typename }");
     const simple = [
       fetch(`${url()}?query=${query}`),
@@ -148,7 +148,7 @@ describe("what is no request of GraphQL", () => {
   });
 });
 
-test("a document is known by its hash after it was sent once, and one that is refused is not", async () => {
+test("a document is known by its hash after it was sent once, unless it was refused", async () => {
   const persisted = (query: string) => ({
     extensions: {
       persistedQuery: { version: 1, sha256Hash: createHash("sha256").update(query).digest("hex") },
@@ -164,7 +164,7 @@ test("a document is known by its hash after it was sent once, and one that is re
   expect((await post(persisted(bad))).code).toBe("PERSISTED_QUERY_NOT_FOUND");
 });
 
-describe("a persisted query that is not of Apollo's protocol is the client's fault:", () => {
+describe("a persisted query that does not follow Apollo's protocol is a client error:", () => {
   const query = "{ __typename }";
   const hash = createHash("sha256").update(query).digest("hex");
   test.each([
@@ -189,7 +189,7 @@ describe("a persisted query that is not of Apollo's protocol is the client's fau
   });
 });
 
-describe("an ordinary request is answered to the letter as Apollo Server answers it", () => {
+describe("an ordinary request gets byte for byte the answer of Apollo Server", () => {
   const refused = 'mutation { revokeApiKey(id: "00000000-0000-0000-0000-000000000000") { id } }';
   test.each<[title: string, body: Readonly<Record<string, unknown>>]>([
     ["a query", { query: "{ network { name chainId } models { nodes { id } } }" }],
@@ -227,18 +227,18 @@ describe("an ordinary request is answered to the letter as Apollo Server answers
     ["a member that is not known", { query: "{ __typename }", surprise: true }],
   ])("%s", async (_, body) => {
     const plain = await post(body, { accept: "application/json" });
-    // What has to be negotiated goes through Apollo Server.
+    // Requests that need content negotiation go through Apollo Server.
     expect(plain).toEqual(await post(body, { accept: "application/json;q=0.9" }));
   });
 });
 
-test("what nobody may keep is marked so", async () => {
+test("answers that must not be cached are marked so", async () => {
   const { secret } = await seedAccount(stack().app.database, 1n);
   const answer = await post({ query: "{ viewer { kind } }" }, { authorization: `Bearer ${secret}` });
   expect([answer.status, answer.control]).toEqual([200, "no-store"]);
 });
 
-describe("an answer holds", () => {
+describe("the cache lifetime of an answer", () => {
   const controlOf = async (query: string, secret?: string) => {
     const headers = { ...PREFLIGHT, ...(secret && { authorization: `Bearer ${secret}` }) };
     const reply = await fetch(`${url()}?query=${encodeURIComponent(query)}`, { headers });
@@ -247,7 +247,7 @@ describe("an answer holds", () => {
   };
   const models = "{ models { nodes { id pricing { input } providers { address } } } }";
 
-  test("as long as its field says, for everyone who asks without a credential", async () => {
+  test("is that of its field, for every request without a credential", async () => {
     expect(await controlOf(models)).toBe("max-age=5, public");
     const { secret } = await seedAccount(stack().app.database, 1n);
     expect(await controlOf(models, secret)).toBe("max-age=5, private");
@@ -257,12 +257,12 @@ describe("an answer holds", () => {
     ["a field that says nothing stands beside it", "{ models { nodes { id } } network { name } }"],
     ["something failed", '{ models(after: "none") { nodes { id } } }'],
     ["it is refused", "{ models { nothing } }"],
-  ])("not at all when %s", async (_, query) => {
+  ])("is zero when %s", async (_, query) => {
     expect(await controlOf(query)).toBe("no-store");
   });
 });
 
-test("a field that the credential may not see is refused where it stands, and the rest is answered", async () => {
+test("a field that the credential may not see is refused at its path, and the rest is answered", async () => {
   const { account, secret } = await seedAccount(stack().app.database, 1n);
   const query = `{ network { name } account(address: "${account}") { address balance { total } } }`;
   const anonymous = await ask(stack().origin, undefined, query);
@@ -286,11 +286,11 @@ test("a field that the credential may not see is refused where it stands, and th
   ]);
 });
 
-describe("a gateway whose subgraphs are slow, or say too much,", () => {
+describe("a gateway whose subgraphs are slow or answer too much", () => {
   const ends: (() => Promise<unknown>)[] = [];
-  /** What each subgraph was asked, and whether the gateway has left since. */
+  /** The requests to each subgraph, and whether the gateway has disconnected since. */
   const asked: { readonly query: string; gone: boolean }[] = [];
-  /** What they answer; undefined for nothing at all. */
+  /** Their answer; undefined for none at all. */
   let answer: string | undefined;
   let origin: string;
   beforeAll(async () => {
@@ -335,7 +335,7 @@ describe("a gateway whose subgraphs are slow, or say too much,", () => {
       ...(signal && { signal }),
     });
 
-  test("ends its requests to them as soon as the client leaves", async () => {
+  test("ends its requests to them as soon as the client disconnects", async () => {
     asked.length = 0;
     const leaving = new AbortController();
     const answer = send("{ network { name } }", leaving.signal).catch(() => "left");
@@ -346,7 +346,7 @@ describe("a gateway whose subgraphs are slow, or say too much,", () => {
     expect(await answer).toBe("left");
   });
 
-  test("passes on what they name, and no text of what they do not", async () => {
+  test("passes on their expected errors, and no text of any other", async () => {
     const told = async (error: object) => {
       answer = JSON.stringify({ data: null, errors: [error] });
       const reply = await send("{ network { name } }");
@@ -377,7 +377,7 @@ describe("a gateway whose subgraphs are slow, or say too much,", () => {
     expect(performance.now() - since).toBeLessThan(scaled(4_000));
   });
 
-  test("does not begin the next mutation of a client that has left", async () => {
+  test("does not begin the next mutation of a client that disconnected", async () => {
     asked.length = 0;
     const leaving = new AbortController();
     const chained = `mutation { createSignInNonce { nonce } cancelImageJob(id: "1") { id } }`;
@@ -386,7 +386,7 @@ describe("a gateway whose subgraphs are slow, or say too much,", () => {
     leaving.abort();
     await until(() => asked[0]?.gone === true, 1_000);
     expect(await answer).toBe("left");
-    // The gateway would have asked at once.
+    // The gateway would have sent the request at once.
     await send("{ network { name } }");
     expect(asked.map(({ query }) => /nonce|cancelImageJob|network/.exec(query)?.[0])).toEqual([
       "nonce",
@@ -395,7 +395,7 @@ describe("a gateway whose subgraphs are slow, or say too much,", () => {
   });
 });
 
-describe("a gateway that answers trusted documents only", () => {
+describe("a gateway that accepts only trusted documents", () => {
   const ends: (() => Promise<unknown>)[] = [];
   const documents = { models: "{ models { nodes { id } } }", keys: "subscription { keyChanged { change } }" };
   let origin: string;
@@ -428,17 +428,17 @@ describe("a gateway that answers trusted documents only", () => {
     ["its hash", { documentId: `sha256:${hash}` }],
     ["Apollo's extension", { extensions: { persistedQuery: { version: 1, sha256Hash: hash } } }],
     ["its own text", { query: documents.models }],
-  ])("takes one by %s, over HTTP and as a stream", async (_, body) => {
+  ])("accepts one by %s, over HTTP and as a stream", async (_, body) => {
     expect(JSON.parse((await send("/graphql", body)).text)).toHaveProperty("data.models.nodes");
     expect((await send("/graphql/stream", body, "text/event-stream")).text).toContain('"data":{"models"');
   });
 
-  test("takes one by GET", async () => {
+  test("accepts one by GET", async () => {
     const reply = await fetch(`${origin}/graphql?documentId=models`, { headers: PREFLIGHT });
     expect(await reply.json()).toHaveProperty("data.models.nodes");
   });
 
-  test("takes one over a socket, and nothing else over any", async () => {
+  test("accepts one over a socket, and nothing else anywhere", async () => {
     const socket = await followSocket(origin, undefined, "", { documentId: "keys" });
     await until(() => socket.results.length === 1);
     expect(socket.results[0]?.errors?.[0]?.extensions?.code).toBe("missing_authorization");

@@ -8,7 +8,7 @@ import { Metrics } from "../../../src/metrics/metrics.ts";
 
 const TEXT = `query Greeting { hello(to: "a word that people said") }`;
 
-/** An engine that asks one subgraph twice, which takes so long to answer. */
+/** An engine that calls one subgraph twice, which takes so long to answer. */
 function start(answerMs: number, slowMs: number) {
   const lines: string[] = [];
   const metrics = new Metrics();
@@ -34,7 +34,7 @@ function start(answerMs: number, slowMs: number) {
   return { engine: observeEngine(bare, { metrics, log, slowMs }), metrics, lines };
 }
 
-test("an operation that is slow is logged with what its plan asked of whom, and without its text", async () => {
+test("a slow operation is logged with the subgraph requests of its plan, and without its text", async () => {
   const { engine, lines } = start(30, 20);
   await engine.execute({ document: parse(TEXT), context: {} });
   expect(lines).toHaveLength(1);
@@ -46,7 +46,7 @@ test("an operation that is slow is logged with what its plan asked of whom, and 
   expect(lines[0]).not.toContain("a word that people said");
 });
 
-test("an operation that is quick is not logged, and with 0 none is", async () => {
+test("a fast operation is not logged, and with 0 no operation is", async () => {
   for (const [answerMs, slowMs] of [
     [1, 10_000],
     [5, 0],
@@ -57,7 +57,7 @@ test("an operation that is quick is not logged, and with 0 none is", async () =>
   }
 });
 
-test("operations are counted by name and outcome, and names that clients make up make no more than 116 labels", async () => {
+test("operations are counted by name and outcome, and names invented by clients give at most 116 labels", async () => {
   const { engine, metrics } = start(0, 0);
   await engine.execute({ document: parse(TEXT), context: {} });
   for (let n = 0; n < 300; n++)

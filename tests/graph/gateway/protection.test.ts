@@ -54,7 +54,7 @@ function refusals(payload: OperationPayload, by = policy): readonly GraphQLError
   return "document" in verdict ? [] : verdict;
 }
 
-/** Which limits an operation is over. */
+/** The limits that an operation exceeds. */
 const limitsOver = (query: string, variables = {}) =>
   refusals({ query, variables }).map(({ extensions }) => extensions.limit ?? extensions.code);
 
@@ -65,7 +65,7 @@ const times = (count: number, text: (n: number) => string) =>
 const bomb = (levels: number) =>
   `{ node { ...f0 } } ${times(levels, (n) => `fragment f${n} on Node { ...f${n + 1} ...f${n + 1} }`)} fragment f${levels} on Node { id }`;
 
-describe("each limit lets pass what reaches it, and refuses by its name what is one over", () => {
+describe("each limit admits what reaches it, and refuses by its name what exceeds it by one", () => {
   test.each([
     ["depth", nested(9), nested(10)],
     [
@@ -107,7 +107,7 @@ describe("each limit lets pass what reaches it, and refuses by its name what is 
     expect(limitsOver(deep)).toContain("introspectionDepth");
   });
 
-  test("what is hidden in fragments counts as if it were written out", () => {
+  test("fields in fragments count as if they were written out", () => {
     const spread = `{ node { ...a } } fragment a on Node { ...b } fragment b on Node { ${times(16, (n) => `a${n}: id`)} }`;
     expect(limitsOver(spread)).toEqual(["aliases"]);
     const deep = `{ ...q } fragment q on Query ${nested(10)}`;
@@ -115,7 +115,7 @@ describe("each limit lets pass what reaches it, and refuses by its name what is 
     expect(limitsOver(`{ ... on Query { ${times(11, (n) => `a${n}: plain`)} } }`)).toEqual(["rootFields"]);
   });
 
-  test("limits that the operator set count in place of ours", () => {
+  test("limits set by the operator replace the defaults", () => {
     const limits = graphLimits.parse("depth=3, cost=5");
     expect(limits).toEqual({ ...GRAPH_LIMITS, depth: 3, cost: 5 });
     const strict = policyWith({ limits });
@@ -126,8 +126,8 @@ describe("each limit lets pass what reaches it, and refuses by its name what is 
   });
 });
 
-describe("what an operation costs before anything is asked", () => {
-  /** The cost is the least limit under which it passes. */
+describe("the cost of an operation, before any subgraph request", () => {
+  /** The cost is the lowest limit under which it passes. */
   const costOf = (query: string, variables = {}) => {
     const free = policyWith({ limits: { ...GRAPH_LIMITS, cost: 0 } });
     const [refusal] = refusals({ query, variables }, free);
@@ -193,7 +193,7 @@ describe("pathological documents are refused within 50 ms", () => {
     ["many tokens", `{ ${times(100_000, () => "a")} }`],
     ["a cycle of fragments", "{ node { ...a } } fragment a on Node { ...b } fragment b on Node { ...a }"],
   ])("%s", (_, query) => {
-    // The least of three: a garbage collection is not the policy's time.
+    // The minimum of three: a garbage collection is not the policy's time.
     const tries = [1, 2, 3].map(() => timeTurn(() => refusals({ query })));
     const found = tries.flatMap((one) => one.result);
     const ms = Math.min(...tries.map((one) => one.ms));
@@ -214,7 +214,7 @@ describe("with introspection off", () => {
     },
   );
 
-  test("nobody is told which name they may have meant", () => {
+  test("error messages suggest no names", () => {
     const query = '{ plane node { nam } page(frist: 1) { total } heavy(filter: { texd: "" }) { id } }';
     const texts = (by: Policy) =>
       refusals({ query }, by)
@@ -275,7 +275,7 @@ describe("trusted documents", () => {
     expect(() => readTrustedDocuments(write("bad.json", manifest), true)).toThrow("TRUSTED_DOCUMENTS");
   });
 
-  test("one that the graph would not answer is named at the start", () => {
+  test("a document that the graph would refuse is named at the start", () => {
     const trusted = readTrustedDocuments(write("old.json", { old: "{ gone }" }), false);
     expect(() => policyWith({ trusted })).toThrow(/the document old is refused: Cannot query field "gone"/);
   });

@@ -22,7 +22,7 @@ const ends: (() => Promise<unknown>)[] = [];
 const subgraphs = new Map<string, FastifyInstance>();
 let origin: string;
 
-/** Serves a subgraph as a process of its own would; on the port that it had before, if it had one. */
+/** Serves a subgraph as a separate process would; on its previous port, if it had one. */
 async function start(name: string, port = 0): Promise<string> {
   const module = modules.find((one) => one.name === name);
   if (!module) throw new Error(`there is no subgraph ${name}`);
@@ -34,7 +34,7 @@ async function start(name: string, port = 0): Promise<string> {
   return server.listen({ host: "127.0.0.1", port });
 }
 
-/** Stops the accounts' subgraph, and returns how to start it again. */
+/** Stops the accounts subgraph, and returns how to start it again. */
 async function stop(): Promise<() => Promise<unknown>> {
   const server = subgraphs.get("accounts");
   const port = Number(new URL(server?.listeningOrigin ?? "").port);
@@ -58,7 +58,7 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-test("a subgraph that closes does not wait for a socket that comes meanwhile", {
+test("a closing subgraph does not wait for a socket that is opened meanwhile", {
   timeout: 20_000,
 }, async () => {
   const [module] = modules;
@@ -102,8 +102,8 @@ const namesIn = ({ results }: Following) => results.map(({ data }) => data?.keyC
 describe.each([
   ["graphql-transport-ws", followSocket],
   ["server-sent events", followEvents],
-] as const)("when a subgraph is gone for a while, who follows it over %s", (_, follow) => {
-  test("gets every event that came meanwhile, in order, and notices nothing", async () => {
+] as const)("when a subgraph is gone for a while, a subscriber over %s", (_, follow) => {
+  test("receives every event published meanwhile, in order, and no error", async () => {
     const { secret, change, names } = await newOwner();
     const following = await follow(origin, secret, KEYS);
     await until(() => stack().app.events.openStreams === 1);
@@ -122,7 +122,7 @@ describe.each([
     await until(() => stack().app.events.openStreams === 0);
   });
 
-  test("gets them also when nothing had happened before", async () => {
+  test("receives them also when there was no event before", async () => {
     const { secret, change, names } = await newOwner();
     const following = await follow(origin, secret, KEYS);
     await until(() => stack().app.events.openStreams === 1);
@@ -135,7 +135,7 @@ describe.each([
     await until(() => stack().app.events.openStreams === 0);
   });
 
-  test("is told by name when it does not come back", async () => {
+  test("gets an error by name when it does not come back", async () => {
     const { secret } = await newOwner();
     const following = await follow(origin, secret, KEYS);
     await until(() => stack().app.events.openStreams === 1);
@@ -149,7 +149,7 @@ describe.each([
     await restart();
   });
 
-  test("may leave while it is gone", async () => {
+  test("may disconnect while it is gone", async () => {
     const { secret } = await newOwner();
     const following = await follow(origin, secret, KEYS);
     await until(() => stack().app.events.openStreams === 1);
@@ -161,7 +161,7 @@ describe.each([
   });
 });
 
-test("a subscription that does something when it is opened is never opened again by itself", async () => {
+test("a subscription with a side effect on opening is never reopened automatically", async () => {
   const { secret } = await seedAccount(stack().app.database, 1_000_000n);
   const document =
     'subscription { chatCompletion(input: { model: "none", messages: [] }) { bill { requestId } } }';

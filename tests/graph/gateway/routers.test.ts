@@ -35,7 +35,7 @@ async function managementKey() {
   return { account, id: made.key.id, secret: made.secret };
 }
 
-test("a router with its secret is answered in the name of the credential that it hands on", async () => {
+test("an external router with its secret is answered in the name of the credential that it forwards", async () => {
   const { account, id, secret } = await managementKey();
   const { app } = stack();
   expect(await ask({ ...router, authorization: `Bearer ${secret}` })).toEqual({
@@ -60,7 +60,7 @@ test.each<[who: string, headers: () => Readonly<Record<string, string>>]>([
     "with a principal that it signed itself",
     () => ({ ...router, [PRINCIPAL_HEADER]: forged(ROUTER_SECRET) }),
   ],
-])("who asks %s is answered nothing, whatever the credential", async (_, headers) => {
+])("a caller %s gets no answer, whatever the credential", async (_, headers) => {
   const { secret } = await managementKey();
   const asked = await ask({ authorization: `Bearer ${secret}`, ...headers() });
   expect(asked).toEqual({
@@ -69,7 +69,7 @@ test.each<[who: string, headers: () => Readonly<Record<string, string>>]>([
   });
 });
 
-test("a client's wrong credential is an answer that routers hand on", async () => {
+test("a wrong client credential is an answer that routers pass on", async () => {
   expect(await ask({ ...router, authorization: "Bearer mk-nobody" })).toMatchObject({
     status: 200,
     data: null,
@@ -86,7 +86,7 @@ test("positions in an error's path are numbers, as every router expects", async 
 });
 
 test.each(["with the upgrade", "as connection parameters", "as headers in connection parameters"])(
-  "a socket is opened by what a router hands on %s, and closed when the key is revoked",
+  "a socket is opened by the credential that a router forwards %s, and closed when the key is revoked",
   async (how) => {
     const { account, id, secret } = await managementKey();
     const presented = { ...router, authorization: `Bearer ${secret}` };
@@ -106,7 +106,7 @@ test.each(["with the upgrade", "as connection parameters", "as headers in connec
   },
 );
 
-describe("what is followed over a router's socket ends with an event that tells why", () => {
+describe("a subscription over a router's socket ends with an event that gives the reason", () => {
   const FOLLOWED = "subscription { keyChanged { change } }";
 
   test("when the source cannot be opened", async () => {
@@ -117,7 +117,7 @@ describe("what is followed over a router's socket ends with an event that tells 
     expect(told(heard)).toEqual(["invalid_cursor"]);
   });
 
-  test("when nobody is there who may", async () => {
+  test("when the caller lacks the permission", async () => {
     const { heard, ask } = await openSocket(undefined);
     ask(FOLLOWED);
     await until(() => heard.some(({ type }) => type === "complete"));
@@ -134,7 +134,7 @@ describe("what is followed over a router's socket ends with an event that tells 
     expect(heard.filter(({ type }) => type === "next")).toHaveLength(1);
   });
 
-  test("when the key is revoked; then the socket is closed, and its source let go of", async () => {
+  test("when the key is revoked; then the socket is closed, and its source too", async () => {
     const { app } = stack();
     const { account, id, secret } = await managementKey();
     const before = app.events.openStreams;
@@ -148,7 +148,7 @@ describe("what is followed over a router's socket ends with an event that tells 
     expect(app.events.openStreams).toBe(before);
   });
 
-  test("and one that is left lets go of its source, while the socket stays", async () => {
+  test("and one that is unsubscribed closes its source, while the socket stays", async () => {
     const { app } = stack();
     const { secret } = await managementKey();
     const before = app.events.openStreams;
@@ -164,14 +164,14 @@ describe("what is followed over a router's socket ends with an event that tells 
 
 type Heard = { readonly type: string; readonly payload?: { errors?: { extensions: { code: string } }[] } };
 
-/** The codes that were told with events. */
+/** The codes delivered as events. */
 function told(heard: readonly Heard[]): readonly string[] {
   return heard.flatMap(({ type, payload }) =>
     type === "next" ? (payload?.errors ?? []).map(({ extensions }) => extensions.code) : [],
   );
 }
 
-/** A router's socket to the accounts, open in the name of this credential. */
+/** A router's open socket to the accounts subgraph, in the name of this credential. */
 async function openSocket(secret: string | undefined) {
   const socket = new WebSocket(accounts().replace("http", "ws"), "graphql-transport-ws");
   const heard: Heard[] = [];

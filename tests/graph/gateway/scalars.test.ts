@@ -31,7 +31,7 @@ function codeOf(read: () => unknown): unknown {
   return "accepted";
 }
 
-describe("what clients send", () => {
+describe("values from clients", () => {
   test.each<[GraphQLScalarType, unknown, unknown]>([
     [AddressScalar, checksummed, lower],
     [AddressScalar, lower.replace("22e0", "22E0"), lower],
@@ -69,11 +69,11 @@ describe("what clients send", () => {
     expect(codeOf(() => scalar.parseValue(sent))).toBe("invalid_parameter");
   });
 
-  test("a cursor that cannot be ours has the code of one that is not", () => {
+  test("a malformed cursor has the code of a foreign one", () => {
     expect(codeOf(() => CursorScalar.parseValue("a b"))).toBe("invalid_cursor");
   });
 
-  test("a schema read from text refuses literals with our words, and takes the rest as it was sent", () => {
+  test("a schema parsed from text refuses literals with our messages, and passes on the rest as it was sent", () => {
     const schema = buildSchema("scalar Address type Query { account(address: Address!): Int }");
     checkScalars(schema);
     const faults = (address: string) => validate(schema, parse(`{ account(address: ${address}) }`));
@@ -88,7 +88,7 @@ describe("what clients send", () => {
     expect(schema.getType("Address")).toMatchObject({ name: "Address" });
   });
 
-  test("a schema read from text rounds no default of a variable", () => {
+  test("a schema parsed from text rounds no default of a variable", () => {
     const schema = buildSchema("scalar BigInt scalar JSON type Query { a(id: BigInt, more: JSON): Int }");
     checkScalars(schema);
     const { definitions } = parse(
@@ -102,8 +102,8 @@ describe("what clients send", () => {
   });
 });
 
-describe("what clients get", () => {
-  test("addresses carry their checksum", () => {
+describe("values to clients", () => {
+  test("addresses have a checksum", () => {
     expect(AddressScalar.serialize(lower)).toBe(checksummed);
   });
 
@@ -111,7 +111,7 @@ describe("what clients get", () => {
     expect(HexScalar.serialize("0x40DA")).toBe("0x40DA");
   });
 
-  test("a value that is none is a bug, and its text is not shown", () => {
+  test("an invalid value is a bug, and its text is not shown", () => {
     expect(() => NeuronScalar.serialize(1.5)).toThrow("Something went wrong on our side.");
     expect(codeOf(() => AddressScalar.serialize(undefined))).toBe("internal_error");
   });

@@ -30,7 +30,7 @@ type Member = {
   readonly type?: object;
 };
 
-/** Everything that has a name of its own within a type of the public schema. */
+/** Every named part of every type of the public schema. */
 const members = types.flatMap((type): readonly Member[] => {
   const path = (name: string) => `${type.name}.${name}`;
   if (isEnumType(type))
@@ -51,11 +51,11 @@ const members = types.flatMap((type): readonly Member[] => {
 });
 
 describe("the committed schema", () => {
-  test("is what the code says", () => {
+  test("is what the code generates", () => {
     expect(staleFiles()).toEqual([]);
   });
 
-  test("comes out the same when it is made again", () => {
+  test("is deterministic", () => {
     expect([...generateSchema()]).toEqual([...generated]);
   });
 
@@ -77,7 +77,7 @@ describe("the public schema", () => {
     expect(lintSchema(api)).toEqual([]);
   });
 
-  test("is not written over the committed one when it would break clients, unless that is meant", () => {
+  test("is not overwritten by one that breaks clients, unless that is requested", () => {
     const before = `${generated.get("api.graphql")}
       type Gone { "A field." id: ID! }
       extend type Query { "What is gone." gone: Gone }
@@ -88,9 +88,9 @@ describe("the public schema", () => {
     expect(objectionsTo(generated)).toEqual([]);
   });
 
-  test("never counts money as a number", () => {
+  test("never represents money as a number", () => {
     const floats = members.filter(({ type }) => String(type).includes("Float"));
-    // How far a job has come is no money.
+    // The progress of a job is not money.
     const paths = floats.map(({ path }) => path).filter((path) => !path.endsWith(".fraction"));
     expect(paths).toEqual([]);
   });
@@ -133,7 +133,7 @@ describe("a change of the public schema", () => {
     expect(changes.dangerous).toHaveLength(dangerous);
   });
 
-  test("a name in another spelling, and what nobody describes, are named", () => {
+  test("a name in the wrong spelling, and a missing description, are reported", () => {
     const odd = buildSchema(
       'type Query { "Ends here." Bad_name("An argument." Arg: Int): other } enum other { lower }',
     );

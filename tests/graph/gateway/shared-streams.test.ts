@@ -8,7 +8,7 @@ import { until } from "../../support/until.ts";
 const document = parse("subscription { a }");
 const result = (n: number): ExecutionResult => ({ data: { a: n } });
 
-/** A source that can be fed, and says how often it was opened and let go of. */
+/** A source that a test feeds, with the counts of how often it was opened and closed. */
 function newSource() {
   const seen = { opened: 0, ended: 0 };
   let source = new PushIterator<ExecutionResult>();
@@ -33,7 +33,7 @@ async function join(streams: SharedStreams, key: string, open: () => Promise<Res
   return opened;
 }
 
-test("readers of one key share a source, which is let go of with the last of them and opened anew for the next", async () => {
+test("readers of one key share a source, which is closed with the last of them and opened anew for the next", async () => {
   const streams = new SharedStreams();
   const { seen, open, push } = newSource();
   const [one, two] = await Promise.all([join(streams, "k", open), join(streams, "k", open)]);
@@ -50,7 +50,7 @@ test("readers of one key share a source, which is let go of with the last of the
   expect(seen.opened).toBe(3);
 });
 
-test("one that reads nothing is ended with `unavailable` at 1,000 results, and holds up nobody", async () => {
+test("one that reads nothing is ended with `unavailable` at 1,000 results, and does not delay the others", async () => {
   const streams = new SharedStreams();
   const { open, push, seen } = newSource();
   const [slow, quick] = [await join(streams, "k", open), await join(streams, "k", open)];
@@ -70,7 +70,7 @@ test("one that reads nothing is ended with `unavailable` at 1,000 results, and h
   expect(seen).toEqual({ opened: 1, ended: 1 });
 });
 
-test("a source that is lost is lost for all its readers, and not for those who come after", async () => {
+test("a lost source is lost for all its readers, and not for later ones", async () => {
   const streams = new SharedStreams();
   const { open, fail, push } = newSource();
   const [one, two] = [await join(streams, "k", open), await join(streams, "k", open)];
@@ -82,7 +82,7 @@ test("a source that is lost is lost for all its readers, and not for those who c
   expect((await next.next()).value).toEqual(result(7));
 });
 
-test("a refusal is everybody's who waited for it, and is not remembered", async () => {
+test("a refusal is delivered to everyone who waited for it, and is not cached", async () => {
   const streams = new SharedStreams();
   let asked = 0;
   const refuse = async () => {
@@ -95,7 +95,7 @@ test("a refusal is everybody's who waited for it, and is not remembered", async 
   expect(asked).toBe(2);
 });
 
-test("a reader that leaves while another joins does not take the source along", async () => {
+test("a reader that leaves while another joins does not close the source", async () => {
   const streams = new SharedStreams();
   const { open, push, seen } = newSource();
   const one = await join(streams, "k", open);

@@ -43,7 +43,7 @@ type Owner = {
   change(): Promise<void>;
 };
 
-/** Somebody with an mk- key, whose keys change on demand: each time one event is told. */
+/** An mk- key whose account's keys change on demand: each change is one event. */
 async function newOwner(): Promise<Owner> {
   const { account } = await seedAccount(stack().app.database, 1n);
   const { key, secret } = await stack().app.managementKeys.create(account, newId(), ["keys:read"]);
@@ -57,7 +57,7 @@ const PROTOCOL = "graphql-transport-ws";
 
 type Message = { type: string; id?: string; payload?: never };
 
-/** A client that says what it wants, and keeps to nothing. */
+/** A client that sends what the test says, and follows no protocol. */
 function openRaw(origin = stack().origin, protocol: string | undefined = PROTOCOL, options = {}) {
   const url = `${origin.replace("http", "ws")}/graphql`;
   const socket = protocol ? new WebSocket(url, protocol, options) : new WebSocket(url, options);
@@ -96,7 +96,7 @@ describe("a socket is closed with", () => {
     expect(await closed).toEqual({ code: CloseCode.BadRequest, reason: "Invalid message received" });
   });
 
-  test("4401 for who subscribes before it is acknowledged", async () => {
+  test("4401 for a subscription before the acknowledgement", async () => {
     const { opened, send, closed } = openRaw();
     await opened;
     send(subscribe("1"));
@@ -120,12 +120,12 @@ describe("a socket is closed with", () => {
     expect((await closed).code).toBe(CloseCode.SubprotocolNotAcceptable);
   });
 
-  test("4408 for who does not say who it is", async () => {
+  test("4408 for a client that does not initialise", async () => {
     const { closed } = openRaw();
     expect((await closed).code).toBe(CloseCode.ConnectionInitialisationTimeout);
   });
 
-  test("4409 for an id that is taken", async () => {
+  test("4409 for an id that is in use", async () => {
     const { secret } = await newOwner();
     const { send, closed } = await openAcknowledged(secret);
     send(subscribe("1"));
@@ -136,7 +136,7 @@ describe("a socket is closed with", () => {
     });
   });
 
-  test("4429 for who says twice who it is", async () => {
+  test("4429 for a second initialisation", async () => {
     const { send, closed } = await openAcknowledged();
     send({ type: "connection_init" });
     expect((await closed).code).toBe(CloseCode.TooManyInitialisationRequests);
@@ -176,13 +176,13 @@ describe("a socket is closed with", () => {
     expect((await closed).code).toBe(1009);
   });
 
-  test("1013 when the process has no place left", async () => {
+  test("1013 when the process has no slot left", async () => {
     const places = Array.from({ length: LIMITS.connections }, () => openRaw());
     await Promise.all(places.map(({ opened }) => opened));
     expect((await openRaw().closed).code).toBe(1013);
   });
 
-  test("1006 when it answers no pings, and not before", async () => {
+  test("1006 when the client answers no pings, and not before", async () => {
     const { secret } = await newOwner();
     const silent = await openAcknowledged(secret, { autoPong: false });
     const alive = await openAcknowledged(secret);
@@ -192,7 +192,7 @@ describe("a socket is closed with", () => {
     expect(alive.socket.readyState).toBe(WebSocket.OPEN);
   });
 
-  describe("of a gateway of its own,", () => {
+  describe("on a separate gateway,", () => {
     async function serve(authenticate: Streams["authenticate"], more: object = {}) {
       const http: Server = createServer();
       const streams = {
@@ -212,7 +212,7 @@ describe("a socket is closed with", () => {
       return { sockets, origin: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}` };
     }
 
-    test("4500 for a bug of ours, which is not told", async () => {
+    test("4500 for an internal error, without its text", async () => {
       const { origin } = await serve(() => Promise.reject(new Error("secret details")));
       const { opened, send, closed } = openRaw(origin);
       await opened;
@@ -220,7 +220,7 @@ describe("a socket is closed with", () => {
       expect(await closed).toEqual({ code: CloseCode.InternalServerError, reason: "Internal server error" });
     });
 
-    test("nothing for a bug of ours in one operation, which is an error of that operation alone", async () => {
+    test("none for an internal error in one operation, which is an error of that operation alone", async () => {
       const bug = new Error("secret details");
       const operation = { document: parse(KEYS), schema: buildSchema("type Query { a: Int }") };
       const { origin } = await serve(async () => ({ principal: {}, take: async () => {} }) as never, {
@@ -250,7 +250,9 @@ describe("a socket is closed with", () => {
     });
 
     test("1001 when the gateway ends", async () => {
-      const { origin, sockets } = await serve(() => Promise.reject(new Error("nobody says who they are")));
+      const { origin, sockets } = await serve(() =>
+        Promise.reject(new Error("the client did not authenticate")),
+      );
       const { opened, closed } = openRaw(origin);
       await opened;
       await sockets.close();
@@ -295,7 +297,7 @@ describe("what one transport refuses, all refuse", () => {
     over.http = [status, errors?.[0]?.extensions?.code];
     const events = await followEvents(stack().origin, secret, query);
     await events.closed;
-    // Its protocol has what is refused as a result.
+    // In its protocol a refusal is a result.
     over.events = events.results.map((result) => [200, result.errors?.[0]?.extensions?.code]);
     const parts = await postMultipart(secret, query);
     over.multipart = [parts.status, JSON.parse(await parts.text()).errors[0].extensions.code];
@@ -329,7 +331,7 @@ function postMultipart(secret: string | undefined, query: string, signal?: Abort
   });
 }
 
-/** Reads the parts of a response as they come. */
+/** Reads the parts of a response as they arrive. */
 function readParts(response: Response) {
   const parts: unknown[] = [];
   let text = "";
@@ -354,8 +356,8 @@ function readParts(response: Response) {
   };
 }
 
-describe("multipart, as Apollo Client asks for it,", () => {
-  test("begins with a part at once, tells every event in a part of its own, and beats while nothing happens", async () => {
+describe("multipart, as Apollo Client requests it,", () => {
+  test("begins with a part at once, sends every event in its own part, and sends heartbeats in between", async () => {
     const { secret, change } = await newOwner();
     const leaving = new AbortController();
     ends.push(() => leaving.abort());
@@ -378,7 +380,7 @@ describe("multipart, as Apollo Client asks for it,", () => {
     await until(() => stack().app.events.openStreams === 0);
   });
 
-  test("tells a refusal as a result, ends behind it, and leaves queries to the common answer", async () => {
+  test("sends a refusal as a result and then ends, and answers queries in the common way", async () => {
     const { parts, done } = readParts(await postMultipart(undefined, KEYS));
     expect(await done).toBe("--\r\n");
     expect(parts.at(-1)).toMatchObject({
@@ -406,7 +408,7 @@ describe("server-sent events", () => {
         { next: (result) => void list.push(result), error() {}, complete() {} },
       ),
     );
-    // The same with the same rights is opened once.
+    // An identical subscription with the same permissions is opened once.
     await until(() => stack().app.events.openStreams === 1 && stack().app.credentialWatch.size === 3);
     await change();
     await until(() => results.every((list) => list.length === 1));
@@ -439,7 +441,7 @@ describe("server-sent events", () => {
       },
     });
 
-  test("a reserved stream is nobody else's, is opened once, and takes an id once", async () => {
+  test("a reserved stream belongs to its key, is opened once, and accepts an id once", async () => {
     const [one, other] = [await newOwner(), await newOwner()];
     const token = await (await reserve(one.secret)).text();
     const body = JSON.stringify({ query: KEYS, extensions: { operationId: "1" } });
@@ -471,7 +473,7 @@ describe("server-sent events", () => {
     const open = await Promise.all([1, 2, 3, 4].map(() => followEvents(stack().origin, secret, KEYS)));
     await expect(followEvents(stack().origin, secret, KEYS)).rejects.toThrow(/^429 .*rate_limit_exceeded/);
     await Promise.all(open.map(({ stop }) => stop()));
-    // What was reserved ends with its key.
+    // Reservations end with their key.
     await stack().app.managementKeys.revoke(account, keyId);
   });
 
@@ -516,12 +518,12 @@ describe("server-sent events", () => {
       ["a query that is refused", "{ nothing }", 400],
       ["a subscription that is refused", "subscription { nothing }", 400],
       ["no query", 7, 400],
-    ])("do not carry %s for a client that takes JSON as well", async (_what, query, expected) => {
+    ])("do not carry %s for a client that accepts JSON as well", async (_what, query, expected) => {
       const { status, type } = await post(query, ALL);
       expect([status, type]).toEqual([expected, "application/graphql-response+json"]);
     });
 
-    test("do not carry a subscription for a client that rules them out", async () => {
+    test("do not carry a subscription for a client that excludes them", async () => {
       const { status, type } = await post(
         "subscription { newBlock { number } }",
         "text/event-stream;q=0, application/json",
@@ -529,7 +531,7 @@ describe("server-sent events", () => {
       expect([status, type]).toEqual([400, "application/json"]);
     });
 
-    test("carry what is refused as a result for a client that takes events alone", async () => {
+    test("carry a refusal as a result for a client that accepts only events", async () => {
       const { status, type, reply } = await post("subscription { nothing }", STREAMS);
       expect([status, type]).toEqual([200, "text/event-stream"]);
       const text = await reply.text();
@@ -539,8 +541,8 @@ describe("server-sent events", () => {
   });
 });
 
-describe("subscriptions that ask the same", () => {
-  test("with the same credential share one source, over every transport, till the last one leaves", async () => {
+describe("identical subscriptions", () => {
+  test("with the same credential share one source, over every transport, until the last one ends", async () => {
     const { secret, change } = await newOwner();
     const socket = await followSocket(stack().origin, secret, KEYS);
     const events = await followEvents(stack().origin, secret, KEYS);
@@ -556,7 +558,7 @@ describe("subscriptions that ask the same", () => {
     await events.stop();
   });
 
-  test("do not share with another credential, other variables, or where they resume", async () => {
+  test("do not share with another credential, other variables, or another cursor", async () => {
     const [one, other] = [await newOwner(), await newOwner()];
     const cursor = (await ask(stack().origin, undefined, "{ eventCursor }")).data.eventCursor;
     const resumed = `subscription { keyChanged(after: "${cursor}") { id } }`;
@@ -573,7 +575,7 @@ describe("subscriptions that ask the same", () => {
     await Promise.all(open.map(({ stop }) => stop()));
   });
 
-  test("a cursor taken before a look at how things stand misses nothing in between", async () => {
+  test("with a cursor taken before the initial query, no event in between is missed", async () => {
     const { secret, change } = await newOwner();
     const { data } = await ask(stack().origin, secret, "{ eventCursor }");
     await change();
@@ -587,7 +589,7 @@ describe("subscriptions that ask the same", () => {
   });
 });
 
-test("a client that reads nothing is given up, and nothing piles up for it", async () => {
+test("a client that reads nothing is disconnected, and its queue stays bounded", async () => {
   let written = 0;
   let gone = 0;
   const server = createServer(async (_request, response) => {

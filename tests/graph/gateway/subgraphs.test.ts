@@ -33,7 +33,7 @@ async function managementKey({ account }: Seeded, ...scopes: Scope[]): Promise<s
   return (await stack().app.managementKeys.create(account, newId(), scopes)).secret;
 }
 
-/** Sends a chat and waits until it is paid for; returns its id. */
+/** Sends a chat and waits until it is charged; returns its id. */
 async function chat({ account, secret }: Seeded): Promise<string> {
   const reply = await fetch(`${stack().origin}/v1/chat/completions`, {
     method: "POST",
@@ -46,7 +46,7 @@ async function chat({ account, secret }: Seeded): Promise<string> {
   return id;
 }
 
-test("everyone may ask who they are, and only account credentials are led to the account", async () => {
+test("every caller may query viewer, and only account credentials reach the account", async () => {
   const seeded = await seedAccount(stack().app.database, 1_000n);
   const query = "{ viewer { kind scopes account { id address } } }";
   const account = { id: seeded.account, address: getAddress(seeded.account) };
@@ -64,7 +64,7 @@ test("everyone may ask who they are, and only account credentials are led to the
   });
 });
 
-test("an account is read with the scope for each part, and by itself alone", async () => {
+test("an account is readable with the scope for each part, and only by itself", async () => {
   const [mine, other] = [
     await seedAccount(stack().app.database, 1_000n),
     await seedAccount(stack().app.database, 0n),
@@ -87,7 +87,7 @@ test("an account is read with the scope for each part, and by itself alone", asy
   expect(narrow.errors).toMatchObject([
     { path: ["account", "apiKeys"], extensions: { code: "insufficient_scope" } },
   ]);
-  // That there is an account of this address is public: each private part of it is refused by itself.
+  // That this address has an account is public: each private part of it is refused separately.
   const refused = (code: string) => ({
     data: { account: { balance: null, apiKeys: null } },
     codes: [code, code],
@@ -133,7 +133,7 @@ test("a request is joined with its key, its account's balance, its provider and 
   expect(await ask(otherKey, query, { id })).toEqual({ data: { request: null } });
 });
 
-test("a balance is followed, and a reader who comes back by cursor misses nothing", async () => {
+test("a balance is followed, and a subscriber that resumes by cursor misses nothing", async () => {
   const mine = await seedAccount(stack().app.database, 10_000n);
   const key = await managementKey(mine, "account:read");
   await untilPublished(stack().app.database);
@@ -146,7 +146,7 @@ test("a balance is followed, and a reader who comes back by cursor misses nothin
   expect(again).toMatchObject([{ id: first[1]?.id, cause: "SETTLEMENT" }]);
 });
 
-test("a file is named in exactly one way, and what is no root is told so", async () => {
+test("a file is identified in exactly one way, and an invalid root is reported as such", async () => {
   const root = `0x${"ab".repeat(32)}`;
   expect(await ask(undefined, `{ file(root: "${root}") { size } }`)).toEqual({ data: { file: null } });
   expect(codesOf(await ask(undefined, "{ file { size } }"))).toEqual(["invalid_parameter"]);
@@ -155,7 +155,7 @@ test("a file is named in exactly one way, and what is no root is told so", async
   ]);
 });
 
-test("the network tells where it is, and its wallet parameters are the ones to add it by", async () => {
+test("the network returns its endpoints, and its wallet parameters are the ones to add it by", async () => {
   const answer = await ask(
     undefined,
     `{ network { id chainIdHex served head { number } watchers { name state } walletParameters }
@@ -171,7 +171,7 @@ test("the network tells where it is, and its wallet parameters are the ones to a
   });
 });
 
-test("lists go on where a page ended", async () => {
+test("lists continue where a page ended", async () => {
   const query =
     "query ($after: Cursor) { providers(first: 1, after: $after) { nodes { address } pageInfo { hasNextPage hasPreviousPage endCursor } } }";
   const { data } = await ask(undefined, query);

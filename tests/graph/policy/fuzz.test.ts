@@ -19,7 +19,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 const stack = useStack();
 
-test(`${QUERIES} drawn queries over the product's graph are planned, and answered without an internal error`, async () => {
+test(`${QUERIES} generated queries over the product's graph are planned, and answered without an internal error`, async () => {
   const { app } = stack();
   const graph = await openGraph({ kind: "local", app }, app);
   onTestFinished(() => graph.close());

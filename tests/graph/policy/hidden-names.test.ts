@@ -18,7 +18,7 @@ afterEach(async () => {
 
 type Asked = { readonly query: string; readonly variables?: object };
 
-/** Documents with a name that is nearly one of the schema, and the names that would be told. */
+/** Documents with a name close to one of the schema, and the names that an error could suggest. */
 const WRONG: Readonly<Record<string, Asked & { readonly hidden: readonly string[] }>> = {
   "a field": { query: "{ modelz { nodes { id } } }", hidden: ["models", "model"] },
   "a field of a type": { query: "{ network { nam } }", hidden: ["name", "Network"] },
@@ -94,7 +94,7 @@ const TRANSPORTS: Readonly<Record<string, FetchText>> = {
 describe.each(Object.keys(TRANSPORTS))("with introspection off, over %s,", (transport) => {
   const ask = TRANSPORTS[transport] ?? (() => Promise.reject(new Error("no such transport")));
 
-  test.each(Object.entries(WRONG))("%s that is wrong tells no name", async (_, { hidden, ...asked }) => {
+  test.each(Object.entries(WRONG))("%s that is wrong reveals no name", async (_, { hidden, ...asked }) => {
     const text = (await ask(closed().origin, asked)).replaceAll('\\"', '"');
     expect(text).toContain('"message"');
     expect(text).not.toContain("Did you mean");
@@ -102,7 +102,7 @@ describe.each(Object.keys(TRANSPORTS))("with introspection off, over %s,", (tran
   });
 });
 
-test("no answer has a name of the schema that the client did not write, whatever field is asked for", async () => {
+test("no answer has a schema name that the client did not write, whatever field is queried", async () => {
   const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
   const ask = TRANSPORTS.HTTP ?? (() => Promise.reject(new Error("no such transport")));
   const enums = Object.values(schema.getTypeMap()).filter(isEnumType);
@@ -118,7 +118,7 @@ test("no answer has a name of the schema that the client did not write, whatever
   }
 });
 
-test("with introspection on, suggestions are made", async () => {
+test("with introspection on, names are suggested", async () => {
   const ask = TRANSPORTS.HTTP ?? (() => Promise.reject(new Error("no such transport")));
   expect(await ask(open().origin, { query: "{ modelz { nodes { id } } }" })).toContain("Did you mean");
 });
@@ -152,7 +152,7 @@ describe("a subgraph of another release", () => {
     };
   });
 
-  test.each(["GRAPHQL_VALIDATION_FAILED", "not_found"])("with the code %s tells no name", async (given) => {
+  test.each(["GRAPHQL_VALIDATION_FAILED", "not_found"])("with the code %s reveals no name", async (given) => {
     code = given;
     const reply = await fetch(`${origin}/graphql`, {
       method: "POST",
@@ -185,7 +185,7 @@ describe.each(["on", "off"])("with introspection %s", (introspection) => {
     "/nothing",
     "/healthz",
     "/openapi.json",
-  ])("what a browser gets at %s loads nothing from another host", async (path) => {
+  ])("the page at %s loads nothing from another host", async (path) => {
     const reply = await fetch(origin() + path, { headers: HTML });
     const text = await reply.text();
     if (!reply.headers.get("content-type")?.startsWith("text/html")) return;
@@ -196,7 +196,7 @@ describe.each(["on", "off"])("with introspection %s", (introspection) => {
   });
 });
 
-test("with introspection off, the explorer and the schema are not there", async () => {
+test("with introspection off, the explorer and the schema are not served", async () => {
   const { origin } = closed();
   const page = await fetch(`${origin}/graphql`, { headers: HTML });
   expect([page.status, page.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);

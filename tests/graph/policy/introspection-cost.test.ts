@@ -18,7 +18,7 @@ const TYPE = "{ kind name ofType { kind name ofType { kind name } } }";
 const FULL = `{ name description fields { name description args { name type ${TYPE} } type ${TYPE} } }`;
 const aliases = (field: string) => Array.from({ length: 14 }, (_, n) => `a${n}: ${field}`).join(" ");
 
-test("the queries that tools send for the schema are answered", () => {
+test("the introspection queries of common tools are answered", () => {
   expect(limitOf(getIntrospectionQuery())).toBeUndefined();
   expect(
     limitOf(
@@ -49,7 +49,7 @@ test.each([
   expect(limitOf(query)).toBe("introspection");
 });
 
-test("a document that is nested beyond what a parser can follow is refused by name", () => {
+test("a document nested beyond the parser's limit is refused by name", () => {
   const nested = (depth: number) => `{ account(address: ${"[".repeat(depth)}${"]".repeat(depth)}) { id } }`;
   expect([limitOf(nested(300)), limitOf(nested(20_000))]).toEqual(["nesting", "nesting"]);
   expect(limitOf(`{ __typename # ${"[".repeat(1_000)}\n }`)).toBeUndefined();

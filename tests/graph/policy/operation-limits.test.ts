@@ -49,7 +49,7 @@ async function chatsOf(account: string): Promise<number> {
   return Number(row?.count);
 }
 
-/** A caller without a credential, at an address of its own. */
+/** A caller without a credential, with its own address. */
 let addresses = 0;
 const newAddress = () => `198.51.100.${++addresses}`;
 
@@ -69,7 +69,10 @@ async function post(path: string, query: string, { secret, address, accept = "ap
   return { status: reply.status, headers: reply.headers, text: await reply.text() };
 }
 
-/** How often an operation is let through until the limit refuses it, over each transport; what else is counted first. */
+/**
+ * How often an operation is admitted until the limit refuses it, over each transport; other counted requests
+ * first.
+ */
 const TRANSPORTS: Readonly<Record<string, (query: string, sent: Sent) => Promise<number>>> = {
   HTTP: (query, sent) => untilRefused(() => post("/graphql", query, sent)),
   "HTTP, negotiated": (query, sent) =>
@@ -145,13 +148,13 @@ describe.each(Object.keys(TRANSPORTS))("over %s", (transport) => {
     const mutation = `mutation { ...more ${aliased(5, "createSignInNonce { nonce }")} } fragment more on Mutation { b: createSignInNonce { nonce } c: signOut }`;
     expect(requestsOf(parse(mutation), parse(mutation).definitions[0] as never)).toBe(7);
     const passed = await count(mutation, { secret });
-    // A socket's own opening is one more.
+    // Opening the socket counts as one more.
     expect(passed).toBe(transport === "WebSocket" ? 3 : 2);
     expect(await chatsOf(account)).toBe(0);
   });
 });
 
-test("of many chats on one socket only as many are answered and billed as the limit allows", async () => {
+test("of many chats on one socket only as many are answered and charged as the limit allows", async () => {
   const { secret, account } = await newKey();
   const client = createClient({
     url: `${stack().origin.replace("http", "ws")}/graphql`,
@@ -207,7 +210,7 @@ test("operations on one event stream for several count as on any other", async (
       ),
     );
   while (await one()) passed += 1;
-  // Reserving and opening the stream were a request each.
+  // Reserving and opening the stream were one request each.
   expect(passed).toBe(LIMIT - 2);
 });
 
@@ -223,7 +226,7 @@ test("every field that changes something is a field of Mutation, and counts unde
   }
 });
 
-describe("what a router of others asks of a subgraph", () => {
+describe("a request of an external router to a subgraph", () => {
   const send = async (headers: Readonly<Record<string, string>>, query: string) => {
     const reply = await fetch(`${remote().urls.accounts}/graphql`, {
       method: "POST",
@@ -233,7 +236,7 @@ describe("what a router of others asks of a subgraph", () => {
     return { status: reply.status, ...((await reply.json()) as GraphResult) };
   };
 
-  test("counts for the client, and looking up entities does not", async () => {
+  test("counts for the client, and entity lookups do not", async () => {
     const { secret, account } = await newKey();
     const authorization = `Bearer ${secret}`;
     const entities = `{ _entities(representations: [{ __typename: "Account", address: "${account}" }]) { __typename } }`;
@@ -253,7 +256,7 @@ describe("what a router of others asks of a subgraph", () => {
   });
 });
 
-describe("a key counts as used", () => {
+describe("the last use of a key is recorded", () => {
   const READ = ["account:read", "keys:read"] as const;
   const newManagementKey = async () => {
     const { account } = await seedAccount(stack().app.database, 1n);
@@ -315,7 +318,7 @@ describe("a key counts as used", () => {
     },
   );
 
-  test("when a subscription is opened, and not when a socket or a stream that carries nothing is", async () => {
+  test("when a subscription is opened, and not when an idle socket or stream is", async () => {
     const { secret, id } = await newManagementKey();
     const reply = await fetch(`${stack().origin}/graphql/stream`, {
       method: "PUT",

@@ -10,7 +10,7 @@ import { until } from "../../support/until.ts";
 
 const stack = useStack();
 
-/** Whom a field lets in, and what is heard behind the door: by everyone, and by another account. */
+/** Whom a field permits, and the codes that permitted callers get: any of them, and another account. */
 type Row = {
   readonly access: Access;
   readonly query: (owner: Owner) => string;
@@ -28,7 +28,7 @@ const ofViewer = (access: Access, field: string): Row => ({
   access,
   query: () => `{ viewer { account { ${field} { nodes { id } } } } }`,
 });
-// Who is let in hears that the cursor is none: a stream that is refused never looks at it.
+// A permitted caller is told that the cursor is invalid: a refused stream never looks at it.
 const followed = (access: Access, field: string): Row => ({
   access,
   query: () => `subscription { ${field}(after: "none") { id } }`,
@@ -45,7 +45,7 @@ const ofManagementKey = (access: Access, field: string, more = ""): Row => ({
   foreign: "management_key_not_found",
 });
 
-// Who has the scope hears that it is no operator: nobody else gets as far.
+// A caller with the scope is told that it is not an operator: no other gets that far.
 const ofOperator = (field: string): Row => ({
   access: "node.read",
   query: () => `{ operatorNode { ${field} } }`,
@@ -53,7 +53,7 @@ const ofOperator = (field: string): Row => ({
 });
 
 const MOVE = `, from: "0x${"2".repeat(40)}", to: "0x${"3".repeat(40)}", proofs: []`;
-// A contract that is not read here, which everyone is told alike.
+// A contract that is not read here, which every caller is told alike.
 const ofToken = (field: string, more: string, selection = "{ data }"): Row =>
   open(`{ ${field}(contract: "0x${"1".repeat(40)}", tokenId: 1${more}) ${selection} }`, "not_found");
 
@@ -174,7 +174,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
       proof: { lemma: [], path: [] } }) { outcome } }`,
     "file_not_found",
   ),
-  // A stream of a file that nobody knows waits, so the cursor is what is heard of.
+  // A stream of an unknown file waits, so the error is that of the cursor.
   "Subscription.fileProgress": {
     access: "public",
     query: () => `subscription { fileProgress(root: "0x${"0".repeat(64)}", after: "none") { id } }`,
@@ -230,7 +230,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
     access: "routing.preview",
     query: () => "{ routingPreview(serviceType: CHATBOT) { providers { id } } }",
   },
-  // Who is let in hears that there is no such model: nobody else gets as far.
+  // A permitted caller is told that the model does not exist: no other gets that far.
   "Mutation.completeChat": {
     access: "inference.run",
     query: () => `mutation { completeChat(input: ${NO_CHAT}) { bill { requestId } } }`,
@@ -276,7 +276,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Subscription.keyChanged": followed("api-key.read", "keyChanged"),
 };
 
-test("every root field and every guarded field has its row, and no row is without its field", () => {
+test("every root field and every guarded field has its row, and every row its field", () => {
   const supergraph = parse(readFileSync("schema/supergraph.graphql", "utf8"));
   const found = supergraph.definitions.flatMap((type) =>
     type.kind === "ObjectTypeDefinition"
@@ -294,12 +294,12 @@ beforeAll(async () => {
 });
 
 test.each(Object.entries(MATRIX))(
-  "%s lets in whom it should, and tells all others why not",
+  "%s permits the expected callers, and gives all others the reason",
   async (field, row) => {
     const owner = await household.owner();
     const run = field.startsWith("Subscription") ? firstOf : ask;
     const heard: Record<string, string> = {};
-    // One after the other, as some of them end what the others ask about.
+    // In sequence, as some of them end objects that the others query.
     for (const caller of CALLERS) {
       const { errors } = await run(stack().origin, await household.secretOf(caller), row.query(owner));
       heard[caller.name] = String(errors?.[0]?.extensions?.code ?? "");
@@ -309,7 +309,7 @@ test.each(Object.entries(MATRIX))(
 );
 
 function expected(caller: Caller, row: Row): string {
-  // A credential that is of no use is refused before the graph looks at what is asked.
+  // An invalid credential is refused before the graph looks at the operation.
   const useless = caller.refusal("account.read");
   if (!["", "insufficient_scope", "missing_authorization"].includes(useless)) return useless;
   const refusal = caller.refusal(row.access);
@@ -319,14 +319,14 @@ function expected(caller: Caller, row: Row): string {
 
 async function firstOf(origin: string, secret: string | undefined, query: string): Promise<GraphResult> {
   const following = await followEvents(origin, secret, query).catch((error: Error) => error);
-  // What is refused as a whole comes with the status that REST gives it.
+  // A request refused as a whole has the status that REST gives it.
   if (following instanceof Error) return JSON.parse(following.message.slice(4));
   const [first] = await until(() => following.results.length > 0 && following.results);
   await following.stop();
   return first ?? {};
 }
 
-test("the directives of the supergraph say what the permission of each field's action says", () => {
+test("the directives of the supergraph match the permission of each field's action", () => {
   const supergraph = readFileSync("schema/supergraph.graphql", "utf8");
   for (const [field, { access }] of Object.entries(MATRIX)) {
     const permission: Permission | undefined = access === "public" ? undefined : PERMISSIONS[access];

@@ -17,7 +17,7 @@ const newPolicy = (introspection = true) =>
 
 const times = (count: number, text: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => text(n)).join(" ");
-/** What is left of a document for a part of it. */
+/** The removal of a part of a document. */
 const FILL = GRAPH_LIMITS.documentBytes - 200;
 const BODY = GRAPH_LIMITS.bodyBytes - 2_000;
 const bomb = (levels: number) =>
@@ -100,11 +100,11 @@ const WORST: Readonly<Record<string, OperationPayload>> = {
   },
 };
 
-describe("what a client may send is decided on within 50 ms", () => {
+describe("any document that a client may send is decided within 50 ms", () => {
   test.each(Object.entries(WORST))("%s", (_, payload) => {
     for (const introspection of [true, false]) {
       newPolicy(introspection).admit({ query: "{ __typename network { name } }" });
-      // The least of three: a garbage collection is not the policy's time.
+      // The minimum of three: a garbage collection is not the policy's time.
       const tries = [1, 2, 3].map(() => {
         const policy = newPolicy(introspection);
         const { ms, result: verdict } = timeTurn(() => policy.admit(payload));
@@ -125,8 +125,8 @@ describe("what a client may send is decided on within 50 ms", () => {
   });
 });
 
-describe("what is remembered is bounded in bytes", () => {
-  test("the oldest entry goes when all are too large, and a very large one is not kept", () => {
+describe("the caches are bounded in bytes", () => {
+  test("the oldest entry is evicted when all are too large, and a very large one is not kept", () => {
     const kept = new ByteLru<number>({ maxEntries: 3, maxBytes: 800 });
     for (let n = 0; n < 4; n++) kept.set(`k${n}`, n, 10);
     expect([kept.get("k0"), kept.get("k1"), kept.get("k3")]).toEqual([undefined, 1, 3]);
@@ -139,7 +139,7 @@ describe("what is remembered is bounded in bytes", () => {
     expect(kept.get("k19")).toBeUndefined();
   });
 
-  test("thousands of the largest documents do not take more memory than the bound", () => {
+  test("thousands of the largest documents take no more memory than the bound", () => {
     const policy = newPolicy();
     const gc = globalThis.gc;
     const text = (n: number) => `{ a${n}: __typename } ${"#".repeat(FILL)}`;
@@ -171,7 +171,7 @@ describe("every argument of the graph is bounded", () => {
       );
     });
 
-  test("each list has a greatest length, and one more item is refused by its name", () => {
+  test("each list has a maximum length, and one more item is refused by its name", () => {
     const lists = coordinates.filter(([, type]) => isListType(getNullableType(type)));
     expect(lists.length).toBeGreaterThan(15);
     for (const [coordinate, type] of lists) {
@@ -196,7 +196,7 @@ describe("every argument of the graph is bounded", () => {
     }
   });
 
-  test("each text has a greatest length, and one more byte is refused by its name", () => {
+  test("each text has a maximum length, and one more byte is refused by its name", () => {
     const leaves = coordinates.filter(
       ([, type]) => isLeafType(getNamedType(type)) && getNamedType(type).name !== "JSON",
     );
@@ -212,7 +212,7 @@ describe("every argument of the graph is bounded", () => {
     }
   });
 
-  test("every exception names an argument that there is", () => {
+  test("every exception names an existing argument", () => {
     const known = new Set<string>(coordinates.map(([coordinate]) => coordinate));
     for (const coordinate of [...Object.keys(LIST_ITEMS), ...Object.keys(TEXT_BYTES)])
       expect([coordinate, known.has(coordinate)]).toEqual([coordinate, true]);

@@ -8,9 +8,9 @@ import { type DrawnQuery, type DrawOptions, drawQuery } from "./valid-query.ts";
 const NULL_REFUSED = { codes: ["invalid_parameter"], data: undefined };
 
 /**
- * Draws valid queries over `whole`, which graphql-js answers, and expects the same data and the same nulls by errors
- * from `engine`, over subgraphs with the same content. Returns the reasons of those that were refused by name, which
- * `mayRefuse` has to allow.
+ * Generates valid queries over `whole`, which graphql-js answers, and expects the same data and the same
+ * nulls by errors from `engine`, over subgraphs with the same content. Returns the reasons of the queries
+ * that were refused by name, which `mayRefuse` has to allow.
  */
 export async function expectEqualAnswers(
   engine: Engine<TestContext>,
@@ -26,7 +26,7 @@ export async function expectEqualAnswers(
     const { one, many } = await answers(engine, whole, drawn);
     const context = `seed ${seed}: ${drawn.query}\n${JSON.stringify(drawn.variables)}`;
     if (drawn.hasForbiddenNull) {
-      // graphql-js fails at the selection if it comes to it, the engine before it asks anything.
+      // graphql-js fails at the selection when it gets there, the engine before any subgraph request.
       expect({ codes: [...new Set(many.codes)], data: many.data }, context).toEqual(NULL_REFUSED);
       continue;
     }
@@ -38,7 +38,7 @@ export async function expectEqualAnswers(
     }
     expect(many.data, context).toBe(one.data);
     expect(many.nulled, context).toEqual(one.nulled);
-    // An error of a subgraph explains its nulls: nothing is added to it.
+    // An error of a subgraph explains its nulls: the engine adds none.
     expect(many.messages.filter(isOurs), context).toEqual(one.messages.filter(isOurs));
   }
   return refused;
@@ -81,7 +81,10 @@ function read(result: object) {
   };
 }
 
-/** Where the null is that an error left: of several that null one object, each implementation may tell another. */
+/**
+ * The place of the null that an error left: of several errors that null one object, each implementation may
+ * report another.
+ */
 function nulledBy(data: unknown, path: readonly (string | number)[]): readonly (string | number)[] {
   let at = data;
   const depth = path.findIndex((key) => {

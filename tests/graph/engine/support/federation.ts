@@ -14,20 +14,20 @@ import { composeSupergraph } from "../../../../scripts/compose.ts";
 import { FEDERATION_LINK } from "../../../../subgraphs/shared/schema/build-subgraph.ts";
 import { createNativePlanner } from "../../../support/native-planner.ts";
 
-/** What the tests hand to the engine as its context. */
+/** The context that the tests pass to the engine. */
 export type TestContext = { readonly user: string };
 
-/** A subgraph of a test: SDL without the link, and resolvers as @apollo/subgraph takes them. */
+/** A subgraph of a test: SDL without the link, and resolvers as @apollo/subgraph accepts them. */
 export type TestSubgraph = { readonly sdl: string; readonly resolvers: GraphQLResolverMap<TestContext> };
 
 /** How the engine reaches its subgraphs. */
 export const EXECUTORS = ["local", "remote"] as const;
 export type ExecutorKind = (typeof EXECUTORS)[number];
 
-/** A request that a subgraph got. */
+/** A request that a subgraph received. */
 type Asked = { readonly subgraph: string; readonly text: string; readonly variables: unknown };
 
-/** A running federation: the engine, and what it asked of whom. */
+/** A running federation: the engine, and its requests to each subgraph. */
 export type Federation = {
   readonly engine: Engine<TestContext>;
   readonly asked: Asked[];
@@ -37,14 +37,14 @@ export type Federation = {
   close(): Promise<void>;
 };
 
-/** What an engine of a test has besides. */
+/** Further options of a test's engine. */
 type Special = {
   readonly planner?: (supergraphSdl: string) => Planner;
   readonly guardOf?: (supergraphSdl: string, api: GraphQLSchema) => GuardOf<TestContext>;
   readonly rollout?: RolloutOptions<TestContext>;
 };
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 export const DEAD_URL = "http://127.0.0.1:1/graphql";
 
 /** Composes subgraphs and starts an engine over them, in this process or over real Mercurius servers. */
@@ -103,7 +103,7 @@ async function startRemote(
   return remoteExecutor(`${server.listeningOrigin}/graphql`, 5_000);
 }
 
-/** Serves a subgraph by Mercurius, on a port of its own. */
+/** Serves a subgraph by Mercurius, on its own port. */
 export async function serveSubgraph(schema: GraphQLSchema): Promise<FastifyInstance> {
   const server = Fastify({ logger: false });
   await server.register(mercurius, {
@@ -120,7 +120,7 @@ export async function serveSubgraph(schema: GraphQLSchema): Promise<FastifyInsta
   return server;
 }
 
-/** An executor for a URL, with short deadlines unless told. */
+/** An executor for a URL, with short deadlines by default. */
 export function remoteExecutor(url: string, timeoutMs = 1_000): SubgraphExecutor<TestContext> {
   return createRemoteExecutor<TestContext>({
     url,

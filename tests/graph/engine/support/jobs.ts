@@ -4,10 +4,10 @@ import type { Source } from "./sources.ts";
 /** An event of a job. */
 export type Job = { readonly id: string; readonly progress: number };
 
-/** The context of every request that the subgraph of providers answered. */
+/** The contexts of all requests that the providers subgraph answered. */
 export const contexts: object[] = [];
 
-/** A subgraph whose jobs send events, and one that knows their providers. */
+/** A subgraph that publishes job events, and one with their providers. */
 export function jobSubgraphs(jobs: Source<Job>) {
   return {
     jobs: {

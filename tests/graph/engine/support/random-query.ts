@@ -9,7 +9,7 @@ import {
   isObjectType,
 } from "graphql";
 
-/** Numbers from 0 up to 1 that follow from a seed (mulberry32). */
+/** Numbers from 0 up to 1 derived from a seed (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -20,7 +20,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** What fields with required arguments are asked with. */
+/** The arguments for fields that require some. */
 export type Literals = Readonly<Record<string, readonly string[]>>;
 
 /** Writes a valid query over a schema: aliases, fragments, conditions and lists at every depth up to `depth`. */
@@ -76,7 +76,7 @@ class Writer {
     const given = args ? `(${this.#pick(args)})` : "";
     const named = getNamedType(field.type);
     const inner = isLeafType(named) ? "" : ` ${this.#set(named, depth - 1)}`;
-    // Equal keys must mean equal fields: whatever takes arguments has an alias of its own.
+    // Equal keys must mean equal fields: every field with arguments has its own alias.
     const alias = args || this.#chance(0.3) ? `${this.#alias()}: ` : "";
     return `${alias}${field.name}${given}${this.#condition()}${inner}`;
   }
@@ -88,7 +88,7 @@ class Writer {
 
   #alias(): string {
     this.#aliases += 1;
-    // Now and then the name of a field that joins need.
+    // Occasionally the name of a field that joins use.
     return this.#chance(0.1) ? `x${this.#aliases}id` : `a${this.#aliases}`;
   }
 

@@ -1,10 +1,10 @@
 import { PushIterator } from "../../../../src/kernel/async/push-iterator.ts";
 
-/** Where a test pushes events, whoever subscribed to them. */
+/** A source into which a test pushes events, whoever the subscriber is. */
 export class Source<T> {
   readonly #readers = new Set<PushIterator<T>>();
 
-  /** How many subscriptions are open now. */
+  /** The number of open subscriptions. */
   get open(): number {
     return this.#readers.size;
   }

@@ -11,13 +11,13 @@ import {
   isObjectType,
 } from "graphql";
 
-/** An object of a synthetic graph. Everything that its fields answer follows from its identity. */
+/** An object of a synthetic graph. The values of its fields are derived from its identity. */
 export type SyntheticObject = Readonly<Record<string, unknown>> & {
   readonly __typename: string;
   readonly identity: string;
 };
 
-/** How the objects of some schemas are identified, and which types an abstract one may be. */
+/** How the objects of some schemas are identified, and the possible types of abstract types. */
 export type SyntheticModel = {
   /** The key fields of an entity; undefined for all other types. */
   readonly keysOf: (type: string) => readonly string[] | undefined;
@@ -32,8 +32,9 @@ const MAX_ITEMS = 3;
 const KEY_VALUES = 6;
 
 /**
- * Gives every field of a schema a resolver whose answer follows from the object, the field and its arguments alone. So one
- * whole schema and the subgraphs that it was composed of must answer alike, whatever is in them.
+ * Gives every field of a schema a resolver whose result depends only on the object, the field and its
+ * arguments. So one whole schema and the subgraphs that it was composed of must answer alike, whatever is in
+ * them.
  */
 export function resolveSynthetically(schema: GraphQLSchema, model: SyntheticModel): void {
   const maker = new ValueMaker(schema, model);
@@ -119,7 +120,7 @@ function scalar(type: string, value: number): unknown {
   if (type === "Int") return value - 2 ** 30;
   if (type === "Float") return value / 7;
   if (type === "Boolean") return value % 2 === 0;
-  // Now and then a text that must be escaped.
+  // Occasionally a text that must be escaped.
   return value % 5 === 0 ? `"${type}"\n\u2028 ${value}` : `${type} ${value}`;
 }
 
@@ -129,12 +130,12 @@ function pick(from: readonly string[], seed: string): string {
   return picked;
 }
 
-/** A number from 0 up to, and without, `end`. */
+/** A number from 0 up to, but not including, `end`. */
 function number(seed: string, purpose: string, end: number): number {
   return createHash("sha256").update(`${purpose} ${seed}`).digest().readUInt32BE() % end;
 }
 
-/** JSON with sorted keys: composition may order the fields of inputs in another way than a subgraph. */
+/** JSON with sorted keys: composition may order the fields of inputs differently from a subgraph. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner) =>
     inner !== null && typeof inner === "object" && !Array.isArray(inner)

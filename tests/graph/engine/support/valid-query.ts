@@ -17,29 +17,32 @@ import {
   isObjectType,
 } from "graphql";
 
-/** Draws a number from 0 up to, and without, `end`. */
+/** Draws a number from 0 up to, but not including, `end`. */
 export type Draw = (end: number) => number;
 
-/** An operation, and the variables that it is sent with. */
+/** An operation with its variables. */
 export type DrawnQuery = {
   readonly query: string;
   readonly variables: Readonly<Record<string, unknown>>;
-  /** Whether a variable is null where null is not allowed, as a default in the operation or the schema makes valid. */
+  /**
+   * Whether a variable is null where null is not allowed, which a default in the operation or the schema
+   * makes valid.
+   */
   readonly hasForbiddenNull: boolean;
 };
 
 /** A value as a literal and as JSON. */
 type Value = { readonly literal: string; readonly json: unknown };
 
-/** What to write, by the name of a scalar, or of one argument such as `Query.user.id`. */
+/** Values to use, by the name of a scalar, or of one argument such as `Query.user.id`. */
 type Values = Readonly<Record<string, readonly Value[]>>;
 
-/** What is not written at all: fields as `Query.node`. */
+/** Fields that are never selected, such as `Query.node`. */
 export type DrawOptions = {
   readonly values?: Values;
   readonly without?: ReadonlySet<string>;
   readonly depth?: number;
-  /** How many fields and fragments an operation has at most. */
+  /** The maximum number of fields and fragments of an operation. */
   readonly maxFields?: number;
 };
 
@@ -75,8 +78,8 @@ const BUILT_IN: Values = {
 };
 
 /**
- * Draws an operation over a schema: aliases, fragments with and without a name, conditions by literals and variables,
- * arguments, defaults and nulls. It may be one that `validate` refuses, as two selections may not merge.
+ * Generates an operation over a schema: aliases, fragments with and without a name, conditions by literals
+ * and variables, arguments, defaults and nulls. `validate` may refuse it where two selections do not merge.
  */
 export function drawQuery(schema: GraphQLSchema, draw: Draw, options: DrawOptions = {}): DrawnQuery {
   return new QueryWriter(schema, draw, options).write();
@@ -133,7 +136,7 @@ class QueryWriter {
     return isObjectType(type) || isInterfaceType(type) ? this.#field(type, depth) : "__typename";
   }
 
-  /** On the type itself, on one that it can be, or on an interface that it has. */
+  /** On the type itself, on a possible type of it, or on an interface that it implements. */
   #fragment(type: GraphQLNamedType, depth: number): string {
     this.#fieldsLeft -= 1;
     const narrower = isAbstractType(type) ? [...this.#schema.getPossibleTypes(type)] : [];
@@ -164,12 +167,12 @@ class QueryWriter {
     const args = field.args.flatMap((arg) => this.#argument(arg, `${type.name}.${field.name}.${arg.name}`));
     const given = args.length > 0 ? `(${args.join(", ")})` : "";
     const inner = isLeafType(named) ? "" : ` ${this.#set(named, depth - 1)}`;
-    // Equal keys must mean equal fields: whatever takes arguments has an alias of its own.
+    // Equal keys must mean equal fields: every field with arguments has its own alias.
     const alias = field.args.length > 0 || this.#oneIn(4) ? `${this.#alias(type)}: ` : "";
     return `${alias}${field.name}${given}${this.#condition()}${inner}`;
   }
 
-  /** Now and then the name of another field with more behind it, or one that joins use. */
+  /** Occasionally the name of another field with a selection, or one that joins use. */
   #alias(type: GraphQLObjectType | GraphQLInterfaceType): string {
     if (!this.#oneIn(6)) return this.#name("a");
     return `${this.#pick(["id", "_alias_id", "_entities", ...Object.keys(type.getFields())]) ?? "id"}${this.#name("")}`;
@@ -185,7 +188,7 @@ class QueryWriter {
     return this.#oneIn(4) ? this.#variable(type, place, hasDefault) : this.#value(type, place, true).literal;
   }
 
-  /** Sent, with a default, or left out where that is valid. */
+  /** Sent, defaulted, or omitted where that is valid. */
   #variable(type: GraphQLInputType, place: string, hasDefault: boolean): string {
     const name = this.#name("v");
     const value = this.#value(type, place, false);
@@ -201,7 +204,7 @@ class QueryWriter {
     return `$${name}`;
   }
 
-  /** `isInPlace` tells whether variables may stand in it. */
+  /** `isInPlace` says whether variables are allowed in it. */
   #value(type: GraphQLInputType, place: string, isInPlace: boolean): Value {
     if (isNonNullType(type)) return this.#present(type.ofType, place, isInPlace);
     return this.#oneIn(8) ? { literal: "null", json: null } : this.#present(type, place, isInPlace);
@@ -217,7 +220,7 @@ class QueryWriter {
     if (isListType(type)) {
       const items = Array.from({ length: this.#draw(4) }, () => part(type.ofType));
       const [single] = items;
-      // One value stands for a list of it.
+      // A single value is coerced to a list of it.
       if (single && items.length === 1 && this.#oneIn(2) && single.literal !== "null") return single;
       return {
         literal: `[${items.map(({ literal }) => literal).join(", ")}]`,

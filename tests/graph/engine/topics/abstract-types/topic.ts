@@ -6,7 +6,7 @@ const ITEMS = [
   { __typename: "Folder", id: "d1", items: [{ __typename: "File", id: "f2", title: "b.txt" }] },
 ];
 
-/** Interfaces and unions, whose objects are completed elsewhere by what each of them is. */
+/** Interfaces and unions whose objects are completed by other subgraphs, by their concrete type. */
 export const abstractTypes: Topic = {
   title: "abstract types",
   subgraphs: {

@@ -28,7 +28,7 @@ export const conditions: Topic = {
   },
   cases: [
     {
-      title: "a field of another subgraph that is skipped is not asked for",
+      title: "a skipped field of another subgraph is not fetched",
       query: `query ($skip: Boolean!) { file { name copies @skip(if: $skip) } }`,
       variables: { skip: true },
       data: { file: { name: "a.txt" } },
@@ -54,13 +54,13 @@ export const conditions: Topic = {
       data: { file: { root: "0x1" } },
     },
     {
-      title: "one key selected twice: under a condition and without",
+      title: "one key selected twice: with and without a condition",
       query: `query ($a: Boolean!) { file { proof @include(if: $a) { path } copies @include(if: $a) copies } }`,
       variables: { a: false },
       data: { file: { copies: 3 } },
     },
     {
-      title: "a condition on one of two selections of an object holds for what is inside it",
+      title: "a condition on one of two selections of an object applies to the fields of that selection",
       query: `query ($a: Boolean!) { file @include(if: $a) { name } file { root } }`,
       variables: { a: false },
       data: { file: { root: "0x1" } },
@@ -71,7 +71,7 @@ export const conditions: Topic = {
       data: { other: 1 },
     },
     {
-      title: "a literal condition that leaves nothing of the operation",
+      title: "a literal condition that excludes the whole operation",
       query: `{ file @include(if: false) { root } }`,
       data: {},
       asked: {},

@@ -3,7 +3,7 @@ import type { Topic } from "../../support/topic.ts";
 
 const failure = (message: string, code: string) => new GraphQLError(message, { extensions: { code } });
 
-/** Errors of subgraphs, at the place where the client looks for them. */
+/** Errors of subgraphs, at the path where the client expects them. */
 export const entityErrors: Topic = {
   title: "errors",
   subgraphs: {
@@ -74,13 +74,14 @@ export const entityErrors: Topic = {
       errors: [{ path: ["wrong"], code: "not_found", message: "No such account." }],
     },
     {
-      title: "an error inside an entity has the path of the entity before it",
+      title: "an error inside an entity has the path of the entity as prefix",
       query: `{ account { id usage { total daily } } }`,
       data: { account: { id: "1", usage: { total: 1, daily: null } } },
       errors: [{ path: ["account", "usage", "daily"], code: "internal_error" }],
     },
     {
-      title: "an entity that fails in a list leaves the others, and an error for each place it stands in",
+      title:
+        "an entity that fails in a list does not affect the others, and has an error for each of its places",
       query: `{ accounts { id usage { total } } }`,
       data: {
         accounts: [
@@ -92,7 +93,8 @@ export const entityErrors: Topic = {
       errors: [{ path: ["accounts", 1], code: "unavailable", message: "The ledger is closed." }],
     },
     {
-      title: "an error in an entity that stands twice is reported for both places, and null rises in both",
+      title:
+        "an error in an entity that occurs twice is reported for both places, and null propagates in both",
       query: `{ accounts { id usage { daily } } }`,
       data: {
         accounts: [
@@ -108,13 +110,13 @@ export const entityErrors: Topic = {
       ],
     },
     {
-      title: "an error of a field that is not nullable takes its object, and is reported once",
+      title: "an error of a field that is not nullable nulls its object, and is reported once",
       query: `{ account { id balance } }`,
       data: { account: null },
       errors: [{ path: ["account", "balance"], code: "chain_error" }],
     },
     {
-      title: "errors of merged fetches find their own entities",
+      title: "errors of merged fetches are assigned to their own entities",
       query: `{ pair { left { usage { total } } right { usage { daily } } } }`,
       data: { pair: { left: { usage: null }, right: { usage: { daily: null } } } },
       errors: [

@@ -1,6 +1,6 @@
 import type { Topic } from "../../support/topic.ts";
 
-/** What is hidden may be used to join, and is never shown. */
+/** Inaccessible fields may be used to join, and are never shown. */
 export const inaccessible: Topic = {
   title: "inaccessible",
   subgraphs: {
@@ -44,7 +44,7 @@ export const inaccessible: Topic = {
       data: { user: { name: "Ann", quota: "of i1" } },
     },
     {
-      title: "an object of a hidden type becomes null, and is not named",
+      title: "an object of a hidden type becomes null, and its type is not named",
       query: `{ things { ... on Cup { name } } }`,
       data: { things: [{ name: "c" }, null] },
       errors: [{ path: ["things", 1], code: "internal_error", message: "The value is not a known Thing." }],
@@ -55,7 +55,7 @@ export const inaccessible: Topic = {
       data: { named: [{ __typename: "Cup", name: "c" }], greet: "you undefined" },
     },
     {
-      title: "introspection shows nothing of it",
+      title: "introspection shows no hidden name",
       query: `{
         user: __type(name: "User") { fields { name } }
         query: __type(name: "Query") { fields { name args { name defaultValue } } }

@@ -61,7 +61,7 @@ export const interfaceObjects: Topic = {
       data: { reviewed: [{ __typename: "Song", stars: 4, title: "Help" }] },
     },
     {
-      title: "from the interface object without need for the types",
+      title: "fields of the interface object alone need no type lookup",
       query: `{ reviewed { id stars } }`,
       data: { reviewed: [{ id: "2", stars: 4 }] },
       asked: { reviews: 1 },

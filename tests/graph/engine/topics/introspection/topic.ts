@@ -1,6 +1,6 @@
 import type { Topic } from "../../support/topic.ts";
 
-/** The public schema, told by the engine itself, alone or beside data. */
+/** The public schema, answered by the engine itself, alone or beside data. */
 export const introspection: Topic = {
   title: "introspection",
   subgraphs: {
@@ -38,7 +38,7 @@ export const introspection: Topic = {
       },
     },
     {
-      title: "alone, with a variable, without asking anybody",
+      title: "alone, with a variable, without a subgraph request",
       query: `query ($name: String!, $no: Boolean!) { __type(name: $name) { kind } __schema @include(if: $no) { description } }`,
       variables: { name: "Query", no: false },
       data: { __type: { kind: "OBJECT" } },
@@ -80,7 +80,7 @@ export const introspection: Topic = {
       },
     },
     {
-      title: "descriptions, deprecations, defaults, oneOf and specifiedBy stay",
+      title: "descriptions, deprecations, defaults, oneOf and specifiedBy are preserved",
       query: `{
         query: __type(name: "Query") { fields(includeDeprecated: true) { name isDeprecated deprecationReason args { defaultValue } } }
         thing: __type(name: "Thing") { fields { name description } }

@@ -10,7 +10,7 @@ const TOKENS = [
   { contract: "0xb", tokenId: "7", owner: { __typename: "Person", email: "ann@a.example" } },
 ];
 
-/** How entities are found in other subgraphs: one key, several keys, keys of several fields, keys inside keys. */
+/** How entities are found in other subgraphs: one key, several keys, composite keys, nested keys. */
 export const keys: Topic = {
   title: "keys",
   subgraphs: {
@@ -103,7 +103,7 @@ export const keys: Topic = {
       asked: { people: 1, files: 1 },
     },
     {
-      title: "each subgraph gets the key it knows",
+      title: "each subgraph gets the key that it supports",
       query: `{ person(id: "2") { quota tokens { tokenId } } }`,
       data: { person: { quota: 20, tokens: [{ tokenId: "8" }] } },
     },
@@ -125,7 +125,7 @@ export const keys: Topic = {
       },
     },
     {
-      title: "a key with an object inside",
+      title: "a nested key",
       query: `{ files { pinned(by: "me") } }`,
       data: { files: [{ pinned: "0xf of 7 by me" }] },
     },
@@ -143,13 +143,13 @@ export const keys: Topic = {
       },
     },
     {
-      title: "an entity that the other subgraph does not know, where null may not be",
+      title: "an entity that the other subgraph does not have, in a non-nullable place",
       query: `{ lost { id name } }`,
       data: { lost: null },
       errors: [{ path: ["lost", "name"], code: "internal_error" }],
     },
     {
-      title: "an entity that is null is not asked for",
+      title: "a null entity is not fetched",
       query: `{ person(id: "none") { name quota } }`,
       data: { person: null },
       asked: { people: 1 },

@@ -43,7 +43,7 @@ const REVIEWS: readonly Row[] = [
 const fail = (message: string) => {
   throw new Error(message);
 };
-/** JSON whose keys are sorted: composition may order the fields of inputs in another way than a subgraph. */
+/** JSON with sorted keys: composition may order the fields of inputs differently from a subgraph. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner) =>
     inner !== null && typeof inner === "object" && !Array.isArray(inner)
@@ -137,7 +137,10 @@ const Big = new GraphQLScalarType({
     node.kind === Kind.INT ? node.value : node.kind === Kind.STRING ? `"${node.value}"` : fail("not a Big"),
 });
 
-/** What federation has, in four subgraphs: entity interfaces and `@interfaceObject`, `@requires`, `@provides`, `@shareable`, `@override`, two keys. */
+/**
+ * All federation features, in four subgraphs: entity interfaces and `@interfaceObject`, `@requires`,
+ * `@provides`, `@shareable`, `@override`, two keys.
+ */
 const SDL = {
   catalogue: `
     scalar Big
@@ -235,12 +238,12 @@ function fieldResolvers(
   );
 }
 
-/** The library as one schema, which graphql-js itself answers: what it says is right. */
+/** The library as one schema, which graphql-js executes: its answers are the reference. */
 export function wholeLibrary(api: string): GraphQLSchema {
   const schema = buildASTSchema(parse(api));
   for (const type of Object.values(schema.getTypeMap())) {
     if (isScalarType(type) && type.name === "Big") Object.assign(type, Big, { astNode: type.astNode });
-    // Those of introspection are the same objects in every schema.
+    // Introspection types are the same objects in every schema.
     if (!isObjectType(type) || isIntrospectionType(type)) continue;
     const fields = Object.values(type.getFields());
     const resolvers: Readonly<Record<string, unknown>> = fieldResolvers(

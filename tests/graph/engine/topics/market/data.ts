@@ -1,4 +1,4 @@
-/** Rows know their type, as unions and interfaces have to. */
+/** Rows contain their type name, which unions and interfaces need. */
 export const USERS = [
   { __typename: "User", id: "u1", name: "Ann", friends: ["u2", "u3"], best: "u2", credit: 5 },
   { __typename: "User", id: "u2", name: "Bob", friends: ["u1", "gone"], best: null, credit: -1 },

@@ -1,11 +1,11 @@
-/** A query over the market. What is right for it, graphql-js says. */
+/** A query over the market. The answers of graphql-js are the reference. */
 export type MarketQuery = readonly [
   title: string,
   query: string,
   variables?: Readonly<Record<string, unknown>>,
 ];
 
-/** By what they are about. */
+/** The queries by subject. */
 export const MARKET_QUERIES: Readonly<Record<string, readonly MarketQuery[]>> = {
   "ways through the graph": [
     ["one hop", "{ me { name reviews { stars } } }"],

@@ -14,7 +14,10 @@ const productOf = (upc: string): Product | null => PRODUCTS.find((product) => pr
 const reviewsOf = (wanted: (review: Review) => boolean) => REVIEWS.filter(wanted);
 const everything: readonly Row[] = [...USERS, ...PRODUCTS, ...REVIEWS];
 
-/** Every field that is more than a member of its row. Subgraphs and the whole graph alike are made of these. */
+/**
+ * Every field that is more than a member of its row. Both the subgraphs and the whole graph are made of
+ * these.
+ */
 const RESOLVERS: Readonly<Record<string, Readonly<Record<string, Resolver>>>> = {
   Query: {
     me: () => userOf("u1"),
@@ -144,7 +147,7 @@ function resolversIn(sdl: string): object {
   return resolvers;
 }
 
-/** The market as one schema, which graphql-js itself answers: what it says is right. */
+/** The market as one schema, which graphql-js executes: its answers are the reference. */
 export function monolith(api: string): GraphQLSchema {
   const schema = buildASTSchema(parse(api));
   for (const type of Object.values(schema.getTypeMap())) {

@@ -1,6 +1,6 @@
 import type { Topic } from "../../support/topic.ts";
 
-/** Nulls rise to the nearest place that may be null, and enums and scalars pass as they are. */
+/** Nulls propagate to the nearest nullable place, and enums and scalars pass unchanged. */
 export const nulls: Topic = {
   title: "nulls and leaf values",
   subgraphs: {
@@ -37,7 +37,7 @@ export const nulls: Topic = {
   },
   cases: [
     {
-      title: "a null in a place that is not nullable takes the item, and the list of non-null items",
+      title: "a null in a non-nullable place nulls the item, and the list of non-null items",
       query: `{ jobs { id url } }`,
       data: { jobs: null },
       errors: [
@@ -49,19 +49,19 @@ export const nulls: Topic = {
       ],
     },
     {
-      title: "it takes only the item where the list may hold nulls",
+      title: "it nulls only the item where the list may hold nulls",
       query: `{ maybe { id url } }`,
       data: { maybe: [{ id: "1", url: "http://1" }, null] },
       errors: [{ path: ["maybe", 1, "url"], code: "internal_error" }],
     },
     {
-      title: "it takes everything where nothing may be null",
+      title: "it nulls everything where no place is nullable",
       query: `{ job { id } strict { url } }`,
       data: null,
       errors: [{ path: ["strict", "url"], code: "internal_error" }],
     },
     {
-      title: "a null where it may be is no error",
+      title: "a null in a nullable place is not an error",
       query: `{ jobs { note notes } }`,
       data: {
         jobs: [
@@ -71,7 +71,7 @@ export const nulls: Topic = {
       },
     },
     {
-      title: "custom scalars pass as they are, objects included",
+      title: "custom scalars pass unchanged, objects included",
       query: `{ job { cost meta } }`,
       data: { job: { cost: "123456789012345678901234567890", meta: { a: [1] } } },
     },
@@ -94,7 +94,7 @@ export const nulls: Topic = {
       data: { a: "DONE", b: "FAILED", c: "FAILED", states: ["DONE", "FAILED"] },
     },
     {
-      title: "variables that do not fit are refused before anybody is asked",
+      title: "variables that do not fit are refused before any subgraph request",
       query: `query ($of: State) { state(of: $of) }`,
       variables: { of: "OPEN" },
       data: undefined,

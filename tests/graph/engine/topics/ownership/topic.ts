@@ -1,6 +1,6 @@
 import type { Topic } from "../../support/topic.ts";
 
-/** Which subgraph answers a field that several know: `@shareable` and `@override`. */
+/** Which subgraph answers a field that several define: `@shareable` and `@override`. */
 export const ownership: Topic = {
   title: "shareable and override",
   subgraphs: {
@@ -37,23 +37,23 @@ export const ownership: Topic = {
   },
   cases: [
     {
-      title: "an overridden field comes from the subgraph that took it over",
+      title: "an overridden field is read from the subgraph that took it over",
       query: `{ token { name symbol } }`,
       data: { token: { name: "new name", symbol: "old symbol" } },
     },
     {
-      title: "also where that subgraph is asked first",
+      title: "also where that subgraph is called first",
       query: `{ tokens { name price symbol } }`,
       data: { tokens: [{ name: "new name", price: 5, symbol: "old symbol" }] },
     },
     {
-      title: "a shared value object is put together from both",
+      title: "a shared value object is merged from both",
       query: `{ place { x y z } }`,
       data: { place: { x: 1, y: 2, z: 3 } },
       asked: { old: 1, fresh: 1 },
     },
     {
-      title: "a shared field is asked of one",
+      title: "a shared field is fetched from one",
       query: `{ place { x } }`,
       data: { place: { x: 1 } },
     },

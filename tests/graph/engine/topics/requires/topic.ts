@@ -2,7 +2,10 @@ import type { Topic } from "../../support/topic.ts";
 
 type Parcel = { id: string; weight?: number | null; size?: { width: number } | null; fee?: number };
 
-/** Fields that need fields of other subgraphs (`@requires`), and fields that come along (`@provides`). */
+/**
+ * Fields that need fields of other subgraphs (`@requires`), and fields that are returned along a path
+ * (`@provides`).
+ */
 export const requires: Topic = {
   title: "requires and provides",
   subgraphs: {
@@ -71,12 +74,12 @@ export const requires: Topic = {
   },
   cases: [
     {
-      title: "what a field requires is fetched and sent along, nulls included, and not shown",
+      title: "required fields are fetched and passed on, nulls included, and not shown",
       query: `{ parcels { fee } }`,
       data: { parcels: [{ fee: 6 }, { fee: 100 }] },
     },
     {
-      title: "requirements in a chain over three subgraphs",
+      title: "a chain of requirements over three subgraphs",
       query: `{ parcels { id premium } }`,
       data: {
         parcels: [
@@ -96,13 +99,13 @@ export const requires: Topic = {
       },
     },
     {
-      title: "a field that is provided on a path is taken from there",
+      title: "a field that is provided on a path is read there",
       query: `{ insured { parcel { label } } }`,
       data: { insured: [{ parcel: { label: "from the insurance" } }] },
       asked: { insurance: 1 },
     },
     {
-      title: "fields beside one whose requirement is missing are answered, and that one is not asked for",
+      title: "fields beside one whose requirement is missing are answered, and that one is not fetched",
       query: `{ parcels { id premium policy(long: true) } }`,
       down: ["shipping"],
       data: {
@@ -118,7 +121,7 @@ export const requires: Topic = {
       asked: { catalogue: 1, insurance: 1 },
     },
     {
-      title: "what is required of a subgraph that is down is not asked for",
+      title: "requirements from an unreachable subgraph: the field is not fetched",
       query: `{ parcels { id premium } }`,
       down: ["shipping"],
       data: {

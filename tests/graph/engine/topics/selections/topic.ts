@@ -53,7 +53,7 @@ export const selections: Topic = {
   },
   cases: [
     {
-      title: "entities that stand in a list twice are asked for once, and are whole in each place",
+      title: "entities that occur twice in a list are fetched once, and are complete in each place",
       query: `{ models { provider { stake tags } } }`,
       data: {
         models: [
@@ -84,12 +84,12 @@ export const selections: Topic = {
       data: { model: { provider: { a: "0x1 wei", b: "0x1 neuron" } } },
     },
     {
-      title: "an alias that takes the name of the key",
+      title: "an alias with the name of the key",
       query: `{ model(id: "chat") { id: title uses provider { address: __typename stake } } }`,
       data: { model: { id: "Chat", uses: 4, provider: { address: "Provider", stake: "0x1 neuron" } } },
     },
     {
-      title: "one entity in two places, and one alias of two meanings",
+      title: "one entity in two places, and one alias with two meanings",
       query: `{
         a: model(id: "chat") { provider { peer { v: uptime } } }
         b: model(id: "chat") { provider { peer { v: requests } } }

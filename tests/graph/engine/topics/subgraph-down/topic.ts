@@ -2,7 +2,7 @@ import type { Topic } from "../../support/topic.ts";
 
 const UNREACHABLE = "The uptime subgraph cannot be reached.";
 
-/** A subgraph that cannot be reached costs its own fields, and no others. */
+/** An unreachable subgraph costs its own fields, and no others. */
 export const subgraphDown: Topic = {
   title: "subgraph down",
   subgraphs: {
@@ -67,14 +67,14 @@ export const subgraphDown: Topic = {
       ],
     },
     {
-      title: "a field that is not nullable takes its object only",
+      title: "a field that is not nullable nulls only its object",
       query: `{ provider { state } other: provider { price } }`,
       down: ["uptime"],
       data: { provider: null, other: { price: 3 } },
       errors: [{ path: ["provider"], code: "unavailable" }],
     },
     {
-      title: "it takes everything where nothing may be null",
+      title: "it nulls everything where no place is nullable",
       query: `{ must { state } }`,
       down: ["uptime"],
       data: null,

@@ -2,7 +2,7 @@ import type { Topic } from "../../support/topic.ts";
 
 const echo = (_: unknown, { of }: { of: unknown }) => JSON.stringify(of);
 
-/** A value reaches its subgraph as the client wrote it, whether it is a literal, a variable or a default. */
+/** A value reaches its subgraph as the client wrote it, as a literal, a variable or a default. */
 export const values: Topic = {
   title: "values of arguments",
   subgraphs: {
@@ -27,7 +27,7 @@ export const values: Topic = {
       },
     },
     {
-      title: "a block of text",
+      title: "a block string",
       query: `{ text(of: """\n  two\n    lines\n""") }`,
       data: { text: JSON.stringify("two\n  lines") },
     },
@@ -55,7 +55,7 @@ export const values: Topic = {
       data: { a: "0.1234567890123456", b: "1e+300", c: "123456789.12345679", d: "5e-324" },
     },
     {
-      title: "a decimal beyond a double is refused before anybody is asked",
+      title: "a decimal beyond a double is refused before any subgraph request",
       query: "{ float(of: 1e400) }",
       data: undefined,
       errors: [{ code: "invalid_parameter" }],
@@ -69,7 +69,7 @@ export const values: Topic = {
       asked: {},
     },
     {
-      title: "a field of an input object whose variable is not given has its default",
+      title: "an input object field with an omitted variable has its default",
       query: `query ($first: Int = 10, $after: String, $tag: String!, $limit: Int) {
         page(of: { first: $first, after: $after, filter: { tag: $tag, limit: $limit } })
       }`,
@@ -87,7 +87,7 @@ export const values: Topic = {
       },
     },
     {
-      title: "null for a variable that a default let be nullable is refused where null is not allowed",
+      title: "null for a variable that is nullable by its default is refused where null is not allowed",
       query: 'query ($tag: String = "one") { page(of: { filter: { tag: $tag } }) }',
       variables: { tag: null },
       data: undefined,
