@@ -5,7 +5,7 @@ import { scatteredBytes, scatteredHan } from "../support/inference/scattered-tex
 import { completion, DONE, event, FINISH, openStream } from "../support/inference/scripted-provider.ts";
 import { useRouter } from "../support/router.ts";
 
-/** 50 ms on a machine that does nothing else; the client and the provider take their part of these turns as well. */
+/** 50 ms on an otherwise idle machine; the client and the provider take their part of these turns as well. */
 const MAX_TURN_MS = 250;
 const MIB = 1_048_576;
 const RICH = 10n ** 15n;
@@ -29,7 +29,7 @@ const listed = (item: string, sizeBytes: number) =>
   Buffer.from(
     `${JSON.stringify(completion({ usage })).slice(0, -1)},"x":[${`${item},`.repeat(sizeBytes / item.length / 1.6)}0]}`,
   );
-/** Where the usage that was billed has to be found a place. */
+/** Answers into which the charged usage has to be inserted. */
 const MEMBERS = Array.from({ length: 900_000 }, (_, n) => `"m${n}":1`).join();
 const manyMembers = Buffer.from(`${said("a", { usage: undefined }).toString().slice(0, -1)},${MEMBERS}}`);
 
@@ -42,7 +42,7 @@ const CHATS = [
   ["of 15 MiB that are no JSON", Buffer.alloc(15 * MIB, "["), 502],
 ] as const;
 
-describe("an answer never holds up the event loop", () => {
+describe("an answer never blocks the event loop", () => {
   test.each(CHATS)("%s", async (_what, answer, status) => {
     await requireShortTurn({ model: "talk", max_tokens: 2_000_000 }, answer, status);
   });

@@ -58,7 +58,7 @@ const messageOf = (...content: readonly object[]) => ({
 type Asked = ReturnType<typeof chatOf> | ReturnType<typeof messageOf>;
 type Usage = { readonly input: number; readonly output: number } | undefined;
 
-/** Asks, and tells what was held while the provider worked and what was charged. */
+/** Sends the request, and returns the hold while the provider worked and the charge. */
 async function bill(
   { url, body, answer }: Asked,
   { usage, balance = RICH }: { usage: Usage; balance?: bigint },
@@ -81,7 +81,7 @@ describe.each([
   ["a chat with a file", chatOf(question, file), { input: 100_000, output: 8 }],
   ["a message with an image", messageOf(question, image), { input: 16_000, output: 8 }],
 ] as const)("%s of 1.8 MB in base64", (_what, asked, usage) => {
-  test("is answered, its hold covers the charge, and beside it every request is answered at once", async () => {
+  test("is answered, its hold covers the charge, and other requests are answered at once meanwhile", async () => {
     const answers: Awaited<ReturnType<typeof bill>>[] = [];
     const longestMs = await longestAnswerMs(`${router().origin}/v1/models`, async () => {
       answers.push(await bill(asked, { usage }));
@@ -94,14 +94,14 @@ describe.each([
     expect(held).toBeLessThan(RICH / 10n);
   });
 
-  test("is charged by its kind, not by its base64, when the provider states no usage", async () => {
+  test("is charged by its kind, not by its base64, when the provider reports no usage", async () => {
     const { status, charged } = await bill(asked, { usage: undefined });
     expect(status).toBe(200);
     expect(charged).toBeLessThan(11_000n * INPUT_PRICE);
   });
 });
 
-test("1.8 MB of text without usage is counted exactly, and does not hold up the event loop", async () => {
+test("1.8 MB of text without usage is counted exactly, and does not block the event loop", async () => {
   const asked = chatOf({ type: "text", text: HAN });
   const messages = [{ role: "user", content: HAN.slice(0, 10_000) }];
   const answers: Awaited<ReturnType<typeof bill>>[] = [];
@@ -117,14 +117,14 @@ test("1.8 MB of text without usage is counted exactly, and does not hold up the 
   expect(Number(charged)).toBeLessThan(expected * 1.05);
 });
 
-describe("a balance below the bound of a long prompt", () => {
+describe("a balance below the upper bound of a long prompt", () => {
   const text = "The sea is a wide and open place. ".repeat(500);
   const asked = chatOf({ type: "text", text });
   const count = countPromptTokens(asked.body.messages);
   const usage = { input: count, output: 20 };
   const cost = BigInt(count) * INPUT_PRICE + 20n * OUTPUT_PRICE;
 
-  test("is enough when it covers the count", async () => {
+  test("suffices when it covers the count", async () => {
     expect(text.length).toBeGreaterThan(3 * count);
     expect(await bill(asked, { usage, balance: cost })).toMatchObject({
       status: 200,
@@ -133,7 +133,7 @@ describe("a balance below the bound of a long prompt", () => {
     });
   });
 
-  test("is not enough when it does not cover the count", async () => {
+  test("does not suffice when it does not cover the count", async () => {
     expect(await bill(asked, { usage, balance: cost - 1n })).toMatchObject({
       status: 402,
       code: "insufficient_balance",

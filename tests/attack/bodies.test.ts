@@ -10,7 +10,7 @@ import { type WorstBody, worstConversations, worstForms, worstJson } from "../su
 import { rawPost } from "../support/clients/raw-http.ts";
 import { useRouter } from "../support/router.ts";
 
-/** 50 ms on a machine that does nothing else; the client and the provider take their part of these turns as well. */
+/** 50 ms on an otherwise idle machine; the client and the provider take their part of these turns as well. */
 const MAX_TURN_MS = 250;
 const GRAPH_BODY_BYTES = 524_288;
 const OFFERS = {
@@ -28,7 +28,10 @@ const router = await useRouter({
 
 const said = [{ role: "user", content: "a" }];
 const chat = { model: "talk", max_tokens: 5, messages: said };
-/** Per route what makes its body valid but for the worst of it. A route that reads a body and has no row fails. */
+/**
+ * Per route, what makes its body valid except for its worst part. A route that reads a body and has no row
+ * fails.
+ */
 const VALID: Readonly<Record<string, object>> = {
   "POST /v1/chat/completions": chat,
   "POST /v1/messages": chat,
@@ -64,7 +67,7 @@ beforeAll(async () => {
 });
 
 describe.each(readers)("a body of $method $url", (route) => {
-  test("never holds up the event loop, whatever is in it", async () => {
+  test("never blocks the event loop, whatever it contains", async () => {
     await requireShortTurns(
       route.method,
       route.url.replace(":id", newId()),
@@ -74,7 +77,7 @@ describe.each(readers)("a body of $method $url", (route) => {
   });
 });
 
-test("a body of the graph never holds up the event loop, whatever is in it", async () => {
+test("a GraphQL body never blocks the event loop, whatever it contains", async () => {
   const bodies = worstJson(GRAPH_BODY_BYTES, { query: "{ __typename }" });
   await requireShortTurns("POST", "/graphql", bodies, credentials.get("session"));
 });

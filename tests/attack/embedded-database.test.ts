@@ -25,7 +25,7 @@ describe("the embedded database of a running product", () => {
     expect(delay.max / 1e6).toBeLessThan((performance.now() - begunAt) / 2);
   });
 
-  test("keys of 3 MB are refused by name, and hold nobody up", async () => {
+  test("keys of 3 MB are refused by name, and delay no other request", async () => {
     const delay = monitorEventLoopDelay({ resolution: 5 });
     const key = Buffer.alloc(3_000_000, "k").toString("base64");
     delay.enable();

@@ -34,7 +34,7 @@ let idleFiles = 0;
 beforeAll(async () => {
   const { rpcUrl } = await startNetwork(onEnd);
   product = await startReady({
-    // Without a rate limit: what is done is to be bounded by what it costs.
+    // Without a rate limit: only the limits by cost apply.
     settings: {
       ...{ DATA_DIR: newFolder(onEnd), RPC_URL: rpcUrl, LOG_LEVEL: "silent", RATE_LIMIT_PER_ADDRESS: "0" },
     },
@@ -76,14 +76,14 @@ const LEAVING = { reads: false, leavesAfterMs: 2_000 };
 const READING = { reads: true, leavesAfterMs: 1_000 };
 const STARING = { reads: false, leavesAfterMs: 1_000 };
 
-/** What is sent on each connection, on how many, and how their clients behave. */
+/** The payload of each connection, the number of connections, and the behaviour of their clients. */
 type Flood = {
   readonly name: string;
   readonly connections: number;
   readonly payload: (connection: number) => Buffer;
-  /** Whether each connection sends a payload of its own; otherwise it is made once. */
+  /** Whether each connection sends its own payload; otherwise it is made once. */
   readonly varies?: boolean;
-  /** What follows on a socket that was accepted. */
+  /** What is sent on a socket after its acknowledgement. */
   readonly burst?: () => Buffer;
   readonly manners: readonly Manner[];
 };
@@ -246,7 +246,7 @@ test.each(CASES)("$title: others are answered, and memory is bounded", async (fl
   expect(peakMib - beforeMib).toBeLessThan(MAX_GROWTH_MIB);
 });
 
-test("afterwards nothing is held: a download and a batch are answered as before", async () => {
+test("afterwards all resources are released: a download and a batch are answered as before", async () => {
   await until(async () => {
     const reply = await fetch(`${product.origin}/file?root=${root}`);
     if (reply.status !== 200) throw new Error(`${reply.status} ${await reply.text()}`);

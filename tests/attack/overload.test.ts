@@ -16,20 +16,23 @@ afterEach(async () => {
   await until(() => memory().usedBytes === 0);
 });
 
-/** A call of which 300 KiB are reserved at least three times: short texts are held as they come, as text and as values. */
+/**
+ * A call of which 300 KiB are reserved at least three times: short texts are kept as received, as text and as
+ * values.
+ */
 const CALL = JSON.stringify({
   ...{ jsonrpc: "2.0", id: 1, method: "zgs_getStatus" },
   params: Array(100).fill("x".repeat(4_000)),
 });
 
-/** Takes memory as requests under way would. */
+/** Reserves memory as running requests would. */
 function hold(kind: "address" | "account", id: string, bytes: number): void {
   const lease = memory().open({ kind, id });
   lease.charge(bytes);
   held.push(() => lease.release());
 }
 
-/** What a raw connection receives until it is closed, or until enough has come. */
+/** What a raw connection receives until it is closed, or until enough has arrived. */
 async function exchange(bytes: Buffer, isEnough: (text: string) => boolean = () => false): Promise<string> {
   const { hostname, port } = new URL(stack().origin);
   return new Promise((resolve) => {
@@ -52,7 +55,7 @@ const post = (path: string, body: string, headers: Record<string, string> = {}) 
     body,
   });
 
-describe("while requests hold all the memory there is", () => {
+describe("while requests hold all available memory", () => {
   const REFUSED: readonly [string, () => Promise<Response>, (body: never) => unknown][] = [
     [
       "OpenAI's",
@@ -87,7 +90,7 @@ describe("while requests hold all the memory there is", () => {
     },
   );
 
-  test("health is answered, and what is under way goes on", async () => {
+  test("health is answered, and running requests continue", async () => {
     const { app, origin } = stack();
     const { secret } = await seedAccount(app.database, 10n ** 20n);
     const streamed = await post(
@@ -102,7 +105,7 @@ describe("while requests hold all the memory there is", () => {
   });
 });
 
-describe("shares", () => {
+describe("memory shares", () => {
   test("an address that holds its share is refused, and others are served", async () => {
     expect((await post("/", CALL)).status).toBe(200);
     hold("address", "127.0.0.1", 85 * MIB);
@@ -123,7 +126,7 @@ describe("shares", () => {
     expect(reply.status).toBe(404);
   });
 
-  test("what is only announced is not reserved, and addresses together leave half to those who have a key", async () => {
+  test("announced bytes are not reserved, and addresses together leave half to requests with a key", async () => {
     const { hostname, port } = new URL(stack().origin);
     const head = `POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: ${100 * MIB}\r\n\r\n{`;
     const sockets = Array.from({ length: 60 }, () => connect(Number(port), hostname));
@@ -139,7 +142,7 @@ describe("shares", () => {
     expect(reply.status).toBe(404);
   });
 
-  test("a body that comes in chunks is counted as it comes", async () => {
+  test("a chunked body is counted as it arrives", async () => {
     hold("address", "127.0.0.1", 85 * MIB - 200_000);
     const chunk = `${(MIB).toString(16)}\r\n${"x".repeat(MIB)}\r\n`;
     const head =
@@ -149,7 +152,7 @@ describe("shares", () => {
   });
 });
 
-test("a large body is not read before its sender may send it", async () => {
+test("a large body is not read before its sender is permitted", async () => {
   const head = (authorization: string) =>
     Buffer.from(
       `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n${authorization}content-length: ${2 * MIB}\r\n\r\n`,
@@ -159,7 +162,7 @@ test("a large body is not read before its sender may send it", async () => {
   expect(await exchange(head("authorization: Bearer sk-none\r\n"), isAnswered)).toMatch(/^HTTP\/1\.1 401/);
 });
 
-test("a client that reads nothing of its answers is disconnected, and its memory is given back", async () => {
+test("a client that reads nothing of its answers is disconnected, and its memory is released", async () => {
   const { hostname, port } = new URL(stack().origin);
   const socket = connect(Number(port), hostname).pause();
   const closed = new Promise((resolve) => socket.once("close", resolve));
@@ -185,7 +188,7 @@ describe("requests of one connection", () => {
     expect(statuses).toEqual(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? "200" : "404")));
   });
 
-  test("that are too many at once end the connection, and no other", async () => {
+  test("close the connection when there are too many at once, and affect no other", async () => {
     const request = rawRequest("GET", "/v1/models");
     const answer = await exchange(Buffer.concat(Array.from({ length: 1_000 }, () => request)));
     expect(answer.match(/HTTP\/1\.1 200/g)?.length ?? 0).toBeLessThan(100);

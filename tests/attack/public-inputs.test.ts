@@ -7,7 +7,10 @@ import { useIdleStack } from "../support/stack.ts";
 
 const stack = useIdleStack();
 
-/** What one hostile request may cost the process: user and system time of all its threads, client and server together. */
+/**
+ * The limit for one hostile request: user and system time of all threads of the process, client and server
+ * together.
+ */
 const MAX_CPU_MS = 250;
 
 const HASH = `0x${"a".repeat(64)}`;
@@ -64,7 +67,9 @@ const MANY_SEGMENTS: typeof ONE_SEGMENT = [
   ["segment", DEEP],
 ];
 
-/** The parameters of each method. Uploads are listed apart, as their segments have parameters of their own. */
+/**
+ * The parameters of each method. Uploads are listed apart, as their segments have parameters of their own.
+ */
 const METHODS: Readonly<Record<string, readonly Parameter[]>> = {
   indexer_getShardedNodes: [],
   indexer_getNodeLocations: [],
@@ -157,7 +162,7 @@ describe("every method of JSON-RPC", () => {
     expect(JSON.parse(text).error).toEqual({ code: -32_600, message: "The request has too many values" });
   });
 
-  test("a name of 1 MB names no method", async () => {
+  test("a name of 1 MB is not a method", async () => {
     const { error } = await call(LONG_TEXT, []);
     expect(error).toEqual({ code: -32_601, message: "Method not found" });
   });
@@ -294,7 +299,7 @@ async function atLittleCost<T>(request: () => Promise<T>): Promise<T> {
   try {
     const { answer, cpuMs } = await measured(request);
     expect(statements).toBe(0);
-    // A busy machine makes everything dearer now and then: what a request costs is the least that it was seen to cost.
+    // A busy machine makes any request more expensive at times: the cost is the minimum of several runs.
     let least = cpuMs;
     for (let n = 0; n < 3 && least >= MAX_CPU_MS; n++)
       least = Math.min(least, (await measured(request)).cpuMs);

@@ -16,12 +16,13 @@ import { withEnds } from "../bench/ends.ts";
 import { startPublisher } from "../support/storage/publisher.ts";
 
 /**
- * `npm run test:big`: a file of 1 GiB (or BIG_MIB) up and down through the built product, in a process of its own on
- * PostgreSQL (the embedded database alone takes more), which must not need more than 300 MiB. Ends with 1 when it does, or when a byte is wrong.
+ * `npm run test:big`: a file of 1 GiB (or BIG_MIB) up and down through the built product, in its own process
+ * on PostgreSQL (the embedded database alone takes more), which must not need more than 300 MiB. Exits with 1
+ * when it does, or when a byte is wrong.
  */
 const SIZE_BYTES = Number(process.env.BIG_MIB ?? 1_024) * 2 ** 20;
 const LIMIT_MIB = 300;
-/** Without these Node and the allocator keep what was let go of, since there is memory enough. */
+/** Without these Node and the allocator keep freed memory, since there is enough of it. */
 const FRUGAL = {
   flags: ["--max-old-space-size=128", "--max-semi-space-size=4"],
   env: { MALLOC_ARENA_MAX: "2", MALLOC_MMAP_THRESHOLD_: "131072", MALLOC_TRIM_THRESHOLD_: "131072" },
@@ -116,7 +117,7 @@ async function download(origin: string, root: string): Promise<void> {
       if (at % SEGMENT_BYTES === 0) expected = segmentAt(++index);
     }
   }
-  if (at !== SIZE_BYTES) throw new Error(`${at} bytes came of ${SIZE_BYTES}`);
+  if (at !== SIZE_BYTES) throw new Error(`received ${at} of ${SIZE_BYTES} bytes`);
 }
 
 async function timed(what: string, work: () => Promise<void>): Promise<void> {

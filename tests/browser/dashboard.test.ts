@@ -39,7 +39,7 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-/** A page of somebody who has signed in with one click. */
+/** A page after signing in with one click. */
 async function signedIn(options: Parameters<typeof openPage>[2] = {}) {
   const opened = await openPage(browser as Browser, product.origin, options);
   await opened.page.goto(`${product.origin}/dashboard/`);
@@ -57,7 +57,7 @@ async function go(page: Page, name: string) {
   await heading(page, name);
 }
 
-/** Makes a key as a person does, and answers its secret. */
+/** Creates a key through the user interface, and returns its secret. */
 async function makeKey(page: Page, name: string): Promise<string> {
   await go(page, "API keys");
   await page.getByRole("button", { name: "Create a key" }).click();
@@ -67,7 +67,7 @@ async function makeKey(page: Page, name: string): Promise<string> {
   return secret ?? "";
 }
 
-test("a key made on the page is used, its cost is seen without a reload, and once revoked it is refused", async (context) => {
+test("a key created on the page is used, its cost appears without a reload, and once revoked it is refused", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   const secret = await makeKey(page, "from the page");
@@ -103,7 +103,7 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
   const search = page.getByLabel("Search this page");
   await search.fill("from the page verified");
   await expect.poll(() => rows.count()).toBe(1);
-  // While it is looked at, another one comes in.
+  // While the page is open, another request arrives.
   await ask();
   await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(2);
   await search.fill("no-such-request");
@@ -121,7 +121,7 @@ test("a key made on the page is used, its cost is seen without a reload, and onc
   expect(faults).toEqual([]);
 });
 
-test("a limit of 0 says that the key can spend nothing, before the key is made", async (context) => {
+test("for a limit of 0 the page says that the key can spend nothing, before the key is created", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await go(page, "API keys");
@@ -140,7 +140,7 @@ test("a limit of 0 says that the key can spend nothing, before the key is made",
   expect(faults).toEqual([]);
 });
 
-test("the playground answers token by token, draws a picture while it is watched, writes a sound down, and forgets its key", async (context) => {
+test("the playground answers token by token, generates an image with progress, transcribes audio, and forgets its key", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await go(page, "Playground");
@@ -167,7 +167,7 @@ test("the playground answers token by token, draws a picture while it is watched
   expect(faults).toEqual([]);
 });
 
-test("a job that is watched while its connection breaks goes on behind the last step that was seen", async (context) => {
+test("a job that is watched while its connection breaks continues after the last step shown", async (context) => {
   if (!browser) return context.skip();
   const { page } = await signedIn();
   const asked: (string | null)[] = [];
@@ -190,7 +190,7 @@ test("a job that is watched while its connection breaks goes on behind the last 
       void socket.close({ code: 1012, reason: "restart" });
     });
   });
-  // Only sockets that are opened from now on go that way.
+  // Only sockets opened from now on take that route.
   await page.reload();
   const client = new OpenAI({ baseURL: `${product.origin}/v1`, apiKey: product.sk, maxRetries: 0 });
   const body = { model: "devnet-image", prompt: "a pier", response_format: "b64_json" };
@@ -207,7 +207,7 @@ test("a job that is watched while its connection breaks goes on behind the last 
   await expect.poll(() => steps.allTextContents()).toEqual(shown);
 });
 
-test("a management key is made with scopes of one's own, changed, and revoked after a second question", async (context) => {
+test("a management key is created with chosen scopes, changed, and revoked after a confirmation", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await go(page, "Settings");
@@ -250,7 +250,7 @@ test("a management key is made with scopes of one's own, changed, and revoked af
   expect(faults).toEqual([]);
 });
 
-test("money that is deposited from the page arrives there by itself", async (context) => {
+test("money deposited from the page appears there without a reload", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await go(page, "Deposits");
@@ -273,7 +273,7 @@ test("money that is deposited from the page arrives there by itself", async (con
   await page.getByText("The wallet's balance does not cover the amount and the gas.").waitFor();
 });
 
-test("a page whose part cannot be loaded says so beside the others, and is there when it is loaded again", async (context) => {
+test("a section that cannot be loaded says so beside the others, and appears when it is loaded again", async (context) => {
   if (!browser) return context.skip();
   const { page } = await signedIn();
   await page.route(/\/assets\/network-.*\.js$/, (route) => route.abort());
@@ -286,7 +286,7 @@ test("a page whose part cannot be loaded says so beside the others, and is there
   await heading(page, "Network");
 });
 
-test("a page that is opened while the network is away comes by itself when it is back", async (context) => {
+test("a page that is opened without a network loads by itself when the network is back", async (context) => {
   if (!browser) return context.skip();
   const { page } = await signedIn();
   let isAway = true;
@@ -299,20 +299,20 @@ test("a page that is opened while the network is away comes by itself when it is
   await heading(page, "Providers");
   isAway = true;
   await page.reload({ waitUntil: "commit" });
-  // Longer than one query is tried again: who is signed in is asked for until it is known.
+  // Longer than one query is retried: the viewer is queried until it is known.
   await page.getByText("The gateway cannot be reached.").waitFor({ timeout: PATIENCE_MS });
   isAway = false;
   await page.evaluate("dispatchEvent(new Event('online'))");
   await heading(page, "Providers");
 });
 
-test("a file is uploaded from the page, watched until it is final, and downloaded as it was", async (context) => {
+test("a file is uploaded from the page, watched until it is final, and downloaded unchanged", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
-  // A browser complains of the answer to who is too early, too.
+  // The browser also logs the refusal of a download that is too early.
   const early = /status of 404/;
   await go(page, "Storage");
-  // More than two segments, and no whole chunks.
+  // More than two segments, and not a whole number of chunks.
   const content = randomBytes(600_001);
   await page.getByLabel("File", { exact: true }).setInputFiles({
     name: "sea.bin",
@@ -331,7 +331,7 @@ test("a file is uploaded from the page, watched until it is final, and downloade
   expect(faults.filter((fault) => !early.test(fault))).toEqual([]);
 });
 
-test("a key that is sealed for the account comes in while the page is looked at", async (context) => {
+test("a key that is sealed for the account appears while the page is open", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await go(page, "Tokens");
@@ -348,7 +348,7 @@ test("a key that is sealed for the account comes in while the page is looked at"
   expect(faults).toEqual([]);
 });
 
-test("every page passes axe, in light and in dark and as wide as a phone", async (context) => {
+test("every page passes axe, in light and dark mode and at phone width", async (context) => {
   if (!browser) return context.skip();
   const looks = [
     { name: "light", options: { colorScheme: "light" } },
@@ -382,7 +382,7 @@ test("the first page loads less than 250 kB of script, and nothing on it jumps",
       .first()
       .waitFor();
     const shift = await page.evaluate<number>("window.shifts.reduce((sum, value) => sum + value, 0)");
-    // What Web Vitals call good.
+    // The Web Vitals threshold for a good score.
     expect(shift, `/${path}`).toBeLessThan(0.1);
     const bytes = await page.evaluate<number>(
       "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)",
@@ -392,7 +392,7 @@ test("the first page loads less than 250 kB of script, and nothing on it jumps",
   }
 });
 
-test("the session outlives a reload, no other site can use it, and it ends with the sign-out", async (context) => {
+test("the session survives a reload, no other site can use it, and it ends with signing out", async (context) => {
   if (!browser) return context.skip();
   const { page } = await signedIn();
   await page.reload();
@@ -418,7 +418,7 @@ test("the session outlives a reload, no other site can use it, and it ends with 
   expect(after.data?.viewer?.kind ?? "refused").not.toBe("WALLET_SESSION");
 });
 
-test("the explorer runs its examples in the name of who has signed in, and an unknown page shows the way", async (context) => {
+test("the explorer runs its examples in the name of the signed-in account, and an unknown page links home", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await page.goto(`${product.origin}/graphql`);

@@ -15,16 +15,16 @@ import type { Product } from "./product.ts";
 const run = promisify(execFile);
 const LIVE_JOB = resolve("examples/live-job");
 
-/** What `examples/` and the page of curl calls promise, on a product that runs. */
+/** The guarantees of `examples/` and of the page of curl calls, on a running product. */
 export function testExamples(started: () => Product): void {
-  test("the live job's committed types are what its generator makes of its queries and the schema", async () => {
+  test("the live job's committed types match its queries and the schema", async () => {
     const generated = await exampleTypes(readFileSync("schema/api.graphql", "utf8"));
     expect([...generated.keys()].length).toBeGreaterThan(1);
     for (const [path, text] of generated)
       expect(readFileSync(join(LIVE_JOB, path), "utf8"), `${path}: run npm run schema`).toBe(text);
   });
 
-  test("the live job goes on behind its cursor when its socket breaks, shows the picture, and never shows its key", async (context) => {
+  test("the live job continues after its cursor when its socket breaks, shows the image, and never shows its key", async (context) => {
     const onEnd: OnEnd = (end) => context.onTestFinished(end);
     const browser = await openBrowser(onEnd);
     if (!browser) return context.skip();
@@ -63,7 +63,7 @@ export function testExamples(started: () => Product): void {
     expect(faults.filter((fault) => !/WebSocket/.test(fault))).toEqual([]);
   });
 
-  test("the OpenAI client streams an answer and tells what it cost; a wrong key is told by its code", async () => {
+  test("the OpenAI client streams an answer and prints its cost; a wrong key is reported by its code", async () => {
     const { origin, sk } = started();
     const chat = (key: string) =>
       run(resolve("scripts/node"), ["examples/openai-client/chat.ts", "What is the sea?"], {
@@ -77,7 +77,7 @@ export function testExamples(started: () => Product): void {
     });
   });
 
-  test("every command of the page of curl calls works as it stands", async (context) => {
+  test("every command of the page of curl calls works as it is", async (context) => {
     const { origin, sk, mk } = started();
     const folder = newFolder((end) => context.onTestFinished(end));
     const [, ...commands] = [...readFileSync("docs/curl.md", "utf8").matchAll(/```sh\n(.+?)```/gs)].map(
@@ -132,7 +132,7 @@ async function serveLiveJob({ origin, sk }: Product, onEnd: OnEnd) {
   };
 }
 
-/** What a command says; one that follows a stream is ended once it has said something. */
+/** The output of a command; one that follows a stream is ended after its first output. */
 async function firstOutput(
   command: string,
   options: { cwd: string; env: NodeJS.ProcessEnv },

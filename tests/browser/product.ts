@@ -1,10 +1,10 @@
 import type { OnEnd } from "../support/servers/database.ts";
 import { newFolder, startReady } from "../support/servers/process.ts";
 
-/** A product as `npm start` brings it, with the keys of its demo account. */
+/** A product as `npm start` starts it, with the keys of its demo account. */
 export type Product = { readonly origin: string; readonly sk: string; readonly mk: string };
 
-/** Starts one, and hands on what its banner tells. */
+/** Starts one, and returns the values of its banner. */
 export async function startProduct(onEnd: OnEnd): Promise<Product> {
   const { origin, saw } = await startReady({ settings: { DATA_DIR: newFolder(onEnd) }, onEnd });
   const [, sk = ""] = await saw(/sk- key, funded +(sk-\w+)/);

@@ -46,7 +46,7 @@ const ABIS: readonly Abi[] = [
   wrappedBaseControlAbi,
 ];
 
-/** Of contracts that no part of the product reads, and of an event that no contract says any more. */
+/** Of contracts that no part of the product reads, and of an event that no current contract declares. */
 const NOT_OURS = [
   "Transferred(uint256,address,address)",
   "DataUpload(address,bytes32,uint256,uint256,uint256)",
@@ -77,12 +77,12 @@ const selectors = new Set(
     .map((item) => toFunctionSelector(item)),
 );
 
-test("every event of the public network that we know has its topic in an ABI of ours", () => {
+test("every known event of the public network has its topic in one of our ABIs", () => {
   const missing = linesOf("E").filter(({ hash }) => !topics.has(hash as `0x${string}`));
   expect(missing.map(({ name }) => name).toSorted()).toEqual(NOT_OURS.toSorted());
 });
 
-test("every function of the public network that we know has its selector in an ABI of ours", () => {
+test("every known function of the public network has its selector in one of our ABIs", () => {
   expect(linesOf("F").filter(({ hash }) => !selectors.has(hash as `0x${string}`))).toEqual([]);
 });
 
@@ -136,7 +136,7 @@ describe("the whole ABIs of the compute contracts", () => {
     ["InferenceServing v1.0", inferenceServingAbi],
     ["LedgerManager", ledgerManagerAbi],
     ["FineTuningServing v1.0 = v1.1", fineTuningServingAbi],
-  ] as const)("%s is the public one, item for item", (name, abi) => {
+  ] as const)("%s is the public one, entry for entry", (name, abi) => {
     const [, ...lines] =
       sections
         .find((section) => section.startsWith(name))
@@ -147,7 +147,7 @@ describe("the whole ABIs of the compute contracts", () => {
   });
 });
 
-/** What EIP-712 hashes of a type. */
+/** The EIP-712 type string of a type, which is hashed. */
 function typeHash({ types }: TypedData, name: string): string {
   const fields = types[name]?.map((field) => `${field.type} ${field.name}`).join(",");
   return keccak256(toHex(`${name}(${fields})`));

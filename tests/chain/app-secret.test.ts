@@ -21,14 +21,14 @@ const INPUT = {
   nonce: "n-1",
 } as const;
 
-test("a secret reads back as what was signed, and its signer is the payer", async () => {
+test("a secret decodes to what was signed, and its signer is the payer", async () => {
   const secret = parseAppSecret(await createAppSecret(INPUT));
   const { account: _, ...claims } = INPUT;
   expect(secret).toMatchObject({ ...claims, address: account.address });
   expect(await recoverAppSecretSigner(secret)).toBe(account.address);
 });
 
-test("the text is the public broker's format to the byte", async () => {
+test("the text is the public broker's format, byte for byte", async () => {
   const text = Buffer.from((await createAppSecret(INPUT)).slice("app-sk-".length), "base64").toString();
   const bar = text.lastIndexOf("|");
   const json = `{"address":"${account.address}","provider":"${PROVIDER.address}","timestamp":1700000000000,"expiresAt":0,"nonce":"n-1","generation":3,"tokenId":7}`;
@@ -37,7 +37,7 @@ test("the text is the public broker's format to the byte", async () => {
   expect(await recoverAddress({ hash, signature: `0x${text.slice(bar + 3)}` })).toBe(account.address);
 });
 
-test("a secret is ephemeral unless a token id is named, and then lives 24 hours at most", async () => {
+test("a secret is ephemeral without a token id, and with one lives 24 hours at most", async () => {
   const { tokenId: _, timestamp, ...ephemeral } = INPUT;
   const living = (expiresAt: number) => createAppSecret({ ...ephemeral, timestamp, expiresAt });
   expect(parseAppSecret(await living(timestamp + 24 * HOUR_MS)).tokenId).toBe(EPHEMERAL_TOKEN_ID);

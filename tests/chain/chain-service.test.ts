@@ -8,7 +8,7 @@ import { watchDeposits } from "../support/chain/deposits.ts";
 import { startRpcProxy } from "../support/chain/rpc-proxy.ts";
 import { openTestDatabase } from "../support/servers/database.ts";
 
-test("the head is asked once a second however many want it, and not remembered when it failed", async () => {
+test("the head is read once a second for any number of callers, and a failure is not cached", async () => {
   const [chain, database] = [await startChain(), await openTestDatabase()];
   const proxy = await startRpcProxy(chain.url);
   let nowMs = 0;
@@ -39,7 +39,7 @@ test("the head is asked once a second however many want it, and not remembered w
   expect((await service.head()).number).toBe(2n);
 });
 
-test("a block is found by its height, and a watcher's progress by any process", async () => {
+test("a block is found by its height, and any process reads a watcher's progress", async () => {
   const [chain, database] = [await startChain(), await openTestDatabase()];
   const rpc = createRpc({
     urls: [chain.url],

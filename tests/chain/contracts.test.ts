@@ -17,7 +17,9 @@ import { type Anvil, startAnvil } from "../../src/devnet/chain/anvil.ts";
 import { connectDevnet, type DevnetClient, revertName } from "../../src/devnet/chain/chain-client.ts";
 import { type DevnetContracts, deployContracts } from "../../src/devnet/chain/deploy.ts";
 
-/** Facts: submit-calldata-1000.txt, made by the public SDK for a file of 1000 bytes and submitter 0x1111...11. */
+/**
+ * From submit-calldata-1000.txt, made by the public SDK for a file of 1000 bytes and submitter 0x1111...11.
+ */
 const SUBMIT_1000 =
   "0xbc8c11f800000000000000000000000000000000000000000000000000000000000000200000000000000000000000000000000000000000000000000000000000000040000000000000000000000000111111111111111111111111111111111111111100000000000000000000000000000000000000000000000000000000000003e80000000000000000000000000000000000000000000000000000000000000060000000000000000000000000000000000000000000000000000000000000008000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001956cc56baf1a3c8904b6dbd16868ad086f52bba0cabb859fad91e8370508f6710000000000000000000000000000000000000000000000000000000000000002";
 const SUBMITTER = "0x1111111111111111111111111111111111111111";
@@ -34,11 +36,11 @@ beforeAll(async () => {
 });
 afterAll(() => anvil?.stop());
 
-test("the committed bytecode is what the sources compiled to (else run: npm run contracts)", () => {
+test("the committed bytecode is what the sources compile to (else run: npm run contracts)", () => {
   expect(areArtifactsCurrent()).toBe(true);
 });
 
-/** Facts: router-and-chain annex B and storage section 4. */
+/** From the published documentation of router and chain (annex B) and storage (section 4). */
 test.each([
   ["flow", flowAbi, "submit", "0xbc8c11f8"],
   ["flow", flowAbi, "submit", "0xef3e12dc"],
@@ -157,7 +159,7 @@ test.each([
   ]);
 });
 
-test("what the public SDK sends is placed where the public Flow would place it", async () => {
+test("the public SDK's submission is placed where the public Flow would place it", async () => {
   const hash = await client.sendTransaction({ to: contracts.flow, data: SUBMIT_1000, value: 4n * 10n ** 9n });
   const first = await submitted(hash);
   expect(first).toMatchObject({ sender: SUBMITTER, submissionIndex: 0n, startPos: 4n, length: 4n });
@@ -175,7 +177,7 @@ test("what the public SDK sends is placed where the public Flow would place it",
   expect(await client.readContract({ ...flow, functionName: "tree" })).toEqual([4867n, 13n]);
 });
 
-test("under the older ABI whoever sends is the submitter", async () => {
+test("under the older ABI the sender is the submitter", async () => {
   const args = [{ length: 256n, tags: "0x", nodes: [{ root: ROOT, height: 0n }] }] as const;
   const hash = await client.writeContract({
     address: contracts.flow,
@@ -187,7 +189,7 @@ test("under the older ABI whoever sends is the submitter", async () => {
   expect(await submitted(hash)).toMatchObject({ sender: DEMO_USER.address, length: 1n });
 });
 
-test("a batch is one payment and one event a file", async () => {
+test("a batch is one payment and one event per file", async () => {
   const file = {
     data: { length: 256n, tags: "0x", nodes: [{ root: ROOT, height: 0n }] },
     submitter: SUBMITTER,

@@ -13,7 +13,7 @@ import { describeDatabases, openTestDatabase } from "../support/servers/database
 import { until } from "../support/until.ts";
 
 describeDatabases("deposits", (kind) => {
-  test("a deposit is seen at once, credited when it is deep enough, and only once", async () => {
+  test("a deposit is seen at once, credited when it has enough confirmations, and only once", async () => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(kind), newAccount()];
     const { watcher, list, scanned } = watchDeposits(database, { urls: [chain.url], confirmations: 3 });
     watcher.start();
@@ -45,7 +45,7 @@ describeDatabases("deposits", (kind) => {
     expect(await faultsOf(database)).toEqual([]);
   });
 
-  test("the largest amount there is is kept exactly, and an amount of nothing is no deposit", async () => {
+  test("the largest possible amount is kept exactly, and an amount of zero is not a deposit", async () => {
     const [chain, database, rich, poor] = [
       await startChain(),
       await openTestDatabase(kind),
@@ -64,7 +64,7 @@ describeDatabases("deposits", (kind) => {
   });
 
   test.each([1, 3])(
-    "a deposit whose %i newest blocks are replaced without it is taken back",
+    "a deposit is reverted when its %i newest blocks are replaced without it",
     async (depth) => {
       const [chain, database, account] = [await startChain(), await openTestDatabase(kind), newAccount()];
       const { watcher, list, scanned } = watchDeposits(database, { urls: [chain.url] });
@@ -85,7 +85,7 @@ describeDatabases("deposits", (kind) => {
   );
 
   test.each([1, 3])(
-    "a deposit that %i replaced blocks moved is seen again in its new block, and credited once",
+    "a deposit moved by %i replaced blocks is seen again in its new block, and credited once",
     async (depth) => {
       const [chain, database, account] = [await startChain(), await openTestDatabase(kind), newAccount()];
       const { watcher, list, scanned } = watchDeposits(database, { urls: [chain.url] });
@@ -108,7 +108,7 @@ describeDatabases("deposits", (kind) => {
     },
   );
 
-  test("a list is paged from the newest on, without a gap or a double", async () => {
+  test("a list is paged newest first, without a gap or a duplicate", async () => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(kind), newAccount()];
     const { watcher, deposits, scanned } = watchDeposits(database, { urls: [chain.url] });
     for (const amount of [1n, 2n, 3n, 4n, 5n]) await chain.deposit(account, amount);
@@ -128,7 +128,7 @@ describeDatabases("deposits", (kind) => {
   });
 });
 
-test("where the chain says what is final, a deposit above that waits, however deep; where not, depth decides", async () => {
+test("where the chain reports finality, a deposit above it waits, however deep; otherwise the depth decides", async () => {
   const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
   const proxy = await startRpcProxy(chain.url);
   let final: string | undefined = "0x2";
@@ -170,7 +170,7 @@ test("only the vault's own event counts: not that of another contract", async ()
   expect(await list(account)).toEqual([]);
 });
 
-test("a deposit into the development network's vault reaches the account that it names", async () => {
+test("a deposit into the development network's vault is credited to the account that it names", async () => {
   const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
   const { vault } = await deployContracts(chain.url);
   const { watcher, list } = watchDeposits(database, { urls: [chain.url], vault, confirmations: 0 });
@@ -184,7 +184,7 @@ test("a deposit into the development network's vault reaches the account that it
   expect(await balanceOf(database, lowerHex(account))).toBe(parseEther("2.5"));
 });
 
-test("a vault event is refused at the start unless it has the arguments that are named", () => {
+test("a configured vault event is refused at the start unless it has the named arguments", () => {
   const event = "event Paid(address indexed who, bytes32 memo, uint128 wad)";
   const config = { event, accountArgument: "who", amountArgument: "wad" };
   expect(parseVaultEvent(config).topic).toMatch(/^0x[0-9a-f]{64}$/);

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => anvil?.stop());
 
-/** Sends a call and waits for it; what the contract refuses is thrown. */
+/** Sends a call and waits for it; throws the contract's refusal. */
 async function send(
   byKey: Hex,
   contract: { readonly address: Hex; readonly abi: Abi },
@@ -57,7 +57,7 @@ test("both versions of fine-tuning are in the ledger's registry, and the newer o
   expect(await client.readContract(recommended)).toEqual(["v1.1", fineTuning]);
 });
 
-test("a fine-tuned model is delivered and paid: in full when the user takes it, and else by the penalty", async () => {
+test("a fine-tuned model is delivered and paid: in full when the user accepts it, otherwise by the penalty", async () => {
   const client = await connectDevnet(anvil.url, DEMO_USER.privateKey);
   const quota = { cpuCount: 8n, nodeMemory: 64n, gpuCount: 1n, nodeStorage: 1_000n, gpuType: "H100" };
   const service = ["http://127.0.0.1:1", quota, 5n, false, ["base-model"], PROVIDER.address];
@@ -103,7 +103,7 @@ test("a fine-tuned model is delivered and paid: in full when the user takes it, 
   });
 });
 
-test("where a precompile would be, its stand-in tells what it was told", async () => {
+test("the stand-ins of precompiles return what they were given", async () => {
   const client = await connectDevnet(anvil.url, DEMO_USER.privateKey);
   const signers = { address: daSigners.address, abi: daSignersAbi } as const;
   expect(await client.readContract({ ...signers, functionName: "epochNumber" })).toBe(1n);
@@ -152,7 +152,7 @@ type Settlement = {
   readonly taskFee: bigint;
 };
 
-/** What the provider's enclave signs, and what the provider sends with it. */
+/** The text that the provider's enclave signs, and the transaction with it. */
 async function settle(settlement: Settlement, signerKey: Hex = PROVIDER.privateKey): Promise<void> {
   const message = { ...settlement, modelRootHash: "0x01", user: USER } as const;
   const signature = await privateKeyToAccount(signerKey).signTypedData({

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startDevnet } from "../../src/devnet/devnet.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 
-test("the development chain keeps its port across restarts, and takes another one only while it is taken", async () => {
+test("the development chain keeps its port across restarts, and uses another one only while it is in use", async () => {
   const folder = mkdtempSync(join(tmpdir(), "devnet-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const lines: string[] = [];
@@ -19,7 +19,7 @@ test("the development chain keeps its port across restarts, and takes another on
   };
   let first = await urlOfRun();
   for (let next = await urlOfRun(); next !== first; next = await urlOfRun()) {
-    // Between two runs another program of this machine may take the port, and that is logged.
+    // Between two runs another program of this machine may take the port, which is logged.
     expect(lines.splice(0).join()).toContain("the development chain's port is taken");
     first = next;
   }

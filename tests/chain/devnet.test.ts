@@ -61,7 +61,7 @@ test("contracts are deployed once, always at the same addresses, and the service
   ).toEqual(["v1.0", inference]);
 });
 
-test("a deposit is announced under the account it is for, whoever pays", async () => {
+test("a deposit event names the account it is for, whoever pays", async () => {
   const account = "0x00000000000000000000000000000000000000aa";
   await depositToVault(anvil.url, { fromKey: DEMO_USER.privateKey, account, amountNeuron: 5n });
   await depositToVault(anvil.url, { fromKey: DEMO_USER.privateKey, account, amountNeuron: 6n });
@@ -77,7 +77,7 @@ test("a deposit is announced under the account it is for, whoever pays", async (
   expect(await client.readContract({ ...deposit, functionName: "balanceOf", args: [account] })).toBe(11n);
 });
 
-test("a provider is registered with its stake once, and only a row that differs is written again", async () => {
+test("a provider is registered with its stake once, and rewritten only when its row differs", async () => {
   const client = await connectDevnet(anvil.url, PROVIDER.privateKey);
   const services = () =>
     client.readContract({ ...inferenceContract, functionName: "getAllServices", args: [0n, 50n] });
@@ -167,7 +167,7 @@ test("the router's wallet is funded through its ledger, once, and gets its money
   });
 });
 
-test("the public network's minimums and limits hold", async () => {
+test("the public network's minimums and limits apply", async () => {
   const client = await connectDevnet(anvil.url, DEMO_USER.privateKey);
   const refusal = (write: Promise<unknown>) => write.then(() => "accepted", revertName);
   const addLedger = { ...ledgerContract, functionName: "addLedger", args: [""] } as const;
@@ -202,7 +202,7 @@ test("the public network's minimums and limits hold", async () => {
   ).toBe("CallerNotLedger");
 });
 
-test("a chain that was kept comes back as it was: blocks, logs, contracts", async () => {
+test("a saved chain is restored as it was: blocks, logs, contracts", async () => {
   const folder = mkdtempSync(join(tmpdir(), "devnet-"));
   const stateFile = join(folder, "chain.json");
   const account = DEMO_USER.address;
@@ -225,7 +225,7 @@ test("a chain that was kept comes back as it was: blocks, logs, contracts", asyn
   }
 });
 
-test("with a block time empty blocks follow, and a transaction still does not wait for one", async () => {
+test("with a block time empty blocks follow, and a transaction is still mined at once", async () => {
   const chain = await startAnvil({ blockTimeSeconds: 2 });
   await deployContracts(chain.url);
   const client = await connectDevnet(chain.url, DEMO_USER.privateKey);
@@ -241,19 +241,19 @@ test("with a block time empty blocks follow, and a transaction still does not wa
   await chain.stop();
 });
 
-test("a taken port is one clear error", async () => {
+test("a port in use is one clear error", async () => {
   await expect(startAnvil({ port: anvil.port })).rejects.toMatchObject({
     name: "StartupError",
     message: `The development chain's port ${anvil.port} is taken.`,
   });
 });
 
-test("a state file that is none is told with the chain's own words", async () => {
+test("an invalid state file is reported with the chain's own error", async () => {
   const stateFile = new URL(import.meta.url).pathname;
   await expect(startAnvil({ stateFile })).rejects.toMatchObject({ name: "StartupError" });
 });
 
-test("the chain ends with the process that started it, even one killed by force", async () => {
+test("the chain ends with its parent process, even one killed by force", async () => {
   const script = `
     import { startAnvil } from "${new URL("../../src/devnet/chain/anvil.ts", import.meta.url)}";
     const { pid } = await startAnvil();

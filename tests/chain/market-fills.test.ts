@@ -38,7 +38,7 @@ function follow(database: Database) {
   return { ...services, caughtUp };
 }
 
-/** A match that was sent; resolves with what it was and the hash of its transaction. */
+/** A match that was sent; resolves with its order, its offer and the hash of its transaction. */
 async function trade(services: ReturnType<typeof openMarket>) {
   const made = await makeMatch(anvil.url, services);
   const hash = await sendPrepared(anvil.url, made.buyer, await services.deals.fulfill(made.match));
@@ -66,7 +66,7 @@ describeDatabases("fills of the market", (kind) => {
     for (const end of ends) await end();
   });
 
-  test("are read from its events with their fee, for the token, the seller and the buyer, newest first", async () => {
+  test("are read from its events with their fee, by token, seller and buyer, newest first", async () => {
     const services = follow(database);
     const first = await trade(services);
     const second = await trade(services);
@@ -124,7 +124,7 @@ describeDatabases("fills of the market", (kind) => {
     ]);
   });
 
-  test("keep the token of their time when the market trades another contract's", async () => {
+  test("keep the token of their time when the market moves to another contract", async () => {
     const services = follow(database);
     const { tokenId } = await trade(services);
     const other = `0x${"12".repeat(20)}`;
@@ -141,7 +141,7 @@ describeDatabases("fills of the market", (kind) => {
     expect(await services.market.token()).toBe(MARKET.token);
   });
 
-  test("are taken back with the blocks that had them, and told so; in other blocks they are there again", async () => {
+  test("are reverted with their blocks, and published so; in other blocks they are back", async () => {
     const services = follow(database);
     const { match, buyer, tokenId } = await trade(services);
     await services.caughtUp();
@@ -151,7 +151,7 @@ describeDatabases("fills of the market", (kind) => {
     await until(async () => (await told(database, tokenId)).length === 2);
     expect((await services.market.fills({ tokenId }, { first: 1 })).rows).toEqual([]);
     expect((await told(database, tokenId)).map(({ removed }) => removed)).toEqual([false, true]);
-    // On the chain that is left, order and offer were never used.
+    // On the remaining chain, order and offer were never used.
     const hash = await sendPrepared(anvil.url, buyer, await services.deals.fulfill(match));
     await services.caughtUp();
     expect((await services.market.fills({ tokenId }, { first: 2 })).rows).toMatchObject([
@@ -160,7 +160,7 @@ describeDatabases("fills of the market", (kind) => {
     expect((await told(database, tokenId)).map(({ removed }) => removed)).toEqual([false, true, false]);
   });
 
-  test("and what moves a balance is listed: deposits with what there is then, withdrawals with what was taken", async () => {
+  test("balance changes are listed too: deposits with the new balance, withdrawals with their amount", async () => {
     const services = follow(database);
     const { seller } = await makeMatch(anvil.url, services, { approved: false });
     const { deals, market, caughtUp } = services;

@@ -58,7 +58,7 @@ const ownerOf = (tokenId: bigint) =>
     args: [tokenId],
   });
 
-/** What becomes of a match, "taken" or the failure's text. */
+/** The result of a match, "taken" or the failure's text. */
 async function outcome(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => "taken",
@@ -67,7 +67,7 @@ async function outcome(work: Promise<unknown>): Promise<string> {
 }
 
 describe("an order and an offer", () => {
-  test("meet for coins sent along: the seller has the price without the fee, the buyer the token", async () => {
+  test("match for native coins sent along: the seller receives the price without the fee, the buyer the token", async () => {
     const { deals } = open();
     const { match, seller, buyer, tokenId } = await newMatch();
     const before = await balanceOf(seller.address);
@@ -77,13 +77,13 @@ describe("an order and an offer", () => {
       "The market's fee is 2.5 % of the price.",
       "The token is transferred without its sealed keys: the buyer cannot decrypt its data.",
     ]);
-    // More than the price comes back.
+    // The excess is returned.
     await sendPrepared(anvil.url, buyer, { ...prepared, value: PRICE * 2n });
     expect(await balanceOf(seller.address)).toBe(before + PRICE - FEE);
     expect(await ownerOf(tokenId)).toBe(buyer.address);
   });
 
-  test("meet with the keys: the receiver's and the oracle's proofs go along, and the keys are published", async () => {
+  test("match with the keys: the proofs of receiver and oracle are sent along, and the keys are published", async () => {
     const { deals } = open();
     const data = [newData("a"), newData("b")];
     const { match, buyer } = await newMatch({ data, offer: { needProof: true } });
@@ -99,7 +99,7 @@ describe("an order and an offer", () => {
     );
   });
 
-  test("meet for an ERC-20, although the buyer had the network's token in mind: an offer binds no currency", async () => {
+  test("match for an ERC-20, although the buyer meant the native token: an offer binds no currency", async () => {
     const { deals, orders } = open();
     const { match, seller, buyer } = await newMatch({ order: { currency: devToken } });
     expect(await outcome(deals.fulfill(match))).toMatch(
@@ -118,7 +118,7 @@ describe("an order and an offer", () => {
     expect(await testClient(anvil.url).readContract({ ...erc20, args: [seller.address] })).toBe(PRICE - FEE);
   });
 
-  test("meet for the buyer's balance in the market, whoever brings them together", async () => {
+  test("match for the buyer's balance in the market, whoever sends the match", async () => {
     const { deals, market } = open();
     const { match, seller, buyer, tokenId } = await newMatch();
     const byBalance = { ...match, payment: "balance", from: seller.address } as const;
@@ -135,7 +135,7 @@ describe("an order and an offer", () => {
     expect(await market.balanceOf(buyer.address)).toBe(0n);
   });
 
-  test("leave a share of the fee to who created the token, which it may take out", async () => {
+  test("leave a share of the fee to the token's creator, which may withdraw it", async () => {
     const { deals, market } = open();
     const { match, seller, buyer, tokenId } = await newMatch();
     const partner = seller;
@@ -153,7 +153,7 @@ describe("an order and an offer", () => {
   });
 });
 
-describe("a match is refused by the name of what the contract says, and why,", () => {
+describe("a match is refused by the contract's error name and reason,", () => {
   const hour = 3_600n;
   type Spoil = (found: Awaited<ReturnType<typeof newMatch>>) => Promise<Match> | Match;
   const cases: readonly (readonly [string, Wish, Spoil, RegExp])[] = [
@@ -228,7 +228,7 @@ describe("a match is refused by the name of what the contract says, and why,", (
     );
   });
 
-  test("when either has expired, also to the second", async () => {
+  test("when either has expired, also the second", async () => {
     const { deals, orders } = open();
     const late = (await now()) + 10n * hour;
     const order = await newMatch({ offer: { expireTime: late } });
@@ -268,8 +268,8 @@ describe("a match is refused by the name of what the contract says, and why,", (
   });
 });
 
-describe("what is signed", () => {
-  test("is hashed as the contract does, on this chain for this market, and goes through JSON", async () => {
+describe("the signed data", () => {
+  test("is hashed as the contract does, on this chain for this market, and survives JSON", async () => {
     const { orders } = open();
     const { match, seller } = await newMatch();
     const { typedData, hash, nonce } = await orders.order(match.order);
@@ -298,7 +298,7 @@ describe("what is signed", () => {
     });
   });
 
-  test("has fresh nonces of 32 bytes, and no other is taken", async () => {
+  test("has fresh nonces of 32 bytes, and no others are accepted", async () => {
     const { orders } = open();
     const expireTime = (await now()) + 60n;
     const wanted = { tokenId: 1n, expectedPrice: 1n, currency: null, expireTime, receiver: null };
@@ -310,7 +310,7 @@ describe("what is signed", () => {
     });
   });
 
-  test("comes with warnings: no cancelling, shared nonces, an offer's open currency and a token without keys", async () => {
+  test("has warnings: no cancelling, shared nonces, an offer's open currency and a token without keys", async () => {
     const { orders } = open();
     const expireTime = (await now()) + 40n * 86_400n;
     const order = { tokenId: 1n, expectedPrice: 0n, currency: devToken, expireTime, receiver: null };
@@ -334,7 +334,7 @@ describe("what is signed", () => {
     ]);
   });
 
-  test("is checked without anything being sent: a stranger's, an unapproved token's, a missing one's", async () => {
+  test("is checked without sending anything: a stranger's, an unapproved token's, a missing one's", async () => {
     const { orders } = open();
     const unapproved = await newMatch({ approved: false });
     const { order, orderSignature } = unapproved.match;
@@ -353,7 +353,7 @@ describe("what is signed", () => {
     expect(none).toMatchObject({ signer: undefined, problems: [{ refusal: "ECDSAInvalidSignature()" }] });
   });
 
-  test("is good only with the low half of a signature, as the contract has it", async () => {
+  test("is valid only with the low half of a signature, as in the contract", async () => {
     const { orders } = open();
     const { match } = await newMatch();
     const [r, s, v] = [
@@ -376,7 +376,7 @@ describe("without a market", () => {
   test.each([
     ["when none is configured", null],
     ["when nothing is at its address", nowhere],
-  ] as const)("everything says that there is none, %s", async (_, contract) => {
+  ] as const)("everything reports its absence, %s", async (_, contract) => {
     const { market, orders, deals } = openMarket(anvil.url, database, contract);
     const wanted = { tokenId: 1n, offerPrice: 1n, expireTime: 10n ** 12n, needProof: true };
     const account = `0x${"11".repeat(20)}` as const;
@@ -412,6 +412,6 @@ test.each([
   "0x11",
   "0x1111111111111111111111111111111111111111",
   "0x1111111111111111111111111111111111111111/@1",
-])("%j is no market", (text) => {
+])("%j is not a market", (text) => {
   expect(parseMarketContract(text)).toBeUndefined();
 });

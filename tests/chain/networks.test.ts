@@ -15,7 +15,7 @@ describe("the network table", () => {
     ["Storage start block", testnet.storageStartBlock, mainnet.storageStartBlock, 1n, 2387557n],
     ["DA start block", testnet.daStartBlock, mainnet.daStartBlock, 940000n, null],
     ["Faucet allowance, tokens a day", testnet.faucetPerDay, mainnet.faucetPerDay, "0.1", null],
-  ])("says of '%s' what SPEC 2.1 says", (_row, onTestnet, onMainnet, specTestnet, specMainnet) => {
+  ])("matches SPEC 2.1 for '%s'", (_row, onTestnet, onMainnet, specTestnet, specMainnet) => {
     expect([onTestnet, onMainnet]).toEqual([specTestnet, specMainnet]);
   });
 
@@ -25,7 +25,7 @@ describe("the network table", () => {
   });
 
   test.each([testnet, mainnet])(
-    "has every published contract on $id, and says why the others have no address",
+    "has every published contract on $id, and gives the reason for every missing address",
     (network) => {
       for (const name of CONTRACT_NAMES) {
         const { address, note } = network.contracts[name];
@@ -36,7 +36,7 @@ describe("the network table", () => {
     },
   );
 
-  test("names the token's forms: native without a contract, wrapped on mainnet, bridged to two chains", () => {
+  test("lists the token's forms: native without a contract, wrapped on mainnet, bridged to two chains", () => {
     expect(testnet.tokens).toEqual([
       { kind: "native", chainId: 16602, symbol: "0G", decimals: 18, address: null },
     ]);
@@ -59,7 +59,7 @@ describe("the network table", () => {
     },
   );
 
-  test("takes the devnet's addresses when it runs, and leaves the table alone", () => {
+  test("uses the devnet's addresses while it runs, and leaves the table unchanged", () => {
     const flow = "0x00000000000000000000000000000000000000f1";
     const running = withAddresses(devnet, { rpcUrls: ["http://127.0.0.1:8545"], contracts: { flow } });
     expect(running.contracts.flow).toEqual({ address: flow, note: null });

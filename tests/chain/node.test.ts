@@ -25,7 +25,7 @@ function serviceOf(settings: NodeSettings): NodeService {
   return new NodeService({ settings, chainId: CHAIN_ID, clock: systemClock });
 }
 
-/** A node that keeps every rule but those of the machine, with all of its parts to break. */
+/** A node that satisfies every rule except those of the machine; tests break one part at a time. */
 async function goodNode() {
   const [consensus, execution, publicRpc, ethereum, other] = await Promise.all([
     startConsensus(),
@@ -67,8 +67,8 @@ async function checksOf(settings: NodeSettings) {
 
 const NOT_OF_THE_MACHINE = (rule: string) => !["disk", "memory", "processors"].includes(rule);
 
-describe("how the node stands", () => {
-  test("is what its three interfaces say, and the engine API is tried with the secret", async () => {
+describe("the status of the node", () => {
+  test("is what its three interfaces return, and the engine API is called with the secret", async () => {
     const { consensus, execution, settings } = await goodNode();
     consensus.catchingUp = true;
     execution.syncing = { currentBlock: "0x10", highestBlock: "0x20" };
@@ -101,7 +101,7 @@ describe("how the node stands", () => {
     expect(consensus.asked).toEqual(["/status"]);
   });
 
-  test("is told of a real chain too: anvil is an execution client of another kind", async () => {
+  test("is read from a real chain too: anvil is an execution client of another kind", async () => {
     const chain = await startChain();
     expect(await serviceOf(settingsWith({ executionUrl: chain.url })).execution()).toMatchObject({
       state: "answering",
@@ -113,7 +113,7 @@ describe("how the node stands", () => {
     });
   });
 
-  test("is said of each part by itself: not configured, silent, hanging, or something else", async () => {
+  test("is reported for each part separately: not configured, silent, hanging, or something else", async () => {
     const nothing = serviceOf(settingsWith());
     expect((await nothing.consensus()).state).toBe("unset");
     expect((await nothing.execution()).state).toBe("unset");
@@ -166,7 +166,7 @@ describe("how the node stands", () => {
 });
 
 describe("the preflight", () => {
-  test("passes a node that keeps the rules, and changes nothing on it", async () => {
+  test("passes a node that satisfies the rules, and changes nothing on it", async () => {
     const { settings, execution } = await goodNode();
     const checks = await checksOf(settings);
     for (const [rule, check] of Object.entries(checks).filter(([rule]) => NOT_OF_THE_MACHINE(rule)))
@@ -178,7 +178,7 @@ describe("the preflight", () => {
     );
   });
 
-  test("judges what the statuses say at the same time, however often either is asked for", async () => {
+  test("judges simultaneous statuses, however often either is requested", async () => {
     const { settings, execution } = await goodNode();
     let nowMs = 0;
     const clock = { ...systemClock, monotonicMs: () => nowMs };
@@ -460,7 +460,7 @@ describe("the preflight", () => {
     },
   );
 
-  test("never tells the secret", async () => {
+  test("never shows the secret", async () => {
     const { settings, folders } = await goodNode();
     const node = serviceOf(settings);
     const told = await Promise.all([node.preflight(), node.consensus(), node.execution(), node.engine()]);
@@ -471,7 +471,7 @@ describe("the preflight", () => {
 });
 
 describe("who may read the node", () => {
-  test("is who NODE_OPERATORS lists, in any spelling, and nobody else", () => {
+  test("is who NODE_OPERATORS lists, in any spelling, and no other", () => {
     const operator = `0x${"ab".repeat(20)}`;
     const node = serviceOf(settingsWith({ operators: [operator] }));
     expect(() => node.requireOperator(operator.toUpperCase().replace("X", "x"))).not.toThrow();

@@ -25,7 +25,7 @@ async function inGraph(query: string, variables: object = {}) {
 }
 
 describe("DASigners", () => {
-  test("all seven reads of SPEC are fields, of whatever the precompile says", async () => {
+  test("all seven reads of SPEC are fields with the values of the precompile", async () => {
     const owner = await connectDevnet(stack().rpcUrl, DEPLOYER.privateKey);
     const control = { address: daSigners.address, abi: daSignersControlAbi } as const;
     const detail = {
@@ -97,7 +97,7 @@ describe("DASigners", () => {
     ['quorumRow(epoch: "41", quorumId: "0", rowIndex: -1)', "invalid_parameter"],
     [`signers(accounts: ["${EDIT_PROVIDER.address}"]) { socket }`, "contract_refused"],
     ["signers(accounts: []) { socket }", "invalid_parameter"],
-  ])("%s fails by itself, as %s, and spoils no other field", async (field, code) => {
+  ])("%s fails by itself, as %s, and affects no other field", async (field, code) => {
     const { data, errors } = await inGraph(`{ daSigners { epochNumber ${field} } }`);
     expect(errors?.map(({ extensions }) => extensions?.code)).toEqual([code]);
     expect(data.daSigners.epochNumber).toEqual(expect.any(String));
@@ -105,7 +105,7 @@ describe("DASigners", () => {
 });
 
 describe("WrappedOGBase", () => {
-  test("tells the wrapped token and a minter's quota, with what is left of it", async () => {
+  test("returns the wrapped token and a minter's quota, with the remaining amount", async () => {
     const owner = await connectDevnet(stack().rpcUrl, DEPLOYER.privateKey);
     const args = [PROVIDER.address, 1_000n, 250n] as const;
     const call = {
@@ -164,19 +164,19 @@ describe("a chain without precompiles", () => {
       ),
     );
 
-  test("says of every read that the contract is not there", async () => {
+  test("reports for every read that the contract does not exist", async () => {
     const chain = await startChain();
     expect(await codesOf(reads(chain.url))).toEqual(new Set(["contract_not_found"]));
   });
 
-  test("and one whose RPC fails says that instead", async () => {
+  test("and one whose RPC fails reports that instead", async () => {
     const chain = await startChain();
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = () => "cut";
     expect(await codesOf(reads(proxy.url))).toEqual(new Set(["chain_error"]));
   });
 
-  test("says so of a network whose table has no address, and why", () => {
+  test("reports a network whose table has no address, with the reason", () => {
     const rpc = createRpc({ urls: [], network: "devnet", chainId: 16_602, log: createLogger("silent") });
     const absent = new WrappedBaseClient(rpc.client, NETWORKS.devnet);
     expect(() => absent.address()).toThrow(/has no contract wrappedBase\. Not deployed/);

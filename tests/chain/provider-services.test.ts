@@ -27,7 +27,7 @@ afterAll(async () => {
   for (const provider of providers.values()) await provider.stop();
 });
 
-test("a message in Anthropic's format, plain, streamed and counted, is of one text", async () => {
+test("a message in Anthropic's format, plain, streamed and counted, has one text", async () => {
   const fields = { model: "m", max_tokens: 5, system: "Be brief.", messages: MESSAGES };
   const message = await json(await post("chatbot", "/v1/proxy/messages", fields));
   const { input_tokens } = await json(await post("chatbot", "/v1/proxy/messages/count_tokens", fields));
@@ -52,7 +52,7 @@ test("a message in Anthropic's format, plain, streamed and counted, is of one te
   expect(texts.join("")).toBe(message.content[0].text);
 });
 
-test("a tool on offer is called with arguments of its schema, in both formats, until its result is there", async () => {
+test("an offered tool is called with arguments of its schema, in both formats, until its result is there", async () => {
   const parameters = { type: "object", properties: { city: { type: "string" }, days: { type: "integer" } } };
   const tools = [{ type: "function", function: { name: "weather", parameters } }];
   const chat = { model: "m", messages: MESSAGES, tools };
@@ -78,7 +78,7 @@ test("a tool on offer is called with arguments of its schema, in both formats, u
   expect(used).toMatchObject({ stop_reason: "tool_use", content: [{ type: "tool_use", name: "weather" }] });
 });
 
-test("images are real PNGs of the size asked for, the same for the same prompt", async () => {
+test("images are real PNGs of the requested size, the same for the same prompt", async () => {
   const ask = { model: "m", prompt: "a sea", n: 2, size: "64x32" };
   const { data } = await json(await post("text-to-image", "/v1/proxy/images/generations", ask));
   const [first, second] = data.map((image: { b64_json: string }) => Buffer.from(image.b64_json, "base64"));
@@ -110,7 +110,7 @@ test.each([
   expect(await answer.text()).toMatch(shape);
 });
 
-test("a job is pending, then processing, then has its picture, and is its owner's alone", async () => {
+test("a job is pending, then processing, then has its image, and only its owner can read it", async () => {
   const provider = providers.get("text-to-image") as StandInProvider;
   provider.behaviour = { jobs: { pendingMs: 100, processingMs: 100, retryAfterSeconds: 3 } };
   const submitted = await post("text-to-image", "/v1/async/images/generations", { model: "m", prompt: "x" });
@@ -138,7 +138,7 @@ test("a job is pending, then processing, then has its picture, and is its owner'
   expect((await poll()).status).toBe(404);
 });
 
-test("a provider answers what its service type has, and refuses what is no request in words", async () => {
+test("a provider answers for its service type, and refuses a malformed request with a message", async () => {
   expect((await post("text-to-image", "/v1/proxy/chat/completions", {})).status).toBe(404);
   expect(await json(await post("text-to-image", "/v1/proxy/images/generations", { model: "m" }))).toEqual({
     error: "Provider: not an image request",

@@ -53,12 +53,12 @@ afterAll(async () => {
   await anvil?.stop();
 });
 
-test("the models list names the model", async () => {
+test("the model list names the model", async () => {
   const answer = await fetch(`${provider.url}/v1/models`);
   expect(await answer.json()).toMatchObject({ object: "list", data: [{ id: MODEL, object: "model" }] });
 });
 
-test("a plain answer follows from the messages alone and says what it costs", async () => {
+test("a plain answer depends only on the messages and has its usage", async () => {
   const first = await chat({ max_tokens: 9 });
   expect(first.status).toBe(200);
   const body = (await first.json()) as Chat;
@@ -93,7 +93,7 @@ test.each([
   expect(body.choices[0].message.content.split(" ")).toHaveLength(tokens);
 });
 
-test("a stream is the plain answer in OpenAI's chunks, with usage only if asked for", async () => {
+test("a stream is the plain answer in OpenAI's chunks, with usage only if requested", async () => {
   const plain = (await chatBody({ max_tokens: 6 })).choices[0].message.content;
   const answer = await chat({ max_tokens: 6, stream: true, stream_options: { include_usage: true } });
   expect(answer.headers.get("content-type")).toBe("text/event-stream");
@@ -118,7 +118,7 @@ test("a stream is the plain answer in OpenAI's chunks, with usage only if asked 
   expect(coarse).toHaveLength(1 + 2 + 1 + 1);
 });
 
-test("what is no chat request, or is for another model, is refused in words", async () => {
+test("a malformed request, or one for another model, is refused with a message", async () => {
   for (const body of ["", "{", "[]", '{"model":"stand-in","messages":[]}', '{"messages":[{}]}'])
     expect(await refusal(await post(body))).toEqual([400, "Provider: not a chat request"]);
   expect(await refusal(await chat({ model: "else" }))).toEqual([
@@ -129,7 +129,7 @@ test("what is no chat request, or is for another model, is refused in words", as
   expect(await refusal(await fetch(`${provider.url}/v1/else`))).toEqual([404, "Provider: no such endpoint"]);
 });
 
-test("only a genuine, living secret for this provider is taken", async () => {
+test("only an authentic, valid secret for this provider is accepted", async () => {
   const by = async (token: string) => refusal(await chat({}, token));
   expect(await by(bearer)).toEqual([200, undefined]);
   expect(await by("sk-1")).toEqual([401, "Provider: invalid session token"]);
@@ -181,7 +181,7 @@ test("a revoked token is refused within a second, and a new generation ends all 
   expect(await status(bearer)).toBe(200);
 });
 
-test("a client that goes away is noticed at once, in a plain answer and in a stream", async () => {
+test("a client that disconnects is noticed at once, in a plain answer and in a stream", async () => {
   provider.behaviour = { delayMs: 60_000 };
   const { requests, aborted } = provider;
   const leaving = leave({});
@@ -199,7 +199,7 @@ test("a client that goes away is noticed at once, in a plain answer and in a str
   expect([provider.requests, provider.aborted]).toEqual([requests + 3, aborted + 2]);
 });
 
-test("it misbehaves when told to", async () => {
+test("it misbehaves on request", async () => {
   provider.behaviour = { instead: { status: 200, contentType: "text/html", body: "<p>oops" } };
   const html = await chat({});
   expect([html.headers.get("content-type"), await html.text()]).toEqual(["text/html", "<p>oops"]);

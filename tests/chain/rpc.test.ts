@@ -34,7 +34,7 @@ const methods = ({ calls }: RpcProxy) => calls.map(({ method }) => method);
 const asOtherChain = ({ method }: { method: string }): Verdict => (method === "eth_chainId" ? OTHER : "pass");
 
 describe("several endpoints", () => {
-  test("are asked for their chain id before anything else, and the first one does the work", async () => {
+  test("are checked by their chain id before anything else, and the first one is used", async () => {
     const [first, second] = await twoEndpoints();
     const { rpc } = rpcOver([first.url, second.url]);
     expect(rpc.endpoints().map(({ state }) => state)).toEqual(["unchecked", "unchecked"]);
@@ -48,7 +48,7 @@ describe("several endpoints", () => {
     expect(rpc.endpoints()).toEqual([ready, ready]);
   });
 
-  test("one of another chain is never read, at the start or when it changes while it was away", async () => {
+  test("one of another chain is never read, at the start or when it changes during an outage", async () => {
     const [first, second] = await twoEndpoints();
     first.judge = asOtherChain;
     const { rpc, lines } = rpcOver([first.url, second.url]);
@@ -69,7 +69,7 @@ describe("several endpoints", () => {
     expect((await rpc.head()).number).toBe(1n);
   });
 
-  test("the next one answers when one fails, and that one is taken up again by its chain id", async () => {
+  test("the next one is used when one fails, which is used again after a check of its chain id", async () => {
     const [first, second] = await twoEndpoints();
     const { rpc } = rpcOver([first.url, second.url]);
     await rpc.verifyChain();
@@ -98,7 +98,7 @@ describe("several endpoints", () => {
     expect(performance.now() - before).toBeLessThan(scaled(2_000));
   });
 
-  test("what an endpoint answered is told rather than that another is out of reach", async () => {
+  test("an endpoint's error answer is reported rather than the outage of another", async () => {
     const [first, second] = await twoEndpoints();
     const { rpc } = rpcOver([first.url, second.url]);
     await rpc.verifyChain();
@@ -109,7 +109,7 @@ describe("several endpoints", () => {
     expect(rpc.endpoints().map(({ state }) => state)).toEqual(["ready", "unreachable"]);
   });
 
-  test("a contract's refusal is the answer, and nobody else is asked", async () => {
+  test("a contract's refusal is the answer, and no other endpoint is called", async () => {
     const [first, second] = await twoEndpoints();
     const { rpc } = rpcOver([first.url, second.url]);
     await rpc.verifyChain();
@@ -121,7 +121,7 @@ describe("several endpoints", () => {
 });
 
 describe("a single endpoint", () => {
-  test("that hangs costs the first call its time, and those after it a moment, until it answers again", async () => {
+  test("that hangs costs the first call its timeout, and those after it a moment, until it answers again", async () => {
     const chain = await startChain();
     const proxy = await startRpcProxy(chain.url);
     const { rpc } = rpcOver([proxy.url], { timeoutMs: 3_000 });
@@ -131,13 +131,13 @@ describe("a single endpoint", () => {
     expect(rpc.endpoints()[0]?.state).toBe("unreachable");
     const before = performance.now();
     for (let n = 0; n < 3; n++) await expect(rpc.head()).rejects.toMatchObject({ code: "chain_error" });
-    // Without a bound each of them would take twice the time-out.
+    // Without a bound each of them would take twice the timeout.
     expect(performance.now() - before).toBeLessThan(scaled(6_000));
     proxy.judge = () => "pass";
     await until(async () => (await rpc.head().catch(() => undefined))?.number === 1n);
   });
 
-  test("that is asked too often stays in use: a refusal is no outage", async () => {
+  test("that answers with rate limits stays in use: a refusal is not an outage", async () => {
     let refusals = 1;
     const server = createServer(async (request, response) => {
       const body = await new Response(Readable.toWeb(request) as ReadableStream).text();
@@ -154,7 +154,7 @@ describe("a single endpoint", () => {
     expect([refusals, rpc.endpoints()[0]?.state]).toEqual([-1, "ready"]);
   });
 
-  test("that becomes one of another chain without a break is noticed within a minute", async () => {
+  test("that becomes one of another chain without an outage is noticed within a minute", async () => {
     const [proxy] = await twoEndpoints();
     let nowMs = 0;
     const endpoint = new RpcEndpoint({
@@ -174,7 +174,7 @@ describe("a single endpoint", () => {
     expect(methods(proxy)).toEqual(["eth_chainId", "eth_blockNumber", "eth_chainId"]);
   });
 
-  test("of another chain is refused in a line that names both ids and no path", async () => {
+  test("of another chain is refused in a line with both ids and no path", async () => {
     const [proxy] = await twoEndpoints();
     proxy.judge = asOtherChain;
     const { rpc, lines } = rpcOver([`${proxy.url}/v2/secret-key`]);
@@ -188,7 +188,7 @@ describe("a single endpoint", () => {
     ["nothing", "cut"],
     ["no number", { result: "devnet" }],
     ["a number beyond all chains", { result: `0x${"f".repeat(20)}` }],
-  ] as const)("that answers %s for its chain id is out of reach", async (_what, verdict) => {
+  ] as const)("that answers %s for its chain id is unavailable", async (_what, verdict) => {
     const [proxy] = await twoEndpoints();
     proxy.judge = () => verdict;
     const { rpc } = rpcOver([proxy.url]);
@@ -197,7 +197,7 @@ describe("a single endpoint", () => {
   });
 });
 
-test("an RPC_URL with a key in it is called, shown to nobody, and its outage is a part of the readiness", async () => {
+test("an RPC_URL with a key in it is called, never shown, and its outage is part of the readiness", async () => {
   const [proxy] = await twoEndpoints();
   const config = readConfig({
     NETWORK: "devnet",

@@ -8,8 +8,8 @@ import { until } from "../support/until.ts";
 const TO = "0x1111111111111111111111111111111111111111";
 const CALL = { to: TO, data: "0x", value: parseEther("1") } as const;
 
-describe("a transaction of our own", () => {
-  test("that is sent twice, as by who died behind the first time, happens once", async () => {
+describe("a transaction of the router's wallet", () => {
+  test("that is sent twice, as after a crash between sending and recording, is executed once", async () => {
     const { chain, sender } = await start();
     const signed = await sender.sign(CALL);
     expect(await sender.outcome(signed.hash)).toBeUndefined();
@@ -23,7 +23,7 @@ describe("a transaction of our own", () => {
     expect(await chain.client.getBalance({ address: TO })).toBe(parseEther("1"));
   });
 
-  test("whose nonce another one took is outdated, and the next one is signed anew", async () => {
+  test("whose nonce was used by another is outdated, and the next one is signed anew", async () => {
     const { sender } = await start();
     const [lost, taken] = [await sender.sign(CALL), await sender.sign({ ...CALL, value: 1n })];
     expect(await sender.send(taken)).toBe("sent");

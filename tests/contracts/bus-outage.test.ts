@@ -8,8 +8,8 @@ import { until } from "../support/until.ts";
 
 const TOPIC = "file.submitted";
 
-describe.skipIf(!inject("redisUrl"))("bus: Redis goes away", () => {
-  test("a reader misses nothing when Redis is killed and comes back with its data", async () => {
+describe.skipIf(!inject("redisUrl"))("bus: Redis outage", () => {
+  test("a reader misses nothing when Redis is killed and restarts with its data", async () => {
     const { server, bus } = await start({ appendOnly: true });
     const other = await connect(server.url);
     const seen = collect(await bus.subscribe({ topic: TOPIC }));
@@ -24,7 +24,7 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis goes away", () => {
     expect(seen.map(({ position }) => position)).toEqual([1n, 2n, 3n, 4n, 5n]);
   });
 
-  test("a reader goes on with new events when Redis comes back empty", async () => {
+  test("a reader continues with new events when Redis restarts empty", async () => {
     const { server, bus } = await start({ appendOnly: false });
     const stream = await bus.subscribe({ topic: TOPIC });
     await bus.publish([publishedFile(1)]);
@@ -35,7 +35,7 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis goes away", () => {
     expect((await take(stream, 1))[0]?.position).toBe(2n);
   });
 
-  test("commands fail within 2 s while Redis is away, and a live reader can still come", async () => {
+  test("commands fail within 2 s while Redis is down, and a live reader can still connect", async () => {
     const { server, bus } = await start({ appendOnly: false });
     await server.kill();
     const before = performance.now();
@@ -49,7 +49,7 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis goes away", () => {
     await until(() => seen.length === 1);
   });
 
-  test("a Redis that hangs is given up within 2 s, and served again when it wakes", async () => {
+  test("a hanging Redis is given up within 2 s, and used again when it responds", async () => {
     const { server, bus } = await start({ appendOnly: false });
     const seen = collect(await bus.subscribe({ topic: TOPIC }));
     server.freeze();
@@ -61,7 +61,7 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis goes away", () => {
     await until(() => seen.at(-1)?.position === 2n);
   });
 
-  test("close() ends a bus at once while Redis is away", async () => {
+  test("close() ends a bus at once while Redis is down", async () => {
     const { server, bus } = await start({ appendOnly: false });
     const waiting = (await bus.subscribe({ topic: TOPIC })).next();
     await server.kill();
@@ -72,7 +72,7 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis goes away", () => {
   });
 });
 
-test("an address on which no Redis answers is named in one line within 5 s", async () => {
+test("an address without Redis is reported in one line within 5 s", async () => {
   const port = await freePort();
   const before = performance.now();
   const failure = await RedisBus.create(`redis://:secret@127.0.0.1:${port}`).catch(

@@ -21,7 +21,7 @@ const redis: Adapter = {
 
 for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
   describe(`bus: ${name}`, () => {
-    test("a reader gets what is published, whole and in order of position", async () => {
+    test("a reader gets published events whole and in order of position", async () => {
       const bus = await open();
       const stream = await bus.subscribe({ topic: TOPIC });
       const events = numbered(1, 20);
@@ -30,7 +30,7 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       expect(await take(stream, 20)).toEqual(events);
     });
 
-    test("a reader gets its own topic and subject only", async () => {
+    test("a reader gets only its own topic and subject", async () => {
       const bus = await open();
       const one = await bus.subscribe({ topic: TOPIC, subject: "0xaa" });
       const all = await bus.subscribe({ topic: TOPIC });
@@ -49,7 +49,7 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       expect(positions(await take(all, 4))).toEqual([1n, 3n, 4n, 5n]);
     });
 
-    test("who is told that a bus keeps all behind a position lacks nothing of it", async () => {
+    test("a bus that claims to cover everything since a position has all of it", async () => {
       const bus = await open();
       // In batches as of the relay: each has the time limit of one command.
       for (let first = 1; first < 20_500; first += 500) await bus.publish(numbered(first, first + 499));
@@ -59,11 +59,11 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
           expect((await take(stream, 1))[0]?.position).toBe(after + 1n);
         await stream.return?.();
       }
-      // What was dropped is not kept; Redis may have lost its memory, so that it is never certain.
+      // Evicted events are gone; Redis may have lost its memory, so it never claims to cover them.
       expect([0n, 20_000n].map((after) => bus.coversSince(TOPIC, after))).toEqual([false, name === "memory"]);
     });
 
-    test("a replay starts behind the position it was given, over many pages, and goes on live", async () => {
+    test("a replay starts after the given position, over many pages, and continues live", async () => {
       const bus = await open();
       await bus.publish(numbered(1, 1_700));
       const stream = await bus.subscribe({ topic: TOPIC, subject: "0xaa" }, 200n);
@@ -72,7 +72,7 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       expect(positions(await take(stream, 2))).toEqual([1_701n, 1_702n]);
     });
 
-    test("there is no gap and no double for readers who come while events are published", async () => {
+    test("readers that join while events are published have neither gaps nor duplicates", async () => {
       const bus = await open();
       const last = 3_000;
       const readers: Promise<bigint[]>[] = [];
@@ -86,7 +86,7 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       for (const reader of readers) expect((await reader).length).toBeGreaterThan(0);
     });
 
-    test("publishing again, or behind the newest, changes nothing", async () => {
+    test("publishing again, or before the newest position, changes nothing", async () => {
       const bus = await open();
       const stream = await bus.subscribe({ topic: TOPIC });
       const events = numbered(1, 4);
@@ -117,7 +117,7 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       ]);
     });
 
-    test("a reader who does not read is ended with an error, and holds up nobody", async () => {
+    test("a reader that does not read is ended with an error, and does not delay others", async () => {
       const bus = await open();
       const slow = await bus.subscribe({ topic: TOPIC });
       const quick = collect(await bus.subscribe({ topic: TOPIC }));
@@ -130,7 +130,7 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       expect(bus.readers).toBe(1);
     });
 
-    test("return() ends a waiting reader at once and lets go of the source", async () => {
+    test("return() ends a waiting reader at once and closes the source", async () => {
       const bus = await open();
       const live = await bus.subscribe({ topic: TOPIC });
       const replayed = await bus.subscribe({ topic: TOPIC, subject: "0xaa" }, 0n);
@@ -141,7 +141,7 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       expect(bus.readers).toBe(0);
     });
 
-    test("return() during a replay ends it, and no reader stays behind", async () => {
+    test("return() during a replay ends it, and leaves no reader behind", async () => {
       const bus = await open();
       await bus.publish(numbered(1, 700));
       const stream = await bus.subscribe({ topic: TOPIC }, 0n);
@@ -162,7 +162,7 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       for (const next of waiting) expect(await next).toEqual({ done: true, value: undefined });
     });
 
-    test("close ends a reader whose page of the past is on its way", async () => {
+    test("close ends a reader whose replay page is being fetched", async () => {
       const bus = await open();
       const replayed = await bus.subscribe({ topic: TOPIC }, 0n);
       const next = replayed.next();
@@ -174,7 +174,7 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
 }
 
 describe.skipIf(!redisUrl)("bus: two processes on one Redis", () => {
-  test("both see everything, whoever published it", async () => {
+  test("both see all events, whichever process published them", async () => {
     const prefix = `test:${randomUUID()}:`;
     const buses = await Promise.all([redis.open(prefix), redis.open(prefix)]);
     const streams = await Promise.all(buses.map((bus) => bus.subscribe({ topic: TOPIC })));
@@ -198,7 +198,7 @@ function positions(events: readonly DomainEvent[]): bigint[] {
   return events.map(({ position }) => position);
 }
 
-/** Reads up to position `last` and fails on the first that is not the one before it plus one. */
+/** Reads up to position `last` and fails on the first that does not follow its predecessor by one. */
 async function readTo(stream: AsyncIterable<DomainEvent>, after: bigint, last: number): Promise<bigint[]> {
   const seen: bigint[] = [];
   for await (const { position } of stream) {

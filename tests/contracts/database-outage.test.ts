@@ -6,8 +6,8 @@ import { createServerDatabase } from "../support/servers/database.ts";
 import { type PausableProxy, startPausableProxy } from "../support/servers/pausable-proxy.ts";
 import { until } from "../support/until.ts";
 
-describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL goes away", () => {
-  test("statements and transactions on a server that hangs end within 5 s as unavailable, later ones at once", async () => {
+describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL outage", () => {
+  test("statements and transactions on a hanging server end within 5 s as unavailable, later ones at once", async () => {
     const { database, proxy } = await start();
     await database.ping();
     proxy.pause();
@@ -27,18 +27,18 @@ describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL goes away", () => 
     expect(performance.now() - again).toBeLessThan(scaled(100));
     proxy.resume();
     await until(() => database.ping());
-    // As many connections as before: none was lost with the outage.
+    // As many connections as before: none was lost in the outage.
     const all = Array.from({ length: 4 }, () => database.rows("select 3"));
     expect(await Promise.all(all)).toHaveLength(4);
   });
 
-  test("a statement that takes long is no outage", async () => {
+  test("a slow statement is not an outage", async () => {
     const { database } = await start();
     const slow = await database.rows<{ done: boolean }>("select pg_sleep(3.5) is not null as done");
     expect(slow).toEqual([{ done: true }]);
   });
 
-  test("a server that is killed is unavailable at once; what a transaction held of the pool is free again", async () => {
+  test("a killed server is unavailable at once; the pool connection of a transaction is free again", async () => {
     const { database, proxy } = await start(2);
     const { promise: isCut, resolve: cut } = Promise.withResolvers<void>();
     let began = 0;
@@ -61,7 +61,7 @@ describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL goes away", () => 
     await until(() => database.ping());
   });
 
-  test("a statement that was undone for the sake of another is run again", async () => {
+  test("a statement that was aborted in favour of another is run again", async () => {
     const { database } = await start();
     await database.rows("create table counter (id int primary key, n int not null)");
     await database.rows("insert into counter values (1, 0), (2, 0)");

@@ -5,7 +5,7 @@ import { startTransactionPooler } from "../support/servers/transaction-pooler.ts
 
 type Server = Extract<DatabaseConfig, { kind: "server" }>;
 
-/** A new database behind a pooler with one connection, and a way to open it as another process would. */
+/** A new database behind a pooler with one connection, and a function to open it as another process would. */
 async function start(ignores: readonly string[] = []) {
   const url = new URL(await createServerDatabase());
   const port = Number(url.port);
@@ -43,7 +43,7 @@ describe.skipIf(!inject("postgresUrl"))("processes behind a pooler in transactio
       expect(await one.rows(left)).toEqual([{ locks: 0 }]);
     });
 
-  test("statements keep their time limit, and leave none behind for others", async () => {
+  test("statements keep their time limit, and leave none to others", async () => {
     const open = await start();
     const database = await open({ pooler: "transaction", statementTimeoutMs: 1_000 });
     const isUnavailable = { code: "unavailable" };
@@ -56,7 +56,7 @@ describe.skipIf(!inject("postgresUrl"))("processes behind a pooler in transactio
     expect(await database.transaction((tx) => tx.rows(limit))).toEqual([{ value: "1s" }]);
   });
 
-  test("a pooler that takes no time limit is refused at the start, with the setting that it needs", async () => {
+  test("a pooler that accepts no time limit is refused at the start, with the setting that it needs", async () => {
     const open = await start();
     await expect(open()).rejects.toThrow(
       /^DATABASE_URL: .*unsupported startup parameter: statement_timeout.*DATABASE_POOLER=transaction/,

@@ -8,7 +8,7 @@ import { newFolder } from "../support/servers/process.ts";
 
 const skipped = !inject("postgresUrl");
 
-describe.skipIf(skipped)("a server that takes TLS alone, with a certificate for localhost", () => {
+describe.skipIf(skipped)("a server that accepts only TLS, with a certificate for localhost", () => {
   let files: TestCertificates;
   let port: string;
 
@@ -32,7 +32,7 @@ describe.skipIf(skipped)("a server that takes TLS alone, with a certificate for 
   };
   const root = (file: string) => `sslrootcert=${encodeURIComponent(file)}`;
 
-  test("every connection is encrypted and verified, and stays usable after a statement that takes long", async () => {
+  test("every connection is encrypted and verified, and stays usable after a slow statement", async () => {
     const database = await open(
       "localhost",
       `sslmode=verify-full&${root(files.authority)}&application_name=asked`,
@@ -43,7 +43,7 @@ describe.skipIf(skipped)("a server that takes TLS alone, with a certificate for 
     expect(await database.rows(encrypted)).toEqual(expected);
     expect(await database.transaction((tx) => tx.rows(encrypted))).toEqual(expected);
     expect(await database.reads.rows("account", { text: encrypted, values: [] })).toEqual(expected);
-    // Long enough for the watch to ask the server over a connection of its own.
+    // Long enough for the watchdog to query the server over its own connection.
     await database.rows("select pg_sleep(2)");
     expect(await database.rows(encrypted)).toEqual(expected);
   });
@@ -60,7 +60,7 @@ describe.skipIf(skipped)("a server that takes TLS alone, with a certificate for 
     await expect.poll(() => database.rows(running, [text]), { timeout: scaled(4_000) }).toHaveLength(0);
   });
 
-  test("what is not verified is refused: another name, also that of an IP address, and another authority", async () => {
+  test("an unverifiable server is refused: another name, also that of an IP address, and another authority", async () => {
     const ca = root(files.authority);
     const other = root(files.otherAuthority);
     await expect(open("127.0.0.1", `sslmode=verify-full&${ca}`)).rejects.toThrow(
@@ -74,7 +74,7 @@ describe.skipIf(skipped)("a server that takes TLS alone, with a certificate for 
   });
 });
 
-test.skipIf(skipped)("a server without TLS is refused where encryption is asked for", async () => {
+test.skipIf(skipped)("a server without TLS is refused where encryption is required", async () => {
   const url = `${inject("postgresUrl")}?sslmode=require`;
   await expect(openDatabase({ kind: "server", url, poolSize: 2 })).rejects.toThrow(/does not support SSL/);
 });

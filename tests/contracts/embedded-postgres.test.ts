@@ -19,7 +19,7 @@ describe.each<[string, () => Promise<PostgresSession>]>([
   ["in the calling thread", async () => EmbeddedPostgres.open(await inMemory())],
   ["in a thread of its own", async () => PostgresSupervisor.open(await inMemory())],
 ])("an embedded PostgreSQL %s", (_name, open) => {
-  test("answers with the types of a server, and names what is wrong with a statement", async () => {
+  test("answers with the types of a server, and names the error in a statement", async () => {
     const pool = poolOf(await open());
     const { rows } = await pool.query(
       "select $1::int8 a, $2::bytea b, $3::timestamptz c, $4::numeric d, null e, $5::jsonb f, $6::int4 g",
@@ -43,7 +43,7 @@ describe.each<[string, () => Promise<PostgresSession>]>([
     expect(rows[0]?.text === `${text}!`).toBe(true);
   });
 
-  test("a transaction is committed or undone whole, and nothing else comes in between", async () => {
+  test("a transaction is committed or rolled back as a whole, and no other statement interleaves", async () => {
     const pool = poolOf(await open());
     await pool.query("create table t (n int)");
     const client = await pool.connect();
@@ -55,7 +55,7 @@ describe.each<[string, () => Promise<PostgresSession>]>([
     expect((await beside).rows).toEqual([{ n: 0 }]);
   });
 
-  test("a client that breaks off leaves nothing to the next one", async () => {
+  test("a client that disconnects leaves nothing to the next one", async () => {
     const pool = poolOf(await open());
     await pool.query("create table t (n int)");
     const client = await pool.connect();
@@ -68,7 +68,7 @@ describe.each<[string, () => Promise<PostgresSession>]>([
 });
 
 describe("the thread of an embedded database", () => {
-  test("a statement beyond the time limit fails, what was committed stays, and the next statement is served", async () => {
+  test("a statement beyond the time limit fails, committed rows stay, and the next statement is served", async () => {
     const folder = newFolder();
     await (await openDatabase({ kind: "folder", path: folder })).close();
     const supervisor = await PostgresSupervisor.open({ dataDir: join(folder, "postgres") });
@@ -81,13 +81,13 @@ describe("the thread of an embedded database", () => {
     expect((await pool.query("select n from kept")).rows).toEqual([{ n: 1 }]);
   });
 
-  test("a folder that holds no database of ours fails to open, and says why", async () => {
+  test("a folder without a database of ours fails to open, and says why", async () => {
     await expect(PostgresSupervisor.open({ dataDir: "/dev/null/postgres" })).rejects.toThrow(/ENOTDIR/);
   });
 });
 
-describe("what waits for an embedded database", () => {
-  test("is refused beyond its number and its size, at once, and served again afterwards", async () => {
+describe("the queue of an embedded database", () => {
+  test("refuses statements beyond its number and its size, at once, and accepts them again afterwards", async () => {
     const pool = poolOf(await EmbeddedPostgres.open(await inMemory()));
     limitWaiting(pool, { maxStatements: 3, maxCharacters: 100 });
     const busy = await pool.connect();
@@ -107,7 +107,7 @@ async function inMemory(): Promise<PostgresOptions> {
   return { dataDir: "memory://", loadDataDir: await embeddedTemplate() };
 }
 
-/** One connection to a session, which is closed when the test is finished. */
+/** One connection as a session, which is closed when the test is finished. */
 function poolOf(session: PostgresSession): pg.Pool {
   const pool = new pg.Pool({ max: 1, user: "postgres", stream: () => new PostgresSocket(session) });
   pool.on("error", () => {});

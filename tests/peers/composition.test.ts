@@ -39,13 +39,13 @@ describe.skipIf(!inject("hasPeers"))("our subgraphs are composed", () => {
     expect(print(supergraphSdl)).toEqual(ours);
   });
 
-  test("by ours, as routers are given them, to the same API and with their URLs", () => {
+  test("by ours, as published for routers, to the same API and with their URLs", () => {
     const supergraph = forRouters.get("supergraph.graphql") ?? "";
     expect(print(supergraph)).toEqual(ours);
     for (const name of NAMES) expect(supergraph).toContain(`url: "http://${name}.test/graphql"`);
   });
 
-  test("by Cosmo's composition, as routers are given them, to the same API", async () => {
+  test("by Cosmo's composition, as published for routers, to the same API", async () => {
     const { federateSubgraphs } = await importPeer<{
       federateSubgraphs(options: object): {
         success: boolean;

@@ -3,12 +3,12 @@ import { installPeers, ROUTERS } from "./install.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** Whether the routers of others are installed. */
+    /** Whether the peer routers are installed. */
     readonly hasPeers: boolean;
   }
 }
 
-/** Brings the routers of others, or says in one loud line that their tests are skipped. */
+/** Installs the peer routers, or says in one clear line that their tests are skipped. */
 export default async function setup(project: TestProject): Promise<void> {
   project.provide("hasPeers", await installPeers(ROUTERS));
 }

@@ -66,7 +66,7 @@ describe.skipIf(!inject("hasPeers"))("behind Hive Gateway", () => {
       });
     });
 
-    test("a key is made by a mutation, opens the door, and does not any more when it is revoked", async () => {
+    test("a key is created by a mutation, is accepted, and is refused once it is revoked", async () => {
       const make = 'mutation { createApiKey(name: "behind a router") { secret apiKey { id } } }';
       const { data } = await ask(hive(), owner().managementKey, make);
       const { secret, apiKey } = data.createApiKey;
@@ -77,7 +77,7 @@ describe.skipIf(!inject("hasPeers"))("behind Hive Gateway", () => {
       expect(refused.errors).toMatchObject([{ extensions: { code: "api_key_revoked" } }]);
     });
 
-    test("what needs a credential is refused without one, and with a wrong one", async () => {
+    test("fields that need a credential are refused without one, and with a wrong one", async () => {
       const query = 'mutation { createSignInNonce { nonce } createApiKey(name: "x") { secret } }';
       expect((await ask(hive(), undefined, query)).errors).toMatchObject([
         { path: ["createApiKey"], extensions: { code: "missing_authorization" } },
@@ -86,7 +86,7 @@ describe.skipIf(!inject("hasPeers"))("behind Hive Gateway", () => {
       expect(wrong.errors).toMatchObject([{ extensions: { code: "invalid_api_key" } }]);
     });
 
-    test("a subscription tells its events, completed by other subgraphs, and ends with its key", async () => {
+    test("a subscription sends its events, completed by other subgraphs, and ends with its key", async () => {
       const { app } = stack();
       const { account } = owner();
       const { key, secret } = await app.managementKeys.create(account, `watching by ${kind}`, [
@@ -130,7 +130,7 @@ describe.skipIf(!inject("hasPeers"))("behind Hive Gateway", () => {
   });
 });
 
-/** The data, and which failures stand where. */
+/** The data, and which failures are at which path. */
 function readable({ data, errors = [] }: GraphResult) {
   const failures = errors.map(({ path, extensions }) => `${path?.join(".")} ${extensions?.code}`);
   return { data, failures: failures.sort() };

@@ -16,8 +16,9 @@ type Subgraphs = { readonly urls: Readonly<Record<string, string>>; readonly rou
 const START_MS = 60_000;
 
 /**
- * Runs `hive-gateway` as a user would, with the configuration of docs/routers.md: over the committed supergraph, whose
- * addresses are overridden, or over the one that `npm run schema:router` writes. Returns its origin.
+ * Runs `hive-gateway` as a user would, with the configuration of docs/routers.md: over the committed
+ * supergraph, whose addresses are overridden, or over the one that `npm run schema:router` writes. Returns
+ * its origin.
  */
 export async function startHive(
   kind: keyof typeof HIVE_KINDS,

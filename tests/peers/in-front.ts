@@ -4,7 +4,10 @@ import { ROUTER_SECRET, startSubgraphs } from "../support/servers/remote-gateway
 import { afterStart } from "../support/stack.ts";
 import { startHive } from "./hive.ts";
 
-/** Puts Hive Gateway before every stack that a test of this project starts: what it asks of the graph goes through it. */
+/**
+ * Puts Hive Gateway in front of every stack that a test of this project starts: all graph requests go through
+ * it.
+ */
 if (inject("hasPeers")) {
   expectRouter();
   afterStart.push(async ({ app, origin }, onEnd) => {

@@ -26,7 +26,7 @@ export const ROUTERS: PeerPackages = {
 };
 const FILES = ["package.json", "package-lock.json"] as const;
 const INSTALL_MS = 600_000;
-/** Names are looked up from where the importing file is, so one has to be there. */
+/** Modules are resolved from the importing file's folder, so a file has to exist there. */
 const LOADER = "load.mjs";
 
 /**
@@ -40,7 +40,7 @@ export async function installPeers({ what, manifest, folder }: PeerPackages): Pr
   const stampFile = join(folder, "installed");
   if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp) return true;
   mkdirSync(folder, { recursive: true });
-  // An installation that fails leaves nothing behind.
+  // A failed installation leaves nothing behind.
   rmSync(stampFile, { force: true });
   for (const file of FILES) cpSync(join(manifest, file), join(folder, file));
   console.log(`Installing ${what} ...`);

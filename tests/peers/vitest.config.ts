@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import { defineConfig } from "vitest/config";
 
 /**
- * `npm run test:peers`: our subgraphs behind the routers of others, and the suite of the graph as it is, through one of
- * them. Not part of `npm test`, as npm has to bring them first.
+ * `npm run test:peers`: our subgraphs behind peer routers, and the unchanged graph tests through one of them.
+ * Not part of `npm test`, as npm has to install them first.
  */
 export default defineConfig({
   root: new URL("../..", import.meta.url).pathname,
@@ -19,7 +19,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "graph",
-          // Not tests/graph/gateway, which is about our gateway itself: docs/routers.md lists what only it does.
+          // Not tests/graph/gateway, which tests our gateway itself: docs/routers.md lists what only it does.
           include: ["tests/graph/*.test.ts", "tests/graph/policy/*.test.ts"],
           setupFiles: ["tests/peers/in-front.ts"],
         },

@@ -3,13 +3,13 @@ import { type Following, followEvents, followSocket } from "../support/clients/g
 import { until } from "../support/until.ts";
 import { chat, priceOf } from "./chat.ts";
 
-/** The subscription, from now on or behind a cursor. */
+/** The subscription, from now on or after a cursor. */
 export function balanceChanged(after?: string): string {
   const behind = after === undefined ? "" : `(after: "${after}")`;
   return `subscription { balanceChanged${behind} { id cursor cause balance { total held } } }`;
 }
 
-/** What it delivers. */
+/** Its events. */
 export type BalanceEvent = {
   id: string;
   cursor: string;
@@ -17,19 +17,21 @@ export type BalanceEvent = {
   balance: { total: string; held: string };
 };
 
-/** What a follower was told so far. */
+/** The events that a follower received so far. */
 export function eventsOf({ results }: Following): readonly BalanceEvent[] {
   return results.map(({ data }) => data.balanceChanged);
 }
 
-/** What a follower was told, once its last word is the settlement of an answer with so many tokens. */
+/** The events of a follower, once the last one is the settlement of an answer with so many tokens. */
 export function settledLast(follower: Following, tokens: number): readonly BalanceEvent[] | false {
   const events = eventsOf(follower);
   const [before, last] = events.slice(-2).map(({ balance }) => BigInt(balance.total));
   return before !== undefined && last === before - priceOf(tokens) && events;
 }
 
-/** Follows the balance over both transports. A chat tells whether they are open: there is no other sign of it. */
+/**
+ * Follows the balance over both transports. A chat shows whether they are open: there is no other sign of it.
+ */
 export async function followBoth(
   origin: string,
   managementKey: string,

@@ -19,7 +19,7 @@ let folder = "";
 let settings: Record<string, string> = {};
 let provider: StandInProvider;
 let seeded: Seeded;
-/** Requests whose whole answer came, and what their bill said where they were plain. */
+/** Requests with a complete answer, and their bill where they were plain. */
 const answered = new Map<string, string | undefined>();
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-/** Asks 20 chats at once, every second one streamed, and notes which are answered in full. */
+/** Starts 20 chats at once, every second one streamed, and records which are answered in full. */
 function askTwenty(origin: string): { readonly begun: () => number; readonly over: Promise<unknown> } {
   let begun = 0;
   const asking = Array.from({ length: 20 }, async (_, n) => {
@@ -85,7 +85,7 @@ test.each(MOMENTS)("it starts, and can be killed with 20 chats under way when $w
   provider.behaviour = {};
 });
 
-test("SIGTERM lets answers under way finish, plain and streamed, before the process ends", async () => {
+test("SIGTERM lets running answers finish, plain and streamed, before the process ends", async () => {
   provider.behaviour = { chunkDelayMs: 100 };
   const running = await startReady({ settings });
   const known = answered.size;
@@ -102,12 +102,12 @@ test("SIGTERM lets answers under way finish, plain and streamed, before the proc
   const overMs = performance.now();
   expect(answered.size - known).toBe(20);
   expect(await ending).toEqual({ code: 0, signal: null });
-  // It waits for answers, not for clients that keep their connections.
+  // It waits for answers, not for clients that keep their connections open.
   expect(performance.now() - overMs).toBeLessThan(scaled(10_000));
   provider.behaviour = {};
 });
 
-test("after all that every answer is billed once, what was not answered is held, and its holds expire", async () => {
+test("in the end every answer is charged once, unanswered requests are held, and their holds expire", async () => {
   const database = await openDatabase({ kind: "folder", path: folder });
   onEnd(() => database.close());
   const ledger = new LedgerService(database);
@@ -128,7 +128,7 @@ test("after all that every answer is billed once, what was not answered is held,
   const open = await database.rows<{ id: string }>("select id from hold where state = 'open'");
   const running = requests.filter(({ status }) => status === "running");
   expect(open.map(({ id }) => id).toSorted()).toEqual(running.map(({ id }) => id).toSorted());
-  // 20 at the first moment and 10 streams at the second: 30 chats are open at least.
+  // 20 at the first moment and 10 streams at the second: at least 30 chats are open.
   expect(open.length).toBeGreaterThanOrEqual(30);
   expect(open.filter(({ id }) => answered.has(id))).toEqual([]);
   await database.rows("update hold set expires_at = now() - interval '1 second' where state = 'open'");

@@ -7,13 +7,13 @@ import { newFolder, runProcess } from "../support/servers/process.ts";
 const DOCTOR = { script: "dist/gateway/cli/doctor.js" } as const;
 
 describe("npm run node:doctor", () => {
-  test("exits 0 for a node whose rules hold, and 1 with what to do next when one is broken", async () => {
+  test("exits 0 for a node that satisfies its rules, and 1 with the next step when one is broken", async () => {
     const [consensus, execution] = await Promise.all([startConsensus(), startExecution()]);
     const { home, jwt, secret } = makeFolders();
     execution.secret = secret;
     execution.chainId = 16_661;
     const settings = {
-      // Nothing that only a start needs is asked for.
+      // Settings that only a start needs are not required.
       NETWORK: "mainnet",
       NODE_CONSENSUS_URL: consensus.url,
       NODE_EXECUTION_URL: execution.url,
@@ -46,7 +46,7 @@ describe("npm run node:doctor", () => {
     expect(bad.stdout).toMatch(/FAIL validator state: .*missing/);
   });
 
-  test("explains a message, and says how it is called when it is called wrongly", async () => {
+  test("explains a message, and prints its usage when it is called wrongly", async () => {
     const message = "block number 150 does not match parent block number 99";
     const folder = newFolder();
     writeFileSync(join(folder, "chain.rlp"), "no export");

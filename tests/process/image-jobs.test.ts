@@ -18,7 +18,7 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-test("killed with a job at every step, the product ends all of them within 30 s of its return, each paid for once", async () => {
+test("killed with a job at every step, the product ends all of them within 30 s of its restart, each charged once", async () => {
   const { rpcUrl } = await startNetwork(onEnd);
   const broker = await startJobBroker(onEnd);
   await register(rpcUrl, broker);
@@ -33,7 +33,7 @@ test("killed with a job at every step, the product ends all of them within 30 s 
   const seen = new Set<string>();
   let isKilled = false;
   broker.script = {
-    // The request is with the provider, and no answer ever comes.
+    // The provider has the request, and no answer ever comes.
     submission: (n) => (n === 0 ? "silent" : undefined),
     poll(_, { body }) {
       const prompt = promptOf(body);
@@ -71,7 +71,7 @@ test("killed with a job at every step, the product ends all of them within 30 s 
   );
   expect(performance.now() - readyMs).toBeLessThan(scaled(30_000));
   expect(await again.end("SIGTERM")).toEqual({ code: 0, signal: null });
-  // Only the one whose answer was never heard may have been sent again.
+  // Only the job whose answer never arrived may have been sent again.
   expect(broker.submissions).toHaveLength(ids.length + 1);
   const after = await openDatabase({ kind: "folder", path: folder });
   onEnd(() => after.close());

@@ -5,11 +5,11 @@ import { fundRouterWallet, registerProvider } from "../../src/devnet/chain/actor
 import type { JobBroker } from "../support/chain/job-broker.ts";
 import { rest } from "../support/clients/rest-client.ts";
 
-/** The one model of pictures, and what one costs. */
+/** The only image model, and the price of an image. */
 export const MODEL = "test-images";
 export const PRICE = 100n;
 
-/** Registers a broker as the one provider of images, and pays it from the router's wallet. */
+/** Registers a broker as the only provider of images, and funds it from the router's wallet. */
 export async function register(rpcUrl: string, { url }: JobBroker): Promise<void> {
   await registerProvider(rpcUrl, {
     providerKey: IMAGE_PROVIDER.privateKey,
@@ -25,7 +25,7 @@ export async function register(rpcUrl: string, { url }: JobBroker): Promise<void
   await fundRouterWallet(rpcUrl, { routerKey: ROUTER_WALLET.privateKey, provider: IMAGE_PROVIDER.address });
 }
 
-/** Asks for a picture, and tells the id of the job. */
+/** Requests an image, and returns the id of the job. */
 export async function submit(origin: string, secret: string, prompt: string): Promise<string> {
   const body = { model: MODEL, prompt };
   const reply = await rest<{ jobId: string }>(origin, "/v1/async/images/generations", secret, { body });
@@ -33,12 +33,12 @@ export async function submit(origin: string, secret: string, prompt: string): Pr
   return reply.body.jobId;
 }
 
-/** How far a job is. */
+/** The progress of a job. */
 export async function statusOf(origin: string, secret: string, jobId: string): Promise<string> {
   return (await rest<{ status: string }>(origin, `/v1/async/jobs/${jobId}`, secret)).body.status;
 }
 
-/** That each of these jobs was paid for once, and that what was told of it never went back. */
+/** Expects that each of these jobs was charged once, and that its published steps never went back. */
 export async function requireOnce(database: Database, jobIds: readonly string[]): Promise<void> {
   for (const id of jobIds) {
     const [paid] = await database.rows<{ times: number; neuron: string }>(

@@ -10,7 +10,7 @@ import { createServerDatabase } from "../support/servers/database.ts";
 import { freePort } from "../support/servers/postgres.ts";
 import { newFolder, runProcess } from "../support/servers/process.ts";
 
-/** A port on which somebody else listens. */
+/** A port in use. */
 async function takenPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -33,7 +33,10 @@ async function startOtherChain(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Runs a start that must fail, and gives what it says to the operator: log lines are JSON and stand beside it. */
+/**
+ * Runs a start that must fail, and returns its message for the operator: log lines are JSON and stand beside
+ * it.
+ */
 async function refusalOf(settings: Record<string, string>, args: readonly string[] = []): Promise<string> {
   const startedMs = performance.now();
   const { code, stdout, stderr } = await runProcess({
@@ -52,7 +55,7 @@ async function refusalOf(settings: Record<string, string>, args: readonly string
     .join("\n");
 }
 
-describe("a start that cannot be is refused in one line that names the setting at fault", () => {
+describe("a start that cannot succeed is refused in one line that names the invalid setting", () => {
   test("an RPC_URL of a chain without the network's contracts", async () => {
     const anvil = await startAnvil();
     onTestFinished(() => anvil.stop());
@@ -72,7 +75,7 @@ describe("a start that cannot be is refused in one line that names the setting a
     expect(subgraph).toBe("There is no subgraph nonsense: accounts, inference, storage, chain.");
   });
 
-  test("settings that are wrong, and settings that a role lacks: a line for each", async () => {
+  test("invalid settings, and settings that a role lacks: a line for each", async () => {
     const [wrong, lacking] = await Promise.all([
       refusalOf({ PORT: "many", NETWORK: "moonnet", INTERNAL_SECRET: "short" }),
       refusalOf({ DATABASE_URL: "postgresql://a@127.0.0.1:1/a", CHAIN_URL: "http://a" }, ["gateway"]),
@@ -113,7 +116,7 @@ describe("a start that cannot be is refused in one line that names the setting a
     expect(missing).toEqual(["ENV_FILE: missing.env cannot be read (ENOENT)."]);
   });
 
-  test("an RPC_URL that nobody answers, and one of another chain", async () => {
+  test("an RPC_URL that does not answer, and one of another chain", async () => {
     const other = await startOtherChain();
     const [nobody, wrong] = await Promise.all([
       refusalOf({ RPC_URL: `http://127.0.0.1:${await freePort()}` }),
@@ -123,7 +126,7 @@ describe("a start that cannot be is refused in one line that names the setting a
     expect(wrong).toMatch(/^RPC_URL has chain id 1, but NETWORK=devnet has 16602 \(127\.0\.0\.1:\d+\)\.$/);
   });
 
-  test("a DATABASE_URL that nobody answers, and a DATA_DIR that is a file", async () => {
+  test("a DATABASE_URL that does not answer, and a DATA_DIR that is a file", async () => {
     const file = join(newFolder(), "file");
     writeFileSync(file, "");
     const [database, folder] = await Promise.all([
@@ -134,7 +137,7 @@ describe("a start that cannot be is refused in one line that names the setting a
     expect(folder).toMatch(/^DATA_DIR: .*$/);
   });
 
-  test.skipIf(!inject("postgresUrl"))("a REDIS_URL that nobody answers", async () => {
+  test.skipIf(!inject("postgresUrl"))("a REDIS_URL that does not answer", async () => {
     const said = await refusalOf({
       DATABASE_URL: await createServerDatabase(),
       REDIS_URL: `redis://127.0.0.1:${await freePort()}`,
@@ -142,14 +145,14 @@ describe("a start that cannot be is refused in one line that names the setting a
     expect(said).toMatch(/^REDIS_URL: 127\.0\.0\.1:\d+ is unreachable \(.+\)$/);
   });
 
-  test("a METRICS_PORT that is taken is named before anything else is asked of it", async () => {
+  test("a METRICS_PORT in use is named before anything else is tried", async () => {
     const port = await takenPort();
     expect(await refusalOf({ METRICS_PORT: `${port}` })).toMatch(
       new RegExp(`^METRICS_PORT: port ${port} is in use`),
     );
   });
 
-  test("a PORT that another process has, before a chain or a folder is there", async () => {
+  test("a PORT in use by another process, before a chain or a folder is created", async () => {
     const port = await takenPort();
     const folder = join(newFolder(), "data");
     const said = await refusalOf({ DATA_DIR: folder, PORT: String(port) });

@@ -10,7 +10,7 @@ import { type Customer, newCustomer, type SplitProduct, startSplitProduct } from
 const ends: (() => Promise<void>)[] = [];
 const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
 
-/** `npm run test:kills`: it takes a minute of a processor, and shows all at once what others show one by one. */
+/** `npm run test:kills`: it takes a processor for a minute, and combines what other tests show separately. */
 const skipped = !process.env.KILLS || !inject("postgresUrl") || !inject("redisUrl");
 if (process.env.KILLS && skipped) console.warn("!! NOT tested: this machine has no PostgreSQL or no Redis");
 
@@ -43,7 +43,7 @@ describe.skipIf(skipped)("every process is replaced under load", () => {
     for (const at of [0, 1] as const) {
       const old = product.gateways[at];
       product.gateways[at] = await product.startGateway();
-      // As a load balancer does it: the new one takes over before the old one is told to end.
+      // As a load balancer does it: the new one takes over before the old one is asked to end.
       load.origins[at] = product.gateways[at].origin;
       await load.more();
       expect((await old.end("SIGTERM")).code).toBe(0);
@@ -59,7 +59,7 @@ describe.skipIf(skipped)("every process is replaced under load", () => {
 
 type Failure = { readonly what: "chat" | "query"; readonly why: string };
 
-/** One chat after the other, and one query after the other, by turns through both gateways. */
+/** One chat after the other, and one query after the other, alternating between both gateways. */
 function startLoad(product: SplitProduct, { secret, managementKey }: Customer) {
   const origins: [string, string] = [product.gateways[0].origin, product.gateways[1].origin];
   const failures: Failure[] = [];
@@ -101,7 +101,7 @@ function startLoad(product: SplitProduct, { secret, managementKey }: Customer) {
   };
 }
 
-/** A client that comes back with its last cursor, to whichever gateway there is, whenever its socket is closed. */
+/** A client that reconnects with its last cursor, to any running gateway, whenever its socket is closed. */
 class Follower {
   readonly #origins: readonly [string, string];
   readonly #key: string;

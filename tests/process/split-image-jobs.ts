@@ -10,9 +10,9 @@ import { newCustomer, type SplitProduct } from "./split-product.ts";
 
 const MONEY = 10_000n;
 
-/** What is promised of image jobs when several processes share the work. */
+/** The guarantees of image jobs when several processes share the work. */
 export function testImageJobs(started: () => SplitProduct): void {
-  test("a killed worker's job goes on with another, and followers at every gateway are told all of it in order", async () => {
+  test("a killed worker's job continues in another, and followers at every gateway receive all its events in order", async () => {
     const product = started();
     const broker = await startJobBroker(onTestFinished);
     await register(product.rpcUrl, broker);
@@ -20,7 +20,7 @@ export function testImageJobs(started: () => SplitProduct): void {
     const [first, second] = product.gateways.map(({ origin }) => origin) as [string, string];
     let isKilled = false;
     broker.script = { poll: () => (isKilled ? done() : working(0.5)) };
-    // The offer is known to a process when it reads the chain again.
+    // A process knows the offer once it has read the chain again.
     const known = () =>
       Promise.all([first, second].map((origin) => rest<{ data: { id: string }[] }>(origin, "/v1/models")));
     await until(

@@ -19,11 +19,11 @@ export type SplitProduct = {
   readonly internalSecret: string;
   readonly provider: TestNetwork["provider"];
   readonly redis: TestRedis;
-  /** Where all processes send their traces. */
+  /** The endpoint to which all processes send their traces. */
   readonly traces: TraceCollector;
-  /** The way of all processes to PostgreSQL; the test has another. */
+  /** The address of PostgreSQL for all processes; the test has another. */
   readonly postgres: PausableProxy;
-  /** The test's own door to the same database. */
+  /** The test's own connection to the same database. */
   readonly database: Database;
   readonly gateways: [ReadyProcess, ReadyProcess];
   readonly subgraphs: Map<SubgraphName, ReadyProcess>;
@@ -34,7 +34,7 @@ export type SplitProduct = {
   startGateway(): Promise<ReadyProcess>;
 };
 
-/** An account that can pay and be looked at. */
+/** An account with balance and readable data. */
 export type Customer = Seeded & { readonly account: Hex; readonly managementKey: string };
 
 type SubgraphName = (typeof SUBGRAPHS)[number];
@@ -107,7 +107,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
   return product;
 }
 
-/** Opens an account with so much money, an `sk-` key, and an `mk-` key that may look at it. */
+/** Opens an account with this balance, an `sk-` key, and an `mk-` key that may read it. */
 export async function newCustomer(database: Database, neuron: bigint): Promise<Customer> {
   const seeded = await seedAccount(database, neuron);
   const keys = new ManagementKeyService({ database, clock: systemClock, committed: () => {} });

@@ -52,9 +52,9 @@ async function caughtUp({ rpcUrl, gateways }: SplitProduct): Promise<void> {
   }, 60_000);
 }
 
-/** What is promised of sealed keys when several processes share the work. */
+/** The guarantees of sealed keys when several processes share the work. */
 export function testSealedKeys(started: () => SplitProduct): void {
-  test("a key reaches its receiver within 2 s on every gateway, and its removal too; who comes back misses nothing, though the worker was killed", async () => {
+  test("a key reaches its receiver within 2 s on every gateway, and its removal too; a reconnecting receiver misses nothing, though the worker was killed", async () => {
     const product = started();
     const { rpcUrl } = product;
     const chain = handlesOf(rpcUrl);
@@ -66,7 +66,7 @@ export function testSealedKeys(started: () => SplitProduct): void {
       followSocket(first, undefined, query(receiver)),
       followEvents(second, undefined, query(receiver)),
     ]);
-    // A socket says nothing of a subscription that waits: keys are sent until both are heard to listen.
+    // A socket does not report an open subscription: keys are sent until both receive one.
     await until(async () => {
       await sendKey(rpcUrl, owner, receiver, await mint(rpcUrl, owner));
       const heard = until(() => followers.every(({ results }) => results.length > 0), 2_000);

@@ -52,12 +52,12 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     expect(answer.usage?.completion_tokens).toBe(6);
     const told = await Promise.all(followers.map((follower) => until(() => settledLast(follower, 6))));
     for (const events of told) {
-      // The first may be the customer's own opening, told late.
+      // The first may be the customer's own opening, delivered late.
       const deposited = events.findLast(({ cause }) => cause === "DEPOSIT");
       expect(deposited?.balance.total).toMatch(/^500\d{4}$/);
       expect(events.at(-1)).toMatchObject({ cause: "SETTLEMENT", balance: { held: "0" } });
     }
-    // What the second gateway delivered, the first replays behind the cursor of any of it.
+    // The second gateway replays what the first delivered, after the cursor of any of its events.
     const [events = []] = told;
     const [oldest, ...later] = events;
     const replay = await followEvents(first, managementKey, balanceChanged(oldest?.cursor));
@@ -66,7 +66,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     await Promise.all([replay, ...followers].map((follower) => follower.stop()));
   });
 
-  test("a key that is revoked closes what is open with it on both gateways, over both transports", async () => {
+  test("revoking a key closes its open streams on both gateways, over both transports", async () => {
     const { secret, managementKey, account } = await newCustomer(product.database, 10_000n);
     const [onFirst, onSecond] = await Promise.all(
       origins().map((origin) => followBoth(origin, managementKey, secret)),
@@ -107,7 +107,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     expect(data.network.head.number).toMatch(/^\d+$/);
   });
 
-  test("a streamed chat is one trace, from the door through the books to the provider, and has its tokens", async () => {
+  test("a streamed chat is one trace, from the API through the ledger to the provider, and has its tokens", async () => {
     const { secret } = await newCustomer(product.database, 10_000n);
     const heard: string[] = [];
     product.provider.onBody = (_body, headers) => heard.push(...Object.keys(headers));
@@ -137,7 +137,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     const ours = statements.filter(({ parentSpanId }) => parentSpanId === chatSpan?.spanId);
     // The hold and the settlement.
     expect(ours.map(({ facts }) => String(facts["db.query.text"]).slice(0, 60))).toHaveLength(2);
-    // A stranger learns nothing of who else asks: no header of the trace goes to providers.
+    // Providers learn nothing of other clients: no trace header is sent to them.
     expect(heard).toContain("content-type");
     expect(heard.filter((name) => /^trace|^baggage/.test(name))).toEqual([]);
   });
@@ -166,7 +166,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     expect(inAccounts.some(({ facts }) => facts["db.operation.name"] === "SELECT")).toBe(true);
   });
 
-  test("a subgraph answers nobody without a principal that is signed and fresh", async () => {
+  test("a subgraph answers only requests with a principal that is signed and fresh", async () => {
     const [payload = "", signature = ""] = sealPrincipal(ANONYMOUS, product.internalSecret).split(".");
     const flipped = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
     const refused = [
@@ -203,7 +203,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     }
   });
 
-  test("with one subgraph killed the others' fields are answered, and after its restart all are", async () => {
+  test("with one subgraph killed the fields of others are answered, and after its restart all are", async () => {
     const { managementKey } = await newCustomer(product.database, 777n);
     const query = `{ viewer { account { balance { total } } } model(id: "${MODEL}") { id } }`;
     await product.subgraphs.get("inference")?.end("SIGKILL");
@@ -228,7 +228,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [] });
   });
 
-  test("a worker that hangs is stood in for by another, and credits nothing a second time when it wakes", async () => {
+  test("a hung worker is replaced by another, and credits nothing a second time when it resumes", async () => {
     const { managementKey, account } = await newCustomer(product.database, 0n);
     const deposit = (amountNeuron: bigint) =>
       depositToVault(product.rpcUrl, { fromKey: DEMO_USER.privateKey, account, amountNeuron });
@@ -244,7 +244,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     await hanging.end("SIGKILL");
   });
 
-  test("with one subgraph hanging the others' fields are answered within 5 s, and it is used again when it wakes", async () => {
+  test("with one subgraph hanging the fields of others are answered within 5 s, and it is used again when it resumes", async () => {
     const { managementKey } = await newCustomer(product.database, 777n);
     const query = `{ viewer { account { balance { total } } } model(id: "${MODEL}") { id } }`;
     const { pid = 0 } = product.subgraphs.get("inference") ?? {};
@@ -273,7 +273,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     const told = await Promise.all(
       followers.map((follower) => until(() => settledLast(follower, 4), 40_000)),
     );
-    // Of what was spent meanwhile each step is there: 3 tokens, then 4.
+    // Each of the charges made meanwhile is there: 3 tokens, then 4.
     for (const events of told) {
       const spent = distinct(events).filter(({ cause }) => cause === "SETTLEMENT");
       const totals = spent.slice(-3).map(({ balance }) => BigInt(balance.total));
@@ -283,7 +283,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     await Promise.all(followers.map((follower) => follower.stop()));
   });
 
-  test("without Redis chats are answered and billed, and whoever follows hears of them when it is back, empty", async () => {
+  test("without Redis chats are answered and charged, and subscribers receive them when it is back, empty", async () => {
     const { secret, managementKey } = await newCustomer(product.database, 10_000n);
     const followers = await followBoth(origins()[1], managementKey, secret);
     await product.redis.kill();
@@ -296,7 +296,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     await Promise.all(followers.map((follower) => follower.stop()));
   });
 
-  test("with PostgreSQL hanging requests are refused within 5 s and no provider is asked, and after it all goes on", async () => {
+  test("with PostgreSQL hanging requests are refused within 5 s and no provider is called, and afterwards all works again", async () => {
     const { secret, managementKey } = await newCustomer(product.database, 10_000n);
     const followers = await followBoth(origins()[1], managementKey, secret);
     const [asked, since] = [product.provider.requests, performance.now()];
@@ -311,7 +311,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     }
     expect(product.provider.requests).toBe(asked);
     product.postgres.resume();
-    // What had reached the server is run when it wakes, for nobody: those holds are given back.
+    // Statements that had reached the server run when it resumes, without a client: their holds are released.
     const openHolds = () => product.database.rows("select 1 from hold where state = 'open'");
     await until(async () => (await chat(origins()[0], secret, { max_tokens: 6 })).status === 200);
     await Promise.all(followers.map((follower) => until(() => settledLast(follower, 6), 40_000)));
@@ -320,7 +320,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     await Promise.all(followers.map((follower) => follower.stop()));
   });
 
-  test("a gateway that hangs delivers what happened meanwhile when it wakes, and the other never waits for it", async () => {
+  test("a hung gateway delivers what happened meanwhile when it resumes, and the other never waits for it", async () => {
     const { secret, managementKey } = await newCustomer(product.database, 10_000n);
     const followers = await followBoth(origins()[1], managementKey, secret);
     process.kill(product.gateways[1].pid, "SIGSTOP");
@@ -333,7 +333,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
   testSealedKeys(() => product);
   testImageJobs(() => product);
 
-  test("with one gateway killed the other goes on, and SIGTERM ends what is left in order", async () => {
+  test("with one gateway killed the other continues, and SIGTERM ends the remaining processes in order", async () => {
     const { secret, managementKey } = await newCustomer(product.database, 10_000n);
     const following = await followSocket(origins()[1], managementKey, balanceChanged());
     await product.gateways[0].end("SIGKILL");
@@ -374,7 +374,7 @@ function named(spans: readonly CollectedSpan[], name: string): CollectedSpan | u
   return spans.find((span) => span.name === name);
 }
 
-/** Delivery is at least once: the same event is counted once. */
+/** Delivery is at least once: duplicates of an event are counted once. */
 function distinct(events: readonly BalanceEvent[]): readonly BalanceEvent[] {
   return [...new Map(events.map((event) => [event.id, event])).values()];
 }

@@ -64,7 +64,7 @@ async function account() {
   return data.viewer.account;
 }
 
-test("a bare start says first that its network is for development, and tells its secrets to nobody but the reader", () => {
+test("a bare start says first that its network is for development, and prints its secrets once and never logs them", () => {
   const [starting, first] = running.stdout().trim().split(/\n+/);
   expect(starting).toMatch(/^zerograph is starting/);
   expect(first).toContain("DEVELOPMENT NETWORK");
@@ -74,12 +74,12 @@ test("a bare start says first that its network is for development, and tells its
   expect(running.stderr()).not.toMatch(/[sm]k-\w/);
 });
 
-test.skipIf(!hasCurl)("the three printed commands work as they are pasted", async () => {
+test.skipIf(!hasCurl)("the three printed commands work as pasted", async () => {
   const { chat, query, subscribe } = pasted();
   const events = paste(subscribe, "--max-time 5");
   const seen = events.then((stream) => [...stream.matchAll(/"cause":"(\w+)"/g)].map(([, cause]) => cause));
   let answer = "";
-  // The stream opens beside the chats: the first that it may miss is followed by others.
+  // The stream opens concurrently with the chats: others follow the first, which it may miss.
   const asking = (async () => {
     for (let n = 0; n < 3; n++) answer = await paste(chat);
   })();
@@ -96,7 +96,7 @@ test.skipIf(!hasCurl)("the three printed commands work as they are pasted", asyn
   expect(BigInt(newest.node.cost.total)).toBeGreaterThan(0n);
 });
 
-test("npm run status tells the same as data, while the process runs", async () => {
+test("npm run status prints the values of the banner as JSON while the process runs", async () => {
   const { chat, query, subscribe, apiKey, managementKey } = pasted();
   const status = { script: "dist/gateway/cli/status.js", args: ["--json"] };
   const told = await runProcess({ ...status, settings: { DATA_DIR: folder } });
@@ -114,7 +114,7 @@ test("npm run status tells the same as data, while the process runs", async () =
   expect([elsewhere.code, elsewhere.stdout]).toEqual([1, '{"running":false}\n']);
 });
 
-test("a folder in use is refused in one line before anything is written, and who uses it goes on", async () => {
+test("a folder in use is refused in one line before anything is written, and its process continues", async () => {
   const taken = newFolder();
   const lock = lockFolder(taken);
   const before = await account();
@@ -132,7 +132,7 @@ test("a folder in use is refused in one line before anything is written, and who
   expect((await chat()).status).toBe(200);
 });
 
-test("SIGTERM lets a stream under way finish, and a restart finds keys, money and requests as they were", async () => {
+test("SIGTERM lets a running stream finish, and after a restart keys, money and requests are unchanged", async () => {
   const keys = pasted();
   const [chain = 0] = await chainsOf(running.pid);
   expect(await isAlive(chain)).toBe(true);
@@ -172,7 +172,7 @@ test("SIGTERM lets a stream under way finish, and a restart finds keys, money an
   expect(BigInt(after.balance.total)).toBe(BigInt(before.balance.total) - BigInt(streamed.cost.total));
 });
 
-test("kill -9 under 20 chats takes the chain along, and every answer that came is billed once", async () => {
+test("kill -9 under 20 chats ends the chain too, and every delivered answer is charged once", async () => {
   const [chain = 0] = await chainsOf(running.pid);
   const answered: string[] = [];
   const asking = Array.from({ length: 20 }, async (_, n) => {

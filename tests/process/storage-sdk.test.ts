@@ -15,8 +15,8 @@ import { NPM_START, newFolder, startReady } from "../support/servers/process.ts"
 import { useStarted } from "../support/stack.ts";
 import { newStream } from "../support/storage/kv.ts";
 
-// The network's own SDKs, as they are on npm, against what `npm start` brings and prints. They pause for whole seconds
-// between their steps, so everything runs at once.
+// The network's own SDKs, as published on npm, against what `npm start` starts and prints. They pause for
+// whole seconds between their steps, so everything runs in parallel.
 const product = useStarted(async (onEnd) => {
   const settings = { DATA_DIR: newFolder(onEnd) };
   const { origin, saw } = await startReady({ script: NPM_START, settings, onEnd });
@@ -34,7 +34,7 @@ beforeAll(() => {
 
 describe.concurrent.each([
   ["@0gfoundation/0g-ts-sdk", { ...current, keyOf: (key: Buffer) => key }],
-  // It sends a key as it is given, so its callers write base64.
+  // It sends a key unencoded, so its callers write base64.
   ["@0glabs/0g-ts-sdk", { ...legacy, keyOf: (key: Buffer) => key.toString("base64") }],
 ] as const)("%s, unmodified", (_name, sdk) => {
   test.concurrent.for(SIZES)(
@@ -101,7 +101,7 @@ describe.concurrent.each([
     const flow = sdk.getFlowContract(contractAddresses().flow, signer);
     const batcher = new sdk.Batcher(Number.MAX_SAFE_INTEGER, nodes as never, flow as never, rpcUrl);
     for (const [key, value] of values) batcher.streamDataBuilder.set(streamId, Buffer.from(key), value);
-    // Without options of its own it writes its tags into the defaults of every later upload.
+    // Without its own options it writes its tags into the defaults of every later upload.
     const options = {
       tags: "0x",
       finalityRequired: true,
@@ -162,7 +162,7 @@ describe.concurrent("@0gfoundation/0g-ts-sdk and our encryption", () => {
   );
 });
 
-/** An account of its own, so that transactions that are sent at once do not share nonces. */
+/** A separate account, so that concurrent transactions do not share nonces. */
 async function newSigner(onEnd: OnEnd) {
   const { rpcUrl } = product();
   const provider = new JsonRpcProvider(rpcUrl, undefined, { polling: true, pollingInterval: 50 });

@@ -24,7 +24,10 @@ afterAll(async () => {
 
 const publisher = () => startPublisher({ rpcUrl, origin: product.origin });
 
-/** Posts segments, four at once, until all are posted or the product is gone. Returns those that were acknowledged. */
+/**
+ * Posts segments, four in parallel, until all are posted or the product is gone. Returns the acknowledged
+ * ones.
+ */
 async function upload(
   file: PublishedFile,
   indexes: readonly number[],
@@ -58,7 +61,7 @@ async function download(origin: string, root: string): Promise<Buffer> {
   return Buffer.from(await reply.arrayBuffer());
 }
 
-test("killed in the middle of an upload, again and again, it keeps every segment that it acknowledged", async () => {
+test("killed repeatedly in the middle of an upload, it keeps every segment that it acknowledged", async () => {
   const file = prepareFile(randomBytes(8 * MIB + 1));
   await (await publisher()).submit(file);
   const kept = new Set<number>();
@@ -80,7 +83,7 @@ test("killed in the middle of an upload, again and again, it keeps every segment
   expect((await download(product.origin, file.root)).equals(file.content)).toBe(true);
 });
 
-test("fifty downloads of one file at once are all the same bytes", async () => {
+test("fifty parallel downloads of one file return the same bytes", async () => {
   const file = await (await publisher()).publish(randomBytes(MIB + 7));
   const all = await Promise.all(Array.from({ length: 50 }, () => download(product.origin, file.root)));
   expect(all.filter((bytes) => bytes.equals(file.content))).toHaveLength(50);

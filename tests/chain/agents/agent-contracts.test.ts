@@ -53,7 +53,7 @@ afterAll(() => anvil?.stop());
 
 const newReceiver = () => privateKeyToAccount(generatePrivateKey());
 
-/** What the contract says against it; "taken" when nothing. */
+/** The error with which the contract refuses it; "taken" when it does not. */
 async function outcome(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => "taken",
@@ -68,7 +68,8 @@ const byAdmin = (name: Parameters<typeof writeAgent>[2], args: readonly unknown[
 
 describe("the contracts of the development network have every function of the public ABI", () => {
   const { daSigners, wrappedBase } = NETWORKS.testnet.contracts;
-  // Proxies are initialised and ours are constructed; the devnet's ledger deletes no accounts, nor is one given up.
+  // Proxies are initialised and ours are constructed; the devnet's ledger deletes no accounts, and none can
+  // be abandoned.
   const leftOut = ["deleteAccount", "initialize", "initialized", "renounceOwnership", "supportsInterface"];
 
   test.each([
@@ -88,7 +89,7 @@ describe("the contracts of the development network have every function of the pu
   });
 });
 
-test("a token is minted for the fee, what is beyond it comes back, and its creator is who the operator says", async () => {
+test("a token is minted for the fee, the excess is returned, and its creator is set by the operator", async () => {
   await byAdmin("setMintFee", [100n]);
   try {
     const data = [newData("brain"), newData("memory")];
@@ -115,7 +116,7 @@ test("a token is minted for the fee, what is beyond it comes back, and its creat
   }
 });
 
-test("a token moves with its keys, in the order of its data, and nobody may use it any more", async () => {
+test("a token moves with its keys, in the order of its data, and authorised users lose access", async () => {
   const { tokenId, data } = await mintAgent(anvil.url, { to: OWNER, data: [newData("a"), newData("b")] });
   await byOwner("authorizeUsage", [tokenId, ROUTER_WALLET.address]);
   const [to, sealedKeys] = [newReceiver(), ["0xaa", "0xbb"] as const];
@@ -138,7 +139,7 @@ test("a token moves with its keys, in the order of its data, and nobody may use 
   );
 });
 
-test("a clone has the same data, another id, and tells its keys under that id", async () => {
+test("a clone has the same data and another id, and publishes its keys under that id", async () => {
   const { tokenId, data } = await mintAgent(anvil.url, { to: OWNER });
   const to = newReceiver();
   const proofs = await agentProofs(data, { to, sealedKeys: ["0xcc"] });
@@ -162,7 +163,7 @@ test("a clone has the same data, another id, and tells its keys under that id", 
   expect(await client.readContract({ ...NFT, functionName: "ownerOf", args: [tokenId] })).toBe(OWNER);
 });
 
-test("whom the receiver delegates may sign for it, until it is taken back", async () => {
+test("a delegate of the receiver may sign for it, until the delegation is revoked", async () => {
   const to = privateKeyToAccount(ROUTER_WALLET.privateKey);
   const assistant = newReceiver();
   const { tokenId, data } = await mintAgent(anvil.url, { to: OWNER });
@@ -179,7 +180,7 @@ test("whom the receiver delegates may sign for it, until it is taken back", asyn
   );
 });
 
-describe("a transfer is refused, by its name,", () => {
+describe("a transfer is refused, by its error name,", () => {
   const [to, stranger] = [newReceiver(), newReceiver()];
   const nonce = randomHex(16);
   const cases: readonly (readonly [string, Omit<ProofOptions, "to">, string])[] = [
@@ -204,7 +205,7 @@ describe("a transfer is refused, by its name,", () => {
     expect(await outcome(iTransfer(anvil.url, move))).toBe(refusal);
   });
 
-  test("without the right proofs, or by and from the wrong ones", async () => {
+  test("without the right proofs, or by and from the wrong accounts", async () => {
     const data = [newData("a"), newData("b")];
     const { tokenId } = await mintAgent(anvil.url, { to: OWNER, data });
     const good = await agentProofs(data, { to });
@@ -231,7 +232,7 @@ describe("a transfer is refused, by its name,", () => {
   });
 });
 
-test("a proof is good once; after seven days anybody may have it forgotten, and then it is good again", async () => {
+test("a proof is valid once; after seven days any account may have it forgotten, and then it is valid again", async () => {
   const data = [newData()];
   const first = await mintAgent(anvil.url, { to: OWNER, data });
   const second = await mintAgent(anvil.url, { to: OWNER, data });
@@ -289,7 +290,7 @@ test("at most 100 users are authorised, each once, and only by the owner", async
   );
 });
 
-test("the oracle of TeeVerifier is one address, which its admin alone replaces", async () => {
+test("the oracle of TeeVerifier is one address, which only its admin replaces", async () => {
   const oracle = privateKeyToAccount(generatePrivateKey());
   const message = keccak256("0x1234");
   const contract = { address: teeVerifier, abi: teeVerifierAbi } as const;

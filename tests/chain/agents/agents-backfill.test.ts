@@ -9,7 +9,7 @@ import { until } from "../../support/until.ts";
 
 const LIMIT = 10_000;
 
-test("10,001 events in one range that the endpoint refuses are all read, each once, and no block is skipped", async () => {
+test("10,001 events in one range that the endpoint refuses are all read once, and no block is skipped", async () => {
   const [chain, database] = [await startChain(), await openTestDatabase()];
   const [{ client }, owner] = [handlesOf(chain.url), newAccount()];
   await flood(client, { count: 5_001, to: owner, base: 0n });

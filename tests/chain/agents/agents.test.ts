@@ -59,7 +59,7 @@ async function move(by: Funded, to: Funded, tokenId: bigint, data: Parameters<ty
   });
 }
 
-/** What the contract says of a token now. */
+/** The current state of a token in the contract. */
 async function onChain(tokenId: bigint) {
   const token = { address: CONTRACT, abi: agentNftAbi, args: [tokenId] } as const;
   const [owner, users, datas, creator] = await Promise.all([
@@ -85,7 +85,7 @@ async function asRead(tokens: AgentTokensService, tokenId: bigint) {
 }
 
 describeDatabases("agent tokens", (kind) => {
-  test("a token is read as its contract has it, through all that befalls it", async () => {
+  test("a token is read as its contract has it, through every change", async () => {
     const database = await openTestDatabase(kind);
     const { watcher, tokens, caughtUp } = watchAgents(database, { url: chain.url });
     watcher.start();
@@ -132,7 +132,7 @@ describeDatabases("agent tokens", (kind) => {
       [lowerHex(cem.address), "revoked"],
       [lowerHex(ben.address), "transferred"],
     ]);
-    // Page by page they are the same.
+    // Read page by page they are the same.
     const [first, ...others] = authorizations;
     expect((await tokens.authorizations(key(tokenId), { first: 1 })).rows).toEqual([first]);
     const rest = await tokens.authorizations(key(tokenId), { first: 100, after: first?.cursor });
@@ -191,7 +191,7 @@ describeDatabases("agent tokens", (kind) => {
     ]);
   });
 
-  test("whatever a reorganisation takes back, all is as it was before", async () => {
+  test("after a reorg the state is as it was before the reverted blocks", async () => {
     const database = await openTestDatabase(kind);
     const { watcher, caughtUp } = watchAgents(database, { url: chain.url });
     watcher.start();
@@ -222,12 +222,12 @@ describeDatabases("agent tokens", (kind) => {
     }
   });
 
-  test("under random reorganisations, what is kept is what one reads who comes afterwards, and what was told adds up to it", async () => {
+  test("under random reorgs, the stored state equals a fresh read of the chain, and the published events add up to it", async () => {
     const database = await openTestDatabase(kind);
     const { watcher, tokens, caughtUp } = watchAgents(database, { url: chain.url, pollMs: 5 });
     watcher.start();
     const people = [await chain.funded(), await chain.funded(), await chain.funded()];
-    // No reorganisation reaches the blocks in which they got their money.
+    // No reorg reaches the blocks in which they were funded.
     await chain.mine(8);
     const story: string[] = [];
     const known = new Map<bigint, Parameters<typeof agentProofs>[0]>();
@@ -238,7 +238,7 @@ describeDatabases("agent tokens", (kind) => {
       story.push(await randomReorg());
     }
     await caughtUp();
-    // Otherwise nothing was tried.
+    // Otherwise nothing was tested.
     expect(story.filter((act) => act === "refused").length, story.join("; ")).toBeLessThan(20);
     for (let tokenId = 0n; tokenId < 20n; tokenId++) {
       const there = await onChain(tokenId).catch(() => undefined);
@@ -312,7 +312,7 @@ async function randomAct(people: readonly Funded[], known: Map<bigint, Parameter
   }
 }
 
-/** Some of the transactions that go come again, in another block. */
+/** Some of the dropped transactions are included again, in another block. */
 async function randomReorg(): Promise<string> {
   const depth = randomInt(1, 8);
   const head = await chain.height();
@@ -336,7 +336,7 @@ const HISTORY = [
   "agent_clone",
 ] as const;
 
-/** Every row but when it was seen. */
+/** Every row without the time at which it was seen. */
 async function dump(database: Database): Promise<Record<string, unknown>> {
   const rows = async (sql: string) =>
     (await database.rows<{ row: string }>(sql)).map(({ row }) => JSON.parse(row) as unknown);
@@ -357,7 +357,7 @@ async function dump(database: Database): Promise<Record<string, unknown>> {
   };
 }
 
-/** What a reader is left with who heard every event: keys by their id, moves by their place. */
+/** The state of a subscriber that received every event: keys by their id, moves by their place. */
 async function toldOf(database: Database) {
   const rows = await database.rows<{ topic: string; data: string }>(
     "select topic, data::text as data from outbox order by id",

@@ -31,7 +31,7 @@ async function sendKey(chain: AgentChain, from: Funded, to: Funded, { tokenId, d
   return (await iTransfer(chain.url, move)).transactionHash;
 }
 
-/** What a receiver has who heard these events, deaf to doubles. */
+/** The keys of a receiver after these events, ignoring duplicates. */
 function fold(events: readonly Published[], had: ReadonlySet<string> = new Set()): ReadonlySet<string> {
   const [heard, keys] = [new Set<string>(), new Set(had)];
   for (const { id, data } of events) {
@@ -44,7 +44,7 @@ function fold(events: readonly Published[], had: ReadonlySet<string> = new Set()
 }
 
 describeDatabases("a receiver of sealed keys", (kind) => {
-  test("who was away for 300 blocks, an outage of the RPC and two reorganisations has exactly the keys of the final chain", async () => {
+  test("a receiver that missed 300 blocks, an RPC outage and two reorgs has exactly the keys of the final chain", async () => {
     const [chain, database] = [await startAgentChain(), await openTestDatabase(kind)];
     const proxy = await startRpcProxy(chain.url);
     const bus = new MemoryBus();
@@ -57,21 +57,21 @@ describeDatabases("a receiver of sealed keys", (kind) => {
     const mints: Minted[] = [];
     for (let n = 0; n < 6; n++) mints.push(await mint(chain, owner));
     const [one, two, three, four, five, six] = mints as [Minted, Minted, Minted, Minted, Minted, Minted];
-    // There is one key before the receiver leaves, and it hears of it.
+    // One key exists before the receiver disconnects, and it receives it.
     const live = await keys.follow({ to: receiver.address });
     await sendKey(chain, owner, receiver, one);
     const [first] = (await take(live, 1)) as Published[];
     await live.return?.();
     const cursor = TEST_CURSORS.seal(first?.position ?? 0n);
     await chain.mine(140);
-    // A reorganisation that the watcher sees: one key is lost for good, another comes back in a later block.
+    // A reorg that the watcher sees: one key is lost for good, another comes back in a later block.
     const comes = await sendKey(chain, owner, receiver, two);
     await sendKey(chain, owner, receiver, three);
     await caughtUp();
     await chain.reorg(2, [[await chain.raw(comes), 1]]);
     await caughtUp();
     await sendKey(chain, owner, other, four);
-    // An outage, and in it blocks, keys and a reorganisation that nobody saw begin.
+    // An outage, and during it blocks, keys and a reorg whose start is not seen.
     proxy.judge = () => "cut";
     await until(() => watcher.status().state === "rpc_unavailable");
     await chain.mine(150);
@@ -95,7 +95,7 @@ describeDatabases("a receiver of sealed keys", (kind) => {
         final.map(({ id }) => id).toSorted(),
       );
     });
-    // As the chain itself has them.
+    // The keys as the chain has them.
     const logs = await chain.client.getLogs({
       address: agentNft(),
       event: {
@@ -113,7 +113,7 @@ describeDatabases("a receiver of sealed keys", (kind) => {
     expect(final.map(({ id }) => id)).toEqual(
       logs.map(({ blockHash, logIndex }) => `${blockHash}-${logIndex}`).toReversed(),
     );
-    // Another one hears of its own key alone, and of one token only who asks for it.
+    // Another receiver gets only its own key, and a filter by token only that token.
     const others = collect(await keys.follow({ to: other.address }, cursor)) as Published[];
     const ofTwo = collect(await keys.follow({ tokenId: two.tokenId }, cursor)) as Published[];
     await until(() => others.length === 1 && ofTwo.length >= 3);

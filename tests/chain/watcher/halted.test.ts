@@ -11,7 +11,7 @@ import { until } from "../../support/until.ts";
 
 const stack = useStack({ CONFIRMATIONS: "2" });
 
-test("a reorganisation that takes back credited money halts crediting, and everything else is served on", async () => {
+test("a reorg that reverts credited money halts crediting, and everything else continues", async () => {
   const { app, origin, rpcUrl } = stack();
   const chain = createTestClient({ mode: "anvil", transport: http(rpcUrl), cacheTime: 0 }).extend(
     publicActions,
@@ -27,7 +27,7 @@ test("a reorganisation that takes back credited money halts crediting, and every
   await deposit(late, 9n);
   await chain.mine({ blocks: 6 });
   await until(async () => expect(await states(origin)).toMatchObject({ deposits: "HALTED_DEEP_REORG" }));
-  // The files go on to the newest block, and chats are answered and billed.
+  // The files follow to the newest block, and chats are answered and charged.
   await until(async () => expect(await states(origin)).toMatchObject({ files: "FOLLOWING" }));
   expect((await chat(origin, seeded.secret, { max_tokens: 4 })).status).toBe(200);
   expect(await balanceOf(app.database, seeded.account as `0x${string}`)).toBe(10_000n - priceOf(4));

@@ -9,7 +9,7 @@ import { startRpcProxy } from "../../support/chain/rpc-proxy.ts";
 import { type DatabaseKind, describeDatabases, openTestDatabase } from "../../support/servers/database.ts";
 import { until } from "../../support/until.ts";
 
-/** Blocks after which a deposit is credited in these tests. */
+/** Confirmations after which a deposit is credited in these tests. */
 const N = 5;
 const AMOUNTS = [7n, 9n, 11n] as const;
 
@@ -33,16 +33,16 @@ async function threeDeposits(kind: DatabaseKind, depth: number) {
   return { chain, database, accounts, raws, head, ...watched };
 }
 
-describeDatabases(`reorganisations with ${N} confirmations`, (kind) => {
+describeDatabases(`reorgs with ${N} confirmations`, (kind) => {
   test.each([1, 3, N - 1])(
-    "of %i blocks: what is dropped is taken back, what is moved is credited once, in its new place",
+    "of %i blocks: dropped deposits are reverted, moved ones are credited once, in their new place",
     async (depth) => {
       const { chain, database, accounts, raws, head, list, scanned, watcher } = await threeDeposits(
         kind,
         depth,
       );
       const [stays, moves, drops] = accounts;
-      // The first two change places, in one block where there is only one; the third is gone.
+      // The first two swap places, within one block where there is only one; the third is dropped.
       await chain.reorg(depth, [
         [raws[1], 0],
         [raws[0], depth - 1],
@@ -86,7 +86,7 @@ describeDatabases(`reorganisations with ${N} confirmations`, (kind) => {
     ["moved", [0, N + 1]],
     ["reordered", [1, 0]],
   ] as const)(
-    "deeper than that, a credited deposit that is %s is not taken back: the watcher halts, once and aloud",
+    "deeper than that, a credited deposit that is %s is not reverted: the watcher halts and logs it once",
     async (_how, places) => {
       const { chain, database, accounts, raws, lines, list, watcher } = await threeDeposits(kind, N + 2);
       const before = await Promise.all(accounts.map((account) => list(account)));
@@ -108,7 +108,7 @@ describeDatabases(`reorganisations with ${N} confirmations`, (kind) => {
     },
   );
 
-  test("100 deposits under 20 random reorganisations are credited exactly as the final chain says", async () => {
+  test("100 deposits under 20 random reorgs are credited exactly as the final chain has them", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase(kind)];
     const accounts = Array.from({ length: 10 }, newAccount);
     const senders = await chain.senders(100);
@@ -152,8 +152,8 @@ describeDatabases(`reorganisations with ${N} confirmations`, (kind) => {
   });
 });
 
-describe("an endpoint that repeats itself", () => {
-  test("a log that comes twice in one answer is one deposit", async () => {
+describe("an endpoint that sends wrong logs", () => {
+  test("a log that occurs twice in one answer is one deposit", async () => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = async (call) => {
@@ -174,7 +174,7 @@ describe("an endpoint that repeats itself", () => {
     expect(await faultsOf(database)).toEqual([]);
   });
 
-  test("logs of another block than the one that was asked for are not believed", async () => {
+  test("logs of another block than the requested one are refused", async () => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     const proxy = await startRpcProxy(chain.url);
     await chain.deposit(account, 7n);

@@ -14,7 +14,7 @@ const CHAIN_ID = 16_602;
 const HALTED = "halted_deep_reorg";
 
 describeDatabases("a halt that an operator accepts", (kind) => {
-  test("what was credited stays credited, and is not credited again where its transaction came back", async () => {
+  test("credited deposits stay credited, and are not credited again where their transaction was included again", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase(kind)];
     const [back, gone, seen, later] = [newAccount(), newAccount(), newAccount(), newAccount()] as const;
     const senders = (await chain.senders(3)) as [Hex, Hex, Hex];
@@ -36,11 +36,11 @@ describeDatabases("a halt that an operator accepts", (kind) => {
       "The watcher deposits is not halted: its state is following.",
     );
     await expect(acceptance.accept("depots")).rejects.toThrow("deposits: following");
-    // Only the second comes back, alone in its block: its log has another number there.
+    // Only the second is included again, alone in its block: its log has another number there.
     await chain.reorg(4, [[sent[1]?.raw ?? "0x", 2]]);
     await chain.mine(3);
     await until(() => watcher.status().state === HALTED);
-    // The note is written behind the state.
+    // The note is written after the state.
     const note = await until(async () => (await readStatuses(database)).get("deposits")?.note ?? false);
     expect(note).toMatch(/^a credited deposit of block \d+ or above is gone from the chain$/);
     await expect(new WatcherAcceptanceService(database, 16_661).accept("deposits")).rejects.toThrow(
@@ -61,13 +61,13 @@ describeDatabases("a halt that an operator accepts", (kind) => {
     const block = await chain.client.getTransactionReceipt({ hash: sent[1]?.hash ?? "0x" });
     expect(await list(back)).toMatchObject([{ status: "confirmed", blockHash: block.blockHash }]);
     expect(await faultsOf(database)).toEqual([]);
-    // It was for once: the next such reorganisation halts again.
+    // The acceptance was for once: the next such reorg halts again.
     await chain.reorg(2);
     await chain.mine(3);
     await until(() => watcher.status().state === HALTED);
   });
 
-  test("a chain that differs deeper than what is remembered is read again from the newest block in common", async () => {
+  test("a chain that differs beyond the remembered blocks is read again from the newest common block", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase(kind)];
     const [{ client }, owner] = [handlesOf(chain.url), newAccount()];
     await flood(client, { count: 2, to: owner, base: 0n });
@@ -99,7 +99,7 @@ describeDatabases("a halt that an operator accepts", (kind) => {
 });
 
 describe.skipIf(!inject("postgresUrl"))("npm run watcher:accept", () => {
-  test("has a worker that runs go on, and says what it did", async () => {
+  test("lets a running worker continue, and says what it did", async () => {
     const [chain, url] = [await startChain(), await createServerDatabase()];
     const database = await openDatabase({ kind: "server", url, poolSize: 4 });
     const account = newAccount();

@@ -7,7 +7,7 @@ import { openTestDatabase } from "../../support/servers/database.ts";
 import { until } from "../../support/until.ts";
 
 describe("an endpoint that fails", () => {
-  test("an endpoint of another chain is said so, and not read", async () => {
+  test("an endpoint of another chain is reported, and not read", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase()];
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = ({ method }) => (method === "eth_chainId" ? { result: "0x4115" } : "pass");
@@ -28,22 +28,25 @@ describe("an endpoint that fails", () => {
     ["never answers", "hang"],
     ["answers garbage", { text: "<html>busy</html>" }],
     ["answers blocks that are none", { result: { number: "0x1" } }],
-  ] as const)("%s: the watcher says so, and goes on when it is back", async (_what, verdict) => {
-    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
-    const proxy = await startRpcProxy(chain.url);
-    const { watcher, scanned } = watchDeposits(database, { urls: [proxy.url], confirmations: 1 });
-    watcher.start();
-    await scanned(1n);
-    proxy.judge = () => verdict;
-    await until(() => watcher.status().state === "rpc_unavailable");
-    await chain.deposit(account, 7n);
-    await chain.mine(1);
-    proxy.judge = () => "pass";
-    await scanned(3n);
-    expect(await balanceOf(database, account)).toBe(7n);
-  });
+  ] as const)(
+    "%s: the watcher reports it, and continues when the endpoint is back",
+    async (_what, verdict) => {
+      const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+      const proxy = await startRpcProxy(chain.url);
+      const { watcher, scanned } = watchDeposits(database, { urls: [proxy.url], confirmations: 1 });
+      watcher.start();
+      await scanned(1n);
+      proxy.judge = () => verdict;
+      await until(() => watcher.status().state === "rpc_unavailable");
+      await chain.deposit(account, 7n);
+      await chain.mine(1);
+      proxy.judge = () => "pass";
+      await scanned(3n);
+      expect(await balanceOf(database, account)).toBe(7n);
+    },
+  );
 
-  test("the next endpoint is asked when one is gone", async () => {
+  test("the next endpoint is used when one is gone", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase()];
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = () => "cut";
@@ -52,7 +55,7 @@ describe("an endpoint that fails", () => {
     await scanned(1n);
   });
 
-  test("one that lags behind is waited for: nothing is taken back", async () => {
+  test("one that lags behind is waited for: nothing is reverted", async () => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     await chain.deposit(account, 7n);
     const proxy = await startRpcProxy(chain.url);
@@ -67,7 +70,7 @@ describe("an endpoint that fails", () => {
     expect(await list(account)).toMatchObject([{ status: "seen" }]);
   });
 
-  test("one that has lost its newest blocks is said so after a while, and nothing is taken back", async () => {
+  test("one that has lost its newest blocks is reported after a while, and nothing is reverted", async () => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     await chain.deposit(account, 7n);
     await chain.mine(20);
@@ -94,7 +97,7 @@ describe("an endpoint that fails", () => {
     expect(watcher.status()).toMatchObject({ state: "following", lastReorgDepth: 0 });
   });
 
-  test("a block that is replaced before its logs are read is no outage", async () => {
+  test("a block that is replaced before its logs are read is not an outage", async () => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     const proxy = await startRpcProxy(chain.url);
     const { watcher, lines, scanned } = watchDeposits(database, { urls: [proxy.url], confirmations: 5 });
@@ -115,7 +118,7 @@ describe("an endpoint that fails", () => {
     expect(await balanceOf(database, account)).toBe(0n);
   });
 
-  test("one that lags far behind is no reorganisation either", async () => {
+  test("one that lags far behind is not a reorg either", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase()];
     await chain.mine(150);
     const proxy = await startRpcProxy(chain.url);
@@ -130,7 +133,7 @@ describe("an endpoint that fails", () => {
     await until(() => watcher.status().state === "following");
   });
 
-  test("a watcher stops at once also while the chain does not answer", async () => {
+  test("a watcher stops at once even while the chain does not answer", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase()];
     const proxy = await startRpcProxy(chain.url);
     proxy.judge = () => "hang";

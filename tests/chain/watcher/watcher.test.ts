@@ -5,8 +5,8 @@ import { startRpcProxy, type Verdict } from "../../support/chain/rpc-proxy.ts";
 import { describeDatabases, openTestDatabase } from "../../support/servers/database.ts";
 import { until } from "../../support/until.ts";
 
-describeDatabases("the watcher's place", (kind) => {
-  test("a watcher that was away goes on where it was, through a reorganisation meanwhile", async () => {
+describeDatabases("the watcher's position", (kind) => {
+  test("a restarted watcher continues at its cursor, through a reorg meanwhile", async () => {
     const [chain, database, lost, kept] = [
       await startChain(),
       await openTestDatabase(kind),
@@ -64,7 +64,7 @@ test("a log that does not fit the configured event is not skipped: the watcher s
   expect(await balanceOf(database, account)).toBe(7n);
 });
 
-describe("a long way behind", () => {
+describe("far behind the head", () => {
   test("pages are halved for an endpoint that refuses long ranges or many logs, and no block is skipped", async () => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     for (let turn = 0; turn < 5; turn++) {
@@ -87,13 +87,13 @@ describe("a long way behind", () => {
     watcher.start();
     await scanned(2011n);
     expect(await balanceOf(database, account)).toBe(10n);
-    // Block by block only near the head: confirmations and 64.
+    // Block by block only near the head: within the confirmations and 64.
     expect(ranges.reduce((sum, length) => sum + length, 0n)).toBe(2012n - 69n);
     expect(await faultsOf(database)).toEqual([]);
   });
 
-  // Few blocks are read one by one, of many the older ones in one go.
-  test.each([8, 200])("a chain of %i blocks that moves while it is read is read again", async (blocks) => {
+  // A few blocks are read one by one; of many, the older ones in one range.
+  test.each([8, 200])("a chain of %i blocks that changes while it is read is read again", async (blocks) => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     const { raw } = await chain.deposit(account, 7n);
     await chain.mine(blocks);
@@ -116,8 +116,8 @@ describe("a long way behind", () => {
   });
 });
 
-describe("a chain that is not the one that was read", () => {
-  test("a reorganisation that takes back a credited deposit halts the watcher, loudly, and nothing is credited", async () => {
+describe("a chain that differs from what was read", () => {
+  test("a reorg that reverts a credited deposit halts the watcher with an error log, and nothing is credited", async () => {
     const [chain, database, account, later] = [
       await startChain(),
       await openTestDatabase(),
@@ -144,7 +144,7 @@ describe("a chain that is not the one that was read", () => {
     expect(await faultsOf(database)).toEqual([]);
   });
 
-  test("a reorganisation deeper than what is remembered halts the watcher", async () => {
+  test("a reorg deeper than the remembered blocks halts the watcher", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase()];
     await chain.mine(150);
     const { watcher, lines, scanned } = watchDeposits(database, { urls: [chain.url], confirmations: 0 });
@@ -155,7 +155,7 @@ describe("a chain that is not the one that was read", () => {
     expect(lines.join()).toContain("the chain differs below block 87");
   });
 
-  test("a development chain that began anew halts the watcher, or is read from its start where that is allowed", async () => {
+  test("a development chain that was recreated halts the watcher, or is read from its start where that is allowed", async () => {
     const [chain, database, account, other] = [
       await startChain(),
       await openTestDatabase(),
