@@ -1,7 +1,7 @@
 import pg from "pg";
 import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
 
-/** What the books say after a run: every request that was answered was held, settled and charged. */
+/** Checks the ledger after a run: every answered request was held, settled and charged. */
 export async function checkBilling(postgresUrl: string, answered: number): Promise<string> {
   const client = new pg.Client(postgresUrl);
   await client.connect();
@@ -14,7 +14,9 @@ export async function checkBilling(postgresUrl: string, answered: number): Promi
        from hold join inference_request r using (id)`,
     );
     if (faults.length > 0 || row?.settled !== answered || row.others > 0)
-      throw new Error(`${answered} requests were answered, the books say ${JSON.stringify({ row, faults })}`);
+      throw new Error(
+        `${answered} requests were answered, the ledger has ${JSON.stringify({ row, faults })}`,
+      );
     return `${answered} requests were held, settled and charged on PostgreSQL with fsync; the ledger has no fault`;
   } finally {
     await client.end();

@@ -3,14 +3,14 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** The product as it is deployed. */
+/** The product as deployed. */
 export const PRODUCT = "dist/gateway/main.js";
 const BUILT = ".cache/bench";
 const TSC = "node_modules/typescript/bin/tsc";
 
 /**
- * Compiles the product, its peers and the provider stand-in. The loader that runs TypeScript names every closure when
- * it is made, which takes up to a tenth of a request.
+ * Compiles the product, its peers and the provider stand-in. The loader that runs TypeScript assigns a name
+ * to every closure when it is created, which takes up to a tenth of a request.
  */
 export async function buildBench(): Promise<void> {
   console.log("Compiling the product and its peers...");

@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** A program in a process of its own, from when it said where it listens. */
+/** A program in its own process, once it has printed where it listens. */
 export type Child = { readonly origin: string; readonly process: ChildProcess; stop(): Promise<void> };
 
 const START_MS = 300_000;
 const ROOT = new URL("../..", import.meta.url);
 
 /**
- * Runs a file of this repository, TypeScript or built, and waits until its output matches `ready`, whose first group is its
- * origin. Throws with what it wrote when it ends before.
+ * Runs a file of this repository, TypeScript or built, and waits until its output matches `ready`, whose
+ * first group is its origin. Throws with its output when it ends before.
  */
 export async function startChild(
   file: string,
@@ -17,7 +17,7 @@ export async function startChild(
     readonly ready: RegExp;
     readonly env: Readonly<Record<string, string>>;
     readonly nodeFlags?: readonly string[];
-    /** Hears everything that it has written so far, until it is ready. */
+    /** Called with everything that it has written so far, until it is ready. */
     readonly onOutput?: (text: string) => void;
   },
 ): Promise<Child> {

@@ -9,8 +9,8 @@ const NOBODY = 65_534;
 const run = promisify(execFile);
 
 /**
- * The tests' PostgreSQL, started again as an operator would run it: every commit is on the disk before it is answered
- * (the tests switch `fsync` off), and what statements cost is counted.
+ * The tests' PostgreSQL, restarted as an operator would run it: every commit is on the disk before it is
+ * answered (the tests switch `fsync` off), and the cost of statements is counted.
  */
 export async function startDurablePostgres(): Promise<TestServer> {
   const { url } = await startPostgres();

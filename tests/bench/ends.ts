@@ -1,6 +1,8 @@
 import type { OnEnd } from "../support/servers/database.ts";
 
-/** Runs `work` and then, newest first, everything it asked for, also when it fails or is interrupted. */
+/**
+ * Runs `work` and then, newest first, every cleanup that it registered, also when it fails or is interrupted.
+ */
 export async function withEnds(work: (onEnd: OnEnd) => Promise<void>): Promise<void> {
   const ends: (() => Promise<void>)[] = [];
   const endAll = async () => {

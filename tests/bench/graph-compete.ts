@@ -3,26 +3,26 @@ import { isDeepStrictEqual } from "node:util";
 import { quantile } from "./load.ts";
 import type { Pressed } from "./peers/graph/engine.ts";
 
-/** How long each measurement of a peer takes, how often they take turns, and how long each is warmed up before. */
+/** The duration of each measurement of a peer, the number of rounds, and the duration of the warm-up. */
 export type GraphPace = { readonly rounds: number; readonly durationMs: number; readonly warmUpMs: number };
 
 /** A peer, by its name, and how to measure it at one operation. */
 export type Competitor = {
   readonly name: string;
-  /** The answer as JSON, or why it cannot carry the operation. */
+  /** The answer as JSON, or why it does not support the operation. */
   answer(operation: string): Promise<string>;
   press(operation: string, durationMs: number): Promise<Pressed>;
 };
 
-/** What a process has had of the processors so far, in milliseconds: Linux counts in hundredths of a second. */
+/** The processor time of a process so far, in milliseconds: Linux counts in hundredths of a second. */
 export function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 /**
- * Measures all competitors at every operation, in turns, and says who cannot carry it: what answers something else than
- * the first is not measured. Ratios are taken within a round, and their medians shown.
+ * Measures all competitors at every operation, in turns, and reports which do not support it: a peer whose
+ * answer differs from the first is not measured. Ratios are taken within a round, and their medians shown.
  */
 export async function compete(
   title: string,
@@ -64,7 +64,10 @@ async function judge(operation: string, competitors: readonly Competitor[]) {
   return { able, notes };
 }
 
-/** Parsed twice, so that objects without a prototype count as the others. Errors with data are no answer. */
+/**
+ * Parsed twice, so that objects without a prototype compare equal to the others. Errors with data are not an
+ * answer.
+ */
 function readAnswer(text: string): { readonly data?: unknown } {
   try {
     const { data, errors } = JSON.parse(text);
@@ -98,7 +101,7 @@ function toRows(results: ReadonlyMap<Competitor, readonly Pressed[]>): string {
   return [header, rule, ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** The middle of them. */
+/** The median. */
 export function median(values: readonly number[]): number {
   return quantile(
     values.toSorted((one, other) => one - other),

@@ -66,7 +66,7 @@ const Event = defineEntity({
 
 /** Holds and settlements as an entity manager writes them: load, lock, change, flush, one transaction each. */
 export function entityManagerHolds(database: Database) {
-  // The product has an entity for the key as well, which leaves what is held to SQL.
+  // The product has an entity for the key as well, but leaves its held amount to SQL.
   const discovery = database.orm.config.get("discovery");
   database.orm.config.set("discovery", { ...discovery, checkDuplicateTableNames: false });
   database.orm.discoverEntity([Account, Key, Hold, Entry, Event]);
@@ -90,7 +90,7 @@ async function hold(em: EntityManager, request: HoldRequest): Promise<bigint> {
     ...{ cachedTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0 },
     ...{ status: "running", usageEstimated: false, createdAt: new Date() },
   } as never);
-  // The request first, which the hold refers to without a relation that would order them.
+  // The request first: the hold refers to it without a relation that would order them.
   await em.flush();
   const expiresAt = new Date(Date.now() + request.expiresInSeconds * 1_000);
   em.create(Hold, {

@@ -1,19 +1,22 @@
 import { type Dispatcher, Pool } from "undici";
 
-/** Something that answers chats, or operations. Requests take the bearers in turn. */
+/** A server that answers chats or operations. Requests use the bearers in turn. */
 export type Target = {
   readonly name: string;
   readonly origin: string;
   readonly path: string;
   readonly bearers: readonly string[];
-  /** What it wants to be told besides. */
+  /** Further headers that it needs. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** How hard to press: so many connections, each with one request under way, for so long. */
+/** The load: so many connections, each with one running request, for so long. */
 export type Load = { readonly body: Buffer; readonly connections: number; readonly durationMs: number };
 
-/** What came of it. Latency ends with the last byte, first byte is the first of the body; events are `data:` lines. */
+/**
+ * The results. Latency ends with the last byte, first byte is the first of the body; events are `data:`
+ * lines.
+ */
 export type Measured = {
   readonly requests: number;
   readonly perSecond: number;
@@ -25,7 +28,7 @@ export type Measured = {
 
 type Sample = { readonly latencyMs: number; readonly firstByteMs: number; readonly events: number };
 
-/** Presses `target` and measures. Throws when an answer is not 200: an error is not throughput. */
+/** Puts load on `target` and measures. Throws when an answer is not 200: an error is not throughput. */
 export async function press(target: Target, { body, connections, durationMs }: Load): Promise<Measured> {
   const pool = new Pool(target.origin, { connections, pipelining: 1 });
   const samples: Sample[] = [];
@@ -52,7 +55,7 @@ export async function press(target: Target, { body, connections, durationMs }: L
   };
 }
 
-/** The value below which the share `q` of `sorted` lies. */
+/** The value below which the share `q` of `sorted` is. */
 export function quantile(sorted: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 }

@@ -9,7 +9,10 @@ import { until } from "../support/until.ts";
 
 const run = promisify(execFile);
 
-/** Serves the files of a folder with nginx, one worker, as it comes. Undefined when this machine has none. */
+/**
+ * Serves the files of a folder with nginx, one worker, default settings. Undefined when this machine has
+ * none.
+ */
 export async function startNginx(folder: string, onEnd: OnEnd): Promise<string | undefined> {
   const bin = await findNginx().catch(() => undefined);
   if (!bin) return undefined;

@@ -10,9 +10,10 @@ import { chatBody } from "./scenario.ts";
 import { openMarket, openProduct } from "./world.ts";
 
 /**
- * `scripts/node --import tsx tests/bench/profile.ts [server|embedded] [connections] [seconds] [--cpu-prof]`: presses
- * our product alone and says what one request costs in CPU time, which other work on the machine hardly changes, and
- * on which statements PostgreSQL spent its time. With `--cpu-prof` it leaves a .cpuprofile.
+ * `scripts/node --import tsx tests/bench/profile.ts [server|embedded] [connections] [seconds] [--cpu-prof]`:
+ * puts load on our product alone and reports the CPU time of one request, which other work on the machine
+ * hardly changes, and the statements on which PostgreSQL spent its time. With `--cpu-prof` it leaves a
+ * .cpuprofile.
  */
 const [kind = "server", connections = "16", seconds = "6"] = process.argv
   .slice(2)
@@ -67,7 +68,7 @@ await withEnds(async (onEnd) => {
   if (database) console.table((await database.query(STATEMENTS)).rows);
 });
 
-/** User and system time of these processes so far, milliseconds; of those that have ended, none. */
+/** User and system time of these processes so far, milliseconds; none for those that have ended. */
 function cpuMs(pids: readonly number[]): number {
   const ticks = pids.map((pid) => {
     const file = `/proc/${pid}/stat`;

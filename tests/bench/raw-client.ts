@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** What came of a round of downloads. */
+/** The results of a round of downloads. */
 export type Downloaded = { readonly files: number; readonly bytes: number; readonly seconds: number };
 
 /**
- * Downloads paths over keep-alive connections, one request at a time on each, and throws the bytes away: as little as
- * a client can do, so that it is the server which is measured. Throws for any answer that is not 200 with a length.
+ * Downloads paths over keep-alive connections, one request at a time on each, and discards the bytes: the
+ * least work for a client, so that the server is measured. Throws for any answer that is not 200 with a
+ * length.
  */
 export async function downloadAll(
   origin: string,

@@ -6,10 +6,13 @@ import type { Figure, Rounds, Scenario } from "./scenario.ts";
 const RESULTS = new URL("RESULTS.md", import.meta.url);
 const [BEGIN, END] = ["<!-- figures: written by npm run bench -->", "<!-- end of figures -->"];
 
-/** What all others are compared with, under a short name. */
+/** The baseline of all others, under a short name. */
 export type Base = { readonly name: string; readonly target: Target };
 
-/** The table of a run, as Markdown: medians over the rounds; ratios are taken within a round, then their median. */
+/**
+ * The table of a run, as Markdown: medians over the rounds; ratios are taken within a round, then their
+ * median.
+ */
 export function toTable(measured: Rounds, bases: readonly Base[]): string {
   const lines: string[] = [];
   for (const [scenario, results] of measured) {
@@ -25,7 +28,7 @@ export function toTable(measured: Rounds, bases: readonly Base[]): string {
   return lines.join("\n");
 }
 
-/** Puts a run's table into RESULTS.md, in place of the last one. */
+/** Writes a run's table into RESULTS.md, in place of the last one. */
 export async function writeResults(table: string, notes: readonly string[]): Promise<void> {
   const text = await readFile(RESULTS, "utf8");
   const [before, rest = ""] = text.split(BEGIN);
@@ -42,7 +45,10 @@ export function describeMachine(): string {
   return `${cpus().length} cores (${cpu?.model.trim()}), Linux ${release()} ${arch()}, Node ${process.versions.node}`;
 }
 
-/** Whether rounds of the same thing differ so much that the run should be repeated: the widest spread, as a share. */
+/**
+ * The widest spread among rounds of the same measurement, as a share: above a limit the run should be
+ * repeated.
+ */
 export function spreadOf(measured: Rounds, target: Target): number {
   const spreads = [...measured.values()].map((results) => {
     const rates = (results.get(target) ?? []).map(({ perSecond }) => perSecond).sort((a, b) => a - b);

@@ -16,11 +16,11 @@ import { unary } from "./suites/unary.bench.ts";
 import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
 
 /**
- * `npm run bench`: our product against a direct call, two bare proxies and Portkey, everything a process of its own on this
- * machine, and the ledger alone against other ways to write it. At most 4 minutes; with `--quick` about 40 s and
- * RESULTS.md is left alone. `--ledger` measures the ledger alone, `--storage` files, `--chain` the reading of the chain and
- * the delay of its events, `--graph` the graph against other gateways, `--reads` what
- * reads of a long history cost other customers, and all of them leave RESULTS.md alone as well.
+ * `npm run bench`: our product against a direct call, two bare proxies and Portkey, each in its own process
+ * on this machine, and the ledger alone against other ways to write it. At most 4 minutes; with `--quick`
+ * about 40 s and RESULTS.md is not changed. `--ledger` measures the ledger alone, `--storage` files,
+ * `--chain` the reading of the chain and the delay of its events, `--graph` the graph against other gateways,
+ * `--reads` what reads of a long history cost other customers; none of these changes RESULTS.md either.
  */
 const QUICK = process.argv.includes("--quick");
 const PACE = QUICK ? { rounds: 2, durationMs: 100 } : { rounds: 5, durationMs: 850 };

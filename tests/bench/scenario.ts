@@ -3,7 +3,7 @@ import type { Load, Measured, Target } from "./load.ts";
 import { press } from "./load.ts";
 import { MODEL } from "./world.ts";
 
-/** One thing that is measured of every target: the load, and which figures of it are shown. */
+/** One measurement of every target: the load, and which figures of it are shown. */
 export type Scenario = {
   readonly name: string;
   readonly connections: number;
@@ -19,10 +19,10 @@ export type Figure = {
   readonly compare: "quotient" | "added";
 };
 
-/** Per scenario and target, what each round measured. */
+/** The measurements of each round, per scenario and target. */
 export type Rounds = ReadonlyMap<Scenario, ReadonlyMap<Target, readonly Measured[]>>;
 
-/** A chat of an ordinary length: about 90 tokens of prompt, at most `maxTokens` of answer. */
+/** A chat of ordinary length: about 90 tokens of prompt, at most `maxTokens` of answer. */
 export function chatBody(options: { readonly stream: boolean; readonly maxTokens: number }): Buffer {
   const question = "Explain in plain words how a router of language models holds money before a request. ";
   const messages = [
@@ -36,8 +36,8 @@ export function chatBody(options: { readonly stream: boolean; readonly maxTokens
 }
 
 /**
- * Presses every target once a round and scenario. Each round begins with another target, so that whatever else the
- * machine does meets all of them alike.
+ * Measures every target once per round and scenario. Each round begins with another target, so that other
+ * load on the machine affects all of them alike.
  */
 export async function runRounds(
   scenarios: readonly Scenario[],

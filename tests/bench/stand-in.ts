@@ -3,7 +3,7 @@ import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
 import { type ProviderBehaviour, startProvider } from "../../src/devnet/provider/provider.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 
-/** The stand-in provider as a process of its own. How it behaves is set over IPC. */
+/** The stand-in provider as its own process. Its behaviour is set over IPC. */
 const provider = await startProvider({
   address: PROVIDER.address,
   model: process.env.MODEL ?? "",

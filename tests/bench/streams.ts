@@ -18,12 +18,12 @@ import { startChild } from "./child.ts";
 import { withEnds } from "./ends.ts";
 
 /**
- * `npm run test:streams`: 10,000 subscriptions on one gateway process, half of which resume from a cursor and so share no
- * source. Each change of a key goes to all of them. Prints memory, latency and losses, with 1,000 of them unread, and
- * after half as many clients again came and went for a minute, a round a second where the machine is quick enough. Memory
- * is what is left after a garbage collection. Fails when an event is lost, when a subscription or its source is left
- * behind, and when memory does not come back. `--quick` takes a tenth of the clients, 5 s of reconnecting, and the same
- * checks.
+ * `npm run test:streams`: 10,000 subscriptions on one gateway process, half of which resume from a cursor and
+ * so share no source. Each change of a key goes to all of them. Prints memory, latency and losses, with 1,000
+ * of them unread, and after half as many clients again connected and disconnected for a minute, a round a
+ * second where the machine is fast enough. Memory is measured after a garbage collection. Fails when an event
+ * is lost, when a subscription or its source is left behind, and when memory is not released. `--quick` uses
+ * a tenth of the clients, 5 s of reconnecting, and the same checks.
  */
 const QUICK = process.argv.includes("--quick");
 const SOCKETS = QUICK ? 10 : 100;
@@ -34,7 +34,7 @@ const RECONNECTING_S = QUICK ? 5 : 60;
 const SOCKETS_PER_KEY = 20;
 const PATIENCE_MS = 120_000;
 const COUNT = SOCKETS * PER_SOCKET;
-/** Code that was compiled meanwhile, caches that filled: of what the subscriptions took, so much may stay. */
+/** For code compiled meanwhile and caches that filled: this share of the subscriptions' memory may stay. */
 const MAY_STAY = 0.25;
 
 type Gateway = {
@@ -65,7 +65,7 @@ await withEnds(async (onEnd) => {
   const slow = sockets.slice(0, SLOW_SOCKETS);
   for (const { socket } of slow) socket.pause();
   report(`${SLOW_SOCKETS * PER_SOCKET} do not read`, await publish(gateway, sockets.slice(SLOW_SOCKETS)));
-  // Who answers no pings for so long is dropped by now; they come anew.
+  // Clients that answered no pings for so long have been dropped by now; they reconnect.
   for (const { close } of slow) close();
   sockets.splice(0, SLOW_SOCKETS, ...(await openSockets(gateway, SLOW_SOCKETS, undefined)));
   await settled(gateway, COUNT);
@@ -109,7 +109,8 @@ async function startGateway(onEnd: OnEnd): Promise<Gateway> {
   let inspector = "";
   const child = await startChild(PRODUCT, {
     ready: /OpenAI clients +(http\S+)\/v1/,
-    // Heartbeats are the clients' too: on a machine this full nobody is to be given up for an answer that is late.
+    // The clients' heartbeats run here too: on a machine this busy no client may be dropped for a late
+    // answer.
     env: { ...env, RPC_URL: anvil.url, GRAPH_LIMITS: `${limits},heartbeatMs=30000` },
     nodeFlags: ["--inspect=127.0.0.1:0"],
     onOutput: (text) => {
@@ -126,7 +127,10 @@ async function startGateway(onEnd: OnEnd): Promise<Gateway> {
 
 type Client = {
   readonly socket: WebSocket;
-  /** How many events each of its subscriptions got, all of them together, and when the last one came. */
+  /**
+   * The number of events of each of its subscriptions, of all of them together, and when the last one
+   * arrived.
+   */
   readonly counts: number[];
   total: number;
   lastMs: number;
@@ -181,7 +185,7 @@ async function openSocket(gateway: Gateway, key: string, cursor: string | undefi
 
 type Published = { readonly latenciesMs: readonly number[]; readonly lost: number };
 
-/** Makes keys one after the other, and waits for each until the last client has its event. */
+/** Creates keys one after the other, and waits for each until the last client has its event. */
 async function publish(gateway: Gateway, clients: readonly Client[]): Promise<Published> {
   const before = clients.map(({ counts }) => [...counts]);
   const latenciesMs: number[] = [];
@@ -207,8 +211,8 @@ function report(title: string, { latenciesMs, lost }: Published): void {
 }
 
 /**
- * Half as many sockets again come and go. Half of those resume behind a cursor with one event after it, and leave when
- * each of their subscriptions has it; the others leave at once.
+ * Half as many sockets again connect and disconnect. Half of those resume after a cursor with one event after
+ * it, and disconnect when each of their subscriptions has it; the others disconnect at once.
  */
 async function reconnect(gateway: Gateway): Promise<void> {
   const { eventCursor: cursor = "" } = await ask(gateway, "{ eventCursor }");
@@ -260,7 +264,7 @@ async function connectInspector(url: string): Promise<Inspector> {
 
 type Memory = { readonly heap: number; readonly rss: number };
 
-/** What is in use after a garbage collection. */
+/** The memory in use after a garbage collection. */
 async function memoryOf({ engine, pid }: Gateway): Promise<Memory> {
   await engine.call("HeapProfiler.collectGarbage");
   const { usedSize = 0 } = await engine.call("Runtime.getHeapUsage");
@@ -270,7 +274,7 @@ async function memoryOf({ engine, pid }: Gateway): Promise<Memory> {
 
 function mustReturn(when: string, before: number, after: number, taken: number): void {
   if (after - before <= taken * MAY_STAY) return;
-  console.error(`${when}: ${mib(after - before)} of heap did not come back`);
+  console.error(`${when}: ${mib(after - before)} of heap were not released`);
   process.exitCode = 1;
 }
 

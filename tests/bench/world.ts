@@ -21,16 +21,16 @@ import { startDurablePostgres } from "./durable-postgres.ts";
 import type { Target } from "./load.ts";
 import { PORTKEY } from "./peers/portkey.ts";
 
-/** The model that all targets are asked for. */
+/** The model that is requested from all targets. */
 export const MODEL = "bench-chat";
-/** The path of a chat at everything but the provider itself. */
+/** The path of a chat at every target but the provider itself. */
 const CHAT = "/v1/chat/completions";
 const FORTUNE_NEURON = 10n ** 30n;
 const MANY = 64;
 const READY = /ready at (http\S+)/;
 const BANNER = /OpenAI clients +(http\S+)\/v1/;
 
-/** A chain with our contracts, and one funded stand-in provider on it, in a process of its own. */
+/** A chain with our contracts, and one funded stand-in provider on it, in its own process. */
 export type Market = {
   readonly rpcUrl: string;
   readonly direct: Target;
@@ -90,7 +90,7 @@ export async function openPortkey({ direct }: Market, onEnd: OnEnd): Promise<Tar
   return { name: "portkey", origin: child.origin, path: CHAT, bearers: direct.bearers, headers };
 }
 
-/** Our product, running: with one rich account, and with many of them. */
+/** Our running product: with one account of ample balance, and with many of them. */
 export type Product = {
   readonly one: Target;
   readonly many: Target;

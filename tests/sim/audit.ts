@@ -5,20 +5,23 @@ import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { Books } from "./books.ts";
 import { demand, Fault } from "./fault.ts";
 
-/** What a run is judged by in its end: what was said, what the chain says, and what subscribers were told. */
+/**
+ * What a run is judged by at its end: the answers to clients, the state of the chain, and the events that
+ * subscribers received.
+ */
 type Witnesses = {
   readonly books: Books;
   readonly paidIn: ReadonlyMap<Hex, bigint>;
   readonly told: readonly DomainEvent[];
 };
 
-/** The books of the database, which must be exact at any moment. */
+/** The ledger in the database, which must be consistent at any moment. */
 export async function auditLedger(database: Database): Promise<void> {
   const faults = await findLedgerFaults(database);
   demand(faults.length === 0, `the ledger is not exact: ${JSON.stringify(faults.slice(0, 3))}`);
 }
 
-/** Looks at the database when everything has ended. Throws a `Fault` for what is not as it should be. */
+/** Checks the database when everything has ended. Throws a `Fault` for each violation. */
 export async function auditEnd(database: Database, witnesses: Witnesses): Promise<void> {
   await auditLedger(database);
   demand(witnesses.books.holds.size === 0, `${witnesses.books.holds.size} holds are open in the end`);
@@ -54,7 +57,7 @@ async function auditDeposits(database: Database, paidIn: ReadonlyMap<Hex, bigint
   }
 }
 
-/** Every job has come to its end, was told of step by step, and is paid for if it has a result, and only then. */
+/** Every job has ended, has an event for each step, and is charged if and only if it has a result. */
 async function auditJobs(database: Database, { books, told }: Witnesses): Promise<void> {
   type Row = {
     id: string;
@@ -83,7 +86,7 @@ async function auditJobs(database: Database, { books, told }: Witnesses): Promis
   }
 }
 
-/** Answers what each account has spent, neuron. */
+/** The charges of each account, neuron. */
 async function auditRequests(database: Database, books: Books): Promise<ReadonlyMap<string, bigint>> {
   type Row = { id: string; account: string; status: string; cost: string | null; held: string };
   const spent = new Map<string, bigint>();
@@ -93,7 +96,7 @@ async function auditRequests(database: Database, books: Books): Promise<Readonly
     if (books.jobOf(id)) continue;
     const chat = books.chats.get(id);
     if (!chat) throw new Fault(`nobody asked for ${id}`);
-    // Nobody heard of its end: then the last provider that was asked for it has failed.
+    // No event of its end arrived: then the last provider that had it has failed.
     chat.failed();
     const owed = chat.over?.owed ?? 0n;
     const due = owed < BigInt(held) ? owed : BigInt(held);

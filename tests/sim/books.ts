@@ -10,7 +10,7 @@ import type { SimJob } from "./world/job.ts";
 const DAY_MS = 86_400_000;
 const ID_LENGTH = 36;
 
-/** A key as the model knows it. A limit is for a day (UTC), or for ever. */
+/** A key in the model. A limit applies per day (UTC), or for the key's lifetime. */
 export type KeyBook = {
   readonly id: string;
   readonly account: string;
@@ -30,9 +30,9 @@ type OpenHold = {
 };
 
 /**
- * What the books must say, kept in a few lines of arithmetic beside the product. Every answer that the product gives
- * is held against it when it is given. What the product could not tell, because a line broke, is read from the
- * database (`reread`).
+ * The expected state of the ledger, as simple arithmetic independent of the product. Every answer of the
+ * product is checked against it at once. What the product could not report, because a connection broke, is
+ * read from the database (`reread`).
  */
 export class Books {
   readonly available = new Map<string, bigint>();
@@ -40,12 +40,12 @@ export class Books {
   readonly holds = new Map<string, OpenHold>();
   readonly chats = new Map<string, SimChat>();
   readonly jobs = new Map<string, SimJob>();
-  /** How the product was about to end jobs, by the ids of their requests: it counts when their transaction does. */
+  /** The pending ends of jobs, by the ids of their requests; they apply when their transaction commits. */
   readonly #ending = new Map<string, { readonly settlement: Settlement; readonly charged: bigint }>();
-  /** Checks that need everything of this moment to be known. */
+  /** Checks that need the complete state of this moment. */
   #later: (() => void)[] = [];
 
-  /** The job whose request has this id, if it is one's. */
+  /** The job with this request id, if there is one. */
   jobOf(requestId: string): SimJob | undefined {
     return requestId.startsWith("async-") ? this.jobs.get(requestId.slice(-ID_LENGTH)) : undefined;
   }
@@ -93,7 +93,8 @@ export class Books {
       `${id} was charged ${charged} of a hold of ${hold.amount} and owes ${owed}`,
     );
     this.#release(id, hold, charged, nowMs);
-    // Settlements of one statement share what all of them give back, so the rest is judged when all are known.
+    // The settlements of one statement share what all of them release, so the rest is checked when all are
+    // known.
     if (charged < owed && charged > 0n)
       this.#later.push(() =>
         demand(this.#isSpent(hold, nowMs), `${id} was charged ${charged} of ${owed}, and there was more`),
@@ -111,7 +112,7 @@ export class Books {
     this.disturb(id);
   }
 
-  /** The product ends a job, in a transaction that may yet come to nothing. */
+  /** The product ends a job, in a transaction that may still fail. */
   jobEnds(settlement: Settlement, charged: bigint): void {
     this.#ending.set(settlement.id, { settlement, charged });
   }
@@ -127,24 +128,24 @@ export class Books {
     demand(charged <= hold.amount, `job ${job.id} was charged ${charged} of ${hold.amount}`);
   }
 
-  /** Something out of the product's hands befell a request: its bill may be zero. */
+  /** A request was affected by something outside the product's control: its charge may be zero. */
   disturb(id: string): void {
     const request = this.jobOf(id) ?? this.#chat(id);
     request.isDisturbed = true;
   }
 
-  /** Judges what could not be judged before everything of this moment was known. */
+  /** Runs the checks that needed the complete state of this moment. */
   judge(): void {
     for (const check of this.#later.splice(0)) check();
   }
 
-  /** Reads what accounts have: deposits are credited without a word to anybody here. */
+  /** Reads the balances: deposits are credited without an answer to any client. */
   async rereadAvailable(database: Database): Promise<void> {
     for (const row of await database.rows<{ address: string; available: string }>(AVAILABLE))
       this.available.set(row.address, BigInt(row.available));
   }
 
-  /** Reads everything that a broken line kept from us. */
+  /** Reads everything that a broken connection withheld. */
   async reread(database: Database): Promise<void> {
     type Hold = { id: string; account: string; key: string; amount: string; expires_ms: string };
     type Key = { id: string; held: string; used: string; spent_ms: string | null };

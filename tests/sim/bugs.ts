@@ -2,8 +2,9 @@ import { BUGS } from "./plants.ts";
 import { openSimDatabase, runSeed } from "./run.ts";
 
 /**
- * `npm run sim:bugs`: plants one bug after the other and shows that the simulation finds it; exits 1 when one stays
- * hidden. `SIM_SEED` is where to begin, `SIM_STEPS` how long a run is, `SIM_BUG` a part of the names of those to plant.
+ * `npm run sim:bugs`: plants one bug after the other and shows that the simulation finds it; exits 1 when one
+ * stays hidden. `SIM_SEED` is the first seed, `SIM_STEPS` the length of a run, `SIM_BUG` a part of the names
+ * of the bugs to plant.
  */
 const FIRST_SEED = Number(process.env.SIM_SEED ?? 1);
 const STEPS = Number(process.env.SIM_STEPS ?? 2_000);
@@ -25,5 +26,5 @@ for (const plant of PLANTED) {
   console.log(`${plant.name}: ${found === undefined ? "NOT FOUND" : `found, ${found}`} (${seconds} s)`);
 }
 if (hidden > 0) console.error(`${hidden} of ${PLANTED.length} bugs were not found`);
-// Deadlines of what was cut off are still waited for.
+// Deadlines of aborted requests are still waited for.
 process.exit(hidden > 0 ? 1 : 0);

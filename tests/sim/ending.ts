@@ -4,14 +4,14 @@ import { auditEnd } from "./audit.ts";
 import { CONFIRMATIONS, HOLD_SECONDS, TIMING } from "./world/router.ts";
 import type { World } from "./world/world.ts";
 
-/** How often something is tried before it is judged as it is. */
+/** How often something is tried before the state is checked as it is. */
 const PATIENCE = 12;
-/** Longer than anybody pauses. */
+/** Longer than any pause of a provider. */
 const MAX_PAUSE_MS = 31_000;
-/** Long enough for the leases of the dead to run out, and then for three attempts. */
+/** Long enough for the leases of dead processes to expire, and then for three attempts. */
 const LEASES_MS = 3 * TIMING.leaseSeconds * 1_000;
 
-/** Lets everything end as it ends when nothing more goes wrong, and looks at the books as a whole. */
+/** Lets everything end without further faults, and checks the ledger as a whole. */
 export async function finish(world: World): Promise<void> {
   world.rpcMood = "good";
   world.busFails = false;
@@ -36,7 +36,7 @@ export async function finish(world: World): Promise<void> {
   await auditEnd(world.database, { books, told, paidIn: world.chain.paidIn() });
 }
 
-/** Breaks all lines to providers, and lets time pass until others are asked. */
+/** Breaks all connections to providers, and lets time pass until others are tried. */
 async function cutAll({ providers, books, clock, drain }: World): Promise<void> {
   for (const exchange of [...providers.exchanges]) {
     books.chats.get(exchange.subject)?.tryFailed();
@@ -46,7 +46,7 @@ async function cutAll({ providers, books, clock, drain }: World): Promise<void> 
   await drain();
 }
 
-/** Lets all jobs go on for a while, with providers that do what they are asked. */
+/** Lets all jobs continue for a while, with providers that work normally. */
 async function finishJobs(world: World): Promise<void> {
   world.clock.advance(MAX_PAUSE_MS);
   for (const act of [world.renew, world.work])

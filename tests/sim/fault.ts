@@ -1,9 +1,9 @@
-/** The product did what it must not do. */
+/** The product violated a guarantee. */
 export class Fault extends Error {
   override readonly name = "Fault";
 }
 
-/** Throws a `Fault` with this text unless it is so. */
+/** Throws a `Fault` with this text unless the condition holds. */
 export function demand(isSo: boolean, otherwise: string): asserts isSo {
   if (!isSo) throw new Fault(otherwise);
 }

@@ -4,30 +4,30 @@ import { DispatchService } from "../../src/inference/dispatch/dispatch.service.t
 import type { ProviderClient } from "../../src/inference/providers/provider.client.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
-/** A bug as it is planted into the simulated processes from outside; `src` never has one. */
+/** A bug that is planted into the simulated processes from outside; `src` never has one. */
 export type Plant = {
   readonly name: string;
-  /** Alters the statements that the processes send. */
+  /** Changes the statements that the processes send. */
   readonly rewrite?: (sql: string) => string;
-  /** Alters the tables, once. */
+  /** Changes the tables, once. */
   readonly prepare?: (database: Database) => Promise<void>;
   readonly holds?: (holds: HoldsService, database: Database) => HoldsService;
   readonly providers?: (client: ProviderClient) => ProviderClient;
   readonly exchanges?: typeof DispatchService;
-  /** How often providers are asked for one chat. */
+  /** The maximum number of attempts of one chat. */
   readonly tries?: number;
 };
 
-/** The product as it is. */
+/** The product unchanged. */
 export const NO_BUG: Plant = { name: "no bug" };
 
-/** Asks another provider also behind what was written. */
+/** Tries another provider even after delivered content. */
 class Stutterer extends DispatchService {
   override withFailover: DispatchService["withFailover"] = (admitted, signal, run) =>
     super.withFailover(admitted, signal, run);
 }
 
-/** The bugs that a simulation of money must find (promises P6). */
+/** The bugs that a simulation of money must find. */
 export const BUGS: readonly Plant[] = [
   {
     name: "non-atomic hold",
@@ -72,9 +72,9 @@ export const BUGS: readonly Plant[] = [
       }) as unknown as ProviderClient,
   },
   { name: "no failover", tries: 1 },
-  { name: "failover behind content", exchanges: Stutterer },
+  { name: "failover after content", exchanges: Stutterer },
   {
-    name: "charge per try",
+    name: "charge per attempt",
     holds: (holds) =>
       changed(holds, {
         settle: (settlement) => {
@@ -109,11 +109,11 @@ export const BUGS: readonly Plant[] = [
     rewrite: (sql) => sql.replace(WITHIN_LIMIT, "cost - covered as excess"),
   },
   {
-    name: "submission that is not noted",
+    name: "submission that is not recorded",
     rewrite: (sql) => sql.replace(SAVE, "checkpoint = coalesce(j.checkpoint, $3::text::jsonb) where"),
   },
   {
-    name: "cancelled job that keeps its money",
+    name: "cancelled job that keeps its hold",
     holds: (holds) =>
       changed(holds, {
         settleIn: async (tx, settlement) =>
@@ -121,7 +121,7 @@ export const BUGS: readonly Plant[] = [
       }),
   },
   {
-    name: "failed job that is paid for",
+    name: "failed job that is charged",
     holds: (holds) =>
       changed(holds, {
         settleIn: (tx, settlement) =>
@@ -133,7 +133,9 @@ export const BUGS: readonly Plant[] = [
   },
 ];
 
-/** Parts of our SQL that plants take away. When one is not there any more its bug is not found, and says so. */
+/**
+ * Parts of our SQL that plants remove. When one no longer exists its bug is not found, and the run says so.
+ */
 const DISTINCT = /distinct on \(chain_id, transaction_hash, log_index\)/;
 const ON_CONFLICT =
   /on conflict \(chain_id, transaction_hash, log_index\)[\s\S]*?where deposit\.status = 'reverted'/;
@@ -157,7 +159,7 @@ function changed(
   return parts as HoldsService;
 }
 
-/** What one writes first: look whether there is enough, then take it. */
+/** The naive implementation: check whether there is enough, then take it. */
 async function readThenWrite(
   database: Database,
   request: Parameters<HoldsService["hold"]>[0],

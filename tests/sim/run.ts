@@ -9,7 +9,7 @@ import { type Progress, runsOf } from "./steps.ts";
 import { takeOverNow } from "./world/clock.ts";
 import { World } from "./world/world.ts";
 
-/** What a run that went well has done. */
+/** The figures of a successful run. */
 export type Ran = {
   readonly steps: number;
   readonly statements: number;
@@ -26,8 +26,8 @@ export async function openSimDatabase(plant: Plant = NO_BUG): Promise<Database> 
 }
 
 /**
- * Runs one seed: so many steps, then everything is let end and the books are audited. Throws what was found, with
- * the seed, the step, and what came before it.
+ * Runs one seed: the given number of steps, then everything is brought to its end and the ledger is audited.
+ * Throws the violation with the seed, the step, and the steps before it.
  */
 export async function runSeed(
   seed: number,
@@ -53,7 +53,10 @@ export async function runSeed(
   }
 }
 
-/** Lets every id, secret and chance of the process come from the seed, until the returned function is called. */
+/**
+ * Derives every id, secret and random choice of the process from the seed, until the returned function is
+ * called.
+ */
 function seedRandomness(seed: number): () => void {
   const { randomBytes, randomUUID } = crypto;
   const { random } = Math;

@@ -5,11 +5,11 @@ const { SIM_SEED, SIM_SEEDS = "8", SIM_STEPS = "2000" } = process.env;
 const SEEDS = Array.from({ length: Number(SIM_SEEDS) }, (_, n) => n + 1);
 const STEPS = Number(SIM_STEPS);
 
-/** Runs every `of`th seed from `part` on, or with `SIM_SEED` just that one. Every seed that fails is named. */
+/** Runs every `of`th seed from `part` on, or with `SIM_SEED` only that one. Every failing seed is named. */
 export function simulate(part: number, of: number): void {
   const seeds = SIM_SEED ? [Number(SIM_SEED)].filter(() => part === 0) : SEEDS.filter((n) => n % of === part);
   test.skipIf(seeds.length === 0)(
-    `${seeds.length} runs of ${STEPS} steps each keep the books exact (part ${part + 1} of ${of})`,
+    `${seeds.length} runs of ${STEPS} steps each keep the ledger consistent (part ${part + 1} of ${of})`,
     async () => {
       const database = await openSimDatabase();
       const failures: string[] = [];
@@ -24,7 +24,7 @@ export function simulate(part: number, of: number): void {
         );
       await database.close();
       expect(failures, failures.join("\n")).toEqual([]);
-      // A simulation in which nobody asks anything would find nothing.
+      // A simulation without requests would find nothing.
       if (SIM_SEED) return;
       expect(chats).toBeGreaterThan(seeds.length * (STEPS / 50));
       expect(jobs).toBeGreaterThan(seeds.length);

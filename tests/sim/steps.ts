@@ -4,14 +4,14 @@ import type { SimChat } from "./world/chat.ts";
 import type { SimExchange, StatedUsage } from "./world/provider.ts";
 import { quiet, type World } from "./world/world.ts";
 
-/** Where a run is: which steps were taken, for the report of a failure. */
+/** The progress of a run: the steps taken, for the report of a failure. */
 export type Progress = { steps: number; readonly recent: string[] };
 
 type Act = (world: World, a: number, b: number) => void | Promise<void>;
 
 /**
- * One step of a run, as a command of fast-check's: what happens next, and two numbers that say to whom and how. What
- * does not apply passes, or lets the database go on instead.
+ * One step of a run, as a command of fast-check: its kind, and two numbers that select its subject and its
+ * variant. A step that does not apply does nothing, or lets the database continue instead.
  */
 export class Step implements fc.AsyncCommand<Progress, World> {
   readonly #kind: Kind;
@@ -43,7 +43,7 @@ export class Step implements fc.AsyncCommand<Progress, World> {
   }
 }
 
-/** Runs of so many steps. Each has a mood of its own: what is frequent in one hardly happens in another. */
+/** Runs of so many steps. Each has its own weights: what is frequent in one is rare in another. */
 export function runsOf(steps: number): fc.Arbitrary<readonly Step[]> {
   const moods = fc.array(fc.nat(4), { minLength: KINDS.length, maxLength: KINDS.length });
   return moods.chain((mood) =>
@@ -78,12 +78,12 @@ const exchangeOf = (world: World, a: number): SimExchange | undefined =>
 const commit: Act = (world, a) => world.commit(a);
 const chatOf = (world: World, { subject }: SimExchange) => world.books.chats.get(subject);
 
-/** Now and then a provider's tokenizer counts many more tokens of the prompt than were held for. */
+/** Occasionally a provider's tokenizer counts many more tokens of the prompt than were held for. */
 function usageOf({ promptTokens }: SimChat, b: number, outputTokens: number): StatedUsage {
   return { inputTokens: promptTokens + (b % 7 === 0 ? (b >> 3) % 100 : 0), outputTokens };
 }
 
-/** Lets the provider of some open exchange act; when there is none, the database may go on. */
+/** Lets the provider of some open exchange act; when there is none, the database may continue. */
 function provider(act: (world: World, exchange: SimExchange, b: number) => void): Act {
   return (world, a, b) => {
     const exchange = exchangeOf(world, a);
@@ -92,7 +92,7 @@ function provider(act: (world: World, exchange: SimExchange, b: number) => void)
   };
 }
 
-/** A provider of images takes a job on, works at it, or delivers: as many as were asked for, fewer or more. */
+/** An image provider accepts a job, works on it, or delivers: as many images as requested, fewer or more. */
 function answerJob({ books, providers }: World, exchange: SimExchange, b: number): void {
   const job = books.jobs.get(exchange.subject);
   if (!job) return;
@@ -107,7 +107,7 @@ function answerJob({ books, providers }: World, exchange: SimExchange, b: number
   }
 }
 
-/** `weight` is how often, beside the others. */
+/** `weight` is the frequency relative to the others. */
 const ACTS = {
   ask: {
     weight: 150,
@@ -133,7 +133,7 @@ const ACTS = {
         return;
       }
       exchange.words = words;
-      // Some state what they used, and some of those too much.
+      // Some report their usage, and some of those too much.
       const usage = b % 3 === 0 ? undefined : usageOf(chat, b, b % 3 === 1 ? words : 40);
       if (usage) chat.stated(exchange, usage);
       chat.completed(exchange);
@@ -249,6 +249,6 @@ type Kind =
   | "revoke"
   | "crash";
 
-/** What happens in every run. */
+/** The steps that every run has. */
 const ALWAYS: ReadonlySet<Kind> = new Set(["ask", "answer", "commit"]);
 const KINDS = Object.keys(ACTS) as Kind[];

@@ -6,17 +6,17 @@ import { demand, Fault } from "./fault.ts";
 import type { SimChat } from "./world/chat.ts";
 import { WORD } from "./world/provider.ts";
 
-/** Runs a judgement and keeps what it finds: a fault must not reach the product as an error of its own. */
+/** Runs a check and keeps its failure: a `Fault` must not reach the product as an error. */
 export type Noting = (judge: () => void) => void;
 
-/** The holds of a router with the model beside them: it hears what the product is told, at that moment. */
+/** The holds of a router beside the model, which sees each answer when the product does. */
 export function watchHolds(
   holds: HoldsService,
   given: {
     readonly books: Books;
     readonly nowMs: () => number;
     readonly noting: Noting;
-    /** Hears of a hold that a job asks for, before it is asked for. */
+    /** Sees a hold of a job before it is placed. */
     readonly asked: (request: HoldRequest) => void;
     readonly swept: () => void;
   },
@@ -59,7 +59,7 @@ export function watchHolds(
   return watched as HoldsService;
 }
 
-/** The client of a streamed chat: it reads every word once, and its bill behind the last. */
+/** The client of a streamed chat: it reads every word once, and its bill after the last. */
 export function watchedSink(chat: SimChat, leaving: AbortSignal, noting: Noting): StreamSink {
   let text = "";
   let words = 0;
@@ -81,7 +81,7 @@ export function watchedSink(chat: SimChat, leaving: AbortSignal, noting: Noting)
   };
 }
 
-/** Notes what an answer says that it cost. */
+/** Records the cost that an answer reports. */
 export function readBill(chat: SimChat, text: string): void {
   const [, bill] = /"total_cost":"(\d+)"/.exec(text) ?? [];
   if (bill === undefined) throw new Fault(`the answer to ${chat.id} has no bill`);

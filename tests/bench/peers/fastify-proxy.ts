@@ -1,7 +1,7 @@
 import Fastify from "fastify";
 import { Pool } from "undici";
 
-/** What a router is without any of its work: Fastify, undici's `request` and `stream`, one bearer, no billing. */
+/** A router without any of its work: Fastify, undici's `request` and `stream`, one bearer, no billing. */
 const { PROVIDER_URL = "", BEARER = "" } = process.env;
 const pool = new Pool(PROVIDER_URL, { connections: 256 });
 const server = Fastify();

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import { type Dispatcher, Pool } from "undici";
 
-/** The least that a proxy on Node can be: node:http and undici's `dispatch`, one bearer, bytes passed as they come. */
+/** The minimal proxy on Node: node:http and undici's `dispatch`, one bearer, bytes passed on unchanged. */
 const { PROVIDER_URL = "", BEARER = "" } = process.env;
 const pool = new Pool(PROVIDER_URL, { connections: 256 });
 const headers = { authorization: `Bearer ${BEARER}`, "content-type": "application/json" };

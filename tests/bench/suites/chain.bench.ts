@@ -35,7 +35,7 @@ const EVENTS_A_BLOCK = 100;
 const EMPTY_BLOCKS = 9;
 const PAGE_BLOCKS = 1_000n;
 const SUBSCRIBERS = [1, 100, 1_000] as const;
-/** As many as one socket may have. */
+/** The maximum on one socket. */
 const A_SOCKET = 100;
 const OWNER: Hex = `0x${"a9".repeat(20)}`;
 const SETTLE_MS = 2_000;
@@ -46,9 +46,9 @@ const PUBLISHED = toEventSelector("event PublishedSealedKey(address,uint256,byte
 const EMITTER_CODE: Hex = "0x606036036060600037604035602035600035606036036000a300";
 
 /**
- * How fast the past of a contract is read into rows, against viem's `getContractEvents` page by page, which keeps
- * nothing; and how long a sealed key takes from its block to its subscribers, over sockets to one process on the
- * development network, which looks every 250 ms. Answers two Markdown tables.
+ * How fast the history of a contract is read into rows, against viem's `getContractEvents` page by page,
+ * which stores nothing; and the delay of a sealed key from its block to its subscribers, over sockets to one
+ * process on the development network, which polls every 250 ms. Returns two Markdown tables.
  */
 export async function benchChain(pace: Pace, onEnd: OnEnd): Promise<string> {
   return `${await benchBackfill(pace, onEnd)}\n${await benchDelay(pace, onEnd)}`;
@@ -107,7 +107,7 @@ async function backfill(
   database: Database,
   { url, events, head, round }: { url: string; events: number; head: bigint; round: number },
 ): Promise<void> {
-  // Each round is a chain of its own to the database, as no other would be read again.
+  // Each round is a different chain to the database, as the same one would not be read again.
   const chainId = 16_602;
   const log = createLogger("silent");
   const contract = { address: FLOOD, generation: "agent-nft", startBlock: undefined } as const;
@@ -169,14 +169,14 @@ async function benchDelay({ keys }: Pace, onEnd: OnEnd): Promise<string> {
   const rows: string[] = [];
   for (const count of SUBSCRIBERS) {
     const readers = await subscribe(product.origin, count);
-    // The first key shows that all of them listen.
+    // The first key shows that all of them are subscribed.
     const heard = () => readers.delays.size;
     readers.expect(await publish());
     await until(() => heard() === count, 60_000);
     await sleep(SETTLE_MS);
     const delays: number[] = [];
     for (let n = 0; n < keys; n++) {
-      // Somewhere between two looks of the watcher.
+      // At a random time between two polls of the watcher.
       await sleep(randomInt(250));
       readers.expect(await publish());
       await until(() => heard() === count, 60_000);
@@ -197,7 +197,7 @@ async function benchDelay({ keys }: Pace, onEnd: OnEnd): Promise<string> {
   ].join("\n");
 }
 
-/** So many subscriptions of one receiver's keys, at most 100 on a socket. */
+/** So many subscriptions to one receiver's keys, at most 100 on a socket. */
 async function subscribe(origin: string, count: number) {
   const delays = new Map<number, number>();
   let awaited = { token: "", minedMs: 0 };
@@ -226,7 +226,7 @@ async function subscribe(origin: string, count: number) {
     );
   await sleep(SETTLE_MS);
   return {
-    /** How long it took, by reader. */
+    /** The duration, by reader. */
     delays,
     expect({ token, minedMs }: { token: bigint; minedMs: number }) {
       delays.clear();

@@ -18,7 +18,7 @@ const SUBSCRIBE = JSON.stringify({
 type Measured = { readonly perSecond: number; readonly cpuUs: number };
 type Listeners = { readonly child: Child; readonly count: () => number };
 
-/** Events to 1,000 clients, each with a socket of its own, through each of the servers in turn. Markdown. */
+/** Events to 1,000 clients, each with its own socket, through each of the servers in turn. Markdown. */
 export async function compareStreams(
   servers: Readonly<Record<string, Child>>,
   { rounds }: GraphPace,
@@ -67,7 +67,7 @@ async function openListeners(child: Child): Promise<Listeners> {
   };
   for (let n = 0; n < CLIENTS; n += OPENING_AT_ONCE)
     await Promise.all(Array.from({ length: OPENING_AT_ONCE }, open));
-  // Everybody is subscribed when one event reaches everybody.
+  // All clients are subscribed when one event reaches every one of them.
   await until(async () => {
     received = 0;
     await askChild(child, { publish: 1 });

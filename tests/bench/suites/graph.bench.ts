@@ -16,7 +16,10 @@ import { MARKET_OPERATIONS, marketSubgraphs } from "../peers/graph/market.ts";
 import { openProduct, PRODUCT_OPERATIONS } from "../peers/graph/product.ts";
 import { compareStreams } from "./graph-streams.bench.ts";
 
-/** Measures the graph against the gateways of others, where npm can bring them, and tells each table as it is done. */
+/**
+ * Measures the graph against peer gateways, where npm can install them, and prints each table when it is
+ * done.
+ */
 export async function benchGraph(
   pace: GraphPace,
   onEnd: OnEnd,
@@ -46,7 +49,7 @@ async function endAll(ends: (() => Promise<void>)[]): Promise<void> {
 const READY = /ready at (\S+)/;
 const CONNECTIONS = 16;
 
-/** The engines alone, each in a process of its own, over subgraphs in the same process. */
+/** The engines alone, each in its own process, over subgraphs in the same process. */
 async function benchEngines(pace: GraphPace, onEnd: OnEnd): Promise<string> {
   const overMarket = await openEngines("", onEnd);
   const market = await compete("in process", MARKET_OPERATIONS, overMarket, pace);
@@ -71,7 +74,7 @@ async function openEngines(places: string, onEnd: OnEnd): Promise<readonly Compe
   );
 }
 
-/** The whole way: a client over HTTP, the gateway in a process of its own, and subgraphs over HTTP. */
+/** The whole way: a client over HTTP, the gateway in its own process, and subgraphs over HTTP. */
 async function benchGateways(pace: GraphPace, onEnd: OnEnd): Promise<string> {
   const anvil = await startAnvil();
   onEnd(() => anvil.stop());
@@ -108,12 +111,12 @@ function overHttp(name: string, { origin, process: { pid = 0 } }: Child): Compet
   };
 }
 
-/** Some peers wait for idle connections when they are asked to end. */
+/** Some peers wait for idle connections when they are stopped. */
 function killChild({ process: child }: Child): void {
   child.kill("SIGKILL");
 }
 
-/** What our whole gateway makes of a stream, beside the least that serves one. */
+/** The throughput of a stream through our whole gateway, beside a minimal server. */
 async function benchStreams(pace: GraphPace, onEnd: OnEnd): Promise<string> {
   const anvil = await startAnvil();
   onEnd(() => anvil.stop());

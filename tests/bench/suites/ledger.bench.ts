@@ -29,9 +29,9 @@ const FORTUNE_NEURON = 10n ** 30n;
 const POOL_SIZE = 10;
 
 /**
- * Admissions and settlements as the product makes them, against the same statements one by one and against an entity
- * manager, on both databases, in turn. A pair is a hold and its settlement, each committed. Answers a Markdown table:
- * medians over the rounds; ratios are taken within a round.
+ * Admissions and settlements as the product makes them, against the same statements one by one and against an
+ * entity manager, on both databases, in turn. A pair is a hold and its settlement, each committed. Returns a
+ * Markdown table: medians over the rounds; ratios are taken within a round.
  */
 export async function benchLedger(
   pace: { readonly rounds: number; readonly durationMs: number },
@@ -53,7 +53,8 @@ export async function benchLedger(
           rounds.set(key, [...(rounds.get(key) ?? []), measured]);
         }
     const faults = await findLedgerFaults(database);
-    if (faults.length > 0) throw new Error(`the books are not exact: ${JSON.stringify(faults.slice(0, 3))}`);
+    if (faults.length > 0)
+      throw new Error(`the ledger is inconsistent: ${JSON.stringify(faults.slice(0, 3))}`);
     tables.push(toTable(kind === "server" ? "PostgreSQL with fsync" : "PGlite", ways, rounds));
   }
   return tables.join("\n");

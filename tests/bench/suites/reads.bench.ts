@@ -15,8 +15,8 @@ const CHAT = chatBody({ stream: false, maxTokens: 16 });
 const READERS = [1, 4, 12];
 
 /**
- * What one account that reads its usage costs the others: how long each kind of read takes alone, and the latency of
- * other customers' chats while 0, 1, 4 and 12 such reads are under way at all times.
+ * The cost to others of one account that reads its usage: the duration of each kind of read alone, and the
+ * latency of other customers' chats with 0, 1, 4 and 12 such reads running at all times.
  */
 export async function benchReads(
   pace: ReadsPace,
@@ -69,7 +69,7 @@ export async function benchReads(
   }
 }
 
-/** Chats of other accounts; milliseconds at the median. */
+/** Chats of other accounts; median in milliseconds. */
 async function chatLatency(target: Target, { durationMs }: ReadsPace): Promise<number> {
   const { p50Ms } = await press(target, { body: CHAT, connections: CHATTERS, durationMs });
   return p50Ms;

@@ -18,7 +18,7 @@ import { startChild } from "../child.ts";
 import { startNginx } from "../nginx.ts";
 import { downloadAll } from "../raw-client.ts";
 
-/** How much is measured, and how often; figures are medians. */
+/** The amount of data and the number of measurements; figures are medians. */
 export type StoragePace = {
   readonly rounds: number;
   readonly largeBytes: number;
@@ -31,7 +31,7 @@ const MB = 1e6;
 const SMALL_BYTES = 1_024;
 const BANNER = /OpenAI clients +(http\S+)\/v1/;
 const CONNECTIONS = 16;
-/** Files that are written at once before the measurement. */
+/** Files written at once before the measurement. */
 const LANES = 64;
 
 /** Hashing against the official SDK and against bare Keccak; downloads against nginx with the same bytes. Markdown. */
@@ -159,7 +159,7 @@ async function benchDownloads(pace: StoragePace, folder: string, onEnd: OnEnd): 
   ].join("\n");
 }
 
-/** Puts the same files into a node's folder and beside it, for nginx. Returns their roots. */
+/** Copies the same files into a node's folder and beside it, for nginx. Returns their roots. */
 async function fill(
   { largeBytes, smallFiles }: StoragePace,
   { plain, data }: { readonly plain: string; readonly data: string },

@@ -11,7 +11,7 @@ const events: Figure = {
   compare: "quotient",
 };
 
-/** Streamed answers: when the first byte comes, and how many events get through when each is written by itself. */
+/** Streamed answers: the time to the first byte, and the throughput of events that are written one by one. */
 export const streamed: readonly Scenario[] = [
   ...[1, 16].map((connections) => ({
     name: `stream of 16 tokens, ${connections} connection${connections > 1 ? "s" : ""}`,

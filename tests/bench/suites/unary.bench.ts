@@ -2,7 +2,7 @@ import { chatBody, type Scenario } from "../scenario.ts";
 
 const body = chatBody({ stream: false, maxTokens: 16 });
 
-/** Whole answers: how many a second, and how much later than from the provider itself. */
+/** Whole answers: the rate, and the latency added to the provider's own. */
 export const unary: readonly Scenario[] = [1, 16, 64].map((connections) => ({
   name: `unary, ${connections} connection${connections > 1 ? "s" : ""}`,
   connections,

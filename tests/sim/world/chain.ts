@@ -5,7 +5,10 @@ import type { ChainBlock, ChainLog } from "../../../src/chain/watcher/log-handle
 import { AppError } from "../../../src/kernel/errors.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 
-/** How an RPC endpoint behaves: well, not at all, as a node on the branch before, or saying every log twice. */
+/**
+ * How an RPC endpoint behaves: well, not at all, as a node on the previous branch, or reporting every log
+ * twice.
+ */
 export const RPC_MOODS = ["good", "down", "stale", "double"] as const;
 export type RpcMood = (typeof RPC_MOODS)[number];
 
@@ -14,12 +17,12 @@ type Block = ChainBlock & { readonly payments: readonly Payment[] };
 
 export const CHAIN_ID = 16_602;
 
-/** A chain in memory with a vault on it. Blocks and their order are the simulation's to decide. */
+/** A chain in memory with a vault on it. The simulation decides on its blocks and their order. */
 export class SimChain {
   readonly #vault: Hex;
   readonly #topic: Hex;
   #blocks: Block[] = [];
-  /** The branch before the latest reorganisation, as a node that lags still sees it. */
+  /** The branch before the latest reorg, as a lagging node still sees it. */
   #before: Block[] = [];
   #mempool: Payment[] = [];
   #made = 0;
@@ -39,7 +42,7 @@ export class SimChain {
     this.#mempool.push({ hash: hashOf(`payment ${++this.#made}`), account, amount });
   }
 
-  /** Mines a block with the oldest `count` payments that wait. */
+  /** Mines a block with the oldest `count` pending payments. */
   mine(count = this.#mempool.length): void {
     const parent = this.#blocks.at(-1);
     if (!parent) throw new Error("a chain has a block");
@@ -48,8 +51,8 @@ export class SimChain {
   }
 
   /**
-   * Replaces the newest `depth` blocks by as many others. `fate` is read bit by bit: a payment that was in them is
-   * lost for good, or waits again, before or behind those that waited.
+   * Replaces the newest `depth` blocks by as many others. `fate` is read bit by bit: a payment that was in
+   * them is dropped, or pending again, before or after those already pending.
    */
   reorg(depth: number, fate: number): void {
     const kept = Math.max(1, this.#blocks.length - depth);
@@ -65,7 +68,7 @@ export class SimChain {
     for (let n = 0; n < count; n++) this.mine(n === 0 ? Math.ceil(this.#mempool.length / 2) : undefined);
   }
 
-  /** What the chain says now that each account has paid in, neuron. */
+  /** The deposits of each account on the current branch, neuron. */
   paidIn(): ReadonlyMap<Hex, bigint> {
     const sums = new Map<Hex, bigint>();
     for (const { account, amount } of this.#blocks.flatMap(({ payments }) => payments))
@@ -73,7 +76,7 @@ export class SimChain {
     return sums;
   }
 
-  /** An endpoint of this chain, whose mood may change at every call. */
+  /** An endpoint of this chain, whose behaviour may change at every call. */
   rpc(moodOf: () => RpcMood): Rpc {
     const look = () => {
       const mood = moodOf();

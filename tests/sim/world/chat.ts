@@ -4,12 +4,12 @@ import type { SimExchange, StatedUsage } from "./provider.ts";
 /** How a chat ended, as seen from outside the product; `owed` is neuron. */
 type Over = { readonly outcome: "completed" | "failed" | "aborted"; readonly owed: bigint };
 
-/** The most tokens of an answer that the client has not limited. */
+/** The maximum tokens of an answer without a limit by the client. */
 export const ANSWER_LIMIT = 12;
-/** How often providers are asked for one chat, together. */
+/** The maximum number of attempts of one chat. */
 export const TRIES = 3;
 
-/** One chat of a simulated client: what it asked, what its providers did, and so what it owes. */
+/** One chat of a simulated client: its request, the behaviour of its providers, and the resulting charge. */
 export class SimChat {
   readonly id: string;
   readonly process: number;
@@ -18,24 +18,24 @@ export class SimChat {
   readonly isStream: boolean;
   readonly promptTokens: number;
   readonly maxTokens: number | undefined;
-  /** Whether its router takes up a stream that was cut. */
+  /** Whether its router resumes broken streams. */
   readonly resumes: boolean;
   readonly leave: () => void;
-  /** Something out of the product's hands befell it: then its bill may be zero. */
+  /** It was affected by something outside the product's control: its charge may be zero. */
   isDisturbed = false;
-  /** What the client was told that it paid, neuron; undefined until it has a whole answer. */
+  /** The charge that the client was told, neuron; undefined until it has a whole answer. */
   bill: bigint | undefined;
   /** Whether the product is done with it. */
   isAnswered = false;
   hasLeft = false;
-  /** How many words the client was given. */
+  /** The number of words delivered to the client. */
   words = 0;
-  /** How many providers were chosen for it. */
+  /** The number of providers chosen for it. */
   candidates = 0;
-  /** After this nobody may be asked for it any more. */
+  /** After this no provider may be called for it. */
   untilMs = Number.POSITIVE_INFINITY;
   readonly #tried: SimExchange[] = [];
-  /** Who gave the client its last word. */
+  /** The provider of the last delivered word. */
   #by: SimExchange | undefined;
   #over: Over | undefined;
   #isLate = false;
@@ -61,7 +61,7 @@ export class SimChat {
     return this.#over;
   }
 
-  /** The product asks a provider for it. */
+  /** The product calls a provider for it. */
   tried(exchange: SimExchange): void {
     const { id, words, candidates } = this;
     demand(!this.#over && !this.hasLeft, `a provider was asked for ${id}, which was over`);
@@ -80,24 +80,24 @@ export class SimChat {
     this.#by = exchange;
   }
 
-  /** A provider states what was used so far; more words than were asked for are nonsense. */
+  /** A provider reports its usage so far; more words than requested are invalid. */
   stated(exchange: SimExchange, { inputTokens, outputTokens }: StatedUsage): void {
     exchange.input = inputTokens;
     if (outputTokens <= this.#maxWords) exchange.output = { tokens: outputTokens, words: exchange.words };
   }
 
-  /** A provider told all there is to tell: an answer shorter than the one that was begun is another one. */
+  /** A provider ended its answer: one shorter than what was delivered is a different answer. */
   completed(exchange: SimExchange): void {
     if (exchange.words < this.words) this.failed();
     else this.#end({ outcome: "completed", owed: this.#costOf(exchange) });
   }
 
-  /** A provider failed; another one may make it good, or not. */
+  /** A provider failed; another one may take over, or not. */
   tryFailed(): void {
     if (this.words > 0 && !this.resumes) this.failed();
   }
 
-  /** The product gave it up. */
+  /** The product gave up. */
   gaveUp(nowMs: number): void {
     if (this.#over) return;
     const wanted = Math.min(TRIES, this.candidates);
@@ -110,12 +110,15 @@ export class SimChat {
     this.#end({ outcome: "failed", owed: this.#delivered() });
   }
 
-  /** Whether this is how it ended. Who leaves when nobody is asked any more may have been given up just before. */
+  /**
+   * Whether this is how it ended. When a client disconnects while no provider is being called, the product
+   * may have given up just before.
+   */
   mayBe(status: string): boolean {
     return status === this.#over?.outcome || (status === "failed" && this.#isLate);
   }
 
-  /** The client is gone. */
+  /** The client disconnected. */
   left(): void {
     this.hasLeft = true;
     this.#isLate = !this.#over && this.#tried.length > 0 && !this.#tried.some(({ isOpen }) => isOpen);
@@ -130,12 +133,12 @@ export class SimChat {
     return new Set(this.#tried.map(({ provider }) => provider)).size;
   }
 
-  /** A part is billed where a part was delivered: never of a whole answer that did not come. */
+  /** Delivered parts are charged, incomplete answers that are not streamed never. */
   #delivered(): bigint {
     return this.isStream && this.#by ? this.#costOf(this.#by) : 0n;
   }
 
-  /** What the provider has stated that makes sense, and what was counted beside it or after it; at its price. */
+  /** The valid usage that the provider reported, and the words counted beside or after it; at its price. */
   #costOf({ provider, input = this.promptTokens, output, words }: SimExchange): bigint {
     const outputTokens = Math.min(output.tokens + words - output.words, this.#maxWords);
     return BigInt(input) * provider.inputPrice + BigInt(outputTokens) * provider.outputPrice;

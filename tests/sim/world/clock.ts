@@ -1,7 +1,7 @@
 import type { Database } from "../../../src/db/database.ts";
 import type { WaitingClock } from "../../../src/kernel/clock.ts";
 
-/** Time as the simulation moves it, for the processes and for the database alike. */
+/** Simulated time, for the processes and for the database alike. */
 export class SimClock implements WaitingClock {
   #nowMs = 0;
   #isTold = false;
@@ -26,7 +26,7 @@ export class SimClock implements WaitingClock {
     this.#sleepers = [];
   }
 
-  /** Nobody sleeps any longer than until the simulation has come to that time. */
+  /** Every sleep lasts until the simulation has reached that time. */
   sleep(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (ms <= 0 || signal.aborted) return resolve();
@@ -44,7 +44,7 @@ export class SimClock implements WaitingClock {
     for (const sleeper of sleepers) if (sleeper.untilMs <= this.#nowMs) sleeper.wake();
   }
 
-  /** Lets the database know what time it is; whoever runs a statement asks for it before. */
+  /** Sets the time of the database; called before every statement. */
   async tell(): Promise<void> {
     if (this.#isTold) return;
     this.#isTold = true;
@@ -53,7 +53,7 @@ export class SimClock implements WaitingClock {
 }
 
 /**
- * Lets `now()` in every later statement of this connection, and in every column default, be the simulation's: a
+ * Makes `now()` in every later statement of this connection, and in every column default, the simulation's: a
  * schema before `pg_catalog` in the search path has a function of that name.
  */
 export async function takeOverNow(database: Database): Promise<void> {

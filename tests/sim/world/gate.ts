@@ -4,30 +4,30 @@ import { Database, type Transaction } from "../../../src/db/database.ts";
 export type Waiting = {
   readonly process: number;
   readonly label: string;
-  /** Runs it to its end and hands its answer over. */
+  /** Runs it to its end and delivers its answer. */
   commit(): Promise<void>;
   /** It never reaches the database. */
   lose(): void;
-  /** It is committed, and its answer never comes. */
+  /** It is committed, and its answer is lost. */
   commitUnheard(): Promise<void>;
 };
 
-/** What a process hears when the line to the database breaks. */
+/** The error of a process when its connection to the database breaks. */
 export class LineBroke extends Error {
   override readonly name = "LineBroke";
 }
 
 /**
- * Holds back what the simulated processes ask of the database, so that the simulation decides what runs next. One
- * statement runs at a time and whole, as under serialisable isolation; what lies between two statements of one
- * process is where others come in.
+ * Holds back the statements of the simulated processes, so that the simulation decides what runs next. One
+ * statement runs at a time and whole, as under serialisable isolation; processes interleave between
+ * statements.
  */
 export class Gate {
   readonly waiting: Waiting[] = [];
-  /** How many statements and transactions were run. */
+  /** The number of statements and transactions that ran. */
   runs = 0;
 
-  /** Waits until the simulation lets `work` run. A process that died hears nothing any more. */
+  /** Waits until the simulation lets `work` run. A dead process receives nothing any more. */
   pass<T>(process: SimProcess, label: string, work: () => Promise<T>): Promise<T> {
     if (!process.alive) return new Promise(() => {});
     return new Promise<T>((resolve, reject) => {
@@ -64,7 +64,9 @@ export class Gate {
 /** One life of a process: after `kill -9` it has another one. */
 export type SimProcess = { readonly id: number; alive: boolean };
 
-/** The database as one process sees it: everything goes through the gate. `rewrite` plants bugs in its SQL. */
+/**
+ * The database as one process sees it: everything goes through the gate. `rewrite` plants bugs in its SQL.
+ */
 export class GatedDatabase extends Database {
   readonly #inner: Database;
   readonly #gate: Gate;

@@ -1,21 +1,24 @@
 import { demand } from "../fault.ts";
 import type { SimExchange } from "./provider.ts";
 
-/** How often one attempt of a job may be sent, and how many attempts there may be. */
+/** The maximum submissions of one attempt, and the maximum number of attempts. */
 const SUBMISSIONS = 2;
 const ATTEMPTS = 3;
 
-/** One image job of a simulated client: what it asked, what its providers made, and so what it may be charged. */
+/** One image job of a simulated client: its request, what its providers made, and so the possible charges. */
 export class SimJob {
   readonly id: string;
   readonly requestId: string;
   readonly account: string;
   readonly keyId: string;
   readonly images: number;
-  /** Something out of the product's hands befell it: nobody heard of its hold, or its hold ran out. */
+  /**
+   * It was affected by something outside the product's control: the answer to its hold was lost, or its hold
+   * expired.
+   */
   isDisturbed = false;
   readonly #submissions = new Map<string, number>();
-  /** What it costs as each provider made it, neuron, by address. */
+  /** Its cost as each provider made it, neuron, by address. */
   readonly #made = new Map<string, Set<bigint>>();
 
   constructor(given: Pick<SimJob, "id" | "requestId" | "account" | "keyId" | "images">) {
@@ -26,7 +29,7 @@ export class SimJob {
     this.images = given.images;
   }
 
-  /** The product sends it to a provider. */
+  /** The product submits it to a provider. */
   submitted({ key }: SimExchange): void {
     const count = (this.#submissions.get(key) ?? 0) + 1;
     this.#submissions.set(key, count);
@@ -37,14 +40,16 @@ export class SimJob {
     );
   }
 
-  /** A provider says that it made so many images. */
+  /** A provider reports that it made so many images. */
   made({ provider }: SimExchange, images: number): void {
     const costs = this.#made.get(provider.address) ?? new Set();
     costs.add(BigInt(Math.min(images, this.images)) * provider.outputPrice);
     this.#made.set(provider.address, costs);
   }
 
-  /** Whether this is a bill that it may have: for what its provider made, once it is completed, and else nothing. */
+  /**
+   * Whether this is a permitted charge: what its provider made, once it is completed, and otherwise nothing.
+   */
   owes(outcome: string, provider: string, charged: bigint): boolean {
     if (outcome !== "completed") return charged === 0n;
     return this.#made.get(provider)?.has(charged) ?? false;

@@ -12,7 +12,7 @@ const CHAT_PRICES = [
 ] as const;
 const IMAGE_PRICES = [230_000_000_000_000_009n, 270_000_000_000_000_011n] as const;
 
-/** What a unit of the world's money is reckoned in: a token of the dearest answer. */
+/** The unit of the world's money: the most expensive answer token. */
 export const [, , { output: UNIT }] = CHAT_PRICES;
 
 /** The simulated providers: three for chats, two for images. */

@@ -6,41 +6,44 @@ import type {
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import type { SimProcess } from "./gate.ts";
 
-/** An exchange under way, as the provider has it. */
+/** A running exchange, on the provider's side. */
 export type SimExchange = {
   readonly kind: "chat" | "submit" | "poll";
   /** The id of the chat, or of the job. */
   readonly subject: string;
-  /** Of a submission: the key by which the provider could tell that it has it already. */
+  /** Of a submission: the key by which the provider can recognise a repeat. */
   readonly key: string;
   readonly provider: Provider;
   readonly process: number;
   readonly listener: ProviderListener;
   isOpen: boolean;
-  /** How many words of a chat it has answered. */
+  /** The number of chat words it has answered. */
   words: number;
-  /** What it has stated that makes sense: the prompt, and the answer as it was when so many words of it were out. */
+  /**
+   * The valid usage that it reported: the prompt, and the answer at the time when so many words had been
+   * sent.
+   */
   input: number | undefined;
   output: { readonly tokens: number; readonly words: number };
 };
 
-/** What a simulated provider says of what an answer used. */
+/** The usage that a simulated provider reports for an answer. */
 export type StatedUsage = { readonly inputTokens: number; readonly outputTokens: number };
 
-/** The word that answers are made of: one token each. */
+/** The word that answers consist of: one token each. */
 export const WORD = " sea";
 const IMAGE = "aGVsbG8=";
 const KEY = /^(.*)-\d+$/;
 
-/** Providers in memory: they answer when and how the simulation says. */
+/** Providers in memory: they answer when and how the simulation decides. */
 export class SimProviders {
-  /** Those that are open, oldest first. */
+  /** The open ones, oldest first. */
   readonly exchanges: SimExchange[] = [];
   readonly #opened: (exchange: SimExchange) => void;
-  /** Whose job a provider's own id stands for. */
+  /** The job of each id that a provider assigned. */
   readonly #jobs = new Map<string, string>();
 
-  /** `opened` hears of every exchange before anything of it is answered. */
+  /** `opened` is called with every exchange before anything of it is answered. */
   constructor(opened: (exchange: SimExchange) => void) {
     this.#opened = opened;
   }
@@ -89,7 +92,7 @@ export class SimProviders {
     return { post, get } as unknown as ProviderClient;
   }
 
-  /** Answers a whole answer: `words` tokens long, with the usage stated or not. */
+  /** Sends a whole answer: `words` tokens long, with the usage reported or not. */
   answer(exchange: SimExchange, words: number, usage: StatedUsage | undefined): void {
     this.#reply(exchange, 200, {
       choices: [{ message: { role: "assistant", content: WORD.repeat(words) }, finish_reason: "stop" }],
@@ -97,7 +100,7 @@ export class SimProviders {
     });
   }
 
-  /** Takes a job on. */
+  /** Accepts a job. */
   accept(exchange: SimExchange): void {
     const jobId = `sim-${this.#jobs.size}`;
     this.#jobs.set(jobId, exchange.subject);
@@ -110,12 +113,12 @@ export class SimProviders {
     this.#reply(exchange, 200, exchange.kind === "submit" ? result : { status: "completed", data: result });
   }
 
-  /** Answers a poll with how the job stands. */
+  /** Answers a poll with the state of the job. */
   report(exchange: SimExchange, status: "processing" | "failed", progress?: number): void {
     this.#reply(exchange, 200, { status, progress });
   }
 
-  /** Refuses: an error status, or 200 with a page that is no answer. */
+  /** Refuses: an error status, or 200 with a page that is not an answer. */
   refuse(exchange: SimExchange, status: number): void {
     this.#head(exchange, status, "text/html");
     exchange.listener.onChunk(Buffer.from("<h1>no</h1>"));
@@ -133,19 +136,19 @@ export class SimProviders {
     this.#event(exchange, { choices: [], usage: toWire(usage) });
   }
 
-  /** The end of a stream as it should be. */
+  /** The regular end of a stream. */
   finish(exchange: SimExchange): void {
     this.#event(exchange, { choices: [{ delta: {}, finish_reason: "stop" }] });
     if (exchange.isOpen) exchange.listener.onChunk(Buffer.from("data: [DONE]\n\n"));
     this.#close(exchange, () => exchange.listener.onEnd());
   }
 
-  /** The line to the provider breaks. */
+  /** The connection to the provider breaks. */
   cut(exchange: SimExchange): void {
     this.#close(exchange, () => exchange.listener.onError(new Error("the line broke")));
   }
 
-  /** A process died, and its lines with it. */
+  /** A process died, and its connections with it. */
   drop(process: number): void {
     for (const exchange of this.exchanges.filter((open) => open.process === process))
       this.#close(exchange, () => {});

@@ -40,7 +40,7 @@ export const VAULT: Hex = "0x00000000000000000000000000000000000da017";
 export const CONFIRMATIONS = 4;
 export const HOLD_SECONDS = 660;
 export const TOTAL_MS = 600_000;
-/** Longer than the simulation is wont to wait, so that jobs are not only overtaken. */
+/** Longer than the simulation usually waits, so that leases do not expire all the time. */
 export const TIMING = { leaseSeconds: 300, renewMs: 60_000, pollMs: 1_000, restSeconds: 5 };
 const JOB_SECONDS = 40_000;
 const RESULT_SECONDS = 10_000_000;
@@ -61,7 +61,7 @@ const bodies: Bodies = {
 };
 const committed = () => {};
 
-/** One life of a router process. `busy` is what it does one at a time and is at. */
+/** One life of a router process. `busy` is its current sequential task. */
 export type Router = {
   readonly process: SimProcess;
   readonly holds: HoldsService;
@@ -73,7 +73,7 @@ export type Router = {
   readonly busy: Set<string>;
 };
 
-/** Wires a router's own services as `createApp` does, over simulated parts and with the bug that is planted. */
+/** Wires a router's own services as `createApp` does, over simulated parts and with the planted bug. */
 export function bootRouter(given: {
   readonly process: SimProcess;
   readonly database: Database;
@@ -82,9 +82,9 @@ export function bootRouter(given: {
   readonly client: ProviderClient;
   readonly bus: Bus;
   readonly plant: Plant;
-  /** Puts the model beside the holds. */
+  /** Connects the model to the holds. */
   readonly watch: (holds: HoldsService) => HoldsService;
-  /** Hears of every request that was let in. */
+  /** Sees every admitted request. */
   readonly admitted: (admitted: Admitted) => void;
 }): Router {
   const { process, database, clock, rpc, client, bus, plant } = given;
@@ -162,7 +162,7 @@ export function bootRouter(given: {
   };
 }
 
-/** One of the two routers takes up streams that were cut, in all its lives. */
+/** One of the two routers resumes broken streams, in all its lives. */
 export function resumesStreams({ id }: SimProcess): boolean {
   return id % 2 === 1;
 }

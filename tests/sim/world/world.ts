@@ -25,7 +25,9 @@ const ID_LENGTH = 36;
 const NEWEST = 3;
 const BEGIN = new Date("2031-03-01T20:00:00Z");
 
-/** Everything that a run is made of: two routers on one database, a chain, providers, clients, and the model. */
+/**
+ * Everything that a run consists of: two routers on one database, a chain, providers, clients, and the model.
+ */
 export class World {
   readonly books = new Books();
   readonly gate = new Gate();
@@ -36,7 +38,7 @@ export class World {
   routers: Router[] = [];
   rpcMood: RpcMood = "good";
   busFails = false;
-  /** What one subscriber to everything has been told, doubles left out. */
+  /** The events that one subscriber to everything received, without duplicates. */
   readonly told: DomainEvent[] = [];
   readonly #told = new Set<string>();
   readonly database: Database;
@@ -45,7 +47,7 @@ export class World {
   #fault: Error | undefined;
   #newestPosition = 0n;
   #hasSwept = false;
-  /** How many images the job is to have that is being submitted. */
+  /** The number of images of the job that is being submitted. */
   #asking = 0;
 
   private constructor(database: Database, plant: Plant) {
@@ -56,7 +58,7 @@ export class World {
     this.chain = new SimChain({ vault: VAULT, topic: depositsOn(database).topics[0] ?? "0x" });
   }
 
-  /** A world with three accounts of little money and five keys, on an empty database. */
+  /** A world with three accounts of low balance and five keys, on an empty database. */
   static async create(database: Database, plant: Plant): Promise<World> {
     const world = new World(database, plant);
     await database.rows(EMPTY);
@@ -67,7 +69,7 @@ export class World {
     return world;
   }
 
-  /** What was found wrong while nobody was looking. */
+  /** Violations found outside of a step. */
   check(): void {
     this.books.judge();
     if (this.#fault) throw this.#fault;
@@ -141,7 +143,7 @@ export class World {
       .catch((error: unknown) => !isExpected(error) && this.#note(error));
   }
 
-  /** Takes back one of the newest jobs, as only those may be pending still. */
+  /** Cancels one of the newest jobs, as only those may still be pending. */
   cancel(n: number, which: number): void {
     const job = [...this.books.jobs.values()].at(-1 - (which % NEWEST));
     if (!job) return;
@@ -184,7 +186,9 @@ export class World {
       .catch((error: unknown) => !isExpected(error) && this.#note(error));
   }
 
-  /** kill -9: what it had sent may still be committed, and nobody hears of it. It starts again at once. */
+  /**
+   * kill -9: statements it had sent may still be committed, and their answers are lost. It restarts at once.
+   */
   async crash(n: number, commits: number): Promise<void> {
     const router = this.routers[n % this.routers.length];
     if (!router) return;
@@ -209,7 +213,10 @@ export class World {
     await this.#reread(false);
   }
 
-  /** Runs the `n`th of what waits for the database. `fate` is how: well, never, or without its answer. */
+  /**
+   * Runs the `n`th statement that waits for the database. `fate` is how: normally, never, or without its
+   * answer.
+   */
   async commit(n: number, fate: "well" | "lost" | "unheard" = "well"): Promise<void> {
     const entry = this.gate.waiting[n % this.gate.waiting.length];
     if (!entry) return;
@@ -223,7 +230,7 @@ export class World {
     this.check();
   }
 
-  /** Reads what a transaction did that is not answered by what it did: deposits that were credited, jobs that ended. */
+  /** Reads the results of a transaction that its answer does not contain: credited deposits, ended jobs. */
   async #rereadTransaction(): Promise<void> {
     const jobs = [...this.books.holds].filter(([id]) => this.books.jobOf(id));
     if (jobs.length === 0) return this.books.rereadAvailable(this.database);
@@ -231,7 +238,7 @@ export class World {
     for (const [id, hold] of jobs) if (!this.books.holds.has(id)) this.books.jobEnded(id, hold);
   }
 
-  /** Reads what the product did not say: which holds a sweep released, or what was committed unheard. */
+  /** Reads what the product did not report: holds that a sweep released, or commits whose answer was lost. */
   async #reread(isSwept: boolean): Promise<void> {
     this.#hasSwept = false;
     const before = new Map(this.books.holds);
@@ -244,14 +251,14 @@ export class World {
     }
   }
 
-  /** Commits whatever waits for the database, until nothing does. */
+  /** Commits every statement that waits for the database, until there is none. */
   readonly drain = async (): Promise<void> => {
     await quiet();
     while (this.gate.waiting.length > 0) await this.commit(0);
     this.check();
   };
 
-  /** The books of the database, which must be exact at any moment. */
+  /** The ledger in the database, which must be consistent at any moment. */
   verify(): Promise<void> {
     return auditLedger(this.database);
   }
@@ -321,7 +328,7 @@ export class World {
     this.#knowKey({ id: key.id, account, limit, period });
   }
 
-  /** A provider is asked: there must be money held for it, and it must be its turn. */
+  /** A provider is called: there must be a hold for the request, and it must be the provider's turn. */
   #judgeAsked(exchange: SimExchange): void {
     const { kind, subject } = exchange;
     const chat = this.books.chats.get(subject);
@@ -331,7 +338,7 @@ export class World {
     chat.tried(exchange);
   }
 
-  /** The job that asks for its hold. */
+  /** The job whose hold is being placed. */
   #know({ id: requestId, account, keyId }: HoldRequest): void {
     const id = requestId.slice(-ID_LENGTH);
     this.books.jobs.set(id, new SimJob({ id, requestId, account, keyId, images: this.#asking }));
@@ -341,7 +348,7 @@ export class World {
     this.books.keys.set(key.id, { ...key, isRevoked: false, held: 0n, spent: 0n, spentAtMs: 0 });
   }
 
-  /** Begins some work of a router's that it does one at a time. */
+  /** Begins a sequential task of a router. */
   #begin(n: number, what: string, work: (router: Router) => Promise<unknown>): void {
     const router = this.routers[n % this.routers.length];
     if (!router || router.busy.has(what)) return;
@@ -364,7 +371,7 @@ export class World {
   }
 }
 
-/** Lets every promise that can go on go on. */
+/** Runs every promise that can continue. */
 export function quiet(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

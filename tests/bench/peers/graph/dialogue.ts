@@ -1,11 +1,11 @@
 import type { Child } from "../../child.ts";
 
-/** A question to a program in a process of its own, and what it answers. */
+/** A request to a program in its own process, and its answer. */
 type Message = { readonly id: number; readonly body: unknown };
 
 let asked = 0;
 
-/** Asks a child that runs `answerParent`. Rejects with what it could not do. */
+/** Sends a request to a child that runs `answerParent`. Rejects with the child's error. */
 export function askChild<T>(child: Child, body: object): Promise<T> {
   const id = ++asked;
   const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -21,7 +21,7 @@ export function askChild<T>(child: Child, body: object): Promise<T> {
   return promise;
 }
 
-/** Answers the questions of the parent process, one at a time as they come. */
+/** Answers the requests of the parent process, one at a time in their order. */
 export function answerParent<Q>(answer: (question: Q) => Promise<unknown>): void {
   process.on("message", (message) => {
     const { id, body } = message as Message;

@@ -12,8 +12,9 @@ import { createLogger } from "../../../../src/kernel/log.ts";
 import { createNativePlanner } from "../../../support/native-planner.ts";
 
 /**
- * Our door as it is, before another graph: everybody's credential and policy is looked at. Only what a peer does not have
- * at all is out of the way: the rate limit, and limits on cost and connections that a benchmark would reach.
+ * Our request gate in front of another graph: every credential and the policy are checked. Only what a peer
+ * lacks entirely is disabled: the rate limit, and limits on cost and connections that a benchmark would
+ * reach.
  */
 export async function openDoor(
   supergraphSdl: string,

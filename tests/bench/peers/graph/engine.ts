@@ -9,10 +9,10 @@ import { ENGINES, type EngineName, type Run } from "./engines.ts";
 import { marketSubgraphs, marketSupergraph } from "./market.ts";
 import { type Places, recordedExecutors } from "./recorded.ts";
 
-/** What the parent asks: one answer, or how fast answers come. */
+/** The parent's request: one answer, or the rate of answers. */
 export type EngineQuestion = { readonly operation: string; readonly pressMs?: number };
 
-/** How fast answers came, and how much time of a processor each took of who gave them. */
+/** The rate of answers, and the processor time of each by who spent it. */
 export type Pressed = {
   readonly perSecond: number;
   readonly p50Ms: number;
@@ -20,9 +20,9 @@ export type Pressed = {
   readonly cpuMs: number;
 };
 
-/** One engine in a process of its own, so that none spoils another's heap or compiled code. */
+/** One engine in its own process, so that none affects another's heap or compiled code. */
 const { ENGINE = "", PLACES = "" } = process.env;
-/** One that refuses a supergraph says so to whoever asks it. */
+/** An engine that refuses a supergraph answers every request with that error. */
 const run: Run = await (PLACES === "" ? openMarket() : openProduct(JSON.parse(PLACES))).catch(
   (error: unknown) => async () => {
     throw error;

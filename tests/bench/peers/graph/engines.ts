@@ -14,12 +14,12 @@ export type Run = (document: DocumentNode) => MaybePromise<ExecutionResult>;
 type Executors = Readonly<Record<string, SubgraphExecutor<object>>>;
 type Open = (supergraphSdl: string, executors: Executors) => Promise<Run>;
 
-/** What a peer hands to the executor of a subgraph. */
+/** What a peer passes to the executor of a subgraph. */
 type PeerRequest = { readonly document: DocumentNode; readonly variables?: Record<string, unknown> };
 
 const CONTEXT = {};
 
-/** The engines that are compared, each as its makers mean it to be used in JavaScript. */
+/** The engines that are compared, each as its makers recommend it for JavaScript. */
 export const ENGINES = {
   zerograph: async (supergraphSdl, executors) => {
     const engine = createEngine({ supergraphSdl, executors, planner: createNativePlanner(supergraphSdl) });
@@ -108,7 +108,10 @@ export type EngineName = keyof typeof ENGINES;
 
 const texts = new WeakMap<DocumentNode, string>();
 
-/** Peers keep the documents of their plans too; those that do not pay for the printing, as they would for HTTP. */
+/**
+ * Peers keep the documents of their plans too; those that do not pay for the printing, as they would over
+ * HTTP.
+ */
 function askSubgraph(
   executors: Executors,
   name: string,

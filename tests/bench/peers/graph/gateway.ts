@@ -1,7 +1,7 @@
 import { GATEWAYS, type GatewayName } from "./gateways.ts";
 import { marketSupergraph } from "./market.ts";
 
-/** One gateway in a process of its own, in front of the market's subgraphs. */
+/** One gateway in its own process, in front of the market's subgraphs. */
 const { GATEWAY = "", SUBGRAPHS = "{}" } = process.env;
 const urls: Readonly<Record<string, string>> = JSON.parse(SUBGRAPHS);
 const origin = await GATEWAYS[GATEWAY as GatewayName](marketSupergraph(urls), urls);

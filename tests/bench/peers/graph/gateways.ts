@@ -11,7 +11,9 @@ import { openDoor } from "./door.ts";
 type Urls = Readonly<Record<string, string>>;
 type OpenGateway = (supergraphSdl: string, urls: Urls) => Promise<string>;
 
-/** The whole way over HTTP: each gateway answers at the address returned, by the server its makers bring with it. */
+/**
+ * The whole way over HTTP: each gateway answers at the returned address, by the server that comes with it.
+ */
 export const GATEWAYS = {
   zerograph: async (supergraphSdl, urls) => {
     const executors: Record<string, SubgraphExecutor<GraphContext>> = {};
@@ -25,7 +27,7 @@ export const GATEWAYS = {
     );
     return openHive(supergraphSdl, { unifiedGraphHandler });
   },
-  /** By stitching, as it is unless told. */
+  /** By stitching, its default. */
   "hive gateway": async (supergraphSdl) => openHive(supergraphSdl, {}),
   "@apollo/gateway": async (supergraphSdl) => {
     const { ApolloGateway } = await importPeer<{ ApolloGateway: new (options: object) => object }>(

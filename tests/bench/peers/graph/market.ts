@@ -3,7 +3,7 @@ import { type GraphQLSchema, parse } from "graphql";
 import { composeSupergraph } from "../../../../scripts/compose.ts";
 import { FEDERATION_LINK } from "../../../../subgraphs/shared/schema/build-subgraph.ts";
 
-/** A shop of four subgraphs, as benchmarks of gateways have it, with data in memory. */
+/** A shop of four subgraphs, as common in gateway benchmarks, with data in memory. */
 const USERS = Array.from({ length: 50 }, (_, n) => ({
   id: `u${n}`,
   name: `User ${n}`,
@@ -72,7 +72,7 @@ const SUBGRAPHS: Readonly<Record<string, { readonly sdl: string; readonly resolv
   },
 };
 
-/** What is asked: the name of each says what it is for. */
+/** The operations: the name of each says what it measures. */
 export const MARKET_OPERATIONS: Readonly<Record<string, string>> = {
   "flat, one subgraph": "query Flat { users(first: 10) { id name email country } }",
   "nested, four subgraphs with entity batches": `query Nested {
@@ -85,7 +85,7 @@ export const MARKET_OPERATIONS: Readonly<Record<string, string>> = {
     "query List { topProducts(first: 100) { upc name inStock places reviews { stars } } }",
 };
 
-/** A subgraph that answers, and what composition reads of it. */
+/** A subgraph that answers, and its SDL for composition. */
 export type MarketSubgraph = { readonly name: string; readonly sdl: string; readonly schema: GraphQLSchema };
 
 /** The subgraphs of the market. */
@@ -105,7 +105,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   Review: "reviews",
 };
 
-/** The schema of a subgraph as Federation 1 writes it: who does not own an entity extends it. */
+/** The schema of a subgraph in Federation 1: subgraphs that do not own an entity extend it. */
 export function federation1Sdl(subgraph: string): string {
   const sdl = SUBGRAPHS[subgraph]?.sdl ?? "";
   return sdl
@@ -115,7 +115,7 @@ export function federation1Sdl(subgraph: string): string {
     );
 }
 
-/** Its supergraph; `urls` says where each subgraph answers. */
+/** Its supergraph; `urls` has the address of each subgraph. */
 export function marketSupergraph(urls: Readonly<Record<string, string>> = {}): string {
   return composeSupergraph(
     marketSubgraphs().map(({ name, sdl }) => ({ name, sdl, ...(urls[name] && { url: urls[name] }) })),

@@ -17,7 +17,7 @@ import type { Places } from "./recorded.ts";
 
 const CHATS = 20;
 
-/** What a page of an account asks of the product's own graph: joins over accounts, inference and chain. */
+/** The queries of an account page to the product's own graph: joins over accounts, inference and chain. */
 export const PRODUCT_OPERATIONS: Readonly<Record<string, string>> = {
   "our own supergraph, the page of an account": `query Page {
     viewer {
@@ -33,7 +33,7 @@ export const PRODUCT_OPERATIONS: Readonly<Record<string, string>> = {
   }`,
 };
 
-/** Starts the product with its subgraphs behind HTTP, and an account that has chatted. */
+/** Starts the product with its subgraphs behind HTTP, and an account with chats in its history. */
 export async function openProduct(onEnd: OnEnd): Promise<Places> {
   const { rpcUrl, contracts } = await startNetwork(onEnd);
   const folder = await mkdtemp(join(tmpdir(), "zerograph-bench-"));

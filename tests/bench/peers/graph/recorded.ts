@@ -3,7 +3,7 @@ import { createRemoteExecutor } from "../../../../gateway/federation/executor.re
 import type { Principal } from "../../../../src/keys/auth/principal.ts";
 import { PRINCIPAL_HEADER, sealPrincipal } from "../../../../subgraphs/shared/principal-token.ts";
 
-/** Where the product's own subgraphs answer, and in whose name they are asked. */
+/** The addresses of the product's own subgraphs, and the principal of the requests. */
 export type Places = {
   readonly urls: Readonly<Record<string, string>>;
   readonly secret: string;
@@ -11,8 +11,8 @@ export type Places = {
 };
 
 /**
- * The product's subgraphs, each asked once for the same: from then on the answer is read from its JSON. What is measured
- * is the engine on real schemas and real answers, and not the database behind them.
+ * The product's subgraphs, each called once per request: from then on the answer is parsed from its JSON.
+ * This measures the engine on real schemas and real answers, and not the database behind them.
  */
 export function recordedExecutors({
   urls,

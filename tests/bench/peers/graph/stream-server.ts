@@ -13,7 +13,9 @@ import { FEDERATION_LINK } from "../../../../subgraphs/shared/schema/build-subgr
 import { answerParent } from "./dialogue.ts";
 import { openDoor } from "./door.ts";
 
-/** A stream of ticks to whoever subscribes: through our whole gateway, or by graphql-ws and graphql-js alone. */
+/**
+ * A stream of ticks to every subscriber: through our whole gateway, or by graphql-ws and graphql-js alone.
+ */
 const sdl = `${FEDERATION_LINK}
   type Query { now: Int! }
   type Subscription { ticked: Tick! @tag(name: "live") }

@@ -5,9 +5,9 @@ import { graphql } from "graphql";
 import { federation1Sdl, marketSubgraphs } from "./market.ts";
 
 /**
- * The market's subgraphs over HTTP. Each answer is made once for a body and then sent again from memory, so that on two
- * cores the gateways are measured and not what is behind them. `/fed1/NAME` tells its schema in the dialect of
- * Federation 1, which is all that Mercurius' gateway reads.
+ * The market's subgraphs over HTTP. Each answer is computed once per body and then sent again from memory, so
+ * that on two cores the gateways are measured and not what is behind them. `/fed1/NAME` returns its schema in
+ * the dialect of Federation 1, which is all that Mercurius' gateway reads.
  */
 const subgraphs = new Map(marketSubgraphs().map((subgraph) => [subgraph.name, subgraph]));
 const answers = new Map<string, string>();
