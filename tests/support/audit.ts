@@ -2,7 +2,7 @@ import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
 import type { Queries } from "../../src/db/database.ts";
 import { readSecret } from "../../src/keys/auth/secret.ts";
 
-/** What of a Redis client the audit needs. */
+/** The methods of a Redis client that the audit needs. */
 export type RedisReader = {
   scanIterator(options: { COUNT: number }): AsyncIterable<readonly string[]>;
   type(key: string): Promise<string>;
@@ -15,8 +15,8 @@ const PROVIDER_SECRET = /app-sk-[0-9A-Za-z+/=_-]{40,}/;
 const SUSPECT = "(^|[^0-9A-Za-z])[0-9A-Za-z]{49}($|[^0-9A-Za-z])|app-sk-[0-9A-Za-z+/=_-]{40}";
 
 /**
- * What every test leaves behind: books that are exact (promises P1), and no secret in any row (P10). A secret is known
- * by its own checksum, with its prefix or without, so that none has to be noted down when it is issued.
+ * Checks what every test leaves behind: a consistent ledger, and no secret in any row. A secret is recognised
+ * by its own checksum, with its prefix or without, so none has to be recorded when it is issued.
  */
 export async function auditDatabase(queries: Queries): Promise<void> {
   const [ledger] = await queries.rows<{ name: string | null }>(
@@ -24,7 +24,7 @@ export async function auditDatabase(queries: Queries): Promise<void> {
   );
   if (!ledger?.name) return;
   const faults = await findLedgerFaults(queries);
-  if (faults.length > 0) throw new Error(`a test left books that are not exact: ${JSON.stringify(faults)}`);
+  if (faults.length > 0) throw new Error(`a test left an inconsistent ledger: ${JSON.stringify(faults)}`);
   const tables = await queries.rows<{ name: string }>(TABLES);
   const selects = tables.map(
     ({ name }) =>
@@ -34,14 +34,14 @@ export async function auditDatabase(queries: Queries): Promise<void> {
   for (const { name, text } of suspects) requireNoSecret(text, `the table ${name}`);
 }
 
-/** Throws when some text holds a secret that is one; `where` is where the text was found. */
+/** Throws when a text contains a valid secret; `where` is where the text was found. */
 export function requireNoSecret(text: string, where: string): void {
   const bodies = text.match(BODY) ?? [];
   const isSecret = (body: string) => PREFIXES.some((prefix) => readSecret(prefix + body));
   if (PROVIDER_SECRET.test(text) || bodies.some(isSecret)) throw new Error(`there is a secret in ${where}`);
 }
 
-/** Throws when some key or value of a Redis holds a secret. */
+/** Throws when a key or value of a Redis contains a secret. */
 export async function auditRedis(client: RedisReader): Promise<void> {
   for await (const keys of client.scanIterator({ COUNT: 1_000 }))
     for (const key of keys)
@@ -52,7 +52,7 @@ export async function auditRedis(client: RedisReader): Promise<void> {
 export async function readRedisKey(client: RedisReader, key: string): Promise<string> {
   const type = await client.type(key);
   const read = READERS[type];
-  if (!read) throw new Error(`nobody knows how to read a Redis ${type}`);
+  if (!read) throw new Error(`cannot read a Redis ${type}`);
   return JSON.stringify(await client.sendCommand(read(key)));
 }
 

@@ -7,8 +7,9 @@ import { insertSession } from "../../src/keys/sessions/session.store.ts";
 import { seedAccount } from "./seed.ts";
 
 /**
- * Who may do what, said once more and by hand (SPEC 5.3, schema/choices.md): `sk-` keys alone, wallet sessions alone,
- * a scope or a wallet session; jobs by the key that made them as well, and what they made without management keys.
+ * The permissions of every action, repeated by hand (SPEC 5.3, schema/choices.md): `sk-` keys only, wallet
+ * sessions only, a scope or a wallet session; jobs also by the key that created them, and their content
+ * without management keys.
  */
 type Door = "inference" | "session" | Scope | "job" | "job content";
 const DOORS: Readonly<Record<Action, Door>> = {
@@ -36,39 +37,39 @@ const DOORS: Readonly<Record<Action, Door>> = {
   "node.read": "account:read",
 };
 
-/** What is open to everyone, or an action. */
+/** Public, or an action. */
 export type Access = "public" | Action;
 
-/** An account with money and one key of each kind, which calls are about. */
+/** An account with balance and one key of each kind, which are the objects of the calls. */
 export type Owner = {
   readonly account: string;
   readonly apiKeyId: string;
   readonly managementKeyId: string;
 };
 
-/** Somebody who calls, and what the permission matrix of SPEC 5.3 says of it. */
+/** A caller, and its permissions by the matrix of SPEC 5.3. */
 export type Caller = {
   readonly name: string;
-  /** Whether it is of another account than the owner's. */
+  /** Whether it belongs to another account than the owner's. */
   readonly foreign: boolean;
-  /** Whether its credential may end by a call, as a session does. */
+  /** Whether a call may end its credential, as with a session. */
   readonly endsByCalls?: boolean;
-  /** Of `sk-` keys: whether it is the one that made the owner's objects. */
+  /** Of `sk-` keys: whether it is the one that created the owner's objects. */
   readonly isMaker?: boolean;
-  /** Of `sk-` keys: whether the models that are asked for are not among its own. */
+  /** Of `sk-` keys: whether its restrictions exclude the requested models. */
   readonly isRestricted?: boolean;
-  /** Makes its credential; `owner` has the account that calls are about. */
+  /** Creates its credential; `owner` has the account that the calls are about. */
   secret(app: App, owner: Home): Promise<string | undefined>;
-  /** The code with which it is refused at a door of this access; "" where it is let in. */
+  /** The error code with which it is refused this access; "" if it is permitted. */
   refusal(access: Access): string;
 };
 
-/** An account, and the `sk-` key that makes its jobs. */
+/** An account, and the `sk-` key that creates its jobs. */
 export type Home = { readonly account: string; readonly keyId: string; readonly secret: string };
 
 /**
- * One account and its callers, for all doors of a matrix. Each door has keys of its own to be called about, and
- * credentials are made once, but for those of sessions, which a call may end.
+ * One account and its callers, for all operations of a matrix. Each operation has its own keys as objects,
+ * and credentials are created once, except those of sessions, which a call may end.
  */
 export class Household {
   readonly #app: App;
@@ -109,8 +110,8 @@ const SCOPE_SETS: readonly (readonly Scope[])[] = Array.from({ length: 2 ** SCOP
 );
 
 /**
- * Everyone of the matrix: nobody, the malformed, unknown, revoked and ended, `sk-`, `mk-` by every set of scopes, a
- * session, and the mightiest of another account.
+ * Every caller of the matrix: anonymous, malformed, unknown, revoked and expired, `sk-`, `mk-` with every set
+ * of scopes, a session, and the most privileged of another account.
  */
 export const CALLERS: readonly Caller[] = [
   useless("nobody", "missing_authorization", async () => undefined),
@@ -164,7 +165,7 @@ export const CALLERS: readonly Caller[] = [
   session("another account's wallet session", true),
 ];
 
-/** One whom no door lets in but the public ones. */
+/** A caller that is permitted only public access. */
 function useless(name: string, code: string, secret: Caller["secret"]): Caller {
   return { name, foreign: false, secret, refusal: (access) => (access === "public" ? "" : code) };
 }

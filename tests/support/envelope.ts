@@ -6,7 +6,7 @@ export type Envelope = {
   readonly data: any;
 };
 
-/** Asks a storage endpoint for JSON. */
+/** Requests JSON from a storage endpoint. */
 export async function readEnvelope(url: string): Promise<Envelope> {
   return toEnvelope(await fetch(url));
 }

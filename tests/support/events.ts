@@ -17,7 +17,7 @@ export function fileEvent(subject: string, note: string): NewEvent<"file.submitt
   };
 }
 
-/** The same as it looks when it is published at `position`. */
+/** The same event as published at `position`. */
 export function publishedFile(position: bigint | number, subject = "0xaa"): DomainEvent<"file.submitted"> {
   const note = fileEvent(subject, String(position));
   return { ...note, id: randomUUID(), position: BigInt(position), at: new Date() };
@@ -28,7 +28,7 @@ export function noteOf(event: DomainEvent): string | undefined {
   return event.topic === "file.submitted" ? event.data.txSeq : undefined;
 }
 
-/** A relay at work until the test is finished. */
+/** A running relay, until the test is finished. */
 export function startRelay(database: Database, bus: Bus): EventRelay {
   const relay = new EventRelay(database, bus, createLogger("silent"));
   relay.start();
@@ -47,7 +47,7 @@ export async function take(stream: EventStream, count: number): Promise<DomainEv
   return events;
 }
 
-/** Waits until all that was committed so far is published: who follows from then on hears of later things alone. */
+/** Waits until every committed event is published: a later subscriber receives only later events. */
 export async function untilPublished(database: Queries): Promise<void> {
   await until(async () => !(await hasUnpublished(database)));
 }

@@ -2,11 +2,11 @@ import { startLoopClock } from "./attack/event-loop.ts";
 import type { FollowBy, Followed } from "./followed.ts";
 import { until } from "./until.ts";
 
-/** How far apart clients may receive one event, milliseconds in which the event loop turns. */
+/** The maximum time between clients' receptions of one event, milliseconds in which the event loop turns. */
 export const MAX_LAG_MS = 200;
 const EVENTS = 7;
 
-/** What one client received. */
+/** The data that one client received. */
 type Received = {
   readonly name: string;
   readonly ids: readonly string[];
@@ -18,7 +18,7 @@ type Received = {
 
 type Together = Omit<Followed, "onData" | "onFailure" | "onComplete"> & {
   readonly idOf: (data: unknown) => string;
-  /** The cursor of an event: clients that connect again then resume after the last one. */
+  /** The cursor of an event: clients that reconnect then resume after the last one. */
   readonly cursorOf?: (data: unknown) => string;
 };
 
@@ -76,8 +76,9 @@ export function openAudience(
 }
 
 /**
- * Causes events one after the other, each when all clients have received the one before. Resolves with their ids, and
- * with how long each took from the first client to the last, milliseconds in which the event loop turned.
+ * Causes events one after the other, each when all clients have received the one before. Resolves with their
+ * ids, and with the time of each from the first client to the last, milliseconds in which the event loop
+ * turned.
  */
 export async function causeTogether(audience: Audience, change: () => Promise<string>) {
   const ids: string[] = [];

@@ -3,14 +3,14 @@ import { type Client, createClient as createSseClient } from "graphql-sse";
 import { createClient as createSocketClient, type Client as SocketClient } from "graphql-ws";
 import { WebSocket } from "ws";
 
-/** A subscription for a client, and what the client does with what it receives. */
+/** A subscription for a client, and callbacks for what the client receives. */
 export type Followed = {
   readonly origin: string;
   readonly secret: string;
   readonly query: string;
-  /** Read again at each connection, so that a getter may name the last cursor. */
+  /** Read again at each connection, so that a getter may return the last cursor. */
   readonly variables?: Readonly<Record<string, unknown>>;
-  /** How often a client of server-sent events tries again, also what is refused. */
+  /** The number of retries of an SSE client, also after a refusal. */
   readonly reconnects?: number;
   readonly onData: (data: unknown) => void;
   /** Errors of a result, or the reason why the subscription ended. */
@@ -18,10 +18,10 @@ export type Followed = {
   readonly onComplete?: () => void;
 };
 
-/** Follows a subscription by a client that applications use; the function returned ends it. */
+/** Follows a subscription with a client library; the returned function ends it. */
 export type FollowBy = (followed: Followed) => () => unknown;
 
-/** A result as links and network layers hand it on. */
+/** A result as links and network layers pass it on. */
 export type ClientResult = { readonly data?: unknown; readonly errors?: unknown };
 
 const RECONNECT_MS = 20;
@@ -30,7 +30,7 @@ const MAX_RECONNECTS = 500;
 
 export const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 
-/** A sink that hands data and errors of results to the application. */
+/** A sink that passes data and errors of results to the application. */
 export function sinkOf({ onData, onFailure, onComplete }: Followed) {
   return {
     next: ({ data, errors }: ClientResult) => {
@@ -42,7 +42,10 @@ export function sinkOf({ onData, onFailure, onComplete }: Followed) {
   };
 }
 
-/** graphql-ws's client, which connects again after a cut. A socket that is closed with a code of 4400 to 4499 is not opened again. */
+/**
+ * graphql-ws's client, which reconnects after a cut. A socket that is closed with a code of 4400 to 4499 is
+ * not reopened.
+ */
 export function openSocketClient({ origin, secret }: Followed): SocketClient {
   return createSocketClient({
     url: `${origin.replace("http", "ws")}/graphql`,
@@ -54,7 +57,7 @@ export function openSocketClient({ origin, secret }: Followed): SocketClient {
   });
 }
 
-/** graphql-sse's client, which connects again after a cut. */
+/** graphql-sse's client, which reconnects after a cut. */
 export function openEventClient(
   { origin, secret, reconnects = MAX_RECONNECTS }: Followed,
   singleConnection: boolean,
@@ -69,8 +72,8 @@ export function openEventClient(
 }
 
 /**
- * The codes that a failure of any of the clients carries: those of GraphQL errors, else that of the socket that was
- * closed, or the status of the response.
+ * The error codes in a failure of any of the clients: those of GraphQL errors, else that of the closed
+ * socket, or the status of the response.
  */
 export function codesOf(reason: unknown): readonly string[] {
   const { errors, graphQLErrors, source, code, response, statusCode, networkError } = Object(reason);

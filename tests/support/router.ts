@@ -6,7 +6,7 @@ import { type ScriptedProvider, startScripted } from "./inference/scripted-provi
 import { type Seeded, seedAccount } from "./seed.ts";
 import { type Stack, useStack } from "./stack.ts";
 
-/** Neuron per token of each provider: the first is the cheapest, and so asked first. */
+/** Neuron per token of each provider: the first is the cheapest, and so tried first. */
 export const PRICES = [
   { prompt: 2n, completion: 3n },
   { prompt: 5n, completion: 7n },
@@ -26,24 +26,24 @@ const QUICK = {
 /** A stack whose providers are scripted servers, all of which offer all of `models`. */
 export type RouterStack = Stack & {
   readonly scripted: readonly ScriptedProvider[];
-  /** Opens an account that is rich enough, or has just so much. */
+  /** Opens an account with ample balance, or exactly the given one. */
   seed(neuron?: bigint): Promise<Seeded>;
-  /** Has the `n`th provider offer this besides, from now on. */
+  /** Makes the `n`th provider offer this too, from now on. */
   offer(n: number, entry: OfferEntry): Promise<void>;
   chat(seeded: Seeded, body: object, headers?: Record<string, string>): Promise<Response>;
 };
 
-/** An offer as PROVIDERS_FILE has it. */
+/** An offer in the format of PROVIDERS_FILE. */
 type OfferEntry = { readonly id: string; readonly pricing: object } & Readonly<Record<string, unknown>>;
 
-/** Starts `count` scripted providers and a stack over them. To be called at the top level of a test file. */
+/** Starts `count` scripted providers and a stack over them. Call it at the top level of a test file. */
 export async function useRouter(given: {
   readonly models: readonly string[];
   readonly count?: number;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Offers of the `n`th provider besides. */
+  /** Further offers of the `n`th provider. */
   readonly more?: (n: number) => readonly OfferEntry[];
-  /** The variable that has the key of all providers. */
+  /** The environment variable with the key of all providers. */
   readonly keyVariable?: string;
 }): Promise<() => RouterStack> {
   const { models, count = 2, settings = {}, more = () => [], keyVariable } = given;

@@ -1,8 +1,8 @@
 import type { Queries } from "../../src/db/database.ts";
 
 /**
- * How much history to write, over how many accounts; a tenth of it belongs to the first account. Without `statistics`
- * the planner knows nothing of it, as on the embedded database.
+ * How much history to write, over how many accounts; a tenth of it belongs to the first account. Without
+ * `statistics` the planner has none, as on the embedded database.
  */
 export type UsageVolume = {
   readonly accounts: number;
@@ -10,16 +10,16 @@ export type UsageVolume = {
   readonly statistics?: boolean;
 };
 
-/** The first account, with a key and a model of its own, for filters that match something. */
+/** The first account, with its own key and model, for filters that match something. */
 export type SeededUsage = { readonly account: string; readonly keyId: string; readonly model: string };
 
 const BATCH = 100_000;
 const DAYS = 90;
 
 /**
- * Writes settled requests directly, as 90 days of traffic would have left them: 20 models, three keys per account, a
- * tenth of all requests on one account. It books nothing: only for databases whose ledger is not audited. All of it
- * must run on one connection, whose user is a superuser.
+ * Writes settled requests directly, as 90 days of traffic would have left them: 20 models, three keys per
+ * account, a tenth of all requests on one account. It writes no ledger entries: only for databases whose
+ * ledger is not audited. All of it must run on one connection, whose user is a superuser.
  */
 export async function seedUsage(
   queries: Queries,
@@ -29,7 +29,7 @@ export async function seedUsage(
   await queries.rows(KEYS, [accounts]);
   const indexes = await queries.rows<{ name: string; definition: string }>(INDEXES);
   for (const { name } of indexes) await queries.rows(`drop index ${name}`);
-  // Neither foreign keys nor the commits of each batch are what this is about.
+  // Foreign keys and the commits of each batch do not matter here.
   await queries.rows("set session_replication_role = replica");
   await queries.rows("set synchronous_commit = off");
   for (let from = 0; from < requests; from += BATCH)

@@ -4,12 +4,12 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 
-/** An account with money and an `sk-` key, as the ledger knows it. */
+/** An account with balance and an `sk-` key, as the ledger has it. */
 export type Seeded = { readonly account: string; readonly keyId: string; readonly secret: string };
 
 let accounts = 0;
 
-/** Opens an account of its own, books a deposit with its deposit row, and makes a key. */
+/** Opens a new account, credits a deposit with its deposit row, and creates a key. */
 export async function seedAccount(database: Database, neuron: bigint): Promise<Seeded> {
   const account = `0x${(++accounts).toString(16).padStart(8, "0")}${newId().replaceAll("-", "")}`.slice(
     0,

@@ -17,7 +17,7 @@ const MESSAGES_PROVIDER = {
   privateKey: "0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356",
 } as const;
 
-/** What the further providers of a test offer; the unit prices are those of an image or a second. */
+/** The offers of the additional providers of a test; the unit prices are those of an image or a second. */
 export const SERVICES = {
   messages: {
     account: MESSAGES_PROVIDER,
@@ -61,7 +61,7 @@ export const SERVICES = {
 
 type ServiceName = keyof typeof SERVICES;
 
-/** One more provider of each of these services, beside the stack's own, known to its catalogue. */
+/** One more provider of each of these services, beside the stack's own, in its catalogue. */
 export function useServices<Name extends ServiceName>(
   stack: () => Stack,
   names: readonly Name[],

@@ -16,25 +16,25 @@ import { startNetwork, type TestNetwork } from "./chain/network.ts";
 import { borrowServerDatabase, type DatabaseKind, type OnEnd, openOwnDatabase } from "./servers/database.ts";
 import { newFolder } from "./servers/process.ts";
 
-/** The whole product in one process, on a chain and with a provider of its own, listening on a free port. */
+/** The whole product in one process, with its own chain and provider, listening on a free port. */
 export type Stack = {
   readonly app: App;
   readonly server: FastifyInstance;
   readonly origin: string;
   readonly rpcUrl: string;
   readonly provider: StandInProvider;
-  /** Every line that was logged so far. */
+  /** Every log line so far. */
   readonly logged: () => string;
 };
 
 type Settings = Readonly<Record<string, string>>;
 
-/** What else is done with every stack once it is started: the suite of the peers puts a router in front. */
+/** A hook for every stack once it is started: the peer tests put a router in front. */
 export const afterStart: ((stack: Stack, onEnd: OnEnd) => Promise<void>)[] = [];
 
 /**
- * Starts one stack for the tests of a file and ends it after them. Read it inside the tests. Its database is any, one
- * of a kind, or in its `folder` on a thread of its own, as `npm start` has it.
+ * Starts one stack for the tests of a file and ends it after them. Read it inside the tests. Its database is
+ * any, one of a kind, or in its `folder` on its own thread, as `npm start` has it.
  */
 export function useStack(settings: Settings = {}, kind?: DatabaseKind | "folder"): () => Stack {
   return useStarted(async (onEnd) => {
@@ -44,7 +44,10 @@ export function useStack(settings: Settings = {}, kind?: DatabaseKind | "folder"
   });
 }
 
-/** Starts one stack that answers requests and does nothing by itself, so that a test may count its statements. */
+/**
+ * Starts one stack that answers requests and runs no background work, so that a test may count its
+ * statements.
+ */
 export function useIdleStack(settings: Settings = {}): () => Stack {
   return useStarted(async (onEnd) => {
     const all = { DATA_DIR: newFolder(onEnd), ...settings };
@@ -58,7 +61,10 @@ export function useIdleStack(settings: Settings = {}): () => Stack {
   });
 }
 
-/** Starts two stacks on one PostgreSQL server and one chain, as two processes would be; the first one is the worker. */
+/**
+ * Starts two stacks on one PostgreSQL server and one chain, as two processes would be; the first one is the
+ * worker.
+ */
 export function useTwins(settings: Settings = {}): () => readonly [Stack, Stack] {
   return useStarted(async (onEnd) => {
     const [network, url] = await Promise.all([startNetwork(onEnd), borrowServerDatabase(onEnd)]);
@@ -97,7 +103,7 @@ async function startStack(
     NETWORK: "devnet",
     ROUTER_PRIVATE_KEY: ROUTER_WALLET.privateKey,
     LOG_LEVEL: "error",
-    // A machine that other work keeps busy is no overload: tests of it set their own limit.
+    // Load by other work on the machine is not an overload: tests of overload set their own limit.
     MAX_EVENT_LOOP_DELAY_MS: "60000",
     ...settings,
   });
@@ -123,7 +129,7 @@ async function startStack(
   return stack;
 }
 
-/** Keeps every line of the log, and shows those of errors. */
+/** Keeps every log line, and prints those of errors. */
 function keepIn(lines: string[]): (line: string) => void {
   return (line) => {
     lines.push(line);

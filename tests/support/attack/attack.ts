@@ -5,24 +5,24 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
-/** How a client of an attack behaves: whether it reads what it gets, and after how long it disconnects. */
+/** How a client of an attack behaves: whether it reads its answers, and after how long it disconnects. */
 export type Manner = { readonly reads: boolean; readonly leavesAfterMs: number };
 
-/** How much memory a process has resident, MiB. */
+/** The resident memory of a process, MiB. */
 export function residentMib(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024;
 }
 
-/** How many files and connections a process has open. */
+/** The number of open files and connections of a process. */
 export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
 /**
- * Opens connections, writes `payload` to each, reads the answers or does not, and leaves. What is to follow when the
- * server has accepted a socket is `burst`. Resolves when all have left. Whatever a server does to such a connection is
- * fine; what is measured is what it does to others.
+ * Opens connections, writes `payload` to each, reads the answers or does not, and disconnects. `burst` is
+ * sent when the server has accepted a socket. Resolves when all have disconnected. The server may do anything
+ * to such a connection; the effect on others is measured.
  */
 export async function attack(
   origin: string,
@@ -56,7 +56,7 @@ export async function attack(
   return { bytesRead };
 }
 
-/** A request as it goes over the wire. */
+/** A request as raw bytes. */
 export function rawRequest(
   method: string,
   path: string,
@@ -72,7 +72,7 @@ export function rawRequest(
   return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`), bytes]);
 }
 
-/** The handshake of a socket of the graph, and its first message. */
+/** The handshake of a graph socket, and its first message. */
 export function socketOpening(): Buffer {
   const upgrade = rawRequest("GET", "/graphql", "", {
     upgrade: "websocket",
@@ -94,21 +94,24 @@ export function textFrame(message: object): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
-/** What was seen while a process was watched. Times in ms, memory in MiB. */
+/** The observations while a process was watched. Times in ms, memory in MiB. */
 export type Seen = {
-  /** The longest that a health check on a new connection waited for the server's own work. */
+  /** The longest time that a health check on a new connection waited for the server's own work. */
   readonly worstMs: number;
-  /** The longest that one took on the clock. */
+  /** The longest duration of one on the clock. */
   readonly worstWallMs: number;
-  /** The longest that an idle server of this machine took at the same time. */
+  /** The longest duration at an idle server of this machine at the same time. */
   readonly worstControlMs: number;
   readonly peakMib: number;
   readonly looks: number;
-  /** What a health check failed with; empty when none did. */
+  /** The error of a failed health check; empty when none failed. */
   readonly failure: string;
 };
 
-/** Watches a process while it is attacked. Returns how to end that, and see what was seen. */
+/**
+ * Watches a process while it is attacked. Returns a function that stops watching and returns the
+ * observations.
+ */
 export function watch(origin: string, pid: number): () => Promise<Seen> {
   const worker = new Worker(new URL("./health-watch.worker.ts", import.meta.url), {
     workerData: { origin, pid },

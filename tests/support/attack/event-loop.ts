@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Reads a URL every 10 ms while `run` goes on. Resolves with the longest time that one answer took, milliseconds. */
+/**
+ * Reads a URL every 10 ms while `run` runs. Resolves with the longest duration of one answer, milliseconds.
+ */
 export async function longestAnswerMs(url: string, run: () => Promise<unknown>): Promise<number> {
   let isOver = false;
   const reading = (async () => {
@@ -21,14 +23,19 @@ export async function longestAnswerMs(url: string, run: () => Promise<unknown>):
   return reading;
 }
 
-/** What parsing `CALIBRATION` takes on the machine that limits are written for: two cores, nothing else running. Milliseconds. */
+/**
+ * The duration of parsing `CALIBRATION` on the machine that limits are written for: two cores, otherwise
+ * idle. Milliseconds.
+ */
 const REFERENCE_MS = 8;
 const SAMPLES = 5;
 const CALIBRATION = JSON.stringify(
   Array.from({ length: 20_000 }, (_, n) => ({ id: n, name: `name ${n}`, at: [n, n + 1] })),
 );
 
-/** How many times slower this thread computes now than on the machine that limits are written for; at least 1. */
+/**
+ * How many times slower this thread computes now than on the machine that limits are written for; at least 1.
+ */
 export function slowness(): number {
   const samples = Array.from({ length: SAMPLES }, () => {
     const startedMs = threadMs();
@@ -38,13 +45,15 @@ export function slowness(): number {
   return Math.max(1, (samples[Math.floor(SAMPLES / 2)] ?? 0) / REFERENCE_MS);
 }
 
-/** Shorter turns are within every limit, however quick the machine is: that need not be measured, which takes 50 ms. */
+/**
+ * Shorter turns are within every limit, however fast the machine is, so the calibration of 50 ms is skipped.
+ */
 const MIN_CALIBRATED_MS = 40;
 
 /**
- * The most processor time that this thread took in one turn of its event loop while `run` went on, in milliseconds of
- * the machine that limits are written for. Other processes of a busy machine do not count, and a slower processor takes
- * as much longer as it takes for the same work.
+ * The maximum processor time of this thread in one turn of its event loop while `run` runs, in milliseconds
+ * of the machine that limits are written for. Other processes of a busy machine do not count, and the time is
+ * scaled by the speed of the processor.
  */
 export async function longestTurnMs(run: () => Promise<unknown>): Promise<number> {
   let longestMs = 0;
@@ -80,8 +89,8 @@ function calibrated(ms: number): number {
 const LOOP_STEP_MS = 10;
 
 /**
- * A clock that stands still with the event loop: a pause of the machine or a long turn counts as one step. What takes
- * turns takes as long by it on a slow machine as on a quick one; what waits for a timer takes its time.
+ * A clock that stands still with the event loop: a pause of the machine or a long turn counts as one step.
+ * Work in turns takes the same time by it on a slow machine as on a fast one; timers take their time.
  */
 export function startLoopClock(): { readonly nowMs: () => number; readonly stop: () => void } {
   let ms = 0;

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 
 /**
- * Looks at a server until it is told to end, in a thread of its own, since an attacker keeps its own thread busy. Beside
- * each look it asks an idle server of this thread as well: how long that takes is the machine's own slowness.
+ * Checks a server until it is stopped, in its own thread, since an attacker keeps its own thread busy. With
+ * each check it calls an idle server of this thread as well: the duration is that of the machine itself.
  */
 const { origin, pid } = workerData as { readonly origin: string; readonly pid: number };
 const LOOK_EVERY_MS = 50;
@@ -37,7 +37,7 @@ parentPort?.postMessage(seen);
 control.close();
 control.closeAllConnections();
 
-/** One health check on a connection of its own. */
+/** One health check on a new connection. */
 async function timed(of: string): Promise<{ readonly ms: number; readonly outcome: string }> {
   const sinceMs = performance.now();
   const outcome = await new Promise<string>((resolve) => {

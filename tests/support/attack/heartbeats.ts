@@ -4,7 +4,9 @@ import { until } from "../until.ts";
 
 type Beating = { readonly count: () => number; readonly stop: () => void };
 
-/** Opens a subscription on every transport. `next` resolves when each has received `beats` further heartbeats. */
+/**
+ * Opens a subscription on every transport. `next` resolves when each has received `beats` further heartbeats.
+ */
 export function openHeartbeats(given: {
   readonly origin: string;
   readonly secret: string;

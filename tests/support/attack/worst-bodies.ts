@@ -1,17 +1,17 @@
 import { scatteredBytes } from "../inference/scattered-text.ts";
 
-/** A body that is as slow to read as its size allows, by what makes it so. */
+/** A body that is as slow to parse as its size allows, named by its cause. */
 export type WorstBody = { readonly what: string; readonly contentType: string; readonly body: Buffer };
 
 const JSON_TYPE = "application/json";
 const BOUNDARY = "a".repeat(70);
 const FORM_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
-/** As many values as a body may have, and a few less. */
+/** As many values as a body may have, and slightly fewer. */
 const MAX_VALUES = 60_000;
 
 /**
- * JSON bodies of at most `sizeBytes`: each is an object with the members of `valid`, and one more that is of the worst
- * shape. Half of them are beyond the limits of a body, the others just within.
+ * JSON bodies of at most `sizeBytes`: each is an object with the members of `valid`, and one more of the
+ * worst shape. Half of them are beyond the limits of a body, the others just within.
  */
 export function worstJson(sizeBytes: number, valid: object = {}): readonly WorstBody[] {
   const base = JSON.stringify({ ...valid, x: 0 }).slice(0, -2);
@@ -24,7 +24,7 @@ export function worstJson(sizeBytes: number, valid: object = {}): readonly Worst
   );
 }
 
-/** Of bodies this long only a few are tried: to send them takes longer than to read them. */
+/** Only a few bodies of this length are tried: sending them takes longer than parsing them. */
 const LARGE_BYTES = 4 * 1_048_576;
 const WORST_OF_LARGE: ReadonlySet<string> = new Set([
   "lists without end",
@@ -55,10 +55,10 @@ const SHAPES: Readonly<Record<string, (room: number) => string>> = {
     `["__proto__",${listOf("[]", Math.min(room, MAX_VALUES * 1.5)).slice(1)}`,
 };
 
-/** So much text without a pattern is tokenized in about 1 s, on a thread. */
+/** Text of this length without a pattern is tokenized in about 1 s, on a thread. */
 const COUNTED_BYTES = 150_000;
 
-/** Conversations of at most `sizeBytes` in whose lists as much is as may be. */
+/** Conversations of at most `sizeBytes` whose lists have as many items as possible. */
 export function worstConversations(sizeBytes: number, valid: object): readonly WorstBody[] {
   const conversation = (what: string, messages: string, more = ""): WorstBody => {
     const base = JSON.stringify({ ...valid, messages: 0 }).slice(0, -2);

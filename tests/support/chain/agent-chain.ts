@@ -17,7 +17,7 @@ import { until } from "../until.ts";
 type Reorg = { Method: "anvil_reorg"; Parameters: [number, [Hex, number][]]; ReturnType: null };
 type RawTransaction = { Method: "eth_getRawTransactionByHash"; Parameters: [Hex]; ReturnType: Hex };
 
-/** An account that can pay, with its key. */
+/** A funded account with its key. */
 export type Funded = PrivateKeyAccount & { readonly privateKey: Hex };
 /** A chain with the devnet's contracts, whose blocks can be replaced. */
 export type AgentChain = Awaited<ReturnType<typeof startAgentChain>>;
@@ -27,13 +27,13 @@ export function agentNft(): Hex {
   return lowerHex(contractAddresses().agentNft);
 }
 
-/** A contract that says of as many tokens as it is told that they were minted. */
+/** A contract that emits mint events of any number of tokens. */
 export const FLOOD: Hex = "0x0000000000000000000000000000000000f100d0";
 const TRANSFER = toEventSelector("event Transfer(address,address,uint256)").slice(2);
 // for (n = calldataload(0); n > 0; n--) log4(0, 0, TRANSFER, 0, calldataload(32), n + calldataload(64))
 const FLOOD_CODE: Hex = `0x6000355b806040350160203560007f${TRANSFER}60006000a4600190038060035700`;
 
-/** Has FLOOD mint `count` tokens to `to` in one block, the first with the id `base` + 1. */
+/** Makes FLOOD mint `count` tokens to `to` in one block, the first with the id `base` + 1. */
 export async function flood(
   client: ReturnType<typeof handlesOf>["client"],
   { count, to, base }: { count: number; to: Hex; base: bigint },
@@ -58,7 +58,7 @@ export async function startAgentChain(onEnd: OnEnd = onTestFinished as OnEnd) {
   return { url: anvil.url, ...handlesOf(anvil.url) };
 }
 
-/** What can be done to a development chain that runs already. */
+/** The operations on a running development chain. */
 export function handlesOf(url: string) {
   const client = createTestClient({
     mode: "anvil",
@@ -70,17 +70,20 @@ export function handlesOf(url: string) {
     client,
     mine: (blocks: number) => client.mine({ blocks }),
     height: () => client.getBlockNumber(),
-    /** An account that nobody knew, with money for gas. */
+    /** A new account with funds for gas. */
     async funded(): Promise<Funded> {
       const privateKey = generatePrivateKey();
       const account = privateKeyToAccount(privateKey);
       await client.setBalance({ address: account.address, value: 10n ** 18n });
       return { ...account, privateKey };
     },
-    /** A transaction as it was signed, to be mined again. */
+    /** A signed transaction, to be mined again. */
     raw: (hash: Hex) =>
       client.request<RawTransaction>({ method: "eth_getRawTransactionByHash", params: [hash] }),
-    /** Replaces the newest `depth` blocks; `again` are signed transactions and in which of the new blocks they are. */
+    /**
+     * Replaces the newest `depth` blocks; `again` are signed transactions and the index of the new block of
+     * each.
+     */
     reorg: (depth: number, again: [Hex, number][] = []) =>
       client.request<Reorg>({ method: "anvil_reorg", params: [depth, again] }),
   };
@@ -123,7 +126,7 @@ export function watchAgents(
       contracts: [contract],
       clock: systemClock,
     }),
-    /** Waits until what is read is the chain as it is. */
+    /** Waits until the stored state is that of the chain. */
     async caughtUp(): Promise<void> {
       watcher.poke();
       await until(async () => {

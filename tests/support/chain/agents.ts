@@ -15,7 +15,7 @@ import { connectDevnet } from "../../../src/devnet/chain/chain-client.ts";
 import { contractAddresses } from "../../../src/devnet/chain/deploy.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 
-/** What a token knows of a piece of its data. */
+/** The fields of one piece of a token's data. */
 export type AgentData = { readonly dataDescription: string; readonly dataHash: Hex };
 
 /** Both proofs for one piece of data, as `iTransferFrom` takes them. */
@@ -36,21 +36,21 @@ export type Proof = {
   };
 };
 
-/** How proofs are made; what is left out is as a good oracle and a receiver without a wish have it. */
+/** How proofs are made; the defaults are a correct oracle and a receiver without a chosen key. */
 export type ProofOptions = {
-  /** Who receives, and signs the access proofs unless `signer` does. */
+  /** The receiver, which signs the access proofs unless `signer` does. */
   readonly to: LocalAccount;
   readonly signer?: LocalAccount;
   readonly oracleKey?: Hex;
   readonly oracleType?: number;
-  /** The key that the receiver wants the data's key sealed for; by default its own, which goes without saying. */
+  /** The key for which the receiver wants the data's key sealed; by default its own, which is left out. */
   readonly wantedKey?: Hex;
   /** The key that the oracle sealed for: 64 bytes. */
   readonly targetPubkey?: Hex;
   readonly sealedKeys?: readonly Hex[];
   readonly accessNonce?: Hex;
   readonly ownershipNonce?: Hex;
-  /** What the oracle speaks of, where that is not the token's data. */
+  /** The data that the oracle attests, where that is not the token's. */
   readonly ownershipDataHash?: Hex;
 };
 
@@ -86,12 +86,12 @@ export async function mintAgent(
   return { tokenId: minted.args.tokenId, data, hash: receipt.transactionHash };
 }
 
-/** Proofs that `iTransferFrom` and `iCloneFrom` take: one for each piece of data, in its order. */
+/** Proofs that `iTransferFrom` and `iCloneFrom` accept: one for each piece of data, in its order. */
 export function agentProofs(data: readonly AgentData[], options: ProofOptions): Promise<Proof[]> {
   return Promise.all(data.map(({ dataHash }, index) => agentProof(dataHash, index, options)));
 }
 
-/** Moves a token with its keys; `byKey` is the owner's, or that of whom the owner approved. */
+/** Moves a token with its keys; `byKey` is the key of the owner or of an approved account. */
 export function iTransfer(
   rpcUrl: string,
   move: { byKey: Hex; from: Hex; to: Hex; tokenId: bigint; proofs: readonly Proof[] },
@@ -132,7 +132,10 @@ type Write =
   | "pause"
   | "unpause";
 
-/** Calls a function of the devnet's AgentNFT and waits for its block. What the contract refuses is thrown by its name. */
+/**
+ * Calls a function of the devnet's AgentNFT and waits for its block. Throws the contract's refusal by its
+ * name.
+ */
 export async function writeAgent(
   rpcUrl: string,
   byKey: Hex,
@@ -141,7 +144,8 @@ export async function writeAgent(
   value = 0n,
 ): Promise<TransactionReceipt> {
   const client = await connectDevnet(rpcUrl, byKey);
-  // The overloads of so many functions are too much for TypeScript; the ABI checks the arguments when they are encoded.
+  // TypeScript cannot resolve the overloads of so many functions; the ABI checks the arguments when they are
+  // encoded.
   const call = { ...NFT(), functionName, args, value } as unknown as Parameters<
     typeof client.writeContract
   >[0];
@@ -178,7 +182,7 @@ async function agentProof(dataHash: Hex, index: number, options: ProofOptions): 
   };
 }
 
-/** `personal_sign` of the hash as text, not of its bytes: so the contract has it. */
+/** `personal_sign` of the hash as text, not of its bytes, as in the contract. */
 async function signText(signer: LocalAccount, hash: Hex): Promise<Hex> {
   return signer.signMessage({ message: hash });
 }

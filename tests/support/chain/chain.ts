@@ -12,19 +12,24 @@ import { DEMO_USER } from "../../../src/devnet/chain/accounts.ts";
 import { startAnvil } from "../../../src/devnet/chain/anvil.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 
-/** A transaction as it was signed, to be mined again in another block, and its hash. */
+/** A signed transaction, to be mined again in another block, and its hash. */
 export type SignedDeposit = { readonly raw: Hex; readonly hash: Hex };
 
 type Reorg = { Method: "anvil_reorg"; Parameters: [number, [Hex, number][]]; ReturnType: null };
 
-/** Where the stand-in vault is: it says `Deposited` of whatever account and amount it is called with. */
+/**
+ * The address of the stand-in vault, which emits `Deposited` with the account and amount it is called with.
+ */
 export const VAULT: Hex = "0x00000000000000000000000000000000000da017";
 
 const TOPIC = toEventSelector("event Deposited(address indexed account, uint256 amount)").slice(2);
 // mstore(0, calldataload(32)); log2(0, 32, TOPIC, calldataload(0))
 const CODE: Hex = `0x6020356000526000357f${TOPIC}60206000a200`;
 
-/** Starts a chain of this test's own, with the stand-in vault on it; it ends with the test. At block 1 the vault is there; `port` is for a chain that takes another one's place. */
+/**
+ * Starts a chain for this test, with the stand-in vault on it; it ends with the test. The vault exists from
+ * block 1; `port` is for a chain that replaces another one.
+ */
 export async function startChain({ port = 0 } = {}) {
   const anvil = await startAnvil({ port });
   onTestFinished(() => anvil.stop());
@@ -36,7 +41,7 @@ export async function startChain({ port = 0 } = {}) {
   }).extend(publicActions);
   await client.setCode({ address: VAULT, bytecode: CODE });
   await client.mine({ blocks: 1 });
-  /** Sends a transaction with one deposit, and gives it back signed. */
+  /** Sends a transaction with one deposit, and returns it signed. */
   async function send(
     to: Hex,
     amount: bigint,
@@ -76,7 +81,9 @@ export async function startChain({ port = 0 } = {}) {
     stop: () => anvil.stop(),
     mine: (blocks: number) => client.mine({ blocks }),
     height: () => client.getBlockNumber(),
-    /** Keys of senders that can pay for gas, each with its own nonces: their transactions may change places. Mines a block. */
+    /**
+     * Keys of funded senders, each with its own nonces: their transactions may be reordered. Mines a block.
+     */
     async senders(count: number): Promise<readonly Hex[]> {
       const keys = Array.from({ length: count }, () => generatePrivateKey());
       for (const key of keys)
@@ -84,7 +91,10 @@ export async function startChain({ port = 0 } = {}) {
       await client.mine({ blocks: 1 });
       return keys;
     },
-    /** Replaces the newest `depth` blocks; `again` are signed transactions and in which of the new blocks they are. */
+    /**
+     * Replaces the newest `depth` blocks; `again` are signed transactions and the index of the new block of
+     * each.
+     */
     reorg: (depth: number, again: [Hex, number][] = []) =>
       client.request<Reorg>({ method: "anvil_reorg", params: [depth, again] }),
   };

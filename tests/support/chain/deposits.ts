@@ -18,12 +18,12 @@ type Options = Partial<LogWatcherOptions> & {
   readonly event?: string;
 };
 
-/** An account that no other test knows. */
+/** An account that no other test uses. */
 export function newAccount(): Hex {
   return `0x${randomBytes(20).toString("hex")}`;
 }
 
-/** A watcher over the deposits of a vault, which ends with the test, and what it led to. */
+/** A watcher over the deposits of a vault, which ends with the test, and its results. */
 export function watchDeposits(database: Database, { urls, vault = VAULT, event, ...options }: Options) {
   const { confirmations = 5 } = options;
   const lines: string[] = [];
@@ -56,7 +56,7 @@ function isFollowing(watcher: LogWatcher): boolean {
   return watcher.status().state === "following";
 }
 
-/** What the account may spend, neuron. */
+/** The available balance of the account, neuron. */
 export async function balanceOf(database: Database, account: Hex): Promise<bigint> {
   const rows = await database.rows<{ deposit: string }>(
     "select deposit::text as deposit from account where address = $1",
@@ -74,7 +74,7 @@ export async function eventsOf(database: Database, account: Hex): Promise<readon
   return rows.map(({ word }) => word);
 }
 
-/** What is wrong with the books; nothing, one hopes. */
+/** The inconsistencies of the ledger; expected to be empty. */
 export function faultsOf(database: Database) {
   return findLedgerFaults(database);
 }

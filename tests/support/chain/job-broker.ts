@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { OnEnd } from "../servers/database.ts";
 
-/** What a broker has heard of one job of its. */
+/** The broker's record of one of its jobs. */
 type BrokerJob = {
   readonly id: string;
   /** The idempotency key of its submission: the product's job and the attempt. */
@@ -11,7 +11,7 @@ type BrokerJob = {
   polls: number;
 };
 
-/** How a broker answers; `n` counts from 0. Without an answer it does well: done at the second poll, with one image. */
+/** How a broker answers; `n` counts from 0. By default it works: done at the second poll, with one image. */
 export type BrokerScript = {
   submission?(n: number, response: ServerResponse, id: string): Reply | "silent" | undefined;
   poll?(n: number, job: BrokerJob): Reply | "silent" | undefined;
@@ -23,16 +23,16 @@ export type Reply = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** The image of every job: one pixel, one may say. */
+/** The image of every job: one pixel. */
 export const PIXEL = "aGVsbG8gd29ybGQ=";
 
-/** A broker of the chain for image jobs: a real HTTP server on 127.0.0.1 that does as its script says. */
+/** A broker of the chain for image jobs: a real HTTP server on 127.0.0.1 that follows its script. */
 export type JobBroker = {
   readonly url: string;
   readonly jobs: BrokerJob[];
   /** The paths and headers of submissions, refused ones too. */
   readonly submissions: { readonly path: string; readonly headers: IncomingHttpHeaders }[];
-  /** How often it was polled, over all jobs. */
+  /** The number of polls over all jobs. */
   polls: number;
   script: BrokerScript;
 };
@@ -82,7 +82,7 @@ export async function startJobBroker(onEnd: OnEnd, script: BrokerScript = {}): P
   return broker;
 }
 
-/** The answer to a poll of a job under way, which says so of its progress. */
+/** The answer to a poll of a running job, with its progress. */
 export function working(progress?: number, retryAfter = "0"): Reply {
   return { status: 200, body: { status: "processing", progress }, headers: { "retry-after": retryAfter } };
 }

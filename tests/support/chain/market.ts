@@ -28,21 +28,21 @@ import { type Hex, lowerHex } from "../../../src/kernel/text/hex.ts";
 import { TEST_CURSORS } from "../cursors.ts";
 import { type AgentData, mintAgent, newData } from "./agents.ts";
 
-/** A wallet that can pay for gas. */
+/** A funded wallet. */
 export type Trader = LocalAccount & { readonly privateKey: Hex };
 
 const devTokenAbi = parseAbi(["function mint(address to, uint256 amount)"]);
-/** The market of the development network, as it is configured. */
+/** The market of the development network, as configured. */
 export const MARKET = {
   address: lowerHex(contractAddresses().agentMarket),
   token: lowerHex(contractAddresses().agentNft),
   startBlock: undefined,
 };
-/** What orders and offers have unless they say otherwise. */
+/** The default fields of orders and offers. */
 export const PRICE = 1_000_000n;
 const RICH_NEURON = 10n ** 21n;
 
-/** A new wallet with 1,000 tokens of the network. */
+/** A new wallet with 1,000 network tokens. */
 export async function newTrader(rpcUrl: string): Promise<Trader> {
   const privateKey = generatePrivateKey();
   const account = privateKeyToAccount(privateKey);
@@ -74,7 +74,7 @@ export function openMarket(rpcUrl: string, queries: Database, contract: MarketCo
   return { market, orders, deals, watcher };
 }
 
-/** What is otherwise than in a match that is good. */
+/** The differences from a valid match. */
 export type Wish = {
   readonly order?: Partial<MarketOrder>;
   readonly offer?: Partial<MarketOffer>;
@@ -82,7 +82,7 @@ export type Wish = {
   readonly approved?: boolean;
 };
 
-/** A token of a new seller's, on sale, and a new buyer's offer for it: both signed. */
+/** A token of a new seller, on sale, and a new buyer's offer for it: both signed. */
 export async function makeMatch(
   rpcUrl: string,
   { orders, deals }: Pick<ReturnType<typeof openMarket>, "orders" | "deals">,
@@ -106,7 +106,7 @@ export async function makeMatch(
   return { match, seller, buyer, tokenId, data };
 }
 
-/** Signs what the market's services give, as a wallet does that gets it as JSON. */
+/** Signs the typed data of the market's services, as a wallet does that receives it as JSON. */
 export function signTyped(trader: Trader, typedData: TypedData): Promise<Hex> {
   const { domain, types, primaryType, message } = JSON.parse(JSON.stringify(typedData));
   return trader.signTypedData({ domain, types, primaryType, message });
@@ -136,7 +136,7 @@ export async function adminOfMarket(
   );
 }
 
-/** Gives a wallet so many development dollars, and lets the market spend them. */
+/** Gives a wallet so many development dollars, and approves the market to spend them. */
 export async function giveDollars(rpcUrl: string, trader: Trader, amount: bigint): Promise<void> {
   const { devToken, agentMarket } = contractAddresses();
   const client = await connectDevnet(rpcUrl, trader.privateKey);
@@ -146,7 +146,7 @@ export async function giveDollars(rpcUrl: string, trader: Trader, amount: bigint
   await mined(client, await client.writeContract({ ...approve, args: [agentMarket, amount] }));
 }
 
-/** Reads the chain, and moves its time. */
+/** Reads the chain, and advances its time. */
 export function testClient(rpcUrl: string) {
   return createTestClient({
     mode: "anvil",

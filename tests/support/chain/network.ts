@@ -10,7 +10,9 @@ export const MODEL = "test-chat";
 export const INPUT_PRICE = 3n;
 export const OUTPUT_PRICE = 5n;
 
-/** A chain with our contracts, and one provider on it that the router has paid. Both live in this process. */
+/**
+ * A chain with our contracts, and one provider on it that the router has funded. Both run in this process.
+ */
 export type TestNetwork = {
   readonly rpcUrl: string;
   readonly contracts: DevnetContracts;
@@ -34,7 +36,7 @@ export async function startNetwork(onEnd: OnEnd): Promise<TestNetwork> {
   return { rpcUrl: anvil.url, contracts, provider };
 }
 
-/** Registers the provider that answers at `url`, and pays it from the router's wallet. */
+/** Registers the provider that answers at `url`, and funds it from the router's wallet. */
 export async function offerAndFund(rpcUrl: string, offer: { url: string; model: string }): Promise<void> {
   await registerProvider(rpcUrl, {
     ...offer,

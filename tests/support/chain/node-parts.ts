@@ -14,14 +14,14 @@ export const VALIDATOR = "A1".repeat(20);
 /** A consensus client's answers, which a test may change at any time. */
 export type ConsensusPart = {
   readonly url: string;
-  /** What is asked of it, by path. */
+  /** The requests to it, by path. */
   readonly asked: string[];
   height: number;
   catchingUp: boolean;
   validator: string;
-  /** Who signed the newest block. */
+  /** The signers of the newest block. */
   signers: readonly string[];
-  /** In place of its answer. */
+  /** Replaces its answer. */
   text: string | undefined;
   hangs: boolean;
   stop(): Promise<void>;
@@ -36,14 +36,14 @@ export type ExecutionPart = {
   height: number;
   syncing: false | { readonly currentBlock: string; readonly highestBlock: string };
   version: string;
-  /** Hexadecimal; undefined takes every call. */
+  /** Hexadecimal; undefined accepts every call. */
   secret: string | undefined;
   text: string | undefined;
   stopEngine(): Promise<void>;
   stop(): Promise<void>;
 };
 
-/** Starts what a consensus client shows to the world, as CometBFT spells it. It ends with the test. */
+/** Starts the public interface of a consensus client, in CometBFT's format. It ends with the test. */
 export async function startConsensus(port = 0): Promise<ConsensusPart> {
   const server = await listen((request, response) => {
     part.asked.push(request.url ?? "");
@@ -67,7 +67,10 @@ export async function startConsensus(port = 0): Promise<ConsensusPart> {
   return part;
 }
 
-/** Starts an execution client: JSON-RPC on one port and the engine API, with its own check of the token, on another. */
+/**
+ * Starts an execution client: JSON-RPC on one port and the engine API, with its own check of the token, on
+ * another.
+ */
 export async function startExecution(): Promise<ExecutionPart> {
   const rpc = await listen(async (request, response) => {
     const { id, method } = JSON.parse(await textOf(request)) as { id: number; method: string };
@@ -110,7 +113,7 @@ export async function startExecution(): Promise<ExecutionPart> {
   return part;
 }
 
-/** A port that takes connections, as P2P does, and ends with the test. */
+/** A port that accepts connections, as P2P does, and ends with the test. */
 export async function startP2p(): Promise<number> {
   const server = createTcpServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -118,7 +121,7 @@ export async function startP2p(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The files of a node that runs well; it is removed with the test. */
+/** The files of a correctly configured node; removed with the test. */
 export function makeFolders() {
   const folder = mkdtempSync(join(tmpdir(), "node-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -135,7 +138,7 @@ export function makeFolders() {
   return { folder, home, data, validatorState, jwt, secret };
 }
 
-/** Settings that know nothing, with what is given. */
+/** Empty settings, overridden by the given ones. */
 export function settingsWith(given: Partial<NodeSettings> = {}): NodeSettings {
   return {
     operators: [],
@@ -173,7 +176,7 @@ function commitOf(signers: readonly string[]): object {
   return { signed_header: { header: {}, commit: { height: "1000", signatures } }, canonical: true };
 }
 
-/** Checks a token as an engine API does, on its own: HS256, and not older than a minute. */
+/** Checks a token as an engine API does: HS256, and not older than a minute. */
 function isToken(authorization: string | undefined, secret: string): boolean {
   const [head = "", payload = "", signature] = (authorization ?? "").replace(/^Bearer /, "").split(".");
   const { alg } = JSON.parse(Buffer.from(head, "base64url").toString() || "{}") as { alg?: string };

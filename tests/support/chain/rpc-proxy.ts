@@ -5,7 +5,9 @@ import { onTestFinished } from "vitest";
 /** A JSON-RPC call on its way to the node. */
 type RpcCall = { readonly id: number; readonly method: string; readonly params: readonly unknown[] };
 
-/** What becomes of a call: it passes, as it is or changed, is answered here, is cut off, or gets no answer. */
+/**
+ * What happens to a call: it passes, unchanged or changed, is answered here, is cut off, or gets no answer.
+ */
 export type Verdict =
   | "pass"
   | "cut"

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import type { PrivateKeyAccount } from "viem/accounts";
 
-/** The fields of a sign-in message as EIP-4361 names them; undefined leaves a line out, also a required one. */
+/** The fields of a sign-in message as EIP-4361 names them; undefined omits a line, even a required one. */
 export type SignInFields = {
   readonly scheme?: string | undefined;
   readonly domain?: string;
@@ -18,7 +18,7 @@ export type SignInFields = {
   readonly resources?: readonly string[] | undefined;
 };
 
-/** Writes a message as wallets show it, and as wrong as it is asked to be. */
+/** Writes a message as wallets show it, with exactly the given faults. */
 export function signInText(fields: SignInFields): string {
   const { scheme, domain = "", address = "", statement, resources } = fields;
   const line = (title: string, value: string | number | undefined) =>
@@ -55,7 +55,7 @@ export function localSignIn(address: string, nonce: string, more: SignInFields =
   });
 }
 
-/** Signs in over REST with a wallet whose key is at hand. */
+/** Signs in over REST with a wallet whose key is given. */
 export async function signInAs(
   origin: string,
   wallet: PrivateKeyAccount,

@@ -19,7 +19,7 @@ export type Prepared = {
 
 const PREPARED = "{ chainId from to data value warnings }";
 
-/** A wallet with 1,000 tokens that nobody else has, and a key that may read its account. */
+/** A new wallet with 1,000 tokens, and a key that may read its account. */
 export async function newWalletUser({ app, rpcUrl, origin }: Stack) {
   const privateKey = generatePrivateKey();
   const signer = privateKeyToAccount(privateKey);
@@ -36,7 +36,7 @@ export async function newWalletUser({ app, rpcUrl, origin }: Stack) {
     secret,
     client,
     ask: query,
-    /** A field that prepares a transaction, asked in this wallet's name. */
+    /** A field that prepares a transaction, queried in this wallet's name. */
     async prepare(
       field: string,
       from: Hex | null = signer.address,
@@ -45,7 +45,7 @@ export async function newWalletUser({ app, rpcUrl, origin }: Stack) {
       const result = await query(`{ prepared: ${call} ${PREPARED} }`);
       return result.data?.prepared ? { ...result, prepared: result.data.prepared } : result;
     },
-    /** Signs and sends what was prepared, as a wallet would, and waits until it is mined. */
+    /** Signs and sends the prepared transaction, as a wallet would, and waits until it is mined. */
     async send({ to, data, value, chainId }: Prepared): Promise<Hex> {
       if (chainId !== client.chain.id) throw new Error(`prepared for chain ${chainId}`);
       return mined(client, await client.sendTransaction({ to, data, value: BigInt(value) }));
@@ -53,5 +53,5 @@ export async function newWalletUser({ app, rpcUrl, origin }: Stack) {
   };
 }
 
-/** What `newWalletUser` makes. */
+/** The result of `newWalletUser`. */
 export type WalletUser = Awaited<ReturnType<typeof newWalletUser>>;

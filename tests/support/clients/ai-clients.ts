@@ -6,7 +6,7 @@ import { type LanguageModel, streamText } from "ai";
 import { createParser } from "eventsource-parser";
 import OpenAI from "openai";
 
-/** An answer for a client to stream, and what it does with each text and comment. */
+/** A request for a client to stream, and callbacks for each text and comment. */
 type Streamed = {
   readonly origin: string;
   readonly secret: string;
@@ -15,14 +15,14 @@ type Streamed = {
   readonly onComment?: (comment: string) => void;
 };
 
-/** Streams an answer. Resolves with the reason to stop at its end; throws what the client says of a stream that failed. */
+/** Streams an answer. Resolves with the finish reason; throws the client's error for a failed stream. */
 type Read = (streamed: Streamed) => Promise<string | null | undefined>;
 
 const PROMPT = "What is the sea?";
 const messages = [{ role: "user" as const, content: PROMPT }];
 const MAX_TOKENS = 100;
 
-/** What no client stands between: the events of each format, read from the response. */
+/** Without a client: the events of each format, read from the response. */
 export const PLAIN_READERS: Readonly<Record<string, Read>> = {
   "fetch of a chat": (streamed) =>
     readPlain(streamed, "/v1/chat/completions", ({ choices }) => ({

@@ -3,7 +3,7 @@ import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
 import { parse } from "graphql";
 import { bearer, type FollowBy, type Followed, openSocketClient } from "../followed.ts";
 
-/** Apollo Client on both transports that it has in common with the graph. */
+/** Apollo Client on both transports that it shares with the graph. */
 export const APOLLO_CLIENTS: Readonly<Record<string, FollowBy>> = {
   "Apollo Client over multipart": (followed) => {
     const { origin, secret } = followed;
@@ -20,7 +20,7 @@ export const APOLLO_CLIENTS: Readonly<Record<string, FollowBy>> = {
 };
 
 function follow({ query, variables = {}, onData, onFailure, onComplete }: Followed, link: ApolloLink) {
-  // The client copies variables: a link puts in the ones whose cursor moves.
+  // The client copies variables: a link inserts those whose cursor moves.
   const withCursor = new ApolloLink((operation, forward) => {
     operation.variables = { ...operation.variables };
     Object.defineProperties(operation.variables, Object.getOwnPropertyDescriptors(variables));

@@ -12,7 +12,7 @@ export const PATIENCE_MS = 300_000;
 const SHOTS = resolve(".cache/screenshots");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Opens a browser, or says aloud that there is none to be had and answers undefined. */
+/** Opens a browser, or prints that there is none and returns undefined. */
 export async function openBrowser(onEnd: OnEnd): Promise<Browser | undefined> {
   let executablePath: string;
   try {
@@ -28,7 +28,7 @@ export async function openBrowser(onEnd: OnEnd): Promise<Browser | undefined> {
   return browser;
 }
 
-/** A page that notes what must not happen: errors, and requests to anywhere but `origin`. */
+/** A page that records what must not happen: errors, and requests to anywhere but `origin`. */
 export async function openPage(
   browser: Browser,
   origin: string,
@@ -48,7 +48,7 @@ export async function openPage(
   return { page, faults };
 }
 
-/** That axe finds nothing serious on what is shown, which is kept as a picture. */
+/** Expects that axe finds nothing serious on the page, and saves a screenshot. */
 export async function requireAccessible(page: Page, name: string): Promise<void> {
   mkdirSync(SHOTS, { recursive: true });
   await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });

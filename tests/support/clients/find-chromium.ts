@@ -4,7 +4,10 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const INSTALL_MS = 240_000;
 
-/** A Chromium of this machine: CHROMIUM, then PATH, then the distribution's package. Throws when there is none. */
+/**
+ * A Chromium of this machine: CHROMIUM, then PATH, then the distribution's package. Throws when there is
+ * none.
+ */
 export async function findChromium(): Promise<string> {
   const asked = process.env.CHROMIUM;
   for (const name of [...(asked ? [asked] : []), "chromium", "chromium-browser", "google-chrome"]) {

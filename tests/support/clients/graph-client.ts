@@ -2,7 +2,7 @@ import { createParser } from "eventsource-parser";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
 
-/** A result as it comes over the wire. */
+/** A result as received. */
 export type GraphResult = {
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever its own query asked for
   readonly data?: any;
@@ -15,20 +15,20 @@ export type GraphResult = {
 
 const routers = new Map<string, string>();
 
-/** Whether a router that is not ours stands between the tests and the graph. It has sockets and statuses of its own. */
+/** Whether an external router stands between the tests and the graph. It has its own sockets and statuses. */
 export let isRouted = false;
 
-/** Says so, before the tests are read. */
+/** Sets this, before the tests are read. */
 export function expectRouter(): void {
   isRouted = true;
 }
 
-/** With what a wrong credential is answered at `origin`: routers hand on what went wrong, and not its status. */
+/** The status of a wrong credential at `origin`: external routers pass on the error, and not its status. */
 export function unauthorized(origin: string): number {
   return routers.has(origin) ? 200 : 401;
 }
 
-/** From now on, what is asked of the graph at `origin` goes through the router that stands before it. */
+/** From now on, graph requests to `origin` go through the router in front of it. */
 export function askThrough(router: string, origin: string): void {
   routers.set(origin, router);
 }
@@ -48,11 +48,11 @@ export async function ask(
   return { status: reply.status, ...((await reply.json()) as GraphResult) };
 }
 
-/** A subscription that is open: what came so far, how it ended, and its end. */
+/** An open subscription: its results so far, and how it ended. */
 export type Following = {
   readonly results: GraphResult[];
   readonly closed: Promise<unknown>;
-  /** What the server said when it gave the subscription up. */
+  /** The server's message when it ended the subscription. */
   readonly failure?: GraphResult["errors"];
   stop(): Promise<void>;
 };
@@ -94,7 +94,7 @@ export async function followSocket(
   };
 }
 
-/** Opens a socket that asks for nothing. Resolves with how it was closed. */
+/** Opens a socket without operations. Resolves with how it was closed. */
 export function openSocket(origin: string, secret: string): Promise<unknown> {
   const client = createClient({
     url: socketUrl(origin),
@@ -107,7 +107,10 @@ export function openSocket(origin: string, secret: string): Promise<unknown> {
   return new Promise((resolve) => client.on("closed", resolve));
 }
 
-/** Follows a subscription over server-sent events. Resolves when the stream is open; throws what the server refused. */
+/**
+ * Follows a subscription over server-sent events. Resolves when the stream is open; throws the server's
+ * refusal.
+ */
 export async function followEvents(
   origin: string,
   secret: string | undefined,

@@ -10,13 +10,13 @@ type Operation = {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 };
 
-/** An OpenAPI document, as far as tests read it. */
+/** The parts of an OpenAPI document that tests read. */
 export type OpenApi = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 
-/** Compares answers with what a document says of them. */
+/** Compares answers with their description in a document. */
 export class OpenApiCheck {
   readonly #document: OpenApi;
   readonly #ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true });
@@ -38,7 +38,7 @@ export class OpenApiCheck {
     );
   }
 
-  /** What is wrong with an answer, by the document; nothing when it is as described. */
+  /** The differences between an answer and the document; empty when it matches. */
   faults(name: string, status: number, contentType: string, text: string): readonly string[] {
     const operation = this.operations.find(([known]) => known === name)?.[1];
     if (!operation) return [`there is no ${name}`];
@@ -55,7 +55,7 @@ export class OpenApiCheck {
     );
   }
 
-  /** What a document says of the body of an operation: its fields, and whether it would be taken. */
+  /** The description of an operation's body: its fields, and whether a body is valid. */
   bodyOf(
     name: string,
     type: string,
@@ -70,7 +70,7 @@ export class OpenApiCheck {
     return { properties: properties as Schema, takes: this.#compile(schema) };
   }
 
-  /** Compiles every schema of the document. Throws for one that is none. */
+  /** Compiles every schema of the document. Throws for an invalid one. */
   compileAll(): number {
     for (const [, { parameters, requestBody, responses }] of this.operations) {
       for (const { schema } of parameters) this.#compile(schema);

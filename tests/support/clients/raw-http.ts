@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 
-/** An answer as it came over the wire. `isWhole` is false when the connection broke before its end. */
+/** An answer as received. `isWhole` is false when the connection broke before its end. */
 export type RawReply = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -10,7 +10,7 @@ export type RawReply = {
   readonly isWhole: boolean;
 };
 
-/** Asks for a path exactly as it is written: `fetch` would tidy it up first, and knows no status 600. */
+/** Requests a path exactly as written: `fetch` would normalize it, and does not support status 600. */
 export function rawGet(
   origin: string,
   path: string,
@@ -36,7 +36,7 @@ export function rawGet(
   });
 }
 
-/** Posts bytes as they are. Resolves with the status, 0 where the connection was closed without an answer. */
+/** Posts raw bytes. Resolves with the status, 0 where the connection was closed without an answer. */
 export function rawPost(
   origin: string,
   path: string,
@@ -58,8 +58,8 @@ export function rawPost(
 }
 
 /**
- * Posts a body as simple clients do, which read nothing before they have sent all of it. Resolves with the head of the
- * answer; rejects when the connection broke while they were sending.
+ * Posts a body as simple clients do, which read nothing before they have sent all of it. Resolves with the
+ * head of the answer; rejects when the connection broke while they were sending.
  */
 export async function postThenRead(
   origin: string,

@@ -22,7 +22,9 @@ import {
 } from "relay-runtime";
 import { type FollowBy, type Followed, openEventClient, openSocketClient, type sinkOf } from "../followed.ts";
 
-/** Relay has no transport of its own: its documentation has graphql-ws or graphql-sse in the network layer. */
+/**
+ * Relay has no transport of its own: its documentation uses graphql-ws or graphql-sse in the network layer.
+ */
 export const RELAY_CLIENTS: Readonly<Record<string, FollowBy>> = {
   "Relay over a socket": (followed) => {
     const client = openSocketClient(followed);
@@ -76,14 +78,17 @@ function follow(
   return dispose;
 }
 
-/** Relay takes errors alone: what a transport gives besides is put into one. */
+/** Relay accepts only errors: anything else that a transport throws is wrapped in one. */
 function asError(reason: unknown): Error {
   if (reason instanceof Error) return reason;
   const { code } = Object(reason);
   return Object.assign(new Error("the subscription failed"), { code, source: { errors: reason } });
 }
 
-/** What relay-compiler makes of a subscription of plain fields. Types are not known here, so that all are abstract. */
+/**
+ * The output of relay-compiler for a subscription of plain fields. Types are unknown here, so all are
+ * abstract.
+ */
 function compile(query: string): ConcreteRequest {
   const document = withTypenames(parse(query));
   const [operation] = document.definitions as readonly OperationDefinitionNode[];

@@ -1,7 +1,7 @@
-/** An answer of the REST face. */
+/** An answer of the REST API. */
 export type RestReply<T> = { readonly status: number; readonly headers: Headers; readonly body: T };
 
-/** Calls an endpoint with a credential; a body is posted as JSON unless it is text already. */
+/** Calls an endpoint with a credential; a body is posted as JSON unless it is a string. */
 export async function rest<T>(
   origin: string,
   path: string,
@@ -21,7 +21,7 @@ export async function rest<T>(
   return { status: reply.status, headers: reply.headers, body: text === "" ? ({} as T) : JSON.parse(text) };
 }
 
-/** What a failure carries. */
+/** The body of a failure. */
 export type RestFailure = {
   readonly error: { readonly message: string; readonly code: string; readonly param: string | null };
 };

@@ -24,11 +24,14 @@ type Urql = {
   }): unknown;
 };
 type UrqlResult = { readonly data?: unknown; readonly error?: unknown; readonly hasNext: boolean };
-/** By a name that the compiler does not follow: React's types come with urql's, and would change those of the browser. */
+/**
+ * By a name that the compiler does not follow: React's types come with urql's, and would change those of the
+ * browser.
+ */
 const URQL: string = "urql";
 const { createClient: createUrqlClient, fetchExchange, subscriptionExchange } = (await import(URQL)) as Urql;
 
-/** The streaming clients that are installed, each on every transport that it has in common with the graph. */
+/** The installed streaming clients, each on every transport that it shares with the graph. */
 export const STREAMING_CLIENTS: Readonly<Record<string, FollowBy>> = {
   "graphql-ws": (followed) => {
     const client = openSocketClient(followed);
@@ -85,7 +88,7 @@ function followUrqlEvents(followed: Followed, path: string): () => void {
   return followUrql(urql, followed);
 }
 
-/** The last result comes again to say that none follows. */
+/** The last result is repeated to signal the end. */
 function followUrql(urql: ReturnType<Urql["createClient"]>, followed: Followed): () => void {
   const { query, variables = {}, onData, onFailure, onComplete } = followed;
   let last: Partial<UrqlResult> = {};

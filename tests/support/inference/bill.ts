@@ -3,7 +3,7 @@ import type { App } from "../../../src/app.ts";
 import type { Seeded } from "../seed.ts";
 import { until } from "../until.ts";
 
-/** Waits until an account has just this much to spend and nothing held. */
+/** Waits until an account has exactly this available balance and no holds. */
 export async function requireBooks(
   app: App,
   { account }: Seeded,

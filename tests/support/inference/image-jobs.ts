@@ -33,10 +33,10 @@ import { type Seeded, seedAccount } from "../seed.ts";
 import { type DatabaseKind, type OnEnd, openTestDatabase } from "../servers/database.ts";
 
 const IMAGE_MODEL = "test-images";
-/** Neuron for an image at each broker: the first is the cheapest, and so asked first. */
+/** Neuron for an image at each broker: the first is the cheapest, and so tried first. */
 export const IMAGE_PRICES = [100n, 130n, 170n] as const;
 
-/** The services of image jobs over brokers, on a database of their own. */
+/** The services of image jobs over brokers, on a separate database. */
 export type JobWorld = {
   readonly database: Database;
   readonly jobs: JobsService;
@@ -44,13 +44,13 @@ export type JobWorld = {
   readonly addresses: readonly Hex[];
   seed(neuron?: bigint): Promise<Seeded>;
   submit(seeded: Seeded, more?: Partial<ImageJobRequest> & { readonly images?: number }): Promise<string>;
-  /** A worker at work, as in a process of its own; it is stopped when the test is finished. */
+  /** A running worker, as in a process of its own; stopped when the test is finished. */
   startWorker(timing?: Partial<JobTiming>, parallel?: number): JobRunner;
 };
 
 /**
- * Opens such a world. There is no worker in it yet; unless it is one process, it is told of jobs by the bus
- * alone. The first `busyReads` reports of providers find no room on a thread.
+ * Opens such a world. It has no worker yet; unless it is one process, it is notified of jobs by the bus
+ * alone. The first `busyReads` reports of providers find no free thread.
  */
 export async function openJobWorld(
   kind: DatabaseKind,

@@ -1,8 +1,8 @@
 import { createCipheriv } from "node:crypto";
 
 /**
- * Bytes without a pattern, the same in every run. What repeats is no test of work that remembers what it has seen, as
- * tokenizers do: 1.8 MB of base64 took one 13 s where it was of these, and 1 s where it repeated.
+ * Bytes without a pattern, the same in every run. Repeated bytes do not test code that caches what it has
+ * seen, as tokenizers do: one took 13 s for 1.8 MB of base64 of these, and 1 s for repeated bytes.
  */
 export function scatteredBytes(length: number): Buffer {
   return createCipheriv("aes-128-ctr", Buffer.alloc(16), Buffer.alloc(16)).update(Buffer.alloc(length));

@@ -2,24 +2,24 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** One request as a scripted provider got it. */
+/** One request as received by a scripted provider. */
 export type Call = {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: { readonly model: string; readonly stream?: boolean } & Readonly<Record<string, unknown>>;
   readonly atMs: number;
-  /** The body as it came. */
+  /** The raw body. */
   readonly bytes: Buffer;
 };
 
-/** What is done with a request: anything that can be done with a connection. `n` counts the calls of this model from 0. */
+/** Handles a request, with full access to the connection. `n` counts the calls of this model from 0. */
 export type Script = (call: Call, response: ServerResponse, n: number) => void | Promise<void>;
 
-/** A real HTTP server on 127.0.0.1 that speaks OpenAI's API as badly as its scripts have it. */
+/** A real HTTP server on 127.0.0.1 with OpenAI's API and the faults of its scripts. */
 export class ScriptedProvider {
   readonly url: string;
   readonly calls: Call[] = [];
-  /** By model; a model without one is answered well. */
+  /** By model; a model without a script is answered normally. */
   readonly scripts = new Map<string, Script>();
   readonly #server: Server;
 
@@ -58,10 +58,10 @@ export class ScriptedProvider {
   }
 }
 
-/** To parse a longer body would hold up the event loop that the tests measure. */
+/** Parsing a longer body would block the event loop that the tests measure. */
 const MAX_READ_BYTES = 1_048_576;
 
-/** What the first bytes of a long JSON body say. */
+/** What the first bytes of a long JSON body show. */
 function readHead(bytes: Buffer): Call["body"] {
   const head = bytes.toString("latin1", 0, 1_024);
   const [, model = ""] =
@@ -84,12 +84,12 @@ export async function startScripted(): Promise<ScriptedProvider> {
   return new ScriptedProvider(server, `http://127.0.0.1:${address.port}/v1`);
 }
 
-/** The words of a good answer. */
+/** The words of a normal answer. */
 export const WORDS = ["The", " sea", " is", " a", " wide", " and", " open", " place"] as const;
 export const TEXT = WORDS.join("");
 export const USAGE = { prompt_tokens: 9, completion_tokens: 8, total_tokens: 17 };
 
-/** A good answer, whole. */
+/** A normal answer, whole. */
 export function completion(fields: object = {}): object {
   return {
     id: "chatcmpl-1",
@@ -124,12 +124,12 @@ export const FINISH = event({ delta: {}, finish_reason: "stop" });
 export const USAGE_CHUNK = event(undefined, { usage: USAGE });
 export const DONE = "data: [DONE]\n\n";
 
-/** The events of a good stream. */
+/** The events of a normal stream. */
 export function events(words: readonly string[] = WORDS): readonly string[] {
   return [ROLE, ...words.map((content) => event({ delta: { content } })), FINISH, USAGE_CHUNK, DONE];
 }
 
-/** Answers as a good provider does. */
+/** Answers as a working provider does. */
 export const good: Script = (call, response) => {
   if (!call.body.stream)
     sendJson(response, 200, completion({ choices: choicesOf(Number(call.body.n ?? 1)) }));
@@ -144,7 +144,7 @@ export function openStream(response: ServerResponse, headers = {}): ServerRespon
   return response.writeHead(200, { "content-type": "text/event-stream", ...headers });
 }
 
-/** Writes piece by piece, as the network would have it. */
+/** Writes piece by piece, as a network splits it. */
 export async function trickle(
   response: ServerResponse,
   pieces: readonly (string | Buffer)[],
@@ -156,7 +156,7 @@ export async function trickle(
   }
 }
 
-/** Breaks the connection once what was written has left. */
+/** Breaks the connection once everything written has been sent. */
 export async function breakOff(response: ServerResponse): Promise<void> {
   await sleep(20);
   response.destroy();

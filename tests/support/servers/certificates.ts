@@ -3,14 +3,16 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerCertificate } from "./postgres.ts";
 
-/** An authority of the tests' own, the certificate that it gave to a server, and an authority that nobody trusts. */
+/**
+ * A certificate authority for tests, the certificate that it issued to a server, and an untrusted authority.
+ */
 export type TestCertificates = {
   readonly authority: string;
   readonly server: ServerCertificate;
   readonly otherAuthority: string;
 };
 
-/** Makes them in `folder`, by `openssl`; the server's is for `name` alone. */
+/** Creates them in `folder`, with `openssl`; the server's is for `name` only. */
 export function makeCertificates(folder: string, name: string): TestCertificates {
   const file = (of: string) => join(folder, of);
   const openssl = (...args: string[]) => execFileSync("openssl", args, { cwd: folder, stdio: "pipe" });

@@ -7,7 +7,7 @@ import { auditDatabase } from "../audit.ts";
 import { emptied, type Pristine, readPristine } from "../storage/emptied.ts";
 import { openEmbedded } from "./embedded.ts";
 
-/** Where a test's database lives: in this process (PGlite), or on the PostgreSQL of the test run. */
+/** Where a test's database runs: in this process (PGlite), or on the PostgreSQL of the test run. */
 export type DatabaseKind = "embedded" | "server";
 
 /** Runs a suite once over each kind of database; the server's is skipped when this machine has none. */
@@ -16,15 +16,21 @@ export function describeDatabases(name: string, body: (kind: DatabaseKind) => vo
   describe.skipIf(!inject("postgresUrl"))(`${name} (server)`, () => body("server"));
 }
 
-/** What a test asks for to which the kind does not matter: the server, which is far cheaper to have anew than PGlite. */
+/**
+ * The default for a test to which the kind does not matter: the server, where a new database is far cheaper
+ * than in PGlite.
+ */
 function anyDatabase(): DatabaseKind {
   return inject("postgresUrl") ? "server" : "embedded";
 }
 
-/** Takes what must run at the end: `onTestFinished`, or in a `beforeAll` a list of one's own. */
+/** Registers what must run at the end: `onTestFinished`, or in a `beforeAll` a list of the caller. */
 export type OnEnd = (end: () => Promise<void>) => void;
 
-/** A database for this test alone, with all tables and empty. It is audited, and emptied for others, when the test is finished. */
+/**
+ * A database for this test alone, with all tables and empty. It is audited, and emptied for others, when the
+ * test is finished.
+ */
 export async function openTestDatabase(
   kind = anyDatabase(),
   { poolSize = 20, onEnd = onTestFinished as OnEnd } = {},
@@ -35,7 +41,7 @@ export async function openTestDatabase(
   return database;
 }
 
-/** The same for a product, which closes it by itself (and audits one that is embedded). */
+/** The same for a product, which closes it by itself (and audits an embedded one). */
 export async function openOwnDatabase(
   kind = anyDatabase(),
   { poolSize = 20, onEnd = onTestFinished as OnEnd } = {},
@@ -44,7 +50,7 @@ export async function openOwnDatabase(
   return openDatabase({ kind, url: await borrowServerDatabase(onEnd), poolSize });
 }
 
-/** What is kept for the next test of this worker: a new database takes as long as a test. */
+/** Databases kept for the next test of this worker: a new database takes as long as a test. */
 const idle = {
   embedded: [] as { readonly database: Database; readonly pristine: Pristine }[],
   server: [] as { readonly url: string; readonly pristine: Pristine }[],
@@ -70,7 +76,10 @@ async function noted(database: Database) {
   return { database, pristine: await readPristine(database) };
 }
 
-/** The address of a database with all tables, empty. It is audited, and emptied for others, when the test is finished. */
+/**
+ * The address of a database with all tables, empty. It is audited, and emptied for others, when the test is
+ * finished.
+ */
 export async function borrowServerDatabase(onEnd: OnEnd): Promise<string> {
   const lent = idle.server.pop() ?? (await newServerDatabase());
   onEnd(() =>
@@ -87,7 +96,10 @@ async function newServerDatabase() {
   return { url, pristine: await onServer(url, readPristine) };
 }
 
-/** The address of a new database on the server, without a table. It is audited and dropped when the test is finished. */
+/**
+ * The address of a new database on the server, without a table. It is audited and dropped when the test is
+ * finished.
+ */
 export async function createServerDatabase(onEnd: OnEnd = onTestFinished): Promise<string> {
   const url = await createDatabase("template1");
   const drop = `drop database if exists ${new URL(url).pathname.slice(1)} with (force)`;
@@ -95,11 +107,14 @@ export async function createServerDatabase(onEnd: OnEnd = onTestFinished): Promi
   return url;
 }
 
-/** The name of a database with all tables, made by whichever worker of the run needs it first: copying one is quicker than migrating. */
+/**
+ * The name of a database with all tables, created by the worker of the run that first needs it: copying one
+ * is faster than migrating.
+ */
 function migratedTemplate(): Promise<string> {
   return onServer(adminUrl(), async ({ rows }) => {
     const [name, draft] = ["migrated", "migrated_draft"];
-    // Held by this connection, and gone with it.
+    // Held by this connection, and released with it.
     await rows("select pg_advisory_lock(1)");
     if ((await rows("select 1 from pg_database where datname = $1", [name])).length > 0) return name;
     await rows(`create database ${draft}`);

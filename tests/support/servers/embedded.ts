@@ -16,8 +16,8 @@ export async function openEmbedded(): Promise<Database> {
 }
 
 /**
- * A dump of an empty database with all tables. PGlite takes about 2 s to make a cluster and 0.3 s to load one, so the
- * first test to need it leaves it for all later runs. Its name is the hash of what it is made from.
+ * A dump of an empty database with all tables. PGlite takes about 2 s to create a cluster and 0.3 s to load
+ * one, so the first test that needs it saves it for all later runs. Its name is the hash of its sources.
  */
 export async function embeddedTemplate(): Promise<Blob> {
   const file = `${templateFolder()}.tar`;

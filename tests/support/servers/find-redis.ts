@@ -5,12 +5,12 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** A redis-server that runs on this machine, and where its libraries are. */
+/** A redis-server that runs on this machine, and the folder of its libraries. */
 export type RedisServer = { readonly bin: string; readonly libraries: string };
 
 /**
- * REDIS_SERVER, then PATH, then a private unpacking of the distribution's package (no root, nothing installed).
- * Throws when this machine has none of them.
+ * REDIS_SERVER, then PATH, then a private unpacking of the distribution's package (no root, nothing
+ * installed). Throws when this machine has none of them.
  */
 export async function findRedis(cache = resolve(".cache/redis")): Promise<RedisServer> {
   const asked = process.env.REDIS_SERVER;
@@ -44,7 +44,7 @@ function unpacked(cache: string): RedisServer {
 async function unpack(cache: string): Promise<void> {
   for (const folder of ["state/lists/partial", "archives/partial", "root"])
     mkdirSync(join(cache, folder), { recursive: true });
-  // A status file that does not know redis: apt then fetches it, with exactly the libraries this machine lacks.
+  // A status file without redis: apt then fetches it, with exactly the libraries this machine lacks.
   const status = "/var/lib/dpkg/status";
   const paragraphs = existsSync(status) ? readFileSync(status, "utf8").split("\n\n") : [];
   const others = paragraphs.filter((text) => !/^Package: redis/.test(text));

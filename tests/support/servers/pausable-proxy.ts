@@ -1,12 +1,12 @@
 import { connect, createServer, type Socket } from "node:net";
 import { freePort } from "./postgres.ts";
 
-/** A way to a server that can hang, as a machine does that is stopped, or be cut, as by `kill -9`. */
+/** A proxy to a server that can hang, as a stopped machine does, or be cut, as by `kill -9`. */
 export type PausableProxy = {
   readonly port: number;
-  /** Connections stay open, new ones are taken, and nothing goes through any more. */
+  /** Connections stay open, new ones are accepted, and nothing is passed on any more. */
   pause(): void;
-  /** What waited goes on. */
+  /** What waited is passed on. */
   resume(): void;
   /** Breaks all connections and refuses new ones until `open`. */
   cut(): Promise<void>;

@@ -23,15 +23,15 @@ import { until } from "../until.ts";
 const NOBODY = 65_534;
 const run = promisify(execFile);
 
-/** A server of the tests' own. */
+/** A PostgreSQL server for tests. */
 export type TestServer = { readonly url: string; stop(): Promise<void> };
 
 /** The files of a server's certificate and of its key. */
 export type ServerCertificate = { readonly cert: string; readonly key: string };
 
 /**
- * A throw-away PostgreSQL out of the npm package, which takes TLS alone where it is given a certificate. PostgreSQL
- * refuses to run as root, so root lends it to `nobody`.
+ * A throw-away PostgreSQL from the npm package, which accepts only TLS when it is given a certificate.
+ * PostgreSQL refuses to run as root, so root runs it as `nobody`.
  */
 export async function startPostgres(tls?: ServerCertificate): Promise<TestServer> {
   const root = process.getuid?.() === 0;
@@ -72,7 +72,7 @@ export async function startPostgres(tls?: ServerCertificate): Promise<TestServer
   };
 }
 
-/** Lets the server in `data` take nothing but TLS. Its settings. */
+/** Makes the server in `data` accept only TLS. Its settings. */
 function requireTls(data: string, { cert, key }: ServerCertificate, owner: number | undefined) {
   writeFileSync(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 trust\n");
   const files = { ssl_cert_file: join(data, "server.crt"), ssl_key_file: join(data, "server.key") };
@@ -83,7 +83,7 @@ function requireTls(data: string, { cert, key }: ServerCertificate, owner: numbe
   return { ssl: "on", ...files };
 }
 
-/** A port of 127.0.0.1 on which nothing listens now. */
+/** A free port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -93,7 +93,10 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** A copy, because `nobody` may not read this checkout, and because the package's links exist only if install scripts ran. */
+/**
+ * A copy, because `nobody` may not read this checkout, and because the package's links exist only if install
+ * scripts ran.
+ */
 async function copyNative(native: string, home: string): Promise<void> {
   await cp(nativeFolder(), native, { recursive: true, verbatimSymlinks: true });
   const links: unknown = JSON.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8"));

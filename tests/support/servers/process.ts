@@ -8,37 +8,37 @@ import { onTestFinished } from "vitest";
 import { requireNoSecret } from "../audit.ts";
 import type { OnEnd } from "./database.ts";
 
-/** How a process ended: by itself with a code, or by a signal. */
+/** How a process ended: with an exit code, or by a signal. */
 export type Ending = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 
-/** One of our processes, as `npm start` and its like run it. */
+/** One of our processes, as `npm start` and similar commands run it. */
 type RunningProcess = {
   readonly pid: number;
-  /** What it has written so far. */
+  /** Its output so far. */
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Waits for something on standard output; throws what the process said when it ends without. */
+  /** Waits for a match on standard output; throws the output when the process ends without. */
   saw(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Resolves once it is gone. */
+  /** Resolves once it has ended. */
   readonly ended: Promise<Ending>;
   end(signal?: NodeJS.Signals): Promise<Ending>;
 };
 
-/** One that serves; `origin` is where, and empty for a worker. */
+/** A serving process; `origin` is its address, empty for a worker. */
 export type ReadyProcess = RunningProcess & { readonly origin: string };
 
 /** What `npm start` runs: the sources. */
 export const NPM_START = "gateway/main.ts";
 
 /**
- * What to run, with these settings and no others: the built product as it is deployed, unless another script is named.
- * One that is not built is run as `npm start` does.
+ * What to run, with these settings and no others: the built product as deployed, unless another script is
+ * named. Without a build it is run as `npm start` does.
  */
 export type ProcessOptions = {
   readonly script?: string;
   readonly args?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
-  /** Where it is run; without it here, and then without reading a `.env`. */
+  /** The working directory; without it the current one, and then without reading a `.env`. */
   readonly folder?: string;
   readonly onEnd?: OnEnd;
 };
@@ -46,8 +46,8 @@ export type ProcessOptions = {
 const ADDRESS = /OpenAI clients {3}(http:\S+)\/v1|ready at (http:\S+)\/graphql|worker ready/;
 
 /**
- * Starts a process on free ports, knowing nothing of this one's environment. It is killed, and its log looked through
- * for secrets, when the test is finished.
+ * Starts a process on free ports, without this one's environment. It is killed, and its log searched for
+ * secrets, when the test is finished.
  */
 function startProcess(options: ProcessOptions = {}): RunningProcess {
   const {
@@ -92,7 +92,7 @@ function startProcess(options: ProcessOptions = {}): RunningProcess {
       for (;;) {
         const seen = pattern.exec(stdout());
         if (seen) return seen;
-        if (isGone(child)) throw new Error(`it ended, and said:\n${stdout()}${stderr()}`);
+        if (isGone(child)) throw new Error(`it ended, with the output:\n${stdout()}${stderr()}`);
         await Promise.race([once(child.stdout, "data"), ended]);
       }
     },
@@ -106,7 +106,7 @@ export async function startReady(options: ProcessOptions = {}): Promise<ReadyPro
   return { ...started, origin: gateway ?? subgraph ?? "" };
 }
 
-/** Runs a script of ours to its end. */
+/** Runs one of our scripts to its end. */
 export async function runProcess(
   options: ProcessOptions,
 ): Promise<Ending & { stdout: string; stderr: string }> {
@@ -115,7 +115,7 @@ export async function runProcess(
   return { ...ending, stdout: started.stdout(), stderr: started.stderr() };
 }
 
-/** A new folder, which goes with the test. */
+/** A new folder, removed with the test. */
 export function newFolder(onEnd: OnEnd = onTestFinished as OnEnd): string {
   const folder = mkdtempSync(join(tmpdir(), "zerograph-"));
   onEnd(async () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -130,7 +130,7 @@ export async function chainsOf(pid: number): Promise<readonly number[]> {
   return all.filter((row) => row.name === "anvil" && parents.get(row.parent) === pid).map((row) => row.pid);
 }
 
-/** Whether a process is there; one that is dead and not yet collected by its parent is not. */
+/** Whether a process is running; a zombie that its parent has not yet collected is not. */
 export async function isAlive(pid: number): Promise<boolean> {
   return (await listProcesses()).some((row) => row.pid === pid && !row.state.startsWith("Z"));
 }

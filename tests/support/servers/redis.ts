@@ -8,23 +8,23 @@ import { until } from "../until.ts";
 import { findRedis } from "./find-redis.ts";
 import { freePort } from "./postgres.ts";
 
-/** A Redis of the tests' own, which can be killed and started again on the same port, with its data or without. */
+/** A Redis for tests, which can be killed and restarted on the same port, with its data or without. */
 export type TestRedis = {
   readonly url: string;
   /** Ends it as kill -9 does. */
   kill(): Promise<void>;
   start(options?: { keepData: boolean }): Promise<void>;
-  /** Lets it hang: connections stay open and nothing is answered until `thaw`. */
+  /** Makes it hang: connections stay open and nothing is answered until `thaw`. */
   freeze(): void;
   thaw(): void;
-  /** Lets it forget everything. */
+  /** Deletes all of its data. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 };
 
 /**
- * Starts a redis-server, or throws when this machine has none and cannot get one. When it is stopped it is looked
- * through for secrets, unless `audit` says otherwise.
+ * Starts a redis-server, or throws when this machine has none and cannot get one. When it is stopped it is
+ * searched for secrets, unless `audit` says otherwise.
  */
 export async function startRedis({ appendOnly = false, audit = true } = {}): Promise<TestRedis> {
   const found = await findRedis();

@@ -6,12 +6,12 @@ import { createSubgraphServer } from "../../../subgraphs/serve.ts";
 import type { Stack } from "../stack.ts";
 
 const SECRET = "a secret of the tests, long enough to be taken";
-/** What a router that is not ours shows in them. */
+/** The subgraphs, and what an external router sees in them. */
 export const ROUTER_SECRET = "a router's secret of the tests, long enough as well";
 
 type OnEnd = (end: () => Promise<void>) => void;
 
-/** The subgraphs of a product as services of their own, served by Mercurius. Returns where each is. */
+/** The subgraphs of a product as separate services, served by Mercurius. Returns the address of each. */
 export async function startSubgraphs(app: App, onEnd: OnEnd): Promise<Readonly<Record<string, string>>> {
   const urls: Record<string, string> = {};
   for (const { name, build } of modules) {
@@ -23,7 +23,7 @@ export async function startSubgraphs(app: App, onEnd: OnEnd): Promise<Readonly<R
   return urls;
 }
 
-/** A second gateway over the same services, which asks each subgraph over HTTP and WebSocket. */
+/** A second gateway over the same services, which calls each subgraph over HTTP and WebSocket. */
 export async function startRemoteGateway(
   { app }: Pick<Stack, "app">,
   onEnd: OnEnd,

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
 import type { OnEnd } from "./database.ts";
 
-/** A span as it came over the wire, with the process it is from. */
+/** A span as received, with the process it is from. */
 export type CollectedSpan = {
   readonly service: string;
   readonly traceId: string;
@@ -15,7 +15,7 @@ export type CollectedSpan = {
   readonly links: number;
 };
 
-/** A collector of traces: OTLP over HTTP, as JSON. `text` is all that was ever sent to it. */
+/** A collector of traces: OTLP over HTTP, as JSON. `text` is everything that was ever sent to it. */
 export type TraceCollector = {
   readonly url: string;
   readonly spans: CollectedSpan[];

@@ -1,13 +1,15 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A pooler in transaction mode, as PgBouncer is one, whose clients share a single connection to the server. */
+/** A pooler in transaction mode, such as PgBouncer, whose clients share a single connection to the server. */
 export type TransactionPooler = { readonly port: number; close(): Promise<void> };
 
 type Options = {
   readonly port: number;
   readonly database: string;
-  /** Parameters of the startup that are taken and ignored; others are refused beside those that PgBouncer knows. */
+  /**
+   * Startup parameters that are accepted and ignored; others are refused except those that PgBouncer knows.
+   */
   readonly ignores?: readonly string[];
 };
 
@@ -17,7 +19,7 @@ const PROTOCOL = 196_608;
 const SSL_REQUEST = 80_877_103;
 const KNOWN = ["user", "database", "client_encoding", "application_name"];
 
-/** Starts one before a server of 127.0.0.1 that trusts everybody. */
+/** Starts one in front of a server of 127.0.0.1 with trust authentication. */
 export async function startTransactionPooler(options: Options): Promise<TransactionPooler> {
   const sockets = new Set<Socket>();
   const queue: Client[] = [];
@@ -29,7 +31,7 @@ export async function startTransactionPooler(options: Options): Promise<Transact
     client?.socket.write(message);
     if (message[0] !== code("Z") || !client) return;
     client.unanswered -= 1;
-    // Between transactions, and nothing is under way: the connection is anybody's.
+    // Between transactions, with nothing running: the connection is free for any client.
     if (client.unanswered > 0 || message[5] !== code("I")) return;
     current = undefined;
     next();
@@ -49,7 +51,7 @@ export async function startTransactionPooler(options: Options): Promise<Transact
     const at = queue.indexOf(client);
     if (at >= 0) queue.splice(at, 1);
     if (current !== client) return;
-    // What it leaves under way ends with its connection.
+    // What it leaves running ends with its connection.
     server.destroy();
     server = await connectServer(options, onAnswer);
     current = undefined;
@@ -132,7 +134,7 @@ async function connectServer(
   return socket;
 }
 
-/** Cuts what comes into messages: a byte that says the kind, and a length that counts itself. */
+/** Splits input into messages: a byte for the kind, and a length that includes itself. */
 function readMessages(socket: Socket, onMessage: (message: Buffer) => void): void {
   let rest = Buffer.alloc(0);
   socket.on("data", (chunk: Buffer) => {

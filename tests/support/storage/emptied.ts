@@ -1,10 +1,10 @@
 import type { Queries } from "../../../src/db/database.ts";
 
-/** What is in a database that migrations have made and nobody has used: its tables, and rows in some of them. */
+/** The initial content of a migrated database: its tables, and rows in some of them. */
 export type Pristine = { readonly tables: readonly string[]; readonly seeds: readonly Seed[] };
 type Seed = { readonly name: string; readonly rows: string };
 
-/** Takes note of a database that is new. */
+/** Records the content of a new database. */
 export async function readPristine(queries: Queries): Promise<Pristine> {
   const tables = await tablesOf(queries);
   const selects = tables.map(
@@ -14,8 +14,8 @@ export async function readPristine(queries: Queries): Promise<Pristine> {
 }
 
 /**
- * Makes a used database as good as new, which takes a tenth of the time of a new one. False for one to which a test
- * has added tables.
+ * Restores a used database to its initial content, which takes a tenth of the time of a new one. False if a
+ * test has added tables.
  */
 export async function emptied(queries: Queries, { tables, seeds }: Pristine): Promise<boolean> {
   if ((await tablesOf(queries)).join() !== tables.join()) return false;

@@ -12,7 +12,7 @@ import { decodeSubmit, SUBMIT_TOPIC } from "../../../src/storage/submission.ts";
 import type { PreparedUpload } from "../../../src/storage/uploads.service.ts";
 import { until } from "../until.ts";
 
-/** Somebody who writes to streams, with money of their own. */
+/** A writer of streams, with its own funded account. */
 export type Writer = { readonly address: Hex; readonly wallet: Awaited<ReturnType<typeof connectDevnet>> };
 
 /** A new account with money. */
@@ -26,7 +26,7 @@ export async function newWriter(rpcUrl: string): Promise<Writer> {
   return { address: address.toLowerCase() as Hex, wallet: await connectDevnet(rpcUrl, key) };
 }
 
-/** Submits what was prepared, and answers under which number. */
+/** Submits the prepared transaction, and returns its sequence number. */
 export async function submit({ wallet }: Writer, { transaction }: PreparedUpload): Promise<bigint> {
   if (!transaction) throw new Error("there is nothing to submit");
   const { to, data, value } = transaction;
@@ -37,7 +37,7 @@ export async function submit({ wallet }: Writer, { transaction }: PreparedUpload
   return decodeSubmit(log).txSeq;
 }
 
-/** Uploads a file whose submission is on the chain. */
+/** Uploads a file whose submission is on chain. */
 export async function upload(app: App, content: Buffer, txSeq: bigint): Promise<void> {
   await until(async () => (await app.submissions.find(txSeq)) !== undefined);
   const tree = hashBytes(new Keccak(), content);
@@ -49,7 +49,7 @@ export async function upload(app: App, content: Buffer, txSeq: bigint): Promise<
   }
 }
 
-/** A transaction on streams in a few words. */
+/** A short description of a transaction on streams. */
 export type Writing = {
   readonly version?: bigint;
   readonly reads?: StreamData["reads"];
@@ -58,7 +58,7 @@ export type Writing = {
   readonly recipient?: Recipient;
 };
 
-/** Submits and uploads a transaction on streams, and answers its number. It is replayed soon. */
+/** Submits and uploads a transaction on streams, and returns its sequence number. It is replayed soon. */
 export async function write(
   app: App,
   writer: Writer,
@@ -70,7 +70,7 @@ export async function write(
   return txSeq;
 }
 
-/** What became of a transaction, as soon as it is decided. */
+/** The result of a transaction, as soon as it is decided. */
 export async function resultOf(app: App, txSeq: bigint): Promise<string | null> {
   return until(async () => {
     const [transaction] = await app.kv.transactions([txSeq]);
@@ -80,7 +80,7 @@ export async function resultOf(app: App, txSeq: bigint): Promise<string | null> 
 
 let streams = 0;
 
-/** A stream that nobody has written to. */
+/** A new stream. */
 export function newStream(): Hex {
   return `0x${(++streams).toString(16).padStart(64, "5")}`;
 }

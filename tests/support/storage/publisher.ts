@@ -48,7 +48,7 @@ export function prepareFile(content: Buffer): PublishedFile {
 export async function startPublisher({ rpcUrl, origin }: Pick<Stack, "rpcUrl" | "origin">) {
   const wallet = await connectDevnet(rpcUrl, DEMO_USER.privateKey);
   const { flow } = contractAddresses();
-  /** Submits a file, and waits until the product has seen that. */
+  /** Submits a file, and waits until the product has read the submission. */
   async function submit({ root, sizeBytes, tree }: PublishedFile): Promise<void> {
     const nodes = tree.nodes.map((node) => ({ root: node.root, height: BigInt(node.height) }));
     const data = { length: BigInt(sizeBytes), tags: "0x", nodes } as const;
@@ -56,10 +56,10 @@ export async function startPublisher({ rpcUrl, origin }: Pick<Stack, "rpcUrl" | 
     const value = submissionSectors(tree.nodes) * PRICE_PER_SECTOR;
     const args = [{ data, submitter: DEMO_USER.address }] as const;
     await mined(wallet, await wallet.writeContract({ ...call, args, value }));
-    // The status alone says nothing with STORAGE_STATUS=legacy.
+    // The status alone is not enough with STORAGE_STATUS=legacy.
     await until(async () => (await readEnvelope(`${origin}/file/info/${root}`)).code === 0);
   }
-  /** Posts one segment, whatever it is. */
+  /** Posts one segment, valid or not. */
   function post(body: object): Promise<Response> {
     return fetch(`${origin}/file/segment`, {
       method: "POST",

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import type { Shard } from "../../../src/storage/node/shards.ts";
 import type { OwnFile } from "./stored-files.ts";
 
-/** What a node does with a segment that it is asked for. */
+/** How a node answers a request for a segment. */
 export type Mood =
   | "good"
   | "flips a bit"
@@ -19,7 +19,7 @@ export type Mood =
 
 type NodeCall = { readonly method: string; readonly params: readonly unknown[] };
 
-/** A file as a node has it: how the chain numbers it, and which segments came. */
+/** A file on a node: its sequence number on chain, and the uploaded segments. */
 export type FileThere = {
   readonly file: OwnFile;
   readonly txSeq: number;
@@ -29,16 +29,16 @@ export type FileThere = {
   sizeBytes: number;
 };
 
-/** A storage node and indexer over JSON-RPC on 127.0.0.1, as good or bad as its mood. */
+/** A storage node and indexer over JSON-RPC on 127.0.0.1, which behaves by its mood. */
 export type ScriptedNode = {
   readonly url: string;
   readonly calls: NodeCall[];
   readonly files: Map<string, FileThere>;
   mood: Mood;
   shard: Shard;
-  /** How uploads are answered: a text is an error with that text. */
+  /** How uploads are answered: a string is an error with that text. */
   uploads: "takes" | string;
-  /** What it answers as an indexer. */
+  /** Its answers as an indexer. */
   trusted: readonly ScriptedNode[];
   discovered: readonly ScriptedNode[];
   located: readonly ScriptedNode[];
@@ -83,7 +83,7 @@ export async function startNode(shard: Shard = { shardId: 0, numShard: 1 }): Pro
   return node;
 }
 
-/** Gives nodes a file, whole unless told. */
+/** Gives nodes a file, complete by default. */
 export function give(
   nodes: readonly ScriptedNode[],
   file: OwnFile,

@@ -41,7 +41,10 @@ export function newFile(content: number | Buffer): OwnFile {
   };
 }
 
-/** Puts a row as the chain's watcher does, and tells the node in the same transaction. Returns the sequence number. */
+/**
+ * Writes a row as the chain's watcher does, and notifies the node in the same transaction. Returns the
+ * sequence number.
+ */
 export async function submit(
   database: Database,
   node: DiskNode | undefined,
@@ -51,7 +54,7 @@ export async function submit(
   return submitAll(database, node, [{ ...fields, file }]);
 }
 
-/** Puts rows of many files, in their order. Returns the sequence number of the last. */
+/** Writes rows of many files, in their order. Returns the sequence number of the last. */
 export async function submitAll(
   database: Database,
   node: DiskNode | undefined,
@@ -84,7 +87,7 @@ export async function submitAll(
   });
 }
 
-/** Takes all submissions of a file away again, as a reorganisation does. */
+/** Removes all submissions of a file, as a reorg does. */
 export async function unsubmit(database: Database, node: DiskNode, file: OwnFile): Promise<void> {
   await database.transaction(async (tx) => {
     await tx.rows("delete from submission where root = $1", [file.root]);
@@ -103,7 +106,7 @@ export async function upload(node: StorageNode, file: OwnFile, lanes = 4): Promi
   );
 }
 
-/** The file as the node has it; throws when it knows nothing of it. */
+/** The file on the node; throws when it has none. */
 export async function found(node: StorageNode, file: OwnFile): Promise<NodeFile> {
   const [known] = await node.find([{ root: file.root }]);
   if (!known) throw new Error("the node does not know this file");
