@@ -39,7 +39,7 @@ const CHATS = [
   ["of 1.2 MB without usage", said(HAN, { usage: undefined }), 200],
   ["of 1 MB of base64 without usage", said(LETTERS, { usage: undefined }), 200],
   ["of 10 MiB in members without usage", manyMembers, 200],
-  ["of 15 MiB that are no JSON", Buffer.alloc(15 * MIB, "["), 502],
+  ["of 15 MiB that are not JSON", Buffer.alloc(15 * MIB, "["), 502],
 ] as const;
 
 describe("an answer never blocks the event loop", () => {

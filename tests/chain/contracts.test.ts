@@ -212,12 +212,12 @@ test("a sector must be paid for", async () => {
 
 test.each([
   ["no nodes", { length: 1n, heights: [] }],
-  ["heights that do not fall", { length: 1024n, heights: [2n, 2n] }],
+  ["heights that do not decrease", { length: 1024n, heights: [2n, 2n] }],
   ["five levels", { length: 17n * 256n, heights: [4n, 0n] }],
   ["more bytes than sectors", { length: 257n, heights: [0n] }],
   ["a shape larger than the file needs", { length: 512n, heights: [2n] }],
-  ["a whole unit of padding too many", { length: 15n * 256n, heights: [4n] }],
-  ["nobody as submitter", { length: 1n, heights: [0n], submitter: `0x${"00".repeat(20)}` }],
+  ["one padding unit too many", { length: 15n * 256n, heights: [4n] }],
+  ["the zero address as submitter", { length: 1n, heights: [0n], submitter: `0x${"00".repeat(20)}` }],
 ] as const)("a submission with %s is invalid", async (_, submission) => {
   await expect(submit(submission)).rejects.toThrow("Invalid submission");
 });

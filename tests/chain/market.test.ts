@@ -158,7 +158,7 @@ describe("a match is refused by the contract's error name and reason,", () => {
   type Spoil = (found: Awaited<ReturnType<typeof newMatch>>) => Promise<Match> | Match;
   const cases: readonly (readonly [string, Wish, Spoil, RegExp])[] = [
     [
-      "when the token is another's, or the order is not as it was signed",
+      "when the token is another's, or the order was altered after signing",
       {},
       ({ match }) => ({ ...match, order: { ...match.order, expectedPrice: PRICE - 1n } }),
       /^NFT owner mismatch: the token belongs to 0x.* signed by 0x.*differs from the signed order\.$/,
@@ -170,7 +170,7 @@ describe("a match is refused by the contract's error name and reason,", () => {
       /^Price too low: the offer is 999999, and the order asks for 1000000\.$/,
     ],
     [
-      "when the order is for somebody else",
+      "when the order is reserved for another buyer",
       { order: { receiver: `0x${"11".repeat(20)}` } },
       ({ match }) => match,
       /^Receiver mismatch: only 0x1111.* may buy, but the offer is signed by 0x/,
@@ -191,7 +191,7 @@ describe("a match is refused by the contract's error name and reason,", () => {
       /^ERC721InsufficientApproval\(0x.*\): the seller has not approved the market .*prepareMarketApproval\.$/,
     ],
     [
-      "when a signature is none",
+      "when a signature is invalid",
       {},
       ({ match }) => ({ ...match, orderSignature: `0x${"00".repeat(65)}` as const }),
       /^ECDSAInvalidSignature\(\): a signature must be 65 bytes/,
@@ -375,7 +375,7 @@ describe("without a market", () => {
 
   test.each([
     ["when none is configured", null],
-    ["when nothing is at its address", nowhere],
+    ["when no contract is at its address", nowhere],
   ] as const)("everything reports its absence, %s", async (_, contract) => {
     const { market, orders, deals } = openMarket(anvil.url, database, contract);
     const wanted = { tokenId: 1n, offerPrice: 1n, expireTime: 10n ** 12n, needProof: true };

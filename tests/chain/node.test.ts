@@ -228,7 +228,7 @@ describe("the preflight", () => {
       },
     ],
     [
-      "a secret that all may read",
+      "a secret readable by everyone",
       "same_jwt_secret",
       "pass",
       /Users other than .* may read/,
@@ -284,7 +284,7 @@ describe("the preflight", () => {
       ({ execution }) => execution.stopEngine(),
     ],
     [
-      "nothing started",
+      "nothing is running",
       "execution_before_consensus",
       "fail",
       /does not listen/,
@@ -293,7 +293,7 @@ describe("the preflight", () => {
       },
     ],
     [
-      "only the execution client",
+      "only the execution client runs",
       "execution_before_consensus",
       "pass",
       /start the consensus client next/,
@@ -397,9 +397,15 @@ describe("the preflight", () => {
         other.signers = [VALIDATOR];
       },
     ],
-    ["a silent other machine", "no_double_signing", "unknown", /No answer from/, ({ other }) => other.stop()],
     [
-      "no other machine known",
+      "a silent second machine",
+      "no_double_signing",
+      "unknown",
+      /No answer from/,
+      ({ other }) => other.stop(),
+    ],
+    [
+      "no second machine configured",
       "no_double_signing",
       "unknown",
       /cannot detect/,

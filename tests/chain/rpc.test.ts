@@ -187,7 +187,7 @@ describe("a single endpoint", () => {
   test.each([
     ["nothing", "cut"],
     ["no number", { result: "devnet" }],
-    ["a number beyond all chains", { result: `0x${"f".repeat(20)}` }],
+    ["a number beyond all chain ids", { result: `0x${"f".repeat(20)}` }],
   ] as const)("that answers %s for its chain id is unavailable", async (_what, verdict) => {
     const [proxy] = await twoEndpoints();
     proxy.judge = () => verdict;

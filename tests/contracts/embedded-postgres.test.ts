@@ -17,7 +17,7 @@ const ENDLESS = "select count(*) from generate_series(1, 100000000000)";
 
 describe.each<[string, () => Promise<PostgresSession>]>([
   ["in the calling thread", async () => EmbeddedPostgres.open(await inMemory())],
-  ["in a thread of its own", async () => PostgresSupervisor.open(await inMemory())],
+  ["in its own thread", async () => PostgresSupervisor.open(await inMemory())],
 ])("an embedded PostgreSQL %s", (_name, open) => {
   test("answers with the types of a server, and names the error in a statement", async () => {
     const pool = poolOf(await open());

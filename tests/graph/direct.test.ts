@@ -284,7 +284,7 @@ describe("app-sk- secrets", () => {
     for (const [how, spelled, signed] of [
       ["another's signature", text, forged],
       ["a changed text", text.replace('"generation":', '"generation":1'), signature],
-      ["no text of ours", "{}", signature],
+      ["a text in another format", "{}", signature],
       ["half a signature", text, signature.slice(0, 66)],
     ] as const) {
       const { errors, data } = await assemble(spelled, signed);

@@ -36,7 +36,7 @@ afterAll(async () => {
 const WAYS = [
   ["WebSocket", followSocket, () => stack().origin],
   ["server-sent events", followEvents, () => stack().origin],
-  ["WebSocket of a gateway apart from its subgraphs", followSocket, () => remote],
+  ["WebSocket of a gateway with remote subgraphs", followSocket, () => remote],
 ] as const;
 
 const INPUT = `{ model: "${MODEL}", messages: [{ role: "user", content: "What is the sea?" }], maxTokens: 5 }`;

@@ -128,13 +128,13 @@ describe("an upload", () => {
     ["nothing", {}],
     ["a size alone", { size: "5" }],
     ["a size of 0", { size: "0", root: `0x${"1".repeat(64)}` }],
-    ["a size that no file has", { size: String(2 ** 40), root: `0x${"1".repeat(64)}` }],
-    ["a root that stands for several nodes", { size: "700000", root: `0x${"1".repeat(64)}` }],
+    ["an impossible size", { size: String(2 ** 40), root: `0x${"1".repeat(64)}` }],
+    ["a root for several nodes", { size: "700000", root: `0x${"1".repeat(64)}` }],
     ["nodes of another size", { size: "5", nodes: [{ root: `0x${"1".repeat(64)}`, height: 3 }] }],
     ["content of another root", { content: "aGk=", root: `0x${"1".repeat(64)}` }],
     ["content of another size", { content: "aGk=", size: "5" }],
     ["empty content", { content: "" }],
-    ["content that is no base64", { content: "a?" }],
+    ["content that is not base64", { content: "a?" }],
   ])("of %s is refused before anything is paid", async (_what, input) => {
     const { code } = await query(PREPARE, { input: { ...input, from: DEMO_USER.address } });
     expect(code).toBe("invalid_parameter");

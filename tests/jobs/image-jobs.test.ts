@@ -110,7 +110,7 @@ describeDatabases("image jobs", (kind) => {
 
   test.each<[string, BrokerScript]>([
     [
-      "fails by its own word",
+      "reports a failure",
       { poll: () => ({ status: 200, body: { status: "failed", errorMessage: "sk-0123456789 broke" } }) },
     ],
     ["has lost the job", { poll: () => ({ status: 404, body: { error: "Provider: job not found" } }) }],
@@ -127,10 +127,10 @@ describeDatabases("image jobs", (kind) => {
       { poll: () => ({ status: 200, body: { status: "completed", data: { data: [{ url: "http://x" }] } } }) },
     ],
     [
-      "completes with what is no base64",
+      "completes with data that is not base64",
       { poll: () => ({ status: 200, body: { status: "completed", data: { data: [{ b64_json: "<b>" }] } } }) },
     ],
-    ["takes on without an id", { submission: () => ({ status: 202, body: { status: "pending" } }) }],
+    ["accepts without an id", { submission: () => ({ status: 202, body: { status: "pending" } }) }],
     ["answers with a page", { submission: () => ({ status: 200, body: "<html>" }) }],
     ["refuses our credential", { submission: () => ({ status: 401, body: { error: "Provider: who?" } }) }],
   ])("a provider that %s costs nothing, and the next one is tried", async (_, script) => {

@@ -27,8 +27,8 @@ describe.skipIf(!inject("hasPeers"))("our subgraphs are composed", () => {
     });
 
   test.each([
-    ["as they are committed", committed],
-    ["as routers are given them", forRouters],
+    ["as committed", committed],
+    ["as published for routers", forRouters],
   ])("by Apollo's composition, %s, to the same API", async (_, schemas) => {
     const { composeServices } = await importPeer<{
       composeServices(services: object[]): { supergraphSdl?: string; errors?: readonly Error[] };

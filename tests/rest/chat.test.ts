@@ -213,7 +213,7 @@ test.each([
   ["an empty answer", { status: 200, contentType: "application/json", body: "" }],
   ["half an answer", { status: 200, contentType: "application/json", body: '{"choices":[{"ind' }],
   [
-    "an error in a good answer",
+    "an error in a valid answer",
     { status: 200, contentType: "application/json", body: '{"error":{"message":"no"}}' },
   ],
   [
@@ -314,13 +314,13 @@ test("a provider's reason for refusing a request is passed on, without secrets",
 });
 
 test.each([
-  ["no JSON", "{", "body"],
+  ["not JSON", "{", "body"],
   ["no model", { messages }, "model"],
   ["no messages", { model: MODEL }, "messages"],
   ["empty messages", { model: MODEL, messages: [] }, "messages"],
   ["a message without a role", { model: MODEL, messages: [{ content: "x" }] }, "messages.0.role"],
   ["a limit of zero", { model: MODEL, messages, max_tokens: 0 }, "max_tokens"],
-  ["a limit that is no number", { model: MODEL, messages, max_tokens: "7" }, "max_tokens"],
+  ["a limit that is not a number", { model: MODEL, messages, max_tokens: "7" }, "max_tokens"],
   [
     "a prototype",
     `{"model":"${MODEL}","messages":[{"role":"user","content":"x"}],"__proto__":{"a":1}}`,

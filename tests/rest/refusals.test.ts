@@ -114,7 +114,7 @@ describe("an operation that is refused before it runs", () => {
       { method: "PUT", headers: { accept: "image/png" } },
     ],
     ["a document that is too long", 400, "/graphql", { body: { query: LONG } }],
-    ["a document that cannot be read", 400, "/graphql", { body: { query: "{" } }],
+    ["a document that cannot be parsed", 400, "/graphql", { body: { query: "{" } }],
     ["no document", 400, "/graphql", { body: {} }],
     ["a batch", 400, "/graphql", { body: [{ query: "{ __typename }" }] }],
     [

@@ -89,7 +89,7 @@ test.each([
   ["words", "not base64 at all!"],
   ["the alphabet of URLs", "UklGR-_-"],
   ["no padding", "UklGRg"],
-  ["bits behind the end", "UklGRh=="],
+  ["bits after the end", "UklGRh=="],
   ["a data: URL that is not base64", "data:audio/wav,UklGRg=="],
   ["a data: URL with other data", "data:audio/wav;base64,%52"],
   ["a data: URL within a data: URL", "data:audio/wav;base64,data:audio/wav;base64,UklGRg=="],

@@ -111,7 +111,7 @@ describe.each(KINDS)("$kind", ({ model, ask, good, cost }) => {
   test.each([
     ["fails", down],
     ["breaks off", reset],
-    ["answers with nothing", empty],
+    ["returns an empty answer", empty],
   ])(
     "are answered by the second provider when the first one %s, under one hold and for one charge",
     async (_what, bad) => {

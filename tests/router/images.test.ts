@@ -121,11 +121,11 @@ describe("POST /v1/images/edits", () => {
   });
 
   test.each([
-    ["no picture", { image: undefined }, "image"],
-    ["an empty picture", { image: new Blob([]) }, "image"],
+    ["no image", { image: undefined }, "image"],
+    ["an empty image", { image: new Blob([]) }, "image"],
     ["no prompt", { prompt: undefined }, "prompt"],
-    ["a url asked for", { response_format: "url" }, "response_format"],
-    ["too many asked for", { n: "11" }, "n"],
+    ["response_format url", { response_format: "url" }, "response_format"],
+    ["too many images", { n: "11" }, "n"],
     ["another file", { other: new Blob(["x"]) }, "other"],
   ])("%s is refused, and no provider is called", async (_what, fields, param) => {
     const { requests } = services().edits;

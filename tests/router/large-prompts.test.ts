@@ -107,8 +107,8 @@ const LONG = "a".repeat(3 * 1_048_576);
 const chat = (content: string) => `{"model":"sees","messages":[{"role":"user","content":"${content}"}]}`;
 
 test.each([
-  ["an escape that is none", chat(`${LONG}\\x`)],
-  ["an escape that is cut", chat(`${LONG}\\u12`)],
+  ["an invalid escape", chat(`${LONG}\\x`)],
+  ["a truncated escape", chat(`${LONG}\\u12`)],
   ["the end of a line", chat(`${LONG}\n`)],
   ["another control character", chat(`\u0001${LONG}`)],
   ["a field twice", chat(LONG).replace('"role"', '"content":"b","role"')],

@@ -121,14 +121,14 @@ const eventsOf = (...events: readonly { readonly type: string }[]) =>
   events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 
 test.each([
-  ["breaks before it states its answer", [], 3],
+  ["breaks before it reports its answer", [], 3],
   [
-    "breaks behind its statement of the answer",
+    "breaks after reporting the answer",
     [{ type: "message_delta", delta: {}, usage: { output_tokens: 7 } }],
     7,
   ],
   [
-    "goes on behind its statement of the answer, and breaks",
+    "continues after reporting the answer, and breaks",
     [{ type: "message_delta", delta: {}, usage: { output_tokens: 7 } }, wordEvent(" wide")],
     8,
   ],
@@ -200,7 +200,7 @@ describe("failures have Anthropic's shape", () => {
   test.each([
     ["no key", { secret: undefined }, 401, "authentication_error", "missing_authorization"],
     ["a management key", { secret: "mk" }, 403, "permission_error", "insufficient_scope"],
-    ["a model that is not there", { fields: { model: "none" } }, 404, "not_found_error", "model_not_found"],
+    ["an unknown model", { fields: { model: "none" } }, 404, "not_found_error", "model_not_found"],
     ["no limit", { fields: { max_tokens: undefined } }, 400, "invalid_request_error", "invalid_body"],
     [
       "more than the balance",
@@ -216,7 +216,7 @@ describe("failures have Anthropic's shape", () => {
       "request_too_large",
       "body_too_large",
     ],
-    ["no JSON", { text: "{" }, 400, "invalid_request_error", "invalid_body"],
+    ["not JSON", { text: "{" }, 400, "invalid_request_error", "invalid_body"],
   ])(
     "%s",
     async (_what, given: {

@@ -288,9 +288,9 @@ describe("usage that a stream reports before its end", () => {
   test.each([
     ["with its first words, and breaks", [word("The", usage(1)), word(" sea"), word(" is")], 3],
     ["with each word, and breaks", [word("The", usage(5)), word(" sea", usage(9))], 9],
-    ["in a chunk of its own, and breaks", [word("The"), event(undefined, usage(4)), word(" sea")], 5],
-    ["with nonsense for the answer, and breaks", [word("The", usage(9e15)), word(" sea")], 2],
-    ["first, and then nonsense, and breaks", [word("The", usage(4)), word(" sea", usage(-1))], 5],
+    ["in a separate chunk, and breaks", [word("The"), event(undefined, usage(4)), word(" sea")], 5],
+    ["with invalid numbers for the answer, and breaks", [word("The", usage(9e15)), word(" sea")], 2],
+    ["first, then with invalid numbers, and breaks", [word("The", usage(4)), word(" sea", usage(-1))], 5],
     [
       "only before its words, and ends",
       [event(undefined, usage(0)), word("The"), word(" sea"), FINISH, DONE],

@@ -45,26 +45,26 @@ describe("an uploaded segment", () => {
   // Each row: the fault, the change to a valid segment, and the expected status.
   const FAULTS: readonly (readonly [string, () => object, number])[] = [
     [
-      "a proof of which one hash is wrong",
+      "a proof with one wrong hash",
       () => ({
         proof: { ...valid.proof, lemma: [valid.proof.lemma[0], UNKNOWN, ...valid.proof.lemma.slice(2)] },
       }),
       400,
     ],
     [
-      "a proof with the wrong turn",
+      "a proof with a wrong direction",
       () => ({ proof: { ...valid.proof, path: valid.proof.path.map((turn) => !turn) } }),
       400,
     ],
     ["the right proof for another index", () => ({ index: 1 }), 400],
     ["the segment and proof of another file", () => ({ ...other.segments[0] }), 400],
     ["the data of another segment", () => ({ data: segment(1).data }), 400],
-    ["an index that is the first behind the end", () => ({ index: 3 }), 400],
+    ["the first index after the end", () => ({ index: 3 }), 400],
     ["a huge index", () => ({ index: Number.MAX_SAFE_INTEGER }), 400],
     ["an index below 0", () => ({ index: -1 }), 400],
     ["an index that is a fraction", () => ({ index: 0.5 }), 400],
-    ["data that is a chunk too short", () => ({ data: bytes(262_144 - 256) }), 400],
-    ["data that is a chunk too long", () => ({ data: bytes(262_144 + 256) }), 400],
+    ["data one chunk too short", () => ({ data: bytes(262_144 - 256) }), 400],
+    ["data one chunk too long", () => ({ data: bytes(262_144 + 256) }), 400],
     ["data that ends within a chunk", () => ({ data: bytes(262_144 - 1) }), 400],
     [
       "a last segment that is padded to a whole one",
@@ -77,7 +77,7 @@ describe("an uploaded segment", () => {
       400,
     ],
     ["no data", () => ({ data: "" }), 400],
-    ["data that is no base64", () => ({ data: "?".repeat(64) }), 400],
+    ["data that is not base64", () => ({ data: "?".repeat(64) }), 400],
     ["data in base64 for URLs", () => ({ data: "_-".repeat(64) }), 400],
     [
       "5,000 hashes",
@@ -87,23 +87,23 @@ describe("an uploaded segment", () => {
     ["an empty proof", () => ({ proof: { lemma: [], path: [] } }), 400],
     ["a proof of a file of one segment", () => ({ proof: { lemma: [file.root], path: [] } }), 400],
     [
-      "hashes that are none",
+      "invalid hashes",
       () => ({ proof: { lemma: valid.proof.lemma.map(() => "0x12"), path: valid.proof.path } }),
       400,
     ],
     ["no proof", () => ({ proof: undefined }), 400],
     ["neither root nor txSeq", () => ({ root: undefined }), 400],
     ["a root and the txSeq of another file", () => ({ root: other.root, txSeq: 0 }), 400],
-    ["a root that is none", () => ({ root: "0x12" }), 400],
+    ["an invalid root", () => ({ root: "0x12" }), 400],
     ["a txSeq that is text", () => ({ root: undefined, txSeq: "0" }), 400],
-    ["a txSeq beyond what JSON can say", () => ({ root: undefined, txSeq: 2 ** 60 }), 400],
-    ["a root that nobody submitted", () => ({ root: UNKNOWN }), 404],
+    ["a txSeq beyond JSON's numbers", () => ({ root: undefined, txSeq: 2 ** 60 }), 400],
+    ["a root without a submission", () => ({ root: UNKNOWN }), 404],
     [
-      "the root of a file that nobody submitted, and all else right",
+      "the root of a file without a submission, otherwise valid",
       () => ({ root: other.root, ...other.segments[0] }),
       404,
     ],
-    ["a txSeq that there is not yet", () => ({ root: undefined, txSeq: 1_000_000 }), 404],
+    ["a txSeq that does not exist yet", () => ({ root: undefined, txSeq: 1_000_000 }), 404],
     ["a body that is too large", () => ({ data: bytes(500_000) }), 413],
   ];
 
@@ -199,12 +199,12 @@ describe("a malicious manifest", () => {
   const folderOf = (...entries: unknown[]) => ({ name: "/", type: "directory", entries });
 
   test.each([
-    ["names that lead out", folderOf(file("../x"))],
+    ["names that lead outside", folderOf(file("../x"))],
     ["absolute names", folderOf(file("/etc"))],
     ["an empty name", folderOf(file(""))],
     ["a name with a slash", folderOf(file("a/b"))],
     ["a device", folderOf(file("CON"))],
-    ["a name twice", folderOf(file("a"), file("a"))],
+    ["a duplicate name", folderOf(file("a"), file("a"))],
     [
       "itself 10,000 deep",
       `${'{"name":"d","type":"directory","entries":['.repeat(10_000)}${"]}".repeat(10_000)}`,
@@ -213,7 +213,7 @@ describe("a malicious manifest", () => {
       "50,000 entries",
       folderOf(...Array.from({ length: 50_000 }, (_, n) => ({ name: String(n), type: "file" }))),
     ],
-    ["text that is no JSON", "{"],
+    ["text that is not JSON", "{"],
   ])("with %s is refused, and the process keeps running", async (_what, tree) => {
     const { root } = await publisher.publish(encodeFolder(tree));
     const reply = await fetch(`${stack().origin}/file/${root}/x`);

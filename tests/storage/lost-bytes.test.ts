@@ -38,12 +38,12 @@ describeDatabases("bytes lost under a running storage node", (kind) => {
       },
     ],
     [
-      "is deleted with all its folder",
+      "is deleted with its whole folder",
       (_, folder) => {
         for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
       },
     ],
-    ["is cut off", (path) => truncateSync(path, 2 * SEGMENT_BYTES)],
+    ["is truncated", (path) => truncateSync(path, 2 * SEGMENT_BYTES)],
     ["is emptied", (path) => truncateSync(path)],
     [
       "is replaced by another one",

@@ -56,10 +56,10 @@ describe("a body is refused as the parser would refuse it", () => {
     ["a line feed in a text", `["${base64}\n"]`],
     ["a line feed at the beginning of a text that is not kept", `["\n${long}"]`],
     ["a line feed at the end of a text that is not kept", `["${long}\n"]`],
-    ["bytes that are no UTF-8 in a text", Buffer.from(`["${base64}\xff"]`, "latin1")],
-    ["bytes that are no UTF-8 in a text that is not kept", Buffer.from(`["${long}\xc3"]`, "latin1")],
-    ["half a character at the end", Buffer.from('["a"]\xc3', "latin1")],
-    ["a text in no place", `["a" "${base64}"]`],
+    ["bytes in a text that are not UTF-8", Buffer.from(`["${base64}\xff"]`, "latin1")],
+    ["bytes that are not UTF-8 in a text that is not kept", Buffer.from(`["${long}\xc3"]`, "latin1")],
+    ["a truncated character at the end", Buffer.from('["a"]\xc3', "latin1")],
+    ["a misplaced text", `["a" "${base64}"]`],
   ])("%s", (_name, body) => {
     for (const chunk of [1, 7, 1_000_000]) {
       const { read } = scan(Buffer.from(body), chunk);
@@ -68,11 +68,11 @@ describe("a body is refused as the parser would refuse it", () => {
   });
 
   test.each<[string, string]>([
-    ["lists without end", "[".repeat(9_000_000)],
-    ["numbers without end", `[${"1,".repeat(4_500_000)}1]`],
-    ["white space without end", " ".repeat(9_000_000)],
-    ["short texts without end", `[${'"",'.repeat(100_000)}1]`],
-    ["texts of escapes without end", `["${'\\"'.repeat(4_200_000)}"]`],
+    ["endless lists", "[".repeat(9_000_000)],
+    ["endless numbers", `[${"1,".repeat(4_500_000)}1]`],
+    ["endless white space", " ".repeat(9_000_000)],
+    ["endless short texts", `[${'"",'.repeat(100_000)}1]`],
+    ["endless texts of escapes", `["${'\\"'.repeat(4_200_000)}"]`],
   ])("%s", (_name, body) => {
     const { read, parts } = scan(Buffer.from(body), 65_536);
     expect(codeOf(read)).toEqual({ code: -32_600 });

@@ -186,11 +186,15 @@ describe("a transfer is refused, by its error name,", () => {
   const cases: readonly (readonly [string, Omit<ProofOptions, "to">, string])[] = [
     ["of other data", { ownershipDataHash: keccak256("0x01") }, "Invalid dataHash"],
     ["signed by a stranger", { signer: stranger }, "ERC7857AccessAssistantMismatch()"],
-    ["of an oracle that nobody knows", { oracleKey: generatePrivateKey() }, "Invalid ownership proof"],
+    ["of an unknown oracle", { oracleKey: generatePrivateKey() }, "Invalid ownership proof"],
     ["proven by ZKP", { oracleType: 1 }, "Invalid ownership proof"],
-    ["sealed for another", { targetPubkey: publicKeyOf(stranger) }, "ERC7857WantedReceiverMismatch()"],
     [
-      "sealed for another key than the one wanted",
+      "sealed for another account",
+      { targetPubkey: publicKeyOf(stranger) },
+      "ERC7857WantedReceiverMismatch()",
+    ],
+    [
+      "sealed for another key than the chosen one",
       { wantedKey: publicKeyOf(stranger) },
       "ERC7857TargetPubkeyMismatch()",
     ],

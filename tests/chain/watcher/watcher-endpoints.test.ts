@@ -24,10 +24,10 @@ describe("an endpoint that fails", () => {
   });
 
   test.each([
-    ["cuts the line", "cut"],
+    ["breaks the connection", "cut"],
     ["never answers", "hang"],
     ["answers garbage", { text: "<html>busy</html>" }],
-    ["answers blocks that are none", { result: { number: "0x1" } }],
+    ["answers invalid blocks", { result: { number: "0x1" } }],
   ] as const)(
     "%s: the watcher reports it, and continues when the endpoint is back",
     async (_what, verdict) => {

@@ -55,8 +55,8 @@ test("the principal's headers are sent with every request", async () => {
 });
 
 test.each([
-  ["no JSON", "<html>", 502],
-  ["no GraphQL", `{"statusCode":401,"message":"who are you"}`, 401],
+  ["not JSON", "<html>", 502],
+  ["not GraphQL", `{"statusCode":401,"message":"who are you"}`, 401],
   ["neither data nor errors", `{"data":null}`, 200],
 ])("an answer that is %s is refused", async (_, text, status) => {
   const { executor } = await respondWith(() => ({ status, text }));

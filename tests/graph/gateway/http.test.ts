@@ -61,11 +61,11 @@ test("the audit of GraphQL over HTTP finds no error, every MUST met, and at most
 
 describe("a request that is not GraphQL", () => {
   test.each([
-    ["no JSON", "{", 400, "invalid_body"],
+    ["not JSON", "{", 400, "invalid_body"],
     ["a byte order mark", '\ufeff{"query":"{ __typename }"}', 400, "invalid_body"],
     ["a prototype", '{"query":"{ __typename }","__proto__":{"a":1}}', 400, "invalid_body"],
     ["a constructor's prototype", '{"constructor":{"prototype":{"a":1}}}', 400, "invalid_body"],
-    ["JSON in 65 levels", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, 400, "invalid_body"],
+    ["JSON with 65 levels", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, 400, "invalid_body"],
     ["nothing", "{}", 400, "BAD_REQUEST"],
     ["a batch", '[{"query":"{ __typename }"}]', 400, "BAD_REQUEST"],
     [
@@ -91,7 +91,7 @@ describe("a request that is not GraphQL", () => {
       "GRAPHQL_VALIDATION_FAILED",
     ],
     [
-      "an operation that is not there",
+      "an operation that does not exist",
       { query: "query A { __typename }", operationName: "B" },
       400,
       "OPERATION_RESOLUTION_FAILURE",
@@ -170,11 +170,11 @@ describe("a persisted query that does not follow Apollo's protocol is a client e
   test.each([
     ["a hash of another text", query, { version: 1, sha256Hash: "0".repeat(64) }],
     ["another version", query, { version: 2, sha256Hash: hash }],
-    ["another version of what is not sent", undefined, { version: 2, sha256Hash: hash }],
+    ["another version without the text", undefined, { version: 2, sha256Hash: hash }],
     ["a number as hash", query, { version: 1, sha256Hash: 7 }],
-    ["a number as hash of what is not sent", undefined, { version: 1, sha256Hash: 7 }],
+    ["a number as hash without the text", undefined, { version: 1, sha256Hash: 7 }],
     ["no hash", query, { version: 1 }],
-    ["no object", query, "x"],
+    ["not an object", query, "x"],
   ])("%s", async (_, query, persistedQuery) => {
     const extensions = { persistedQuery };
     const search = new URLSearchParams({ ...(query && { query }), extensions: JSON.stringify(extensions) });
@@ -193,13 +193,13 @@ describe("an ordinary request gets byte for byte the answer of Apollo Server", (
   const refused = 'mutation { revokeApiKey(id: "00000000-0000-0000-0000-000000000000") { id } }';
   test.each<[title: string, body: Readonly<Record<string, unknown>>]>([
     ["a query", { query: "{ network { name chainId } models { nodes { id } } }" }],
-    ["one that holds for a while", { query: "{ models { nodes { id pricing { input } } } }" }],
+    ["one with a cache lifetime", { query: "{ models { nodes { id pricing { input } } } }" }],
     [
-      "of two operations, the one that is named",
+      "the named one of two operations",
       { query: "query A { a: __typename } query B { b: __typename }", operationName: "B" },
     ],
-    ["two operations, and none is named", { query: "query A { a: __typename } query B { b: __typename }" }],
-    ["an operation that is not there", { query: "query A { __typename }", operationName: "C" }],
+    ["two operations without a name", { query: "query A { a: __typename } query B { b: __typename }" }],
+    ["an operation that does not exist", { query: "query A { __typename }", operationName: "C" }],
     [
       "variables",
       { query: "query ($first: Int!) { models(first: $first) { nodes { id } } }", variables: { first: 1 } },
@@ -211,20 +211,20 @@ describe("an ordinary request gets byte for byte the answer of Apollo Server", (
     ["variables that are a list", { query: "{ __typename }", variables: [] }],
     ["a field that fails", { query: '{ network { name } models(after: "none") { nodes { id } } }' }],
     [
-      "a field that is not given to who asks",
+      "a field that the caller may not see",
       { query: "{ network { name } node { status { consensus { height } } } }" },
     ],
     ["a mutation that is refused", { query: refused }],
     ["a subscription", { query: "subscription { newBlock { number } }" }],
     ["introspection", { query: "{ __schema { queryType { name } } }" }],
-    ["a document with a fault", { query: "{ nothing }" }],
+    ["a document with an error", { query: "{ nothing }" }],
     ["no document", { query: "{" }],
     ["an empty one", { query: "" }],
     [
       "too many aliases",
       { query: `{ ${Array.from({ length: 20 }, (_, n) => `a${n}: __typename`).join(" ")} }` },
     ],
-    ["a member that is not known", { query: "{ __typename }", surprise: true }],
+    ["an unknown member", { query: "{ __typename }", surprise: true }],
   ])("%s", async (_, body) => {
     const plain = await post(body, { accept: "application/json" });
     // Requests that need content negotiation go through Apollo Server.
@@ -254,8 +254,8 @@ describe("the cache lifetime of an answer", () => {
   });
 
   test.each([
-    ["a field that says nothing stands beside it", "{ models { nodes { id } } network { name } }"],
-    ["something failed", '{ models(after: "none") { nodes { id } } }'],
+    ["a field without a lifetime is selected too", "{ models { nodes { id } } network { name } }"],
+    ["a field failed", '{ models(after: "none") { nodes { id } } }'],
     ["it is refused", "{ models { nothing } }"],
   ])("is zero when %s", async (_, query) => {
     expect(await controlOf(query)).toBe("no-store");

@@ -86,9 +86,9 @@ const subscribe = (id: string, query = KEYS) => ({ type: "subscribe", id, payloa
 
 describe("a socket is closed with", () => {
   test.each([
-    ["what is no JSON", "{"],
+    ["not JSON", "{"],
     ["a message without a type", "{}"],
-    ["a message of no such type", { type: "start" }],
+    ["a message of an unknown type", { type: "start" }],
     ["an operation without a text", { type: "subscribe", id: "1", payload: {} }],
   ])("4400 for %s", async (_, message) => {
     const { send, closed } = await openAcknowledged();
@@ -268,7 +268,7 @@ describe("what one transport refuses, all refuse", () => {
     ["too deep", deep, "graphql_refused"],
     ["too many aliases", aliased, "graphql_refused"],
     ["not valid", "subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
-    ["no GraphQL", "subscription {", "GRAPHQL_PARSE_FAILED"],
+    ["not GraphQL", "subscription {", "GRAPHQL_PARSE_FAILED"],
     ["a skipped root", "subscription { newBlock @skip(if: true) { number } }", "GRAPHQL_VALIDATION_FAILED"],
     [
       "a root that is not included",
@@ -286,7 +286,7 @@ describe("what one transport refuses, all refuse", () => {
       "GRAPHQL_VALIDATION_FAILED",
     ],
     [
-      "what subgraphs alone answer",
+      "a field that only subgraphs answer",
       "{ _entities(representations: []) { __typename } }",
       "GRAPHQL_VALIDATION_FAILED",
     ],

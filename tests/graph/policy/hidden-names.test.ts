@@ -22,11 +22,11 @@ type Asked = { readonly query: string; readonly variables?: object };
 const WRONG: Readonly<Record<string, Asked & { readonly hidden: readonly string[] }>> = {
   "a field": { query: "{ modelz { nodes { id } } }", hidden: ["models", "model"] },
   "a field of a type": { query: "{ network { nam } }", hidden: ["name", "Network"] },
-  "a selection that is missing": { query: "{ network }", hidden: ["Network"] },
+  "a missing selection": { query: "{ network }", hidden: ["Network"] },
   "a type": { query: "query ($v: ModelFilterr, $w: RoutingInputt) { __typename }", hidden: ["RoutingInput"] },
   "a type of a fragment": { query: "{ ...f } fragment f on Querry { __typename }", hidden: [] },
   "an argument": { query: "{ models(frist: 1) { nodes { id } } }", hidden: ["first"] },
-  "an argument that is missing": { query: "{ model { id } }", hidden: ["Model"] },
+  "a missing argument": { query: "{ model { id } }", hidden: ["Model"] },
   "a literal of an enum": {
     query: "{ routingPreview(serviceType: CHATBOTT) { __typename } }",
     hidden: ["CHATBOT", "ServiceType"],

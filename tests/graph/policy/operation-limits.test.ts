@@ -290,11 +290,11 @@ describe("the last use of a key is recorded", () => {
     },
   };
   const refusals: readonly (readonly [why: string, query: string])[] = [
-    ["no GraphQL", "{"],
+    ["not GraphQL", "{"],
     ["not valid", "{ nothing }"],
     ["above a limit", `{ ${"a { ".repeat(20)} b ${" }".repeat(20)} }`],
     [
-      "without the scope for it",
+      "without the required scope",
       '{ request(id: "none") { id } viewer { account { managementKeys { nodes { id } } } } }',
     ],
     ["without the scope for a mutation", `mutation { createApiKey(name: "x") { apiKey { id } } }`],

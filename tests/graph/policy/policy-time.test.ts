@@ -28,19 +28,19 @@ const message = { role: "user", content: "x" };
 const nest = (levels: number): unknown => (levels === 0 ? 1 : [nest(levels - 1)]);
 
 const WORST: Readonly<Record<string, OperationPayload>> = {
-  "more variables than may be": { query: `query (${times(400, () => "$a: Int")}) { __typename }` },
+  "more variables than allowed": { query: `query (${times(400, () => "$a: Int")}) { __typename }` },
   comments: { query: `{ __typename }${"#\n".repeat(FILL / 2)}` },
   "empty lines": { query: `{ __typename ${"\n".repeat(FILL)}}` },
-  "faults behind empty lines": { query: `${"\n".repeat(FILL)}{ ${times(10, (n) => `z${n}`)} }` },
-  "faults behind comments": { query: `${"#\n".repeat(FILL / 2)}{ ${times(10, (n) => `z${n}`)} }` },
-  "duplicate variables behind empty lines": {
+  "errors after empty lines": { query: `${"\n".repeat(FILL)}{ ${times(10, (n) => `z${n}`)} }` },
+  "errors after comments": { query: `${"#\n".repeat(FILL / 2)}{ ${times(10, (n) => `z${n}`)} }` },
+  "duplicate variables after empty lines": {
     query: `${"\n".repeat(FILL - 4_000)}query (${times(GRAPH_LIMITS.variables, () => "$a: Int")}) { __typename }`,
   },
   "a block string of empty lines": { query: `{ model(id: """${"\n".repeat(FILL)}""") { id } }` },
   "a long string": { query: `{ model(id: "${"x".repeat(FILL)}") { id } }` },
   "a document above its limit": { query: `{ __typename ${"\n".repeat(BODY)}}` },
   "a long name": { query: `{ ${"x".repeat(FILL)} }` },
-  "one operation more for every few tokens": {
+  "one more operation for every few tokens": {
     query: `${times(150, (n) => `query Q${n} { network { ...f0 } }`)} ${bomb(9)}`,
     operationName: "Q7",
   },
@@ -51,22 +51,22 @@ const WORST: Readonly<Record<string, OperationPayload>> = {
   "many variables": {
     query: `query (${times(GRAPH_LIMITS.variables, (n) => `$v${n}: Int`)}) { ${times(10, (n) => `a${n}: models(first: $v${n}) { nodes { id } }`)} }`,
   },
-  "many variables that nobody declares": {
+  "many undeclared variables": {
     query: "{ __typename }",
     variables: Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`v${n}`, n])),
   },
-  "one field again and again, in fragments": {
+  "one field repeatedly, in fragments": {
     query: `{ network { ${times(48, () => "...f0 name")} } } ${bomb(4)}`,
   },
   "a list as large as the body": {
     query: `query ($ids: [Int!]!) { prepareRevokeTokens(provider: "${NOBODY}", tokenIds: $ids) { data } }`,
     variables: { ids: Array.from({ length: 250_000 }, () => 1) },
   },
-  "members that are not known, in the body's size": {
+  "unknown members, as large as the body": {
     query: CHAT,
     variables: { i: Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`member${n}`, n])) },
   },
-  "messages with members that are not known": {
+  "messages with unknown members": {
     query: CHAT,
     variables: {
       i: {
@@ -75,7 +75,7 @@ const WORST: Readonly<Record<string, OperationPayload>> = {
       },
     },
   },
-  "as many messages as may be": {
+  "as many messages as allowed": {
     query: CHAT,
     variables: {
       i: {
@@ -84,7 +84,7 @@ const WORST: Readonly<Record<string, OperationPayload>> = {
       },
     },
   },
-  "messages that are all wrong": {
+  "messages that are all invalid": {
     query: CHAT,
     variables: {
       i: { model: "m", messages: Array.from({ length: 1_000 }, () => ({ role: 1, content: [] })) },
@@ -94,7 +94,7 @@ const WORST: Readonly<Record<string, OperationPayload>> = {
     query: CHAT,
     variables: { i: { model: "m", messages: [message], options: { a: nest(5_000) } } },
   },
-  "a value as large as the body where an enum is": {
+  "a value as large as the body in place of an enum": {
     query: "query ($s: ServiceType!) { routingPreview(serviceType: $s) { __typename } }",
     variables: { s: "X".repeat(BODY) },
   },

@@ -94,7 +94,7 @@ describe("a body of 100 MiB", () => {
     ["of numbers", () => Buffer.alloc(LIMIT, "1,"), { code: -32_600 }],
     ["of quotes", () => Buffer.alloc(LIMIT, '"'), { code: -32_600 }],
     ["of backslashes", () => filled(LIMIT, "\\"), { code: -32_600 }],
-    ["that is no UTF-8", () => filled(LIMIT, "\xff"), { code: -32_700 }],
+    ["that is not UTF-8", () => filled(LIMIT, "\xff"), { code: -32_700 }],
     [
       "of segments of which the last is not base64",
       () =>

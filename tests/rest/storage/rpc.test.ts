@@ -34,18 +34,22 @@ describe("the envelope", () => {
   });
 
   test.each<[string, string, number]>([
-    ["no JSON", "{", -32_700],
+    ["not JSON", "{", -32_700],
     ["nothing", "", -32_700],
     ["bad UTF-8", "\ufffe", -32_700],
     ["an empty batch", "[]", -32_600],
     ["a batch of too many", `[${Array(101).fill("{}").join(",")}]`, -32_600],
-    ["no call", "3", -32_600],
+    ["not a call", "3", -32_600],
     ["a call without a method", '{"jsonrpc":"2.0","id":1}', -32_600],
-    ["params that are no list", '{"jsonrpc":"2.0","id":1,"method":"kv_getStatus","params":{"a":1}}', -32_600],
-    ["depth without end", `${"[".repeat(100_000)}${"]".repeat(100_000)}`, -32_600],
+    [
+      "params that are not a list",
+      '{"jsonrpc":"2.0","id":1,"method":"kv_getStatus","params":{"a":1}}',
+      -32_600,
+    ],
+    ["endless nesting", `${"[".repeat(100_000)}${"]".repeat(100_000)}`, -32_600],
     ["a million members", `[${Array(1_000_000).fill("1").join(",")}]`, -32_600],
     ["an unknown method", '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}', -32_601],
-    ["a method of every object", '{"jsonrpc":"2.0","id":1,"method":"constructor"}', -32_601],
+    ["a method that every object has", '{"jsonrpc":"2.0","id":1,"method":"constructor"}', -32_601],
   ])("%s is answered with HTTP 200 and its code, quickly", async (_name, body, code) => {
     const begun = performance.now();
     const { status, text } = await post(body === "\ufffe" ? Buffer.from([0x22, 0xff, 0x22]) : body);

@@ -219,8 +219,18 @@ describe("failures are the client's own error classes", () => {
   test.each([
     ["a wrong key", () => ask(clientOf("sk-wrong")), OpenAI.AuthenticationError, "invalid_api_key"],
     ["an unknown model", () => ask(client, { model: "none" }), OpenAI.NotFoundError, "model_not_found"],
-    ["a body of no chat", () => ask(client, { messages: [] }), OpenAI.BadRequestError, "invalid_body"],
-    ["no money", () => ask(client, { max_tokens: 2_000_000 }), OpenAI.APIError, "insufficient_balance"],
+    [
+      "a body that is not a chat",
+      () => ask(client, { messages: [] }),
+      OpenAI.BadRequestError,
+      "invalid_body",
+    ],
+    [
+      "insufficient balance",
+      () => ask(client, { max_tokens: 2_000_000 }),
+      OpenAI.APIError,
+      "insufficient_balance",
+    ],
   ])("%s", async (_what, call, type, code) => {
     const error = await call().then(
       () => undefined,

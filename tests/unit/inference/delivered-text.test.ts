@@ -101,8 +101,8 @@ test("reasoning is matched apart from content, and new reasoning never follows d
 });
 
 test.each([
-  ["a call of a tool", chunk({ tool_calls: [{ index: 0, id: "call_1", function: { name: "f" } }] })],
-  ["a sound", chunk({ audio: { data: "AAAA" } })],
+  ["a tool call", chunk({ tool_calls: [{ index: 0, id: "call_1", function: { name: "f" } }] })],
+  ["an audio part", chunk({ audio: { data: "AAAA" } })],
   ["probabilities", chunk({ content: "x" }, { logprobs: { content: [] } })],
 ])("%s is sent only once", (_what, event) => {
   expect(resumed(chatEvents, [words("the"), event], [words("the"), event])).toBeUndefined();

@@ -131,8 +131,8 @@ describe("price details of a registry row", () => {
   test.each([
     ["a number", { CachedPromptPrice: 1 }],
     ["a fraction", { CachedPromptPrice: "1.5" }],
-    ["less than nothing", { CachedPromptPrice: "-1" }],
-    ["more than there is", { CachedPromptPrice: "9".repeat(40) }],
+    ["negative", { CachedPromptPrice: "-1" }],
+    ["too large", { CachedPromptPrice: "9".repeat(40) }],
   ])("are ignored where a value is %s", (_what, wrong) => {
     expect(finerPriceOf(JSON.stringify({ ...stated, ...wrong }))).toMatchObject({
       cachePrice: { read: undefined, write: 12n },

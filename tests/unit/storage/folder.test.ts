@@ -97,16 +97,16 @@ describe("a folder", () => {
   });
 
   test.each([
-    ["a name that comes twice", folderOf(file("a"), file("a"))],
-    ["a type that is none", folderOf({ name: "a", type: "device" })],
+    ["a duplicate name", folderOf(file("a"), file("a"))],
+    ["an invalid type", folderOf({ name: "a", type: "device" })],
     ["no type", folderOf({ name: "a" })],
-    ["a root that is none", folderOf({ ...file("a"), roots: ["0x12"] })],
+    ["an invalid root", folderOf({ ...file("a"), roots: ["0x12"] })],
     ["a size below its roots", folderOf({ ...file("a"), size: 0 })],
     ["a size that is a fraction", folderOf({ ...file("a"), size: 1.5 })],
     ["a size below 0", folderOf({ ...file("a"), size: -1 })],
     ["a size and no root", folderOf({ name: "a", type: "file", size: 3 })],
-    ["entries that are no list", folderOf({ name: "a", type: "directory", entries: { length: 2 } })],
-    ["entries that are no objects", folderOf(1, "a", null)],
+    ["entries that are not a list", folderOf({ name: "a", type: "directory", entries: { length: 2 } })],
+    ["entries that are not objects", folderOf(1, "a", null)],
     ["a link without an end", folderOf({ name: "a", type: "symbolic" })],
     ["a file at its top", file("/")],
     ["a list at its top", []],

@@ -20,26 +20,26 @@ test.each<[string, Partial<Rights>, string]>([
   ["a writer of the stream does not write to a special key", { isWriter: true, isSpecial: true }, DENIED],
   ["a writer of a special key writes to it", { isSpecial: true, isKeyWriter: true }, "Commit"],
   ["a writer of a key does not write to it once it is normal", { isKeyWriter: true }, DENIED],
-  ["nobody else writes", {}, DENIED],
+  ["other accounts do not write", {}, DENIED],
   [
-    "a writer does not write over a version that was not seen",
+    "a writer does not overwrite a version that it has not seen",
     { isWriter: true, version: 8n },
     "VersionConfliction",
   ],
-  ["a writer writes over the version that was seen", { isWriter: true, version: 7n }, "Commit"],
+  ["a writer overwrites the version that it has seen", { isWriter: true, version: 7n }, "Commit"],
 ])("%s", async (_name, rights, result) => {
   expect((await judge(tx(), head({ writes: [write(KEY)] }), before(rights))).result).toBe(result);
 });
 
 test.each<[string, StreamControl["op"], Partial<Rights>, boolean]>([
   ["an admin grants anything", "GRANT_ADMIN_ROLE", { isAdmin: true }, true],
-  ["a writer makes nobody an admin", "GRANT_ADMIN_ROLE", { isWriter: true }, false],
-  ["an admin sets a key special", "SET_KEY_TO_SPECIAL", { isAdmin: true }, true],
-  ["a writer does not set a key special", "SET_KEY_TO_SPECIAL", { isWriter: true }, false],
-  ["a writer does not set a key normal", "SET_KEY_TO_NORMAL", { isWriter: true }, false],
+  ["a writer makes no account an admin", "GRANT_ADMIN_ROLE", { isWriter: true }, false],
+  ["an admin makes a key special", "SET_KEY_TO_SPECIAL", { isAdmin: true }, true],
+  ["a writer does not make a key special", "SET_KEY_TO_SPECIAL", { isWriter: true }, false],
+  ["a writer does not make a key normal", "SET_KEY_TO_NORMAL", { isWriter: true }, false],
   ["a writer makes others writers", "GRANT_WRITER_ROLE", { isWriter: true }, true],
   [
-    "a writer of a key makes nobody a writer of the stream",
+    "a writer of a key makes no account a writer of the stream",
     "GRANT_WRITER_ROLE",
     { isKeyWriter: true },
     false,
@@ -47,15 +47,15 @@ test.each<[string, StreamControl["op"], Partial<Rights>, boolean]>([
   ["a writer revokes no writer", "REVOKE_WRITER_ROLE", { isWriter: true }, false],
   ["a writer of a key makes others writers of it", "GRANT_SPECIAL_WRITER_ROLE", { isKeyWriter: true }, true],
   [
-    "a writer of the stream makes nobody a writer of a key",
+    "a writer of the stream makes no account a writer of a key",
     "GRANT_SPECIAL_WRITER_ROLE",
     { isWriter: true },
     false,
   ],
-  ["a writer of a key revokes nobody", "REVOKE_SPECIAL_WRITER_ROLE", { isKeyWriter: true }, false],
-  ["everybody renounces", "RENOUNCE_WRITER_ROLE", {}, true],
-  ["everybody renounces a key", "RENOUNCE_SPECIAL_WRITER_ROLE", {}, true],
-  ["everybody renounces being admin", "RENOUNCE_ADMIN_ROLE", {}, true],
+  ["a writer of a key revokes no writer", "REVOKE_SPECIAL_WRITER_ROLE", { isKeyWriter: true }, false],
+  ["every account may renounce writing", "RENOUNCE_WRITER_ROLE", {}, true],
+  ["every account may renounce writing a key", "RENOUNCE_SPECIAL_WRITER_ROLE", {}, true],
+  ["every account may renounce being admin", "RENOUNCE_ADMIN_ROLE", {}, true],
 ])("%s", async (_name, op, rights, isAllowed) => {
   const { result } = await judge(tx(), head({ controls: [control(op)] }), before(rights));
   if (isAllowed) expect(result).toBe("Commit");
