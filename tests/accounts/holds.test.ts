@@ -69,7 +69,7 @@ async function giveCredit(database: Database, { account }: Seeded, neuron: bigin
 }
 
 /** The router's own account. */
-async function routerBooks(database: Database): Promise<Readonly<Record<string, bigint>>> {
+async function routerAccount(database: Database): Promise<Readonly<Record<string, bigint>>> {
   const rows = await database.rows<{ book: string; amount: string }>(
     `select book, sum(amount)::text as amount from ledger_entry
      where account = 'router' and book in ('revenue', 'loss') group by book`,
@@ -164,11 +164,11 @@ describeDatabases("holds", (kind) => {
     await holds.hold(first);
     expect(await holds.settle(ending(first.id, 55n))).toBe(55n);
     expect(await balanceOf(database, seeded.account)).toMatchObject({ available: 45n, held: 0n });
-    expect(await routerBooks(database)).toEqual({ revenue: 55n });
+    expect(await routerAccount(database)).toEqual({ revenue: 55n });
     await holds.hold(second);
     expect(await holds.settle(ending(second.id, 60n))).toBe(45n);
     expect(await balanceOf(database, seeded.account)).toMatchObject({ available: 0n, held: 0n });
-    expect(await routerBooks(database)).toEqual({ revenue: 115n, loss: -15n });
+    expect(await routerAccount(database)).toEqual({ revenue: 115n, loss: -15n });
     expect(await billsOf(database, seeded)).toEqual([
       { input: 55n, output: 0n, total: 55n },
       { input: 45n, output: 0n, total: 45n },
@@ -210,7 +210,7 @@ describeDatabases("holds", (kind) => {
     const charged = await Promise.all([first, second].map(({ id }) => holds.settle(ending(id, 18n))));
     expect(charged.toSorted()).toEqual([12n, 18n]);
     expect(await balanceOf(database, account)).toMatchObject({ available: 70n, held: 0n });
-    expect(await routerBooks(database)).toEqual({ revenue: 36n, loss: -6n });
+    expect(await routerAccount(database)).toEqual({ revenue: 36n, loss: -6n });
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 

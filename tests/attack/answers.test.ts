@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { longestTurnMs } from "../support/attack/event-loop.ts";
-import { requireBooks } from "../support/inference/bill.ts";
+import { requireAvailable } from "../support/inference/bill.ts";
 import { scatteredBytes, scatteredHan } from "../support/inference/scattered-text.ts";
 import { completion, DONE, event, FINISH, openStream } from "../support/inference/scripted-provider.ts";
 import { useRouter } from "../support/router.ts";
@@ -88,5 +88,5 @@ async function requireShortTurn(
   expect(reply?.status).toBe(status);
   expect(turnMs).toBeLessThan(MAX_TURN_MS);
   const [balance] = await app.balances.byAccounts([seeded.account]);
-  await requireBooks(app, seeded, { available: balance?.available ?? -1n });
+  await requireAvailable(app, seeded, { available: balance?.available ?? -1n });
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { longestAnswerMs, longestTurnMs } from "../support/attack/event-loop.ts";
 import { type RestFailure, rest } from "../support/clients/rest-client.ts";
-import { requireBooks } from "../support/inference/bill.ts";
+import { requireAvailable } from "../support/inference/bill.ts";
 import { scatteredBytes, scatteredHan } from "../support/inference/scattered-text.ts";
 import { completion, sendJson } from "../support/inference/scripted-provider.ts";
 import { scaled } from "../support/machine.ts";
@@ -73,7 +73,7 @@ async function bill(
   });
   const reply = await rest<Reply & RestFailure>(origin, url, seeded.secret, { body });
   const charged = BigInt(reply.body.x_0g_trace?.billing.total_cost ?? 0);
-  await requireBooks(app, seeded, { available: balance - charged });
+  await requireAvailable(app, seeded, { available: balance - charged });
   return { status: reply.status, code: reply.body.error?.code, held, charged };
 }
 

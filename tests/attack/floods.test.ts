@@ -74,7 +74,7 @@ const ALIASED = `{ __schema { ${Array.from({ length: 14 }, (_, n) => `a${n}: typ
 
 const LEAVING = { reads: false, leavesAfterMs: 2_000 };
 const READING = { reads: true, leavesAfterMs: 1_000 };
-const STARING = { reads: false, leavesAfterMs: 1_000 };
+const NOT_READING = { reads: false, leavesAfterMs: 1_000 };
 
 /** The payload of each connection, the number of connections, and the behaviour of their clients. */
 type Flood = {
@@ -100,7 +100,7 @@ const FLOODS: readonly Flood[] = [
     connections: 60,
     payload: () =>
       rawRequest("POST", "/", JSON.stringify(call("zgs_getStatus", ["x".repeat(100 * MIB - 200)], 1))),
-    manners: [STARING],
+    manners: [NOT_READING],
   },
   {
     name: "JSON-RPC uploads of 299 segments",
@@ -113,19 +113,19 @@ const FLOODS: readonly Flood[] = [
     connections: 60,
     payload: () =>
       rawRequest("POST", "/", JSON.stringify(call("zgs_getStatus", Array(19_000).fill("x".repeat(430)), 1))),
-    manners: [STARING],
+    manners: [NOT_READING],
   },
   {
     name: "20 introspection queries pipelined",
     connections: 300,
     payload: () => repeated(introspection(), 20),
-    manners: [STARING, READING],
+    manners: [NOT_READING, READING],
   },
   {
     name: "introspection that multiplies by aliases",
     connections: 100,
     payload: () => rawRequest("POST", "/graphql", JSON.stringify({ query: ALIASED })),
-    manners: [STARING],
+    manners: [NOT_READING],
   },
   {
     name: "introspection that multiplies by aliases, a different text on each connection",
@@ -137,26 +137,26 @@ const FLOODS: readonly Flood[] = [
         "/graphql",
         JSON.stringify({ query: ALIASED.replaceAll(": types", `_${n}: types`) }),
       ),
-    manners: [STARING, READING],
+    manners: [NOT_READING, READING],
   },
   {
     name: "graph bodies of 512 KiB",
     connections: 200,
     payload: () =>
       rawRequest("POST", "/graphql", JSON.stringify({ query: `{ __typename } #${" ".repeat(524_000)}` })),
-    manners: [STARING],
+    manners: [NOT_READING],
   },
   {
     name: "downloads of a large file",
     connections: 300,
     payload: () => rawRequest("GET", `/file?root=${root}`),
-    manners: [STARING, READING],
+    manners: [NOT_READING, READING],
   },
   {
     name: "downloads of a large file with proofs",
     connections: 300,
     payload: () => rawRequest("GET", `/file?root=${root}&withProof=true`),
-    manners: [STARING],
+    manners: [NOT_READING],
   },
   {
     name: "descriptions, models and pages pipelined",
@@ -167,7 +167,7 @@ const FLOODS: readonly Flood[] = [
           .flatMap((path) => [path, path, path])
           .map((path) => rawRequest("GET", path)),
       ),
-    manners: [STARING],
+    manners: [NOT_READING],
   },
   {
     name: "chat bodies of 2 MiB without a valid key",
@@ -181,7 +181,7 @@ const FLOODS: readonly Flood[] = [
           authorization: "Bearer sk-none",
         },
       ),
-    manners: [STARING],
+    manners: [NOT_READING],
   },
   {
     name: "bodies that come in chunks and never end",
@@ -192,7 +192,7 @@ const FLOODS: readonly Flood[] = [
         Buffer.from(`transfer-encoding: chunked\r\n\r\n${(4 * MIB).toString(16)}\r\n`),
         Buffer.alloc(4 * MIB, "x"),
       ]),
-    manners: [STARING],
+    manners: [NOT_READING],
   },
   {
     name: "100 queries at once on each socket",
@@ -204,7 +204,7 @@ const FLOODS: readonly Flood[] = [
           textFrame({ id: `${id}`, type: "subscribe", payload: { query: "{ models { nodes { id } } }" } }),
         ),
       ),
-    manners: [STARING, READING],
+    manners: [NOT_READING, READING],
   },
   {
     name: "sockets that say nothing after their handshake",
@@ -217,7 +217,7 @@ const FLOODS: readonly Flood[] = [
         "sec-websocket-key": randomBytes(16).toString("base64"),
         "sec-websocket-protocol": "graphql-transport-ws",
       }),
-    manners: [STARING],
+    manners: [NOT_READING],
   },
 ];
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { quantile } from "./load.ts";
-import type { Pressed } from "./peers/graph/engine.ts";
+import type { LoadResult } from "./peers/graph/engine.ts";
 
 /** The duration of each measurement of a peer, the number of rounds, and the duration of the warm-up. */
 export type GraphPace = { readonly rounds: number; readonly durationMs: number; readonly warmUpMs: number };
@@ -11,7 +11,7 @@ export type Competitor = {
   readonly name: string;
   /** The answer as JSON, or why it does not support the operation. */
   answer(operation: string): Promise<string>;
-  press(operation: string, durationMs: number): Promise<Pressed>;
+  runLoad(operation: string, durationMs: number): Promise<LoadResult>;
 };
 
 /** The processor time of a process so far, in milliseconds: Linux counts in hundredths of a second. */
@@ -33,12 +33,12 @@ export async function compete(
   const tables: string[] = [];
   for (const [name, operation] of Object.entries(operations)) {
     const { able, notes } = await judge(operation, competitors);
-    for (const { press } of able) await press(operation, warmUpMs);
-    const results = new Map(able.map((competitor) => [competitor, [] as Pressed[]]));
+    for (const { runLoad } of able) await runLoad(operation, warmUpMs);
+    const results = new Map(able.map((competitor) => [competitor, [] as LoadResult[]]));
     for (let round = 0; round < rounds; round++)
       for (let turn = 0; turn < able.length; turn++) {
         const competitor = able[(turn + round) % able.length];
-        if (competitor) results.get(competitor)?.push(await competitor.press(operation, durationMs));
+        if (competitor) results.get(competitor)?.push(await competitor.runLoad(operation, durationMs));
       }
     tables.push(
       `\n**${name}, ${title}**\n\n${toRows(results)}${notes.map((note) => `\n- ${note}`).join("")}`,
@@ -77,12 +77,12 @@ function readAnswer(text: string): { readonly data?: unknown } {
   }
 }
 
-function toRows(results: ReadonlyMap<Competitor, readonly Pressed[]>): string {
+function toRows(results: ReadonlyMap<Competitor, readonly LoadResult[]>): string {
   const [ours = []] = results.values();
   const lines = [...results].map(([{ name }, rounds]) => {
-    const figure = (of: (pressed: Pressed) => number, digits: number) =>
+    const figure = (of: (pressed: LoadResult) => number, digits: number) =>
       median(rounds.map(of)).toFixed(digits);
-    const ratio = (of: (mine: Pressed, theirs: Pressed) => number) =>
+    const ratio = (of: (mine: LoadResult, theirs: LoadResult) => number) =>
       median(rounds.flatMap((theirs, round) => (ours[round] ? of(ours[round], theirs) : []))).toFixed(2);
     return [
       name,

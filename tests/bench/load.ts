@@ -29,7 +29,7 @@ export type Measured = {
 type Sample = { readonly latencyMs: number; readonly firstByteMs: number; readonly events: number };
 
 /** Puts load on `target` and measures. Throws when an answer is not 200: an error is not throughput. */
-export async function press(target: Target, { body, connections, durationMs }: Load): Promise<Measured> {
+export async function runLoad(target: Target, { body, connections, durationMs }: Load): Promise<Measured> {
   const pool = new Pool(target.origin, { connections, pipelining: 1 });
   const samples: Sample[] = [];
   const startedMs = performance.now();

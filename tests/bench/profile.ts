@@ -5,7 +5,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { buildBench } from "./build.ts";
 import { withEnds } from "./ends.ts";
-import { press, quantile } from "./load.ts";
+import { quantile, runLoad } from "./load.ts";
 import { chatBody } from "./scenario.ts";
 import { openMarket, openProduct } from "./world.ts";
 
@@ -32,7 +32,7 @@ await withEnds(async (onEnd) => {
   const flags = process.argv.includes("--cpu-prof") ? ["--cpu-prof", "--cpu-prof-dir", folder] : [];
   const product = await openProduct(kind === "server" ? "server" : "embedded", market, onEnd, flags);
   const body = chatBody({ stream: false, maxTokens: 16 });
-  await press(product.one, { body, connections: 16, durationMs: 3_000 });
+  await runLoad(product.one, { body, connections: 16, durationMs: 3_000 });
   const database = product.postgresUrl === undefined ? undefined : new pg.Client(product.postgresUrl);
   await database?.connect();
   onEnd(async () => database?.end());
@@ -45,7 +45,7 @@ await withEnds(async (onEnd) => {
   const rates: number[] = [];
   let requests = 0;
   for (let second = 0; second < Number(seconds); second++) {
-    const measured = await press(product.one, {
+    const measured = await runLoad(product.one, {
       body,
       connections: Number(connections),
       durationMs: 1_000,

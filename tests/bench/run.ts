@@ -3,7 +3,7 @@ import type { OnEnd } from "../support/servers/database.ts";
 import { checkBilling } from "./billing.ts";
 import { buildBench } from "./build.ts";
 import { withEnds } from "./ends.ts";
-import { press, type Target } from "./load.ts";
+import { runLoad, type Target } from "./load.ts";
 import { describeMachine, spreadOf, toTable, writeResults } from "./report.ts";
 import { type Rounds, runRounds, type Scenario } from "./scenario.ts";
 import { benchChain } from "./suites/chain.bench.ts";
@@ -101,7 +101,7 @@ async function runAll(onEnd: OnEnd): Promise<void> {
   let warmed = 0;
   for (const target of [...everywhere, server.many])
     for (const { body } of [unary[0], streamed[0]].filter((scenario) => scenario !== undefined)) {
-      const { requests } = await press(target, { body, ...WARM_UP, durationMs: WARM_UP.durationMs / 2 });
+      const { requests } = await runLoad(target, { body, ...WARM_UP, durationMs: WARM_UP.durationMs / 2 });
       if (target.origin === server.one.origin) warmed += requests;
     }
   const measured = await runRounds(scenarios, targetsOf, { ...PACE, behave: market.behave });

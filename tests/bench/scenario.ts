@@ -1,6 +1,6 @@
 import type { ProviderBehaviour } from "../../src/devnet/provider/provider.ts";
 import type { Load, Measured, Target } from "./load.ts";
-import { press } from "./load.ts";
+import { runLoad } from "./load.ts";
 import { MODEL } from "./world.ts";
 
 /** One measurement of every target: the load, and which figures of it are shown. */
@@ -56,7 +56,7 @@ export async function runRounds(
         ...targets.slice(round % targets.length),
         ...targets.slice(0, round % targets.length),
       ])
-        results.set(target, [...(results.get(target) ?? []), await press(target, load)]);
+        results.set(target, [...(results.get(target) ?? []), await runLoad(target, load)]);
     }
   return measured;
 }

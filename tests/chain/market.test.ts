@@ -13,12 +13,12 @@ import {
   adminOfMarket,
   giveDollars,
   MARKET,
+  type MatchOptions,
   makeMatch,
   openMarket,
   PRICE,
   sendPrepared,
   testClient,
-  type Wish,
 } from "../support/chain/market.ts";
 import { openTestDatabase } from "../support/servers/database.ts";
 
@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 const open = () => openMarket(anvil.url, database);
-const newMatch = (wish?: Wish) => makeMatch(anvil.url, open(), wish);
+const newMatch = (options?: MatchOptions) => makeMatch(anvil.url, open(), options);
 
 async function now(): Promise<bigint> {
   return (await testClient(anvil.url).getBlock()).timestamp;
@@ -156,7 +156,7 @@ describe("an order and an offer", () => {
 describe("a match is refused by the contract's error name and reason,", () => {
   const hour = 3_600n;
   type Spoil = (found: Awaited<ReturnType<typeof newMatch>>) => Promise<Match> | Match;
-  const cases: readonly (readonly [string, Wish, Spoil, RegExp])[] = [
+  const cases: readonly (readonly [string, MatchOptions, Spoil, RegExp])[] = [
     [
       "when the token is another's, or the order was altered after signing",
       {},
@@ -204,9 +204,9 @@ describe("a match is refused by the contract's error name and reason,", () => {
     ],
   ];
 
-  test.each(cases)("%s", async (_, wish, spoil, refusal) => {
+  test.each(cases)("%s", async (_, options, spoil, refusal) => {
     const { deals } = open();
-    const found = await newMatch(wish);
+    const found = await newMatch(options);
     expect(await outcome(deals.fulfill(await spoil(found)))).toMatch(refusal);
   });
 

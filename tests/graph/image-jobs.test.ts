@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { longestTurnMs } from "../support/attack/event-loop.ts";
 import { openSession } from "../support/callers.ts";
 import { ask, type Following, followEvents, followSocket } from "../support/clients/graph-client.ts";
-import { requireBooks } from "../support/inference/bill.ts";
+import { requireAvailable } from "../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
@@ -90,7 +90,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     expect(stepsOf(late)[0]).toMatchObject({ id: told.at(-1)?.id, sequence: 5, status: "COMPLETED" });
     await Promise.all([all, one, again, late].map((following) => following.stop()));
     await until(() => stack().app.events.openStreams === 0);
-    await requireBooks(stack().app, owner, { available: 9_000n });
+    await requireAvailable(stack().app, owner, { available: 9_000n });
   });
 
   test("from the cursor of a snapshot, every later event is delivered", async () => {

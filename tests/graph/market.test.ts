@@ -19,13 +19,13 @@ async function query(text: string, variables: object = {}): Promise<NonNullable<
 const PREPARED = "{ to data value warnings }";
 
 /** Signs an order or an offer with the typed data from the graph, and adds its nonce. */
-async function signed<Wish extends object>(field: "Order" | "Offer", wish: Wish, trader: Trader) {
+async function signed<Fields extends object>(field: "Order" | "Offer", fields: Fields, trader: Trader) {
   const { signable } = await query(
-    `query ($wish: Market${field}Input!) { signable: market${field}(${field.toLowerCase()}: $wish) { typedData nonce hash warnings } }`,
-    { wish },
+    `query ($fields: Market${field}Input!) { signable: market${field}(${field.toLowerCase()}: $fields) { typedData nonce hash warnings } }`,
+    { fields },
   );
   return {
-    input: { ...wish, nonce: signable.nonce },
+    input: { ...fields, nonce: signable.nonce },
     signature: await signTyped(trader, signable.typedData),
     hash: signable.hash as string,
     warnings: signable.warnings as readonly string[],
@@ -38,9 +38,9 @@ async function newSale() {
   const data = [newData("mind")];
   const { tokenId } = await mintAgent(rpcUrl, { to: seller.address, data });
   const expireTime = String((await testClient(rpcUrl).getBlock()).timestamp + 3_600n);
-  const wish = { tokenId: String(tokenId), expireTime };
-  const order = await signed("Order", { ...wish, expectedPrice: PRICE }, seller);
-  const offer = await signed("Offer", { ...wish, offerPrice: PRICE }, buyer);
+  const fields = { tokenId: String(tokenId), expireTime };
+  const order = await signed("Order", { ...fields, expectedPrice: PRICE }, seller);
+  const offer = await signed("Offer", { ...fields, offerPrice: PRICE }, buyer);
   return { seller, buyer, data, tokenId: String(tokenId), order, offer };
 }
 

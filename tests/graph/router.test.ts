@@ -63,7 +63,7 @@ async function requestsOf(seeded: Seeded) {
   return (await stack().app.requests.list(seeded.account, { first: 10 })).rows;
 }
 
-async function expectExactBooks(): Promise<void> {
+async function expectConsistentLedger(): Promise<void> {
   const { faults, openHolds } = await new LedgerService(stack().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
 }
@@ -100,7 +100,7 @@ describe("completeChat", () => {
       costOf(5).total,
       costOf(5).total,
     ]);
-    await expectExactBooks();
+    await expectConsistentLedger();
   });
 
   test("passes on unknown parameters, and refuses what REST refuses", async () => {
@@ -131,7 +131,7 @@ describe("completeChat", () => {
     expect(errors?.[0]?.extensions?.code).toBe("provider_error");
     expect(JSON.stringify(errors)).not.toContain("secret host");
     expect((await requestsOf(seeded))[0]?.cost?.total ?? 0n).toBe(0n);
-    await expectExactBooks();
+    await expectConsistentLedger();
   });
 });
 
@@ -171,7 +171,7 @@ describe("chatCompletion", () => {
           teeVerified: null,
         },
       });
-      await expectExactBooks();
+      await expectConsistentLedger();
     },
   );
 
@@ -217,7 +217,7 @@ describe("chatCompletion", () => {
       expect(request.outputTokens).toBeGreaterThanOrEqual(2);
       expect(request.outputTokens).toBeLessThan(20);
       expect(request.cost?.total.toString()).toBe(costOf(request.outputTokens ?? 0).total);
-      await expectExactBooks();
+      await expectConsistentLedger();
     },
   );
 
@@ -233,7 +233,7 @@ describe("chatCompletion", () => {
       return rows.some(({ status }) => status === "aborted") && rows;
     });
     expect(request?.cost?.total ?? 0n).toBe(0n);
-    await expectExactBooks();
+    await expectConsistentLedger();
   });
 
   test("a provider that breaks off ends it with an error and no bill", async () => {
@@ -247,7 +247,7 @@ describe("chatCompletion", () => {
     const [request] = await requestsOf(seeded);
     expect(request).toMatchObject({ status: "failed", errorCode: expect.any(String) });
     expect(request?.cost?.total).toBeGreaterThan(0n);
-    await expectExactBooks();
+    await expectConsistentLedger();
   });
 
   test("an answer of many pieces is delivered completely", async () => {
@@ -286,7 +286,7 @@ describe("generateImages and transcribe", () => {
       cost: { total: String(2n * SERVICES.images.outputPrice) },
       teeVerified: true,
     });
-    await expectExactBooks();
+    await expectConsistentLedger();
   });
 
   test("transcribe audio, at the price of its seconds", async () => {
@@ -304,7 +304,7 @@ describe("generateImages and transcribe", () => {
       text: expect.stringMatching(/\w/),
       bill: { cost: { total: String(3n * SERVICES.speech.outputPrice) }, teeVerified: true },
     });
-    await expectExactBooks();
+    await expectConsistentLedger();
   });
 
   test("refuse what REST refuses", async () => {

@@ -5,10 +5,10 @@ import { MODEL } from "../support/chain/network.ts";
 import { STREAMING_CLIENTS } from "../support/clients/streaming-clients.ts";
 import { untilPublished } from "../support/events.ts";
 import {
-  type Audience,
-  causeTogether,
+  type ClientGroup,
+  causeEvents,
   MAX_LAG_MS,
-  openAudience,
+  openClientGroup,
   untilAllReceive,
 } from "../support/follow-together.ts";
 import { codesOf } from "../support/followed.ts";
@@ -51,14 +51,14 @@ async function newOwner() {
   return { origin, secret, change, revoke: () => app.managementKeys.revoke(account, key.id) };
 }
 
-function open(followed: Parameters<typeof openAudience>[1], clients = STREAMING_CLIENTS): Audience {
-  const audience = openAudience(clients, followed);
+function open(followed: Parameters<typeof openClientGroup>[1], clients = STREAMING_CLIENTS): ClientGroup {
+  const audience = openClientGroup(clients, followed);
   ends.push(() => audience.stop());
   return audience;
 }
 
 /** The received events of these ids, by client. */
-function seenOf(received: Audience["received"], among: readonly string[]) {
+function seenOf(received: ClientGroup["received"], among: readonly string[]) {
   return Object.fromEntries(received.map(({ name, ids }) => [name, ids.filter((id) => among.includes(id))]));
 }
 
@@ -66,11 +66,11 @@ test(`every client receives the same events in the same order, within ${MAX_LAG_
   const { origin, secret, change } = await newOwner();
   const audience = open({ origin, secret, query: KEYS, idOf });
   await untilAllReceive(audience, change);
-  const first = await causeTogether(audience, change);
+  const first = await causeEvents(audience, change);
   const heartbeats = openHeartbeats({ origin, secret, query: KEYS });
   ends.push(heartbeats.stop);
   await heartbeats.next(2);
-  const second = await causeTogether(audience, change);
+  const second = await causeEvents(audience, change);
   const ids = [...first.ids, ...second.ids];
   expect(seenOf(audience.received, ids)).toEqual(each(NAMES, ids));
   const lagsMs = [...first.lagsMs, ...second.lagsMs];
@@ -107,7 +107,7 @@ type ChatData = {
 };
 
 /** The error codes by client, once each client has one. */
-function failuresOf({ received }: Audience) {
+function failuresOf({ received }: ClientGroup) {
   return until(
     () =>
       received.every(({ failures }) => failures.length > 0) &&

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { type Action, PERMISSIONS } from "../../src/keys/auth/permissions.ts";
 import { SCOPES } from "../../src/keys/auth/principal.ts";
-import { CALLERS, type Caller, Household, type Owner, openSession } from "../support/callers.ts";
+import { CALLERS, type Caller, CallerFixture, type Owner, openSession } from "../support/callers.ts";
 import { ask, followEvents, type GraphResult } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
@@ -24,17 +24,17 @@ type RestCall = {
 type GraphCall = (objects: Objects & Self) => string;
 
 /**
- * One operation, offered by one API or both. `heard` are the error codes of a caller that passed the
+ * One operation, offered by one API or both. `laterErrors` are the error codes of a caller that passed the
  * permission check and then failed on something else; with `about` the operation concerns the owner's
  * objects, without it the caller's own.
  */
-type Door = {
+type Operation = {
   readonly action: Action;
   readonly name: string;
   readonly about?: "job" | "object";
   readonly rest?: RestCall;
   readonly graph?: GraphCall;
-  readonly heard?: readonly string[];
+  readonly laterErrors?: readonly string[];
   /** The refused callers to which GraphQL answers null instead of an error. */
   readonly hiddenFrom?: (caller: Caller) => boolean;
 };
@@ -60,11 +60,11 @@ const follow =
 
 const IMAGE = { model: "none", prompt: "a sea" };
 const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }] }';
-const ASKED = ["model_not_found", "access_denied"];
-const CURSOR = ["invalid_cursor"];
+const INFERENCE_ERRORS = ["model_not_found", "access_denied"];
+const CURSOR_ERRORS = ["invalid_cursor"];
 
 /** Every operation that returns content or changes something, by its action. */
-const DOORS: readonly Door[] = [
+const OPERATIONS: readonly Operation[] = [
   {
     action: "inference.run",
     name: "a chat",
@@ -73,13 +73,13 @@ const DOORS: readonly Door[] = [
       messages: [{ role: "user", content: "Hello" }],
     })),
     graph: () => `mutation { completeChat(input: ${NO_CHAT}) { inputTokens } }`,
-    heard: ASKED,
+    laterErrors: INFERENCE_ERRORS,
   },
   {
     action: "inference.run",
     name: "a streamed chat",
     graph: () => `subscription { chatCompletion(input: ${NO_CHAT}) { inputTokens } }`,
-    heard: ASKED,
+    laterErrors: INFERENCE_ERRORS,
   },
   {
     action: "inference.run",
@@ -87,28 +87,28 @@ const DOORS: readonly Door[] = [
     rest: post("/v1/images/generations", () => IMAGE),
     graph: () =>
       'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { bill { requestId } } }',
-    heard: ASKED,
+    laterErrors: INFERENCE_ERRORS,
   },
   {
     action: "inference.run",
     name: "a transcription",
     rest: post("/v1/audio/transcriptions", () => ({ model: "none", file_base64: "AAAA" })),
     graph: () => 'mutation { transcribe(input: { model: "none", fileBase64: "AAAA" }) { text } }',
-    heard: ASKED,
+    laterErrors: INFERENCE_ERRORS,
   },
   {
     action: "routing.preview",
     name: "a preview",
     rest: post("/v1/routing/preview", () => ({ service_type: "chatbot" })),
     graph: () => "{ routingPreview(serviceType: CHATBOT) { providers { id } } }",
-    heard: ASKED,
+    laterErrors: INFERENCE_ERRORS,
   },
   {
     action: "job.submit",
     name: "a job",
     rest: post("/v1/async/images/generations", () => IMAGE),
     graph: () => 'mutation { submitImageJob(input: { model: "none", prompt: "a sea" }) { id } }',
-    heard: ASKED,
+    laterErrors: INFERENCE_ERRORS,
   },
   {
     action: "job.read",
@@ -128,7 +128,12 @@ const DOORS: readonly Door[] = [
     about: "job",
     graph: ({ jobId }) => `subscription { imageJobProgress(id: "${jobId}") { status } }`,
   },
-  { action: "job.read", name: "the steps of all jobs", graph: follow("imageJobsProgress"), heard: CURSOR },
+  {
+    action: "job.read",
+    name: "the steps of all jobs",
+    graph: follow("imageJobsProgress"),
+    laterErrors: CURSOR_ERRORS,
+  },
   {
     action: "job.content",
     name: "the images of a job",
@@ -154,7 +159,7 @@ const DOORS: readonly Door[] = [
     about: "job",
     rest: ofJob("DELETE"),
     graph: ({ jobId }) => `mutation { cancelImageJob(id: "${jobId}") { id } }`,
-    heard: ["async_job_not_pending"],
+    laterErrors: ["async_job_not_pending"],
   },
   { action: "account.read", name: "the account", rest: get("/v1/account") },
   {
@@ -168,10 +173,15 @@ const DOORS: readonly Door[] = [
     name: "the funds",
     rest: get("/v1/account/funds"),
     graph: follow("balanceChanged"),
-    heard: CURSOR,
+    laterErrors: CURSOR_ERRORS,
   },
   { action: "deposit.read", name: "deposits", graph: ofSelf("deposits { nodes { id } }") },
-  { action: "deposit.read", name: "deposits as they come", graph: follow("depositSeen"), heard: CURSOR },
+  {
+    action: "deposit.read",
+    name: "deposits as they come",
+    graph: follow("depositSeen"),
+    laterErrors: CURSOR_ERRORS,
+  },
   {
     action: "usage.read",
     name: "usage",
@@ -197,7 +207,12 @@ const DOORS: readonly Door[] = [
     rest: get("/v1/api-keys"),
     graph: () => "{ viewer { account { apiKeys { nodes { id } } } } }",
   },
-  { action: "api-key.read", name: "changes of keys", graph: follow("keyChanged"), heard: CURSOR },
+  {
+    action: "api-key.read",
+    name: "changes of keys",
+    graph: follow("keyChanged"),
+    laterErrors: CURSOR_ERRORS,
+  },
   {
     action: "api-key.create",
     name: "a new key",
@@ -271,15 +286,15 @@ const DOORS: readonly Door[] = [
     action: "node.read",
     name: "the operator's node",
     graph: () => "{ operatorNode { consensus { state } } }",
-    heard: ["access_denied"],
+    laterErrors: ["access_denied"],
   },
 ];
 
-let household: Household;
+let callers: CallerFixture;
 let job: { readonly jobId: string; readonly requestId: string };
 beforeAll(async () => {
-  household = await Household.open(stack().app, 10n ** 9n);
-  const { secret } = household.home;
+  callers = await CallerFixture.open(stack().app, 10n ** 9n);
+  const { secret } = callers.home;
   const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
   const submitted = await ask(stack().origin, secret, `mutation { submitImageJob(input: ${input}) { id } }`);
   const jobId = submitted.data.submitImageJob.id as string;
@@ -288,7 +303,7 @@ beforeAll(async () => {
     const { data } = await ask(origin, secret, `{ imageJob(id: "${jobId}") { status } }`);
     return data.imageJob.status === "COMPLETED";
   });
-  const { requestId } = await stack().app.jobs.get(household.home, jobId);
+  const { requestId } = await stack().app.jobs.get(callers.home, jobId);
   job = { jobId, requestId };
 });
 
@@ -296,13 +311,18 @@ beforeAll(async () => {
  * The outcome of a call: "" for permitted, "absent" for a caller to which the object does not exist,
  * otherwise the error code of the refusal.
  */
-function verdictOf(code: string | undefined, isThere: boolean, { heard = [] }: Door): string {
-  if (code === undefined) return isThere ? "" : "absent";
-  if (heard.includes(code)) return "";
+function verdictOf(code: string | undefined, hasContent: boolean, { laterErrors = [] }: Operation): string {
+  if (code === undefined) return hasContent ? "" : "absent";
+  if (laterErrors.includes(code)) return "";
   return code.endsWith("_not_found") ? "absent" : code;
 }
 
-async function restVerdict(door: Door, call: RestCall, objects: Objects, secret: string | undefined) {
+async function restVerdict(
+  operation: Operation,
+  call: RestCall,
+  objects: Objects,
+  secret: string | undefined,
+) {
   const body = call.body?.();
   const reply = await stack().server.inject({
     method: call.method,
@@ -314,21 +334,25 @@ async function restVerdict(door: Door, call: RestCall, objects: Objects, secret:
     ...(body && { payload: body }),
   });
   if (reply.statusCode < 300) return "";
-  return verdictOf(reply.json().error.code, true, door);
+  return verdictOf(reply.json().error.code, true, operation);
 }
 
-async function graphVerdict(door: Door, query: string, secret: string | undefined): Promise<string> {
+async function graphVerdict(
+  operation: Operation,
+  query: string,
+  secret: string | undefined,
+): Promise<string> {
   const run = query.startsWith("subscription") ? firstOf : ask;
   const { data, errors } = await run(stack().origin, secret, query);
   const code = errors?.[0]?.extensions?.code;
-  return verdictOf(code, isThere(data), door);
+  return verdictOf(code, hasContent(data), operation);
 }
 
 /** Whether an answer has content: some leaf below its field that is not null. */
-function isThere(value: unknown): boolean {
+function hasContent(value: unknown): boolean {
   if (value === null || value === undefined) return false;
-  if (Array.isArray(value)) return value.some(isThere);
-  return typeof value !== "object" || Object.values(value).some(isThere);
+  if (Array.isArray(value)) return value.some(hasContent);
+  return typeof value !== "object" || Object.values(value).some(hasContent);
 }
 
 async function firstOf(origin: string, secret: string | undefined, query: string): Promise<GraphResult> {
@@ -340,7 +364,7 @@ async function firstOf(origin: string, secret: string | undefined, query: string
 }
 
 /** The expected outcome, derived by hand from the caller's kind and account. */
-function expected(caller: Caller, { action, about }: Door): string {
+function expected(caller: Caller, { action, about }: Operation): string {
   const refusal = caller.refusal(action);
   if (refusal !== "" || about === undefined) return refusal;
   if (caller.foreign) return "absent";
@@ -349,7 +373,7 @@ function expected(caller: Caller, { action, about }: Door): string {
 }
 
 /** Whether GraphQL hides even the existence of the content from this caller. */
-function isHidden(caller: Caller, { action, hiddenFrom }: Door, refusal: string): boolean {
+function isHidden(caller: Caller, { action, hiddenFrom }: Operation, refusal: string): boolean {
   if (!["insufficient_scope", "missing_authorization"].includes(refusal)) return false;
   // The content of a job is read through the job, which a management key of another account does not find.
   if (action === "job.content" && caller.foreign && caller.refusal("job.read") === "") return true;
@@ -358,28 +382,28 @@ function isHidden(caller: Caller, { action, hiddenFrom }: Door, refusal: string)
 
 const noted: Record<string, string> = {};
 
-describe.each(DOORS)("$action: $name", (door) => {
+describe.each(OPERATIONS)("$action: $name", (operation) => {
   test("has one verdict per credential, the same in both APIs", async () => {
     const verdicts: Record<string, Record<string, string>> = { rest: {}, graph: {} };
     const wanted: Record<string, Record<string, string>> = { rest: {}, graph: {} };
     // An empty list of the caller's own objects is a valid answer.
-    const isOwn = door.about === undefined;
+    const isOwn = operation.about === undefined;
     for (const caller of CALLERS) {
-      const objects = { ...(await household.owner()), ...job };
-      const want = expected(caller, door);
-      if (door.rest) {
-        const secret = await household.secretOf(caller);
+      const objects = { ...(await callers.owner()), ...job };
+      const want = expected(caller, operation);
+      if (operation.rest) {
+        const secret = await callers.secretOf(caller);
         verdicts.rest = {
           ...verdicts.rest,
-          [caller.name]: await restVerdict(door, door.rest, objects, secret),
+          [caller.name]: await restVerdict(operation, operation.rest, objects, secret),
         };
         wanted.rest = { ...wanted.rest, [caller.name]: want };
       }
-      if (!door.graph) continue;
-      const secret = await household.secretOf(caller);
+      if (!operation.graph) continue;
+      const secret = await callers.secretOf(caller);
       const self = await accountOf(secret);
-      const verdict = await graphVerdict(door, door.graph({ ...objects, self }), secret);
-      const hidden = isHidden(caller, door, want);
+      const verdict = await graphVerdict(operation, operation.graph({ ...objects, self }), secret);
+      const hidden = isHidden(caller, operation, want);
       verdicts.graph = {
         ...verdicts.graph,
         [caller.name]: isOwn && verdict === "absent" && !hidden ? "" : verdict,
@@ -388,7 +412,8 @@ describe.each(DOORS)("$action: $name", (door) => {
     }
     expect(verdicts).toEqual(wanted);
     for (const [api, cells] of Object.entries(verdicts))
-      for (const [name, verdict] of Object.entries(cells)) noted[`${api} ${door.name} ${name}`] = verdict;
+      for (const [name, verdict] of Object.entries(cells))
+        noted[`${api} ${operation.name} ${name}`] = verdict;
   });
 });
 
@@ -401,13 +426,13 @@ async function accountOf(secret: string | undefined): Promise<string> {
 }
 
 test("every action has its cells, and there are more than 600", () => {
-  expect([...new Set(DOORS.map(({ action }) => action))].toSorted()).toEqual(
+  expect([...new Set(OPERATIONS.map(({ action }) => action))].toSorted()).toEqual(
     Object.keys(PERMISSIONS).toSorted(),
   );
   const cells = Object.keys(noted).length;
   console.info(`${cells} cells of permission`);
   expect(cells).toBe(
-    CALLERS.length * DOORS.reduce((sum, { rest, graph }) => sum + (rest ? 1 : 0) + (graph ? 1 : 0), 0),
+    CALLERS.length * OPERATIONS.reduce((sum, { rest, graph }) => sum + (rest ? 1 : 0) + (graph ? 1 : 0), 0),
   );
   expect(cells).toBeGreaterThanOrEqual(600);
 });

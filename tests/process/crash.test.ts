@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 /** Starts 20 chats at once, every second one streamed, and records which are answered in full. */
-function askTwenty(origin: string): { readonly begun: () => number; readonly over: Promise<unknown> } {
+function startTwentyChats(origin: string): { readonly begun: () => number; readonly over: Promise<unknown> } {
   let begun = 0;
   const asking = Array.from({ length: 20 }, async (_, n) => {
     const stream = n % 2 === 1;
@@ -73,7 +73,7 @@ test.each(MOMENTS)("it starts, and can be killed with 20 chats under way when $w
   provider.behaviour = moment.behaviour;
   const [before, known] = [provider.requests, answered.size];
   const running = await startReady({ settings });
-  const chats = askTwenty(running.origin);
+  const chats = startTwentyChats(running.origin);
   await until(
     () =>
       provider.requests - before >= moment.requests &&
@@ -89,7 +89,7 @@ test("SIGTERM lets running answers finish, plain and streamed, before the proces
   provider.behaviour = { chunkDelayMs: 100 };
   const running = await startReady({ settings });
   const known = answered.size;
-  const chats = askTwenty(running.origin);
+  const chats = startTwentyChats(running.origin);
   await until(() => chats.begun() >= 20);
   const ending = running.end("SIGTERM");
   await until(() =>

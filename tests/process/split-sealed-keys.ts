@@ -8,7 +8,7 @@ import type { SplitProduct } from "./split-product.ts";
 
 const ON_TIME_MS = 2_000;
 
-type News = {
+type SealedKeyEvent = {
   readonly id: string;
   readonly cursor: string;
   readonly removed: boolean;
@@ -18,8 +18,9 @@ type News = {
 const query = (to: Funded, after?: string) =>
   `subscription { publishedSealedKey(to: "${to.address}"${after ? `, after: "${after}"` : ""}) {
     id cursor removed sealedKey { id keys { key } token { owner { address } } } } }`;
-const isOf = ({ sealedKey }: News, key: string | undefined) => sealedKey.keys[0]?.key === key;
-const newsOf = ({ results }: Following): News[] => results.map(({ data }) => data.publishedSealedKey);
+const isOf = ({ sealedKey }: SealedKeyEvent, key: string | undefined) => sealedKey.keys[0]?.key === key;
+const sealedKeysOf = ({ results }: Following): SealedKeyEvent[] =>
+  results.map(({ data }) => data.publishedSealedKey);
 
 async function mint(rpcUrl: string, owner: Funded) {
   const data = [newData()];
@@ -74,7 +75,8 @@ export function testSealedKeys(started: () => SplitProduct): void {
     }, 60_000);
     const { key, transactionHash } = await sendKey(rpcUrl, owner, receiver, tokens[0]);
     const minedMs = performance.now();
-    const newsOfKey = () => followers.map((follower) => newsOf(follower).filter((news) => isOf(news, key)));
+    const newsOfKey = () =>
+      followers.map((follower) => sealedKeysOf(follower).filter((news) => isOf(news, key)));
     await until(() => newsOfKey().every(({ length }) => length === 1));
     expect(performance.now() - minedMs).toBeLessThan(scaled(ON_TIME_MS));
     expect(newsOfKey()[0]).toEqual(newsOfKey()[1]);
@@ -86,7 +88,7 @@ export function testSealedKeys(started: () => SplitProduct): void {
       expect(again?.sealedKey.id).not.toBe(there?.sealedKey.id);
     }
     await Promise.all(followers.map((follower) => follower.stop()));
-    const cursor = newsOf(followers[0]).at(-1)?.cursor;
+    const cursor = sealedKeysOf(followers[0]).at(-1)?.cursor;
     await product.worker.end("SIGKILL");
     const missed = await sendKey(rpcUrl, owner, receiver, tokens[1]);
     await chain.mine(5);
@@ -94,7 +96,9 @@ export function testSealedKeys(started: () => SplitProduct): void {
     await caughtUp(product);
     const back = await followEvents(second, undefined, query(receiver, cursor));
     await until(() => back.results.length > 0);
-    expect(newsOf(back)).toMatchObject([{ removed: false, sealedKey: { keys: [{ key: missed.key }] } }]);
+    expect(sealedKeysOf(back)).toMatchObject([
+      { removed: false, sealedKey: { keys: [{ key: missed.key }] } },
+    ]);
     await back.stop();
   });
 }

@@ -53,7 +53,7 @@ async function onlyRequestOf(seeded: Seeded) {
   return rows[0];
 }
 
-async function expectExactBooks(): Promise<void> {
+async function expectConsistentLedger(): Promise<void> {
   const { faults, openHolds } = await new LedgerService(stack().app.database).verify();
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
 }
@@ -79,7 +79,7 @@ test("the official client gets a whole answer, charged at tokens times price to 
     cost: { total: cost },
   });
   expect(await balanceOf(seeded)).toMatchObject({ total: 1_000_000n - cost, held: 0n });
-  await expectExactBooks();
+  await expectConsistentLedger();
 });
 
 test.each([true, false])(
@@ -126,7 +126,7 @@ test("of 100 parallel requests on money for exactly 50, 50 are answered and 50 r
     error: { code: "insufficient_balance", type: "payment_error" },
   });
   expect(await balanceOf(seeded)).toMatchObject({ total: 0n, held: 0n });
-  await expectExactBooks();
+  await expectConsistentLedger();
 });
 
 test("without a limit the answer is bounded by the balance", async () => {
@@ -167,7 +167,7 @@ test("a client that disconnects mid-stream stops the provider within a second an
     held: 0n,
     total: 1_000_000n - costOf(request.outputTokens ?? 0),
   });
-  await expectExactBooks();
+  await expectConsistentLedger();
 });
 
 test("a client that disconnects before its whole answer pays nothing, and the provider is stopped", async () => {
@@ -204,7 +204,7 @@ test("a stream that breaks mid-answer ends with an error event, without [DONE], 
   expect(request).toMatchObject({ status: "failed", errorCode: "provider_error", usageEstimated: true });
   expect(request?.cost?.total).toBe(costOf(request?.outputTokens ?? 0));
   expect(await balanceOf(seeded)).toMatchObject({ held: 0n });
-  await expectExactBooks();
+  await expectConsistentLedger();
 });
 
 test.each([
@@ -265,7 +265,7 @@ test.each([
       completion_tokens: outputTokens,
       total_tokens,
     });
-    await expectExactBooks();
+    await expectConsistentLedger();
   },
 );
 
@@ -293,7 +293,7 @@ test.each([false, true])(
       expect((cost?.input ?? 0n) + (cost?.output ?? 0n)).toBe(paid);
       expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: available - paid });
     }
-    await expectExactBooks();
+    await expectConsistentLedger();
   },
 );
 
@@ -391,7 +391,7 @@ test("a client may repeat a request id: each request is one charge", async () =>
     (await post(seeded.secret, { model: MODEL, messages, max_tokens: 3 }, { "x-request-id": id })).status,
   ).toBe(200);
   expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: 1_000_000n - 2n * costOf(3) });
-  await expectExactBooks();
+  await expectConsistentLedger();
 });
 
 test("models and providers are listed without a credential, priced in neuron per token", async () => {

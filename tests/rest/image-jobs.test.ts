@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { drawImage, sizeOfPng } from "../../src/devnet/provider/image.ts";
 import { type RestFailure, rest } from "../support/clients/rest-client.ts";
-import { requireBooks } from "../support/inference/bill.ts";
+import { requireAvailable } from "../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
@@ -78,7 +78,7 @@ describe("an image job", () => {
     expect(job.data?.data.map(({ b64_json }) => sizeOfPng(Buffer.from(b64_json, "base64")))).toEqual(
       Array(2).fill({ width: 16, height: 8 }),
     );
-    await requireBooks(stack().app, owner, { available: 8_000n });
+    await requireAvailable(stack().app, owner, { available: 8_000n });
   });
 
   test("edits an image that is sent as a form", async () => {
@@ -99,7 +99,7 @@ describe("an image job", () => {
       width: 6,
       height: 4,
     });
-    await requireBooks(stack().app, owner, { available: 8_000n });
+    await requireAvailable(stack().app, owner, { available: 8_000n });
   });
 
   test("is verified by its provider's signature when requested", async () => {
@@ -122,7 +122,7 @@ describe("an image job", () => {
     expect(second.headers.get("idempotent-replayed")).toBe("true");
     expect(second.headers.get("retry-after")).toBe("2");
     await finished(first.body.jobId);
-    await requireBooks(stack().app, owner, { available: 9_000n });
+    await requireAvailable(stack().app, owner, { available: 9_000n });
     const reused = await submit<RestFailure>({ n: 2 }, headers);
     expect([reused.status, reused.body.error.code]).toEqual([422, "idempotency_key_reused"]);
   });
@@ -158,7 +158,7 @@ describe("an image job", () => {
       errorMessage: "The provider failed: the picture came out wrong",
     });
     expect(job.data).toBeUndefined();
-    await requireBooks(stack().app, owner, { available: 10_000n });
+    await requireAvailable(stack().app, owner, { available: 10_000n });
   });
 
   test("is refused like the synchronous form, before anything is held", async () => {
@@ -174,7 +174,7 @@ describe("an image job", () => {
     expect([dear.status, dear.body.error.code]).toEqual([402, "insufficient_balance"]);
     const pinned = await submit<RestFailure>({}, { "x-0g-provider-address": "0x12" });
     expect([pinned.status, pinned.body.error.code]).toEqual([400, "invalid_provider_header"]);
-    await requireBooks(stack().app, owner, { available: 10_000n });
+    await requireAvailable(stack().app, owner, { available: 10_000n });
   });
 
   test("that is running can no longer be cancelled", async () => {

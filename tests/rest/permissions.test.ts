@@ -2,7 +2,7 @@ import type { InjectOptions, LightMyRequestResponse } from "fastify";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type ErrorCode, FAILURES } from "../../src/kernel/errors.ts";
 import { routes } from "../../src/rest/rest.plugin.ts";
-import { type Access, CALLERS, Household, type Owner } from "../support/callers.ts";
+import { type Access, CALLERS, CallerFixture, type Owner } from "../support/callers.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack();
@@ -53,7 +53,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
 };
 
 /** Codes that a permitted caller may get for an empty body, or for a key of another account. */
-const HEARD = [
+const LATER_ERRORS = [
   "invalid_body",
   "unsupported_media_type",
   "model_not_found",
@@ -69,21 +69,21 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   403: "permission_error",
 };
 
-let household: Household;
+let callers: CallerFixture;
 beforeAll(async () => {
-  household = await Household.open(stack().app);
+  callers = await CallerFixture.open(stack().app);
 });
 
 describe.each(routes)("$method $url", ({ method, url, errors }) => {
   const access = ACCESS[`${method} ${url}`] ?? "public";
   let owner: Owner;
   beforeAll(async () => {
-    owner = await household.owner();
+    owner = await callers.owner();
   });
 
   test.each(CALLERS)("$name", async (caller) => {
     const { foreign, refusal } = caller;
-    const credential = await household.secretOf(caller);
+    const credential = await callers.secretOf(caller);
     const id = url.startsWith("/v1/api-keys/") ? owner.apiKeyId : owner.managementKeyId;
     const reply = await call({
       method,
@@ -111,7 +111,7 @@ describe.each(routes)("$method $url", ({ method, url, errors }) => {
     } else if (foreign && url.includes(":id")) {
       expect([reply.statusCode, code]).toEqual([404, expect.stringMatching(/_key_not_found$/)]);
     } else if (code === undefined) expect(reply.statusCode).toBeLessThan(300);
-    else expect(HEARD).toContain(code);
+    else expect(LATER_ERRORS).toContain(code);
   });
 });
 

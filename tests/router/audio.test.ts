@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import type { RestFailure } from "../support/clients/rest-client.ts";
-import { requireBooks } from "../support/inference/bill.ts";
+import { requireAvailable } from "../support/inference/bill.ts";
 import { toWav } from "../support/inference/wav.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
@@ -36,7 +36,7 @@ test.each([
   const trace = JSON.parse(reply.headers.get("x-0g-trace") ?? "");
   expect(trace.billing).toEqual({ input_cost: "0", output_cost: "270", total_cost: "270" });
   expect(await reply.text()).toMatch(shape);
-  await requireBooks(stack().app, owner, { available: 9_730n });
+  await requireAvailable(stack().app, owner, { available: 9_730n });
 });
 
 test("the form is forwarded byte for byte, without any header of the client", async () => {
@@ -61,7 +61,7 @@ test("JSON with base64 gives the same transcription", async () => {
   expect(reply.status).toBe(200);
   const { text, x_0g_trace } = (await reply.json()) as DeliveredText;
   expect([text, x_0g_trace.billing.total_cost]).toEqual([form.text, "90"]);
-  await requireBooks(stack().app, owner, { available: 10_000n - 180n });
+  await requireAvailable(stack().app, owner, { available: 10_000n - 180n });
 });
 
 test("a data: URL is decoded and names its media type; base64 may contain line breaks", async () => {
@@ -103,7 +103,7 @@ test.each([
     const { error } = (await reply.json()) as RestFailure;
     expect([reply.status, error.code, error.param]).toEqual([400, "invalid_body", "file_base64"]);
     expect(services().speech.requests).toBe(requests);
-    await requireBooks(stack().app, owner, { available: 10_000n });
+    await requireAvailable(stack().app, owner, { available: 10_000n });
   },
 );
 
@@ -175,7 +175,7 @@ test("an answer that is not a transcription is a failure, and nothing is charged
     const failure = (await reply.json()) as RestFailure;
     expect([reply.status, failure.error.code], body).toEqual([502, "provider_error"]);
   }
-  await requireBooks(stack().app, owner, { available: 10_000n });
+  await requireAvailable(stack().app, owner, { available: 10_000n });
 });
 
 test("a balance that does not cover the audio is 402, and no provider is called", async () => {

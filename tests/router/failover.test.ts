@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";
-import { requireBooks } from "../support/inference/bill.ts";
+import { requireAvailable } from "../support/inference/bill.ts";
 import {
   completion,
   DONE,
@@ -126,7 +126,7 @@ describe.each(KINDS)("$kind", ({ model, ask, good, cost }) => {
       expect(request.routing?.attempts.map(({ outcome }) => outcome)).toEqual(["failed", "answered"]);
       expect(request.provider).toBe(request.routing?.attempts[1]?.provider);
       expect(callsOf(model)).toEqual(before.map((count) => count + 1));
-      await requireBooks(app, seeded, { available: 1_000n - cost });
+      await requireAvailable(app, seeded, { available: 1_000n - cost });
     },
   );
 
@@ -135,7 +135,7 @@ describe.each(KINDS)("$kind", ({ model, ask, good, cost }) => {
     set(model, empty, empty);
     const seeded = await seed(1_000n);
     expect((await ask(seeded)).status).toBe(502);
-    await requireBooks(app, seeded, { available: 1_000n });
+    await requireAvailable(app, seeded, { available: 1_000n });
   });
 });
 
@@ -264,6 +264,6 @@ describe("a whole answer with fewer choices than were requested", () => {
       "true",
     ]);
     expect((await requestOf(seeded)).cost?.total).toBe(0n);
-    await requireBooks(router().app, seeded, { available: 10_000_000n });
+    await requireAvailable(router().app, seeded, { available: 10_000_000n });
   });
 });

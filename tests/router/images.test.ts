@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { drawImage, sizeOfPng } from "../../src/devnet/provider/image.ts";
 import { type RestFailure, rest } from "../support/clients/rest-client.ts";
-import { requireBooks } from "../support/inference/bill.ts";
+import { requireAvailable } from "../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
@@ -31,13 +31,13 @@ describe("POST /v1/images/generations", () => {
       Array(3).fill({ width: 32, height: 16 }),
     );
     expect(body.x_0g_trace.billing.total_cost).toBe("3000");
-    await requireBooks(stack().app, owner, { available: 7_000n });
+    await requireAvailable(stack().app, owner, { available: 7_000n });
   });
 
   test("holds the price of all requested images, and refuses what the balance does not cover", async () => {
     const { status } = await generate({ n: 10 });
     expect(status).toBe(200);
-    await requireBooks(stack().app, owner, { available: 0n });
+    await requireAvailable(stack().app, owner, { available: 0n });
     const refused = await generate<RestFailure>({});
     expect([refused.status, refused.body.error.code]).toEqual([402, "insufficient_balance"]);
   });
@@ -52,7 +52,7 @@ describe("POST /v1/images/generations", () => {
       const failed = await generate<RestFailure>({});
       expect([failed.status, failed.body.error.code]).toEqual([502, "provider_error"]);
     }
-    await requireBooks(stack().app, owner, { available: 9_000n });
+    await requireAvailable(stack().app, owner, { available: 9_000n });
   });
 
   test.each([
@@ -69,7 +69,7 @@ describe("POST /v1/images/generations", () => {
     const { status, body } = await generate<RestFailure>(fields);
     expect([status, body.error.code, body.error.param]).toEqual([400, "invalid_body", param]);
     expect(services().images.requests).toBe(requests);
-    await requireBooks(stack().app, owner, { available: 10_000n });
+    await requireAvailable(stack().app, owner, { available: 10_000n });
   });
 
   test("a model of another service does not generate images", async () => {
@@ -99,7 +99,7 @@ describe("POST /v1/images/generations", () => {
     const second = await generate<Images>({}, headers);
     expect(second.body).toEqual(first.body);
     expect(second.headers.get("idempotent-replayed")).toBe("true");
-    await requireBooks(stack().app, owner, { available: 9_000n });
+    await requireAvailable(stack().app, owner, { available: 9_000n });
   });
 });
 
@@ -108,7 +108,7 @@ describe("POST /v1/images/edits", () => {
     const { status, body } = await edit<Images>();
     expect(status).toBe(200);
     expect(sizeOfPng(Buffer.from(body.data[0]?.b64_json ?? "", "base64"))).toEqual({ width: 8, height: 4 });
-    await requireBooks(stack().app, owner, { available: 8_000n });
+    await requireAvailable(stack().app, owner, { available: 8_000n });
   });
 
   test("a form that requests base64 is forwarded byte for byte", async () => {
@@ -132,7 +132,7 @@ describe("POST /v1/images/edits", () => {
     const { status, body } = await edit<RestFailure>(fields);
     expect([status, body.error.code, body.error.param]).toEqual([400, "invalid_body", param]);
     expect(services().edits.requests).toBe(requests);
-    await requireBooks(stack().app, owner, { available: 10_000n });
+    await requireAvailable(stack().app, owner, { available: 10_000n });
   });
 
   test("a truncated form, one without a boundary, or a body that is not a form is refused", async () => {
@@ -152,7 +152,7 @@ describe("POST /v1/images/edits", () => {
     expect(second.body).toEqual(first.body);
     const other = await edit<RestFailure>({ prompt: "else" }, headers);
     expect([other.status, other.body.error.code]).toEqual([422, "idempotency_key_reused"]);
-    await requireBooks(stack().app, owner, { available: 8_000n });
+    await requireAvailable(stack().app, owner, { available: 8_000n });
   });
 
   test("a form is refused where JSON is required", async () => {

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { rest } from "../support/clients/rest-client.ts";
-import { requireBooks } from "../support/inference/bill.ts";
+import { requireAvailable } from "../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
@@ -41,7 +41,7 @@ test("a message is the provider's own plus the bill, charged exactly", async () 
   expect(body.x_0g_trace.billing.total_cost).toBe(String(cost));
   expect(headers.get("request-id")).toBe(headers.get("x-request-id"));
   expect(headers.get("zg-res-key")).toMatch(/^msg_/);
-  await requireBooks(stack().app, owner, { available: START - cost });
+  await requireAvailable(stack().app, owner, { available: START - cost });
 });
 
 test("a stream is the provider's events, with the bill as a comment before the last", async () => {
@@ -54,7 +54,7 @@ test("a stream is the provider's events, with the bill as a comment before the l
   );
   const cost = BigInt(PROMPT) * inputPrice + 5n * outputPrice;
   expect(text).toContain(`"total_cost":"${cost}"`);
-  await requireBooks(stack().app, owner, { available: START - cost });
+  await requireAvailable(stack().app, owner, { available: START - cost });
 });
 
 test("cache reads and writes count as input, and the history shows them", async () => {
@@ -94,10 +94,10 @@ test.each([
     expect(status).toBe(200);
     expect(body.usage).toEqual({ input_tokens, output_tokens });
     const cost = BigInt(input_tokens) * inputPrice + BigInt(output_tokens) * outputPrice;
-    await requireBooks(stack().app, owner, { available: START - cost });
+    await requireAvailable(stack().app, owner, { available: START - cost });
     const [, shown] = /^event: message_delta\ndata: (.*)$/m.exec(await stream({ max_tokens: 5 })) ?? [];
     expect(JSON.parse(shown ?? "").usage).toEqual({ input_tokens, output_tokens });
-    await requireBooks(stack().app, owner, { available: START - 2n * cost });
+    await requireAvailable(stack().app, owner, { available: START - 2n * cost });
   },
 );
 
@@ -140,7 +140,7 @@ test.each([
     const text = await stream({ max_tokens: 100 });
     expect(text).toMatch(/event: error\n/);
     const cost = 5_010n * inputPrice + BigInt(outputTokens) * outputPrice;
-    await requireBooks(stack().app, owner, { available: START - cost });
+    await requireAvailable(stack().app, owner, { available: START - cost });
     const { rows } = await stack().app.requests.list(owner.account, { first: 1 });
     expect(rows[0]).toMatchObject({
       status: "failed",
@@ -262,7 +262,7 @@ describe("failures have Anthropic's shape", () => {
     expect(text).toMatch(/event: error\ndata: {"type":"error","error":{"type":"api_error",.*}}\n\n$/);
     expect(text).not.toContain("message_stop");
     // Three of its words were delivered.
-    await requireBooks(stack().app, owner, {
+    await requireAvailable(stack().app, owner, {
       available: START - BigInt(PROMPT) * inputPrice - 3n * outputPrice,
     });
   });
@@ -314,7 +314,7 @@ describe("POST /v1/messages/count_tokens", () => {
     expect((await count()).body).toEqual({ input_tokens: 7 });
     services().messages.behaviour = instead(404, '{"error":"Provider: no such endpoint"}');
     expect((await count()).body).toEqual({ input_tokens: PROMPT });
-    await requireBooks(stack().app, owner, { available: START });
+    await requireAvailable(stack().app, owner, { available: START });
   });
 
   test("is refused like a message", async () => {

@@ -3,7 +3,7 @@ import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { ask as askGraph } from "../support/clients/graph-client.ts";
 import { rest } from "../support/clients/rest-client.ts";
-import { requireBooks } from "../support/inference/bill.ts";
+import { requireAvailable } from "../support/inference/bill.ts";
 import {
   breakOff,
   completion,
@@ -118,7 +118,7 @@ describe("tokens read from or written to the provider's cache", () => {
       const bill = await billOf(seeded, { model: CACHED.id, max_tokens: 100, stream });
       const total = input + 8n * 20n;
       expect(bill.billing).toMatchObject({ input_cost: String(input), total_cost: String(total) });
-      await requireBooks(app, seeded, { available: 10_000_000n - total });
+      await requireAvailable(app, seeded, { available: 10_000_000n - total });
       const reader = await readerOf(seeded);
       const history = await rest<{ data: object[] }>(origin, "/v1/account/usage/history", reader);
       expect(history.body.data[0]).toMatchObject({
@@ -156,7 +156,7 @@ describe("tokens read from or written to the provider's cache", () => {
     const body = { model: MESSAGES.id, max_tokens: 100, messages: QUESTION };
     const reply = await rest<Bill>(origin, "/v1/messages", seeded.secret, { body });
     expect(reply.body.x_0g_trace.billing.input_cost).toBe(String(input));
-    await requireBooks(app, seeded, { available: 10_000_000n - input - 8n * 20n });
+    await requireAvailable(app, seeded, { available: 10_000_000n - input - 8n * 20n });
   });
 
   test("are capped at the tokens of the prompt", async () => {
@@ -224,7 +224,7 @@ describe("tokens read from or written to the provider's cache", () => {
     expect((await chat(poor, { model: CACHED.id, max_tokens: 1 })).status).toBe(402);
     const enough = await seed(most);
     await billOf(enough, { model: CACHED.id, max_tokens: 1 });
-    await requireBooks(app, enough, { available: most - BigInt(PROMPT) * 10n - 20n });
+    await requireAvailable(app, enough, { available: most - BigInt(PROMPT) * 10n - 20n });
   });
 });
 
@@ -249,7 +249,7 @@ test.each([
       output_cost: String(output),
       total_cost: String(input + output),
     });
-    await requireBooks(app, seeded, { available: 10_000_000n - input - output });
+    await requireAvailable(app, seeded, { available: 10_000_000n - input - output });
   }
 });
 
@@ -307,7 +307,7 @@ describe("usage that a stream reports before its end", () => {
     const stream_options = { include_usage: true };
     const reply = await chat(seeded, { model: CACHED.id, max_tokens: 100, stream: true, stream_options });
     const text = await reply.text();
-    await requireBooks(app, seeded, { available: 10_000_000n - input - BigInt(outputTokens) * 20n });
+    await requireAvailable(app, seeded, { available: 10_000_000n - input - BigInt(outputTokens) * 20n });
     const [request] = (await app.requests.list(seeded.account, { first: 1 })).rows;
     expect(request).toMatchObject({ inputTokens: 1_000, cachedTokens: 900, outputTokens });
     if (!text.includes(DONE)) return;
@@ -409,7 +409,7 @@ test.each([false, true])(
     const next = await billOf(seeded, { model: RISING.id, max_tokens: 8, stream });
     const dearer = BigInt(PROMPT) * 200n + 8n * 300n;
     expect(next.billing.total_cost).toBe(String(dearer));
-    await requireBooks(app, seeded, { available: 10_000n - due - dearer });
+    await requireAvailable(app, seeded, { available: 10_000n - due - dearer });
   },
 );
 

@@ -27,7 +27,7 @@ import { until } from "../support/until.ts";
  * first; a refusal with this code; or the delivered part and then an error that it broke off. Usage that it
  * reports for one side counts, whatever it reports for the other.
  */
-type Owed =
+type Expected =
   | "the second"
   | "the first"
   | "the first, counted"
@@ -38,13 +38,13 @@ type Owed =
 type Misbehaviour = {
   readonly name: string;
   readonly script: Script;
-  readonly plain?: Owed;
-  readonly streamed?: Owed;
+  readonly plain?: Expected;
+  readonly streamed?: Expected;
   /** The most calls that the first provider may have received. */
   readonly calls?: number;
 };
 
-const both = (owed: Owed) => ({ plain: owed, streamed: owed });
+const both = (expected: Expected) => ({ plain: expected, streamed: expected });
 const status =
   (code: number, body: unknown = { error: { message: "no" } }, headers = {}): Script =>
   (_, response) =>
@@ -439,8 +439,8 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
 
 const CASES = MISBEHAVIOURS.flatMap((misbehaviour, n) =>
   (["plain", "streamed"] as const).flatMap((mode) => {
-    const owed = misbehaviour[mode];
-    return owed ? [{ ...misbehaviour, mode, owed, model: `m${n}-${mode}` }] : [];
+    const expected = misbehaviour[mode];
+    return expected ? [{ ...misbehaviour, mode, expected, model: `m${n}-${mode}` }] : [];
   }),
 );
 const [FIRST, SECOND] = PRICES;
@@ -455,76 +455,79 @@ test("there are at least forty misbehaviours", () => {
   expect(MISBEHAVIOURS.length).toBeGreaterThanOrEqual(40);
 });
 
-test.each(CASES)("a provider that $name, $mode: $owed", async ({ script, model, mode, owed, calls = 3 }) => {
-  const { app, scripted, seed, chat } = router();
-  const [first, second] = scripted;
-  if (!first || !second) throw new Error("two providers are needed");
-  first.scripts.set(model, script);
-  const seeded = await seed();
-  const reply = await chat(
-    seeded,
-    { model, max_tokens: 50, stream: mode === "streamed" },
-    { cookie: "session=1", "x-platform-internal": "1" },
-  );
-  const text = await reply.text();
-  const request = await until(async () => {
-    const { rows } = await app.requests.list(seeded.account, { first: 10 });
-    expect(rows).toHaveLength(1);
-    return rows[0] !== undefined && rows[0].status !== "running" && rows[0];
-  });
-  const charged = request.cost?.total ?? 0n;
+test.each(CASES)(
+  "a provider that $name, $mode: $expected",
+  async ({ script, model, mode, expected, calls = 3 }) => {
+    const { app, scripted, seed, chat } = router();
+    const [first, second] = scripted;
+    if (!first || !second) throw new Error("two providers are needed");
+    first.scripts.set(model, script);
+    const seeded = await seed();
+    const reply = await chat(
+      seeded,
+      { model, max_tokens: 50, stream: mode === "streamed" },
+      { cookie: "session=1", "x-platform-internal": "1" },
+    );
+    const text = await reply.text();
+    const request = await until(async () => {
+      const { rows } = await app.requests.list(seeded.account, { first: 10 });
+      expect(rows).toHaveLength(1);
+      return rows[0] !== undefined && rows[0].status !== "running" && rows[0];
+    });
+    const charged = request.cost?.total ?? 0n;
 
-  expect(first.callsOf(model).length).toBeLessThanOrEqual(calls);
-  for (const { headers } of [...first.callsOf(model), ...second.callsOf(model)])
-    for (const name of ["cookie", "authorization", "x-platform-internal", "x-request-id"])
-      expect(headers[name]).toBeUndefined();
-  for (const name of ["set-cookie", "access-control-allow-origin", "server"])
-    expect(reply.headers.get(name)).toBeNull();
-  expect(reply.headers.get("x-request-id")).toBe(request.id);
+    expect(first.callsOf(model).length).toBeLessThanOrEqual(calls);
+    for (const { headers } of [...first.callsOf(model), ...second.callsOf(model)])
+      for (const name of ["cookie", "authorization", "x-platform-internal", "x-request-id"])
+        expect(headers[name]).toBeUndefined();
+    for (const name of ["set-cookie", "access-control-allow-origin", "server"])
+      expect(reply.headers.get(name)).toBeNull();
+    expect(reply.headers.get("x-request-id")).toBe(request.id);
 
-  const attempts = request.routing?.attempts ?? [];
-  const told = (price: (typeof PRICES)[number]) =>
-    BigInt(USAGE.prompt_tokens) * price.prompt + BigInt(USAGE.completion_tokens) * price.completion;
-  if (owed === "the second") {
-    expect([reply.status, request.status]).toEqual([200, "completed"]);
-    expect(readText(text, mode)).toBe(TEXT);
-    expect(charged).toBe(told(SECOND));
-    expect(attempts.map(({ outcome }) => outcome)).toEqual(["failed", "answered"]);
-    expect(request.provider).toBe(attempts[1]?.provider);
-    expect([first.callsOf(model).length, second.callsOf(model).length]).toEqual([1, 1]);
-  } else if (owed.startsWith("the first")) {
-    expect([reply.status, request.status]).toEqual([200, "completed"]);
-    expect(second.callsOf(model)).toHaveLength(0);
-    const inputTokens = owed === "the first, counted" ? PROMPT : USAGE.prompt_tokens;
-    const outputTokens = owed === "the first" ? USAGE.completion_tokens : countTokens(TEXT);
-    expect(charged).toBe(BigInt(inputTokens) * FIRST.prompt + BigInt(outputTokens) * FIRST.completion);
-    expect(request).toMatchObject({ inputTokens, outputTokens, usageEstimated: owed !== "the first" });
-    if (mode === "plain")
-      expect(JSON.parse(text).usage).toMatchObject({
-        prompt_tokens: inputTokens,
-        completion_tokens: outputTokens,
-        total_tokens: inputTokens + outputTokens,
-      });
-    if (mode === "streamed") expect(text.match(/data: \[DONE\]\n\n/g)).toHaveLength(1);
-  } else if (owed === "cut") {
-    expect([reply.status, request.status]).toEqual([200, "failed"]);
-    expect(text).toMatch(/data: \{"error":\{.*"code":"upstream_error".*\}\n\n$/);
-    expect(text).not.toContain("[DONE]");
-    const delivered = WORDS.slice(0, 4).join("");
-    expect(readText(text, mode)).toBe(delivered);
-    expect(charged).toBe(BigInt(PROMPT) * FIRST.prompt + BigInt(countTokens(delivered)) * FIRST.completion);
-    expect(second.callsOf(model)).toHaveLength(0);
-    expect(attempts.map(({ outcome }) => outcome)).toEqual(["failed"]);
-  } else {
-    const { error } = JSON.parse(text);
-    expect([reply.status, error.code]).toEqual([400, owed.slice("refusal ".length)]);
-    expect(reply.headers.get("x-should-retry")).toBe("false");
-    expect(second.callsOf(model)).toHaveLength(0);
-    expect(charged).toBe(0n);
-  }
-  const [balance] = await app.balances.byAccounts([seeded.account]);
-  expect(balance).toMatchObject({ held: 0n, total: 10_000_000n - charged });
-});
+    const attempts = request.routing?.attempts ?? [];
+    const told = (price: (typeof PRICES)[number]) =>
+      BigInt(USAGE.prompt_tokens) * price.prompt + BigInt(USAGE.completion_tokens) * price.completion;
+    if (expected === "the second") {
+      expect([reply.status, request.status]).toEqual([200, "completed"]);
+      expect(readText(text, mode)).toBe(TEXT);
+      expect(charged).toBe(told(SECOND));
+      expect(attempts.map(({ outcome }) => outcome)).toEqual(["failed", "answered"]);
+      expect(request.provider).toBe(attempts[1]?.provider);
+      expect([first.callsOf(model).length, second.callsOf(model).length]).toEqual([1, 1]);
+    } else if (expected.startsWith("the first")) {
+      expect([reply.status, request.status]).toEqual([200, "completed"]);
+      expect(second.callsOf(model)).toHaveLength(0);
+      const inputTokens = expected === "the first, counted" ? PROMPT : USAGE.prompt_tokens;
+      const outputTokens = expected === "the first" ? USAGE.completion_tokens : countTokens(TEXT);
+      expect(charged).toBe(BigInt(inputTokens) * FIRST.prompt + BigInt(outputTokens) * FIRST.completion);
+      expect(request).toMatchObject({ inputTokens, outputTokens, usageEstimated: expected !== "the first" });
+      if (mode === "plain")
+        expect(JSON.parse(text).usage).toMatchObject({
+          prompt_tokens: inputTokens,
+          completion_tokens: outputTokens,
+          total_tokens: inputTokens + outputTokens,
+        });
+      if (mode === "streamed") expect(text.match(/data: \[DONE\]\n\n/g)).toHaveLength(1);
+    } else if (expected === "cut") {
+      expect([reply.status, request.status]).toEqual([200, "failed"]);
+      expect(text).toMatch(/data: \{"error":\{.*"code":"upstream_error".*\}\n\n$/);
+      expect(text).not.toContain("[DONE]");
+      const delivered = WORDS.slice(0, 4).join("");
+      expect(readText(text, mode)).toBe(delivered);
+      expect(charged).toBe(BigInt(PROMPT) * FIRST.prompt + BigInt(countTokens(delivered)) * FIRST.completion);
+      expect(second.callsOf(model)).toHaveLength(0);
+      expect(attempts.map(({ outcome }) => outcome)).toEqual(["failed"]);
+    } else {
+      const { error } = JSON.parse(text);
+      expect([reply.status, error.code]).toEqual([400, expected.slice("refusal ".length)]);
+      expect(reply.headers.get("x-should-retry")).toBe("false");
+      expect(second.callsOf(model)).toHaveLength(0);
+      expect(charged).toBe(0n);
+    }
+    const [balance] = await app.balances.byAccounts([seeded.account]);
+    expect(balance).toMatchObject({ held: 0n, total: 10_000_000n - charged });
+  },
+);
 
 test("in the end the ledger is consistent and no hold is open", async () => {
   await sleep(0);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MODEL } from "../support/chain/network.ts";
 import { type RestFailure, rest } from "../support/clients/rest-client.ts";
-import { requireBooks } from "../support/inference/bill.ts";
+import { requireAvailable } from "../support/inference/bill.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -71,7 +71,7 @@ test("it is called with its own key and its own model name, and charged at the f
   expect(asked?.path).toBe("/v1/chat/completions");
   expect(asked?.headers.authorization).toBe("Bearer server-key");
   expect(JSON.parse(asked?.body ?? "")).toMatchObject({ model: "upstream:local", max_tokens: 3 });
-  await requireBooks(stack().app, owner, { available: 100n - 4n - 4n });
+  await requireAvailable(stack().app, owner, { available: 100n - 4n - 4n });
 });
 
 test("it takes over for a failing provider of the chain", async () => {

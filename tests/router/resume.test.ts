@@ -68,9 +68,9 @@ function set(model: string, ...scripts: readonly Script[]): void {
 
 const callsOf = (model: string) => router().scripted.map((provider) => provider.callsOf(model).length);
 
-type Heard = { readonly raw: string; readonly text: string; readonly isWhole: boolean };
+type ReadStream = { readonly raw: string; readonly text: string; readonly isWhole: boolean };
 
-async function hear(reply: Response): Promise<Heard> {
+async function readStream(reply: Response): Promise<ReadStream> {
   expect(reply.status).toBe(200);
   const raw = await reply.text();
   const chunks = [...raw.matchAll(/^data: (\{.*\})$/gm)].map(([, data]) => JSON.parse(data ?? ""));
@@ -102,7 +102,7 @@ const counted = (text: string, { prompt, completion }: (typeof PRICES)[number]) 
 test("S08: a stream that breaks after 40 of 60 tokens is resumed by the next provider if it says the same: pass", async () => {
   set("s08", cutAfter(40), whole);
   const seeded = await router().seed();
-  const { text, raw, isWhole } = await hear(await ask(seeded, "s08"));
+  const { text, raw, isWhole } = await readStream(await ask(seeded, "s08"));
   expect([text, isWhole]).toEqual([TEXT, true]);
   expect(raw.match(/"role":"assistant"/g)).toHaveLength(1);
   expect(raw.match(/\[DONE\]/g)).toHaveLength(1);
@@ -118,7 +118,7 @@ test("S08: a stream that breaks after 40 of 60 tokens is resumed by the next pro
 test("a third provider resumes where the second one broke", async () => {
   set("thrice", cutAfter(20), cutAfter(45), whole);
   const seeded = await router().seed();
-  const { text, isWhole } = await hear(await ask(seeded, "thrice"));
+  const { text, isWhole } = await readStream(await ask(seeded, "thrice"));
   expect([text, isWhole]).toEqual([TEXT, true]);
   expect(callsOf("thrice")).toEqual([1, 1, 1]);
   const request = await requestOf(seeded);
@@ -153,7 +153,7 @@ test.each<[string, (typeof MODELS)[number], Script, string]>([
   async (_what, model, script, reason) => {
     set(model, cutAfter(40), script);
     const seeded = await router().seed();
-    const { text, raw, isWhole } = await hear(await ask(seeded, model));
+    const { text, raw, isWhole } = await readStream(await ask(seeded, model));
     expect([text, isWhole]).toEqual([given, false]);
     expect(raw).toMatch(/data: \{"error":\{.*"code":"upstream_error".*\}\n\n$/);
     expect(raw).not.toContain("prefill");
@@ -174,7 +174,7 @@ test("content that cannot be repeated, such as a tool call, is not requested aga
     await breakOff(response);
   });
   const seeded = await router().seed();
-  const { isWhole, raw } = await hear(await ask(seeded, "tools"));
+  const { isWhole, raw } = await readStream(await ask(seeded, "tools"));
   expect([isWhole, raw.includes("upstream_error")]).toEqual([false, true]);
   expect(callsOf("tools")).toEqual([1, 0, 0]);
   expect(outcomes(await requestOf(seeded))).toEqual(["unreachable"]);
@@ -208,7 +208,7 @@ test("a client that disconnects while the next provider repeats pays once for wh
 test("without fallbacks the same provider resumes where it broke", async () => {
   set("alone", (call, response, n) => (n === 0 ? cutAfter(40) : whole)(call, response, n));
   const seeded = await router().seed();
-  const { text, isWhole } = await hear(
+  const { text, isWhole } = await readStream(
     await ask(seeded, "alone", {}, { "x-0g-provider-allow-fallbacks": "false" }),
   );
   expect([text, isWhole]).toEqual([TEXT, true]);
@@ -219,7 +219,7 @@ test("without fallbacks the same provider resumes where it broke", async () => {
 test("the usage chunk and the bill of a resumed stream are those of the provider that finished it", async () => {
   set("usage", cutAfter(40), whole);
   const seeded = await router().seed();
-  const { raw } = await hear(await ask(seeded, "usage", { stream_options: { include_usage: true } }));
+  const { raw } = await readStream(await ask(seeded, "usage", { stream_options: { include_usage: true } }));
   const last = JSON.parse(/^data: (\{.*"usage".*\})$/m.exec(raw)?.[1] ?? "{}");
   const request = await requestOf(seeded);
   expect(last.usage).toMatchObject(USAGE);

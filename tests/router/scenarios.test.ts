@@ -94,7 +94,7 @@ type Fault = {
   /** The checks of conduct; `attempts` are the times of all of them. */
   conduct?(outcome: Outcome, attempts: readonly number[], mode: Mode): boolean;
   /** The error code that is expected in place of an answer. */
-  readonly owed?: string;
+  readonly expectedCode?: string;
   /** Whether the same provider must answer another request at once. */
   readonly alive?: boolean;
 };
@@ -188,14 +188,14 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     first: (_, response) =>
       sendJson(response, 400, { error: { message: "because of that", code: "context_length_exceeded" } }),
     conduct: ({ message = "" }, attempts) => attempts.length === 1 && message.includes("because of that"),
-    owed: "context_length_exceeded",
+    expectedCode: "context_length_exceeded",
   },
   s13: {
     fault: "400 content_policy_violation",
     first: (_, response) =>
       sendJson(response, 400, { error: { message: "because of that", code: "content_policy_violation" } }),
     conduct: ({ message = "" }, attempts) => attempts.length === 1 && message.includes("because of that"),
-    owed: "content_policy_violation",
+    expectedCode: "content_policy_violation",
   },
   s14: {
     fault: "cut, and the other provider refuses a prefill",
@@ -278,10 +278,10 @@ function within(times: readonly number[], ms: number): number {
 function judge(
   name: string,
   outcome: Outcome,
-  { isGood, owed }: { isGood: boolean; owed?: string | undefined },
+  { isGood, expectedCode }: { isGood: boolean; expectedCode?: string | undefined },
 ): void {
   const { status, code, tookMs, isWhole, text } = outcome;
-  const isAnswered = owed === undefined ? isWhole && text === TEXT : code === owed;
+  const isAnswered = expectedCode === undefined ? isWhole && text === TEXT : code === expectedCode;
   const isClean = !isWhole && code !== undefined;
   const score = isGood && isAnswered ? "pass" : isGood && isClean ? "safe" : "fail";
   const note = `${status} ${code ?? ""} ${Math.round(tookMs)} ms, ${attemptsOf(name).length} attempts`;
@@ -292,13 +292,13 @@ function judge(
 describe.each(MODES)("%s", (mode) => {
   test.each(Object.entries(FAULTS).map(([id, fault]) => ({ id, ...fault })))(
     "$id: $fault",
-    async ({ id, first, second, conduct, owed, alive }) => {
+    async ({ id, first, second, conduct, expectedCode, alive }) => {
       const name = nameOf(id, mode);
       set(name, first, second);
       const outcome = await ask(name, mode);
       const isGood = conduct?.(outcome, attemptsOf(name), mode) ?? true;
       const isAlive = !alive || (await ask(name, mode)).text === TEXT;
-      judge(name, outcome, { isGood: isGood && isAlive, owed });
+      judge(name, outcome, { isGood: isGood && isAlive, expectedCode });
     },
   );
 
@@ -350,29 +350,33 @@ const PASSING = [
   {
     fault: "429 with Retry-After, then fine",
     script: once((_, response) => sendJson(response, 429, {}, { "retry-after": "1" })),
-    owed: 200,
+    expectedStatus: 200,
     leastPauseMs: 950,
   },
-  { fault: "one 500, then fine", script: once((_, response) => sendJson(response, 500, {})), owed: 200 },
+  {
+    fault: "one 500, then fine",
+    script: once((_, response) => sendJson(response, 500, {})),
+    expectedStatus: 200,
+  },
   {
     fault: "one reset, then fine",
     script: once((_, response) => void response.socket?.resetAndDestroy()),
-    owed: 200,
+    expectedStatus: 200,
   },
-  { fault: "503 for ever", script: down, owed: 502 },
-  { fault: "429 for ever", script: busy, owed: 503 },
+  { fault: "503 for ever", script: down, expectedStatus: 502 },
+  { fault: "429 for ever", script: busy, expectedStatus: 503 },
 ].flatMap((row, n) => MODES.map((mode, m) => ({ ...row, mode, name: ALONE[2 * n + m] ?? "" })));
 
 test.each(PASSING)(
   "$mode: $fault, without fallbacks: the same provider is retried, at most three times",
-  async ({ name, mode, script, owed, leastPauseMs = 100 }) => {
+  async ({ name, mode, script, expectedStatus, leastPauseMs = 100 }) => {
     set(name, script);
     const [first, second] = router().scripted;
     const outcome = await ask(name, mode, { "x-0g-provider-allow-fallbacks": "false" });
-    expect(outcome.status).toBe(owed);
+    expect(outcome.status).toBe(expectedStatus);
     expect(second?.callsOf(name)).toHaveLength(0);
     const calls = (first?.callsOf(name) ?? []).map(({ atMs }) => atMs);
-    expect(calls).toHaveLength(owed === 200 ? 2 : 3);
+    expect(calls).toHaveLength(expectedStatus === 200 ? 2 : 3);
     const pauses = calls.slice(1).map((at, n) => at - (calls[n] ?? 0));
     expect(pauses[0]).toBeGreaterThanOrEqual(leastPauseMs);
     if (pauses[1] !== undefined) expect(pauses[1]).toBeGreaterThanOrEqual(200);

@@ -2,15 +2,15 @@ import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
-import type { Books } from "./books.ts";
+import type { LedgerModel } from "./books.ts";
 import { demand, Fault } from "./fault.ts";
 
 /**
  * What a run is judged by at its end: the answers to clients, the state of the chain, and the events that
  * subscribers received.
  */
-type Witnesses = {
-  readonly books: Books;
+type Observations = {
+  readonly books: LedgerModel;
   readonly paidIn: ReadonlyMap<Hex, bigint>;
   readonly told: readonly DomainEvent[];
 };
@@ -22,18 +22,18 @@ export async function auditLedger(database: Database): Promise<void> {
 }
 
 /** Checks the database when everything has ended. Throws a `Fault` for each violation. */
-export async function auditEnd(database: Database, witnesses: Witnesses): Promise<void> {
+export async function auditEnd(database: Database, observations: Observations): Promise<void> {
   await auditLedger(database);
-  demand(witnesses.books.holds.size === 0, `${witnesses.books.holds.size} holds are open in the end`);
-  await auditJobs(database, witnesses);
-  const spent = await auditRequests(database, witnesses.books);
-  await auditDeposits(database, witnesses.paidIn);
-  await auditAccounts(database, { ...witnesses, spent });
+  demand(observations.books.holds.size === 0, `${observations.books.holds.size} holds are open in the end`);
+  await auditJobs(database, observations);
+  const spent = await auditRequests(database, observations.books);
+  await auditDeposits(database, observations.paidIn);
+  await auditAccounts(database, { ...observations, spent });
 }
 
 async function auditAccounts(
   database: Database,
-  { books, paidIn, told, spent }: Witnesses & { readonly spent: ReadonlyMap<string, bigint> },
+  { books, paidIn, told, spent }: Observations & { readonly spent: ReadonlyMap<string, bigint> },
 ): Promise<void> {
   type Row = { address: Hex; deposit: string; held: string };
   for (const { address, deposit, held } of await database.rows<Row>(ACCOUNTS)) {
@@ -58,7 +58,7 @@ async function auditDeposits(database: Database, paidIn: ReadonlyMap<Hex, bigint
 }
 
 /** Every job has ended, has an event for each step, and is charged if and only if it has a result. */
-async function auditJobs(database: Database, { books, told }: Witnesses): Promise<void> {
+async function auditJobs(database: Database, { books, told }: Observations): Promise<void> {
   type Row = {
     id: string;
     state: string;
@@ -87,7 +87,7 @@ async function auditJobs(database: Database, { books, told }: Witnesses): Promis
 }
 
 /** The charges of each account, neuron. */
-async function auditRequests(database: Database, books: Books): Promise<ReadonlyMap<string, bigint>> {
+async function auditRequests(database: Database, books: LedgerModel): Promise<ReadonlyMap<string, bigint>> {
   type Row = { id: string; account: string; status: string; cost: string | null; held: string };
   const spent = new Map<string, bigint>();
   for (const { id, account, status, cost, held } of await database.rows<Row>(REQUESTS)) {

@@ -4,7 +4,7 @@ import type { Database } from "../../src/db/database.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { demand, Fault } from "./fault.ts";
 import type { SimChat } from "./world/chat.ts";
-import { LineBroke } from "./world/gate.ts";
+import { ConnectionBroke } from "./world/gate.ts";
 import type { SimJob } from "./world/job.ts";
 
 const DAY_MS = 86_400_000;
@@ -34,7 +34,7 @@ type OpenHold = {
  * product is checked against it at once. What the product could not report, because a connection broke, is
  * read from the database (`reread`).
  */
-export class Books {
+export class LedgerModel {
   readonly available = new Map<string, bigint>();
   readonly keys = new Map<string, KeyBook>();
   readonly holds = new Map<string, OpenHold>();
@@ -62,7 +62,7 @@ export class Books {
   }
 
   refused(request: HoldRequest, error: unknown, nowMs: number): void {
-    if (error instanceof LineBroke) {
+    if (error instanceof ConnectionBroke) {
       this.disturb(request.id);
       return;
     }
@@ -108,7 +108,7 @@ export class Books {
   }
 
   settleFailed({ id }: Settlement, error: unknown): void {
-    if (!(error instanceof LineBroke)) throw new Fault(`settling ${id} failed: ${String(error)}`);
+    if (!(error instanceof ConnectionBroke)) throw new Fault(`settling ${id} failed: ${String(error)}`);
     this.disturb(id);
   }
 

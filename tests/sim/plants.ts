@@ -22,7 +22,7 @@ export type Plant = {
 export const NO_BUG: Plant = { name: "no bug" };
 
 /** Tries another provider even after delivered content. */
-class Stutterer extends DispatchService {
+class RetryAfterContent extends DispatchService {
   override withFailover: DispatchService["withFailover"] = (admitted, signal, run) =>
     super.withFailover(admitted, signal, run);
 }
@@ -72,7 +72,7 @@ export const BUGS: readonly Plant[] = [
       }) as unknown as ProviderClient,
   },
   { name: "no failover", tries: 1 },
-  { name: "failover after content", exchanges: Stutterer },
+  { name: "failover after content", exchanges: RetryAfterContent },
   {
     name: "charge per attempt",
     holds: (holds) =>

@@ -6,7 +6,7 @@ import { openDatabase } from "../../src/db/open.ts";
 import { finish } from "./ending.ts";
 import { NO_BUG, type Plant } from "./plants.ts";
 import { type Progress, runsOf } from "./steps.ts";
-import { takeOverNow } from "./world/clock.ts";
+import { overrideNow } from "./world/clock.ts";
 import { World } from "./world/world.ts";
 
 /** The figures of a successful run. */
@@ -20,7 +20,7 @@ export type Ran = {
 /** A database in memory for any number of runs, one after the other. Its time is the simulation's. */
 export async function openSimDatabase(plant: Plant = NO_BUG): Promise<Database> {
   const database = await openDatabase({ kind: "memory" });
-  await takeOverNow(database);
+  await overrideNow(database);
   await plant.prepare?.(database);
   return database;
 }

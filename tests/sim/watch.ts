@@ -1,53 +1,53 @@
 import type { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { HoldRequest } from "../../src/accounts/holds.store.ts";
 import type { StreamSink } from "../../src/inference/dispatch/stream-options.ts";
-import type { Books } from "./books.ts";
+import type { LedgerModel } from "./books.ts";
 import { demand, Fault } from "./fault.ts";
 import type { SimChat } from "./world/chat.ts";
 import { WORD } from "./world/provider.ts";
 
 /** Runs a check and keeps its failure: a `Fault` must not reach the product as an error. */
-export type Noting = (judge: () => void) => void;
+export type RunCheck = (judge: () => void) => void;
 
 /** The holds of a router beside the model, which sees each answer when the product does. */
 export function watchHolds(
   holds: HoldsService,
   given: {
-    readonly books: Books;
+    readonly books: LedgerModel;
     readonly nowMs: () => number;
-    readonly noting: Noting;
+    readonly runCheck: RunCheck;
     /** Sees a hold of a job before it is placed. */
     readonly asked: (request: HoldRequest) => void;
     readonly swept: () => void;
   },
 ): HoldsService {
-  const { books, nowMs, noting, asked, swept } = given;
+  const { books, nowMs, runCheck, asked, swept } = given;
   const watched: Pick<HoldsService, "hold" | "settle" | "settleIn" | "sweep" | "lastSpendable"> = {
     lastSpendable: (keyId) => holds.lastSpendable(keyId),
     hold: async (request, alongside) => {
       if (alongside) asked(request);
       try {
         const granted = await holds.hold(request, alongside);
-        noting(() => books.granted(request, granted, nowMs()));
+        runCheck(() => books.granted(request, granted, nowMs()));
         return granted;
       } catch (error) {
-        noting(() => books.refused(request, error, nowMs()));
+        runCheck(() => books.refused(request, error, nowMs()));
         throw error;
       }
     },
     settle: async (settlement) => {
       try {
         const charged = await holds.settle(settlement);
-        noting(() => books.settled(settlement, charged, nowMs()));
+        runCheck(() => books.settled(settlement, charged, nowMs()));
         return charged;
       } catch (error) {
-        noting(() => books.settleFailed(settlement, error));
+        runCheck(() => books.settleFailed(settlement, error));
         throw error;
       }
     },
     settleIn: async (tx, settlement) => {
       const charged = await holds.settleIn(tx, settlement);
-      if (charged !== undefined) noting(() => books.jobEnds(settlement, charged));
+      if (charged !== undefined) runCheck(() => books.jobEnds(settlement, charged));
       return charged;
     },
     sweep: async () => {
@@ -60,7 +60,7 @@ export function watchHolds(
 }
 
 /** The client of a streamed chat: it reads every word once, and its bill after the last. */
-export function watchedSink(chat: SimChat, leaving: AbortSignal, noting: Noting): StreamSink {
+export function watchedSink(chat: SimChat, leaving: AbortSignal, runCheck: RunCheck): StreamSink {
   let text = "";
   let words = 0;
   return {
@@ -69,8 +69,8 @@ export function watchedSink(chat: SimChat, leaving: AbortSignal, noting: Noting)
       text += bytes.toString();
       words += bytes.toString().split(WORD).length - 1;
       const isEnd = text.endsWith("data: [DONE]\n\n");
-      noting(() => demand(words <= chat.words, `the client of ${chat.id} was told something twice`));
-      if (isEnd) noting(() => demand(words === chat.words, `words to ${chat.id} were lost`));
+      runCheck(() => demand(words <= chat.words, `the client of ${chat.id} was told something twice`));
+      if (isEnd) runCheck(() => demand(words === chat.words, `words to ${chat.id} were lost`));
       if (isEnd) readBill(chat, text);
       return true;
     },

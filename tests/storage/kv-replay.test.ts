@@ -51,7 +51,7 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     await chain.submit(ALICE, [set("k", "v")]);
     const dying = (when: "before" | "behind") =>
       chain.runner({
-        database: dieing(chain.database, when),
+        database: crashing(chain.database, when),
       });
     await expect(dying("before").pass()).rejects.toThrow("the process died");
     expect(await chain.results()).toEqual([]);
@@ -339,7 +339,7 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
 }
 
 /** A database whose process dies while it commits. */
-function dieing(database: Database, when: "before" | "behind"): Database {
+function crashing(database: Database, when: "before" | "behind"): Database {
   const die = (): never => {
     throw new Error("the process died");
   };

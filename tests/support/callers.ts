@@ -11,8 +11,8 @@ import { seedAccount } from "./seed.ts";
  * sessions only, a scope or a wallet session; jobs also by the key that created them, and their content
  * without management keys.
  */
-type Door = "inference" | "session" | Scope | "job" | "job content";
-const DOORS: Readonly<Record<Action, Door>> = {
+type Requirement = "inference" | "session" | Scope | "job" | "job content";
+const REQUIREMENTS: Readonly<Record<Action, Requirement>> = {
   "inference.run": "inference",
   "routing.preview": "inference",
   "job.submit": "inference",
@@ -71,7 +71,7 @@ export type Home = { readonly account: string; readonly keyId: string; readonly 
  * One account and its callers, for all operations of a matrix. Each operation has its own keys as objects,
  * and credentials are created once, except those of sessions, which a call may end.
  */
-export class Household {
+export class CallerFixture {
   readonly #app: App;
   readonly home: Home;
   readonly #secrets = new Map<Caller, Promise<string | undefined>>();
@@ -81,8 +81,8 @@ export class Household {
     this.home = home;
   }
 
-  static async open(app: App, neuron = 1_000n): Promise<Household> {
-    return new Household(app, await seedAccount(app.database, neuron));
+  static async open(app: App, neuron = 1_000n): Promise<CallerFixture> {
+    return new CallerFixture(app, await seedAccount(app.database, neuron));
   }
 
   /** The account, with a further key of each kind. */
@@ -114,27 +114,27 @@ const SCOPE_SETS: readonly (readonly Scope[])[] = Array.from({ length: 2 ** SCOP
  * of scopes, a session, and the most privileged of another account.
  */
 export const CALLERS: readonly Caller[] = [
-  useless("nobody", "missing_authorization", async () => undefined),
-  useless("a malformed key", "invalid_api_key", async () => "sk-1"),
-  useless("a key with a wrong checksum", "invalid_api_key", async () => `mk-${"0".repeat(49)}`),
-  useless("an unknown sk- key", "invalid_api_key", async () => newSecret("sk-")),
-  useless("an unknown mk- key", "invalid_api_key", async () => newSecret("mk-")),
-  useless("a revoked sk- key", "api_key_revoked", async (app, { account }) => {
+  withoutAccess("nobody", "missing_authorization", async () => undefined),
+  withoutAccess("a malformed key", "invalid_api_key", async () => "sk-1"),
+  withoutAccess("a key with a wrong checksum", "invalid_api_key", async () => `mk-${"0".repeat(49)}`),
+  withoutAccess("an unknown sk- key", "invalid_api_key", async () => newSecret("sk-")),
+  withoutAccess("an unknown mk- key", "invalid_api_key", async () => newSecret("mk-")),
+  withoutAccess("a revoked sk- key", "api_key_revoked", async (app, { account }) => {
     const { key, secret } = await app.apiKeys.create(account, newId());
     await app.apiKeys.revoke(account, key.id);
     return secret;
   }),
-  useless("a revoked mk- key", "api_key_revoked", async (app, { account }) => {
+  withoutAccess("a revoked mk- key", "api_key_revoked", async (app, { account }) => {
     const { key, secret } = await app.managementKeys.create(account, newId(), SCOPES);
     await app.managementKeys.revoke(account, key.id);
     return secret;
   }),
-  useless("a session that is over", "session_ended", async (app, { account }) => {
+  withoutAccess("a session that is over", "session_ended", async (app, { account }) => {
     const token = await openSession(app, account);
     await app.sessions.signOut(await app.authenticate(`Bearer ${token}`), { everywhere: false });
     return token;
   }),
-  useless("an expired sk- key", "api_key_expired", async (app, { account }) => {
+  withoutAccess("an expired sk- key", "api_key_expired", async (app, { account }) => {
     const { key, secret } = await app.apiKeys.create(account, newId());
     await app.database.rows("update api_key set expires_at = now() - interval '1 day' where id = $1::uuid", [
       key.id,
@@ -166,12 +166,12 @@ export const CALLERS: readonly Caller[] = [
 ];
 
 /** A caller that is permitted only public access. */
-function useless(name: string, code: string, secret: Caller["secret"]): Caller {
+function withoutAccess(name: string, code: string, secret: Caller["secret"]): Caller {
   return { name, foreign: false, secret, refusal: (access) => (access === "public" ? "" : code) };
 }
 
 function apiKey(name: string, secret: Caller["secret"]): Caller {
-  const doors: readonly Door[] = ["inference", "job", "job content"];
+  const doors: readonly Requirement[] = ["inference", "job", "job content"];
   return { name, foreign: false, secret, refusal: (access) => codeFor(access, doors) };
 }
 
@@ -184,7 +184,10 @@ async function newApiKey(
 }
 
 function managementKey(name: string, scopes: readonly Scope[], foreign: boolean): Caller {
-  const doors: readonly Door[] = [...scopes, ...(scopes.includes("account:read") ? (["job"] as const) : [])];
+  const doors: readonly Requirement[] = [
+    ...scopes,
+    ...(scopes.includes("account:read") ? (["job"] as const) : []),
+  ];
   return {
     name,
     foreign,
@@ -197,7 +200,7 @@ function managementKey(name: string, scopes: readonly Scope[], foreign: boolean)
 }
 
 function session(name: string, foreign: boolean): Caller {
-  const doors: readonly Door[] = ["session", "job", "job content", ...SCOPES];
+  const doors: readonly Requirement[] = ["session", "job", "job content", ...SCOPES];
   return {
     name,
     foreign,
@@ -207,8 +210,8 @@ function session(name: string, foreign: boolean): Caller {
   };
 }
 
-function codeFor(access: Access, doors: readonly Door[]): string {
-  return access === "public" || doors.includes(DOORS[access]) ? "" : "insufficient_scope";
+function codeFor(access: Access, doors: readonly Requirement[]): string {
+  return access === "public" || doors.includes(REQUIREMENTS[access]) ? "" : "insufficient_scope";
 }
 
 async function accountOf(app: App, account: string, foreign: boolean): Promise<string> {

@@ -23,7 +23,7 @@ type Together = Omit<Followed, "onData" | "onFailure" | "onComplete"> & {
 };
 
 /** Several clients that follow one subscription. */
-export type Audience = {
+export type ClientGroup = {
   readonly received: readonly Received[];
   /** When each client received an event, by the clock of the event loop. */
   readonly timesMs: (id: string) => readonly (number | undefined)[];
@@ -31,10 +31,10 @@ export type Audience = {
 };
 
 /** Follows one subscription by several clients at once. */
-export function openAudience(
+export function openClientGroup(
   clients: Readonly<Record<string, FollowBy>>,
   { idOf, cursorOf, ...followed }: Together,
-): Audience {
+): ClientGroup {
   const clock = startLoopClock();
   const received = Object.keys(clients).map((name) => ({
     name,
@@ -80,7 +80,7 @@ export function openAudience(
  * ids, and with the time of each from the first client to the last, milliseconds in which the event loop
  * turned.
  */
-export async function causeTogether(audience: Audience, change: () => Promise<string>) {
+export async function causeEvents(audience: ClientGroup, change: () => Promise<string>) {
   const ids: string[] = [];
   const lagsMs: number[] = [];
   for (let event = 0; event < EVENTS; event++) {
@@ -96,7 +96,7 @@ export async function causeTogether(audience: Audience, change: () => Promise<st
 }
 
 /** Causes one event after the other until every client has received one. */
-export async function untilAllReceive(audience: Audience, change: () => Promise<string>): Promise<void> {
+export async function untilAllReceive(audience: ClientGroup, change: () => Promise<string>): Promise<void> {
   await until(async () => {
     await change();
     return audience.received.every(({ ids }) => ids.length > 0);

@@ -7,9 +7,9 @@ import type { OnEnd } from "../../support/servers/database.ts";
 import { builtFile } from "../build.ts";
 import { type Child, startChild } from "../child.ts";
 import { type Competitor, compete, cpuOf, type GraphPace } from "../graph-compete.ts";
-import { press } from "../load.ts";
+import { runLoad } from "../load.ts";
 import { askChild } from "../peers/graph/dialogue.ts";
-import type { EngineQuestion, Pressed } from "../peers/graph/engine.ts";
+import type { EngineQuestion, LoadResult } from "../peers/graph/engine.ts";
 import { ENGINES } from "../peers/graph/engines.ts";
 import { GATEWAYS } from "../peers/graph/gateways.ts";
 import { MARKET_OPERATIONS, marketSubgraphs } from "../peers/graph/market.ts";
@@ -68,7 +68,7 @@ async function openEngines(places: string, onEnd: OnEnd): Promise<readonly Compe
       return {
         name,
         answer: (operation: string) => ask<string>({ operation }),
-        press: (operation: string, pressMs: number) => ask<Pressed>({ operation, pressMs }),
+        runLoad: (operation: string, pressMs: number) => ask<LoadResult>({ operation, pressMs }),
       };
     }),
   );
@@ -103,9 +103,13 @@ function overHttp(name: string, { origin, process: { pid = 0 } }: Child): Compet
       const reply = await fetch(`${origin}/graphql`, { method: "POST", headers, body: bodyOf(operation) });
       return reply.text();
     },
-    async press(operation, durationMs) {
+    async runLoad(operation, durationMs) {
       const before = cpuOf(pid);
-      const pressed = await press(target, { body: bodyOf(operation), connections: CONNECTIONS, durationMs });
+      const pressed = await runLoad(target, {
+        body: bodyOf(operation),
+        connections: CONNECTIONS,
+        durationMs,
+      });
       return { ...pressed, cpuMs: (cpuOf(pid) - before) / pressed.requests };
     },
   };

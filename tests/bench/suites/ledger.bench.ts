@@ -42,14 +42,14 @@ export async function benchLedger(
     const database = await open(kind, onEnd);
     const accounts: Seeded[] = [];
     for (let n = 0; n < ACCOUNTS; n++) accounts.push(await seedAccount(database, FORTUNE_NEURON));
-    const ways = waysOn(database);
-    for (const way of ways) await press(way, accounts, 16, Math.min(500, pace.durationMs));
+    const ways = implementationsOn(database);
+    for (const way of ways) await runLoad(way, accounts, 16, Math.min(500, pace.durationMs));
     const rounds = new Map<string, Round[]>();
     for (let round = 0; round < pace.rounds; round++)
       for (const inFlight of IN_FLIGHT)
         for (const way of [...ways.slice(round % ways.length), ...ways.slice(0, round % ways.length)]) {
           const key = `${inFlight} ${way.name}`;
-          const measured = await press(way, accounts, inFlight, pace.durationMs);
+          const measured = await runLoad(way, accounts, inFlight, pace.durationMs);
           rounds.set(key, [...(rounds.get(key) ?? []), measured]);
         }
     const faults = await findLedgerFaults(database);
@@ -75,7 +75,7 @@ async function open(kind: "server" | "embedded", onEnd: OnEnd): Promise<Database
   return database;
 }
 
-function waysOn(database: Database): readonly Way[] {
+function implementationsOn(database: Database): readonly Way[] {
   const batched = new HoldsService({ database, log: createLogger("silent"), committed: () => {} });
   return [
     {
@@ -92,7 +92,7 @@ function waysOn(database: Database): readonly Way[] {
   ];
 }
 
-async function press(
+async function runLoad(
   way: Way,
   accounts: readonly Seeded[],
   inFlight: number,

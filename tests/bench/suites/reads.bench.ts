@@ -4,7 +4,7 @@ import { systemClock } from "../../../src/kernel/clock.ts";
 import { ManagementKeyService } from "../../../src/keys/management-keys/management-key.service.ts";
 import { type SeededUsage, seedUsage, type UsageVolume } from "../../support/seed-usage.ts";
 import type { OnEnd } from "../../support/servers/database.ts";
-import { press, quantile, type Target } from "../load.ts";
+import { quantile, runLoad, type Target } from "../load.ts";
 import { chatBody } from "../scenario.ts";
 import { openMarket, openProduct } from "../world.ts";
 
@@ -71,7 +71,7 @@ export async function benchReads(
 
 /** Chats of other accounts; median in milliseconds. */
 async function chatLatency(target: Target, { durationMs }: ReadsPace): Promise<number> {
-  const { p50Ms } = await press(target, { body: CHAT, connections: CHATTERS, durationMs });
+  const { p50Ms } = await runLoad(target, { body: CHAT, connections: CHATTERS, durationMs });
   return p50Ms;
 }
 

@@ -250,7 +250,7 @@ describeDatabases("agent tokens", (kind) => {
     second.watcher.start();
     await second.caughtUp();
     expect(await dump(database), story.join("; ")).toEqual(await dump(afresh));
-    expect(await toldOf(database)).toEqual(await standing(database));
+    expect(await stateOfEvents(database)).toEqual(await storedState(database));
   });
 });
 
@@ -358,7 +358,7 @@ async function dump(database: Database): Promise<Record<string, unknown>> {
 }
 
 /** The state of a subscriber that received every event: keys by their id, moves by their place. */
-async function toldOf(database: Database) {
+async function stateOfEvents(database: Database) {
   const rows = await database.rows<{ topic: string; data: string }>(
     "select topic, data::text as data from outbox order by id",
   );
@@ -375,7 +375,7 @@ async function toldOf(database: Database) {
   return { keys: [...keys].toSorted(), moves: [...moves].toSorted() };
 }
 
-async function standing(database: Database) {
+async function storedState(database: Database) {
   const keys = await database.rows<{ id: string }>("select id from sealed_key where removed_at is null");
   const moves = await database.rows<{ name: string }>(
     `select token_id::text || ' ' || block_number || ' ' || log_index || ' ' || transaction_hash as name

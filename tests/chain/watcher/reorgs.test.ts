@@ -48,14 +48,14 @@ describeDatabases(`reorgs with ${N} confirmations`, (kind) => {
         [raws[0], depth - 1],
       ]);
       // In its new block a log may have another number: then the old row stays, reverted, beside the new one.
-      const standing = async (account: Hex) =>
+      const depositsOf = async (account: Hex) =>
         (await list(account)).filter(({ status }) => status !== "reverted");
       await until(() => watcher.status().lastReorgDepth === depth);
       const again = { status: "seen", blockNumber: head };
-      await until(async () => expect(await standing(stays)).toMatchObject([again]));
+      await until(async () => expect(await depositsOf(stays)).toMatchObject([again]));
       expect(watcher.status()).toMatchObject({ state: "following" });
       expect(await list(drops)).toMatchObject([{ status: "reverted" }]);
-      expect(await standing(moves)).toMatchObject([
+      expect(await depositsOf(moves)).toMatchObject([
         { status: "seen", blockNumber: head - BigInt(depth) + 1n },
       ]);
       await chain.mine(N);
@@ -65,7 +65,7 @@ describeDatabases(`reorgs with ${N} confirmations`, (kind) => {
         9n,
         0n,
       ]);
-      const [row] = await standing(stays);
+      const [row] = await depositsOf(stays);
       const block = await chain.client.getBlock({ blockNumber: head });
       expect(row).toMatchObject({ status: "confirmed", blockHash: block.hash });
       for (const account of [stays, moves])
@@ -98,7 +98,7 @@ describeDatabases(`reorgs with ${N} confirmations`, (kind) => {
       await chain.mine(2 * N);
       await until(() => watcher.status().state === "halted_deep_reorg");
       watcher.poke();
-      await until(async () => (await statusWord(database)) === "halted_deep_reorg");
+      await until(async () => (await watcherStatus(database)) === "halted_deep_reorg");
       expect(lines.filter((line) => line.includes("HALTED"))).toHaveLength(1);
       expect(await Promise.all(accounts.map((account) => list(account)))).toMatchObject(
         AMOUNTS.map((amount) => [{ amount, status: "confirmed" }]),
@@ -207,7 +207,7 @@ function sumByAccount(logs: readonly Log[]): ReadonlyMap<string, bigint> {
   return sums;
 }
 
-async function statusWord(database: { rows: Awaited<ReturnType<typeof openTestDatabase>>["rows"] }) {
+async function watcherStatus(database: { rows: Awaited<ReturnType<typeof openTestDatabase>>["rows"] }) {
   const [row] = await database.rows<{ state: string }>("select state from watcher_cursor");
   return row?.state;
 }

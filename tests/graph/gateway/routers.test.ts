@@ -94,12 +94,12 @@ test.each(["with the upgrade", "as connection parameters", "as headers in connec
     const socket = new WebSocket(accounts().replace("http", "ws"), "graphql-transport-ws", {
       headers: how === "with the upgrade" ? presented : {},
     });
-    const heard: { type: string }[] = [];
-    socket.on("message", (data) => heard.push(JSON.parse(String(data))));
+    const received: { type: string }[] = [];
+    socket.on("message", (data) => received.push(JSON.parse(String(data))));
     await once(socket, "open");
     const payload = how.startsWith("as headers") ? { headers: presented } : parameters;
     socket.send(JSON.stringify({ type: "connection_init", payload }));
-    await until(() => heard.some(({ type }) => type === "connection_ack"));
+    await until(() => received.some(({ type }) => type === "connection_ack"));
     const closed = once(socket, "close");
     await stack().app.managementKeys.revoke(account, id);
     expect((await closed)[0]).toBe(4403);
@@ -111,40 +111,40 @@ describe("a subscription over a router's socket ends with an event that gives th
 
   test("when the source cannot be opened", async () => {
     const { secret } = await managementKey();
-    const { heard, ask } = await openSocket(secret);
+    const { received, ask } = await openSocket(secret);
     ask('subscription { keyChanged(after: "none") { change } }');
-    await until(() => heard.some(({ type }) => type === "complete"));
-    expect(told(heard)).toEqual(["invalid_cursor"]);
+    await until(() => received.some(({ type }) => type === "complete"));
+    expect(codesOf(received)).toEqual(["invalid_cursor"]);
   });
 
   test("when the caller lacks the permission", async () => {
-    const { heard, ask } = await openSocket(undefined);
+    const { received, ask } = await openSocket(undefined);
     ask(FOLLOWED);
-    await until(() => heard.some(({ type }) => type === "complete"));
-    expect(told(heard)).toEqual(["missing_authorization"]);
+    await until(() => received.some(({ type }) => type === "complete"));
+    expect(codesOf(received)).toEqual(["missing_authorization"]);
   });
 
   test("when the credential is wrong, and nothing else is answered there", async () => {
-    const { heard, ask } = await openSocket("mk-nobody");
+    const { received, ask } = await openSocket("mk-nobody");
     ask(FOLLOWED);
-    await until(() => heard.some(({ type }) => type === "complete"));
-    expect(told(heard)).toEqual(["invalid_api_key"]);
+    await until(() => received.some(({ type }) => type === "complete"));
+    expect(codesOf(received)).toEqual(["invalid_api_key"]);
     ask("{ providers { nodes { address } } }");
-    await until(() => heard.some(({ type }) => type === "error"));
-    expect(heard.filter(({ type }) => type === "next")).toHaveLength(1);
+    await until(() => received.some(({ type }) => type === "error"));
+    expect(received.filter(({ type }) => type === "next")).toHaveLength(1);
   });
 
   test("when the key is revoked; then the socket is closed, and its source too", async () => {
     const { app } = stack();
     const { account, id, secret } = await managementKey();
     const before = app.events.openStreams;
-    const { heard, ask, closed } = await openSocket(secret);
+    const { received, ask, closed } = await openSocket(secret);
     ask(FOLLOWED);
     await until(() => app.events.openStreams > before);
     await app.managementKeys.revoke(account, id);
     expect((await closed)[0]).toBe(4403);
-    expect(told(heard)).toEqual(["api_key_revoked"]);
-    expect(heard.at(-1)).toMatchObject({ type: "complete" });
+    expect(codesOf(received)).toEqual(["api_key_revoked"]);
+    expect(received.at(-1)).toMatchObject({ type: "complete" });
     expect(app.events.openStreams).toBe(before);
   });
 
@@ -162,11 +162,14 @@ describe("a subscription over a router's socket ends with an event that gives th
   });
 });
 
-type Heard = { readonly type: string; readonly payload?: { errors?: { extensions: { code: string } }[] } };
+type ReceivedMessage = {
+  readonly type: string;
+  readonly payload?: { errors?: { extensions: { code: string } }[] };
+};
 
 /** The codes delivered as events. */
-function told(heard: readonly Heard[]): readonly string[] {
-  return heard.flatMap(({ type, payload }) =>
+function codesOf(received: readonly ReceivedMessage[]): readonly string[] {
+  return received.flatMap(({ type, payload }) =>
     type === "next" ? (payload?.errors ?? []).map(({ extensions }) => extensions.code) : [],
   );
 }
@@ -174,20 +177,20 @@ function told(heard: readonly Heard[]): readonly string[] {
 /** A router's open socket to the accounts subgraph, in the name of this credential. */
 async function openSocket(secret: string | undefined) {
   const socket = new WebSocket(accounts().replace("http", "ws"), "graphql-transport-ws");
-  const heard: Heard[] = [];
+  const received: ReceivedMessage[] = [];
   const closed = once(socket, "close");
-  socket.on("message", (data) => heard.push(JSON.parse(String(data))));
+  socket.on("message", (data) => received.push(JSON.parse(String(data))));
   await once(socket, "open");
   const payload = { ...router, ...(secret && { authorization: `Bearer ${secret}` }) };
   socket.send(JSON.stringify({ type: "connection_init", payload }));
-  await until(() => heard.some(({ type }) => type === "connection_ack"));
+  await until(() => received.some(({ type }) => type === "connection_ack"));
   let asked = 0;
   const ask = (query: string) => {
     const id = String(++asked);
     socket.send(JSON.stringify({ type: "subscribe", id, payload: { query } }));
     return id;
   };
-  return { socket, heard, closed, ask };
+  return { socket, received, closed, ask };
 }
 
 test("a socket is not opened without the router's secret", async () => {

@@ -3,14 +3,14 @@ import { type FieldDefinitionNode, parse } from "graphql";
 import { beforeAll, expect, test } from "vitest";
 import { newId } from "../../../src/kernel/text/ids.ts";
 import { PERMISSIONS, type Permission } from "../../../src/keys/auth/permissions.ts";
-import { type Access, CALLERS, type Caller, Household, type Owner } from "../../support/callers.ts";
+import { type Access, CALLERS, type Caller, CallerFixture, type Owner } from "../../support/callers.ts";
 import { ask, followEvents, type GraphResult } from "../../support/clients/graph-client.ts";
 import { useStack } from "../../support/stack.ts";
 import { until } from "../../support/until.ts";
 
 const stack = useStack();
 
-/** Whom a field permits, and the codes that permitted callers get: any of them, and another account. */
+/** Who is permitted to read a field, and the codes that permitted callers get: any of them, and another account. */
 type Row = {
   readonly access: Access;
   readonly query: (owner: Owner) => string;
@@ -288,20 +288,20 @@ test("every root field and every guarded field has its row, and every row its fi
   expect(found.toSorted()).toEqual(Object.keys(MATRIX).toSorted());
 });
 
-let household: Household;
+let callers: CallerFixture;
 beforeAll(async () => {
-  household = await Household.open(stack().app);
+  callers = await CallerFixture.open(stack().app);
 });
 
 test.each(Object.entries(MATRIX))(
   "%s permits the expected callers, and gives all others the reason",
   async (field, row) => {
-    const owner = await household.owner();
+    const owner = await callers.owner();
     const run = field.startsWith("Subscription") ? firstOf : ask;
     const heard: Record<string, string> = {};
     // In sequence, as some of them end objects that the others query.
     for (const caller of CALLERS) {
-      const { errors } = await run(stack().origin, await household.secretOf(caller), row.query(owner));
+      const { errors } = await run(stack().origin, await callers.secretOf(caller), row.query(owner));
       heard[caller.name] = String(errors?.[0]?.extensions?.code ?? "");
     }
     expect(heard).toEqual(Object.fromEntries(CALLERS.map((caller) => [caller.name, expected(caller, row)])));

@@ -13,7 +13,7 @@ import { beforeEach, expect, test } from "vitest";
 import { sizeOfPng } from "../../../src/devnet/provider/image.ts";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../../support/chain/network.ts";
-import { requireBooks } from "../../support/inference/bill.ts";
+import { requireAvailable } from "../../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
 import { SERVICES, useServices } from "../../support/services.ts";
 import { useStack } from "../../support/stack.ts";
@@ -39,7 +39,7 @@ test("text, whole and streamed, has its usage and is charged exactly", async () 
   expect((await Array.fromAsync(streamed.textStream)).join("")).toBe(whole.text);
   expect(await streamed.usage).toMatchObject({ inputTokens: PROMPT, outputTokens: 6 });
   const cost = BigInt(PROMPT) * INPUT_PRICE + 6n * OUTPUT_PRICE;
-  await requireBooks(stack().app, owner, { available: START - 2n * cost });
+  await requireAvailable(stack().app, owner, { available: START - 2n * cost });
 });
 
 test("tools are called and their results lead to an answer", async () => {

@@ -2,7 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { beforeEach, describe, expect, test } from "vitest";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
 import { MODEL } from "../../support/chain/network.ts";
-import { requireBooks } from "../../support/inference/bill.ts";
+import { requireAvailable } from "../../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
 import { SERVICES, useServices } from "../../support/services.ts";
 import { useStack } from "../../support/stack.ts";
@@ -40,7 +40,7 @@ test("a message, plain and streamed, is the same and charged exactly", async () 
     usage: { input_tokens: PROMPT, output_tokens: 6 },
   });
   const cost = BigInt(PROMPT) * inputPrice + 6n * outputPrice;
-  await requireBooks(stack().app, owner, { available: START - 2n * cost });
+  await requireAvailable(stack().app, owner, { available: START - 2n * cost });
 });
 
 test("the events follow Anthropic's grammar", async () => {
@@ -82,7 +82,7 @@ test("tools are called, plain and streamed, and their results are accepted", asy
 test("tokens are counted, and not charged", async () => {
   const { input_tokens } = await client.messages.countTokens({ model, messages });
   expect(input_tokens).toBe(PROMPT);
-  await requireBooks(stack().app, owner, { available: START });
+  await requireAvailable(stack().app, owner, { available: START });
 });
 
 test("a key is also accepted as an auth token", async () => {

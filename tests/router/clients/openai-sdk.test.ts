@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { drawImage, sizeOfPng } from "../../../src/devnet/provider/image.ts";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../../support/chain/network.ts";
-import { requireBooks } from "../../support/inference/bill.ts";
+import { requireAvailable } from "../../support/inference/bill.ts";
 import { toWav } from "../../support/inference/wav.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
 import { SERVICES, useServices } from "../../support/services.ts";
@@ -36,7 +36,7 @@ describe("chat", () => {
       total_tokens: PROMPT + 6,
     });
     expect(chat._request_id).toMatch(/^req-/);
-    await requireBooks(stack().app, owner, {
+    await requireAvailable(stack().app, owner, {
       available: START - BigInt(PROMPT) * INPUT_PRICE - 6n * OUTPUT_PRICE,
     });
   });
@@ -57,7 +57,7 @@ describe("chat", () => {
     expect(text.split(" ")).toHaveLength(6);
     expect(chunks.filter(({ usage }) => usage)).toHaveLength(usages);
     expect(chunks.filter(({ choices }) => choices.length === 0)).toHaveLength(usages);
-    await requireBooks(stack().app, owner, {
+    await requireAvailable(stack().app, owner, {
       available: START - BigInt(PROMPT) * INPUT_PRICE - 6n * OUTPUT_PRICE,
     });
   });
@@ -158,7 +158,7 @@ describe("images and audio", () => {
       { width: 256, height: 256 },
       { width: 256, height: 256 },
     ]);
-    await requireBooks(stack().app, owner, { available: START - 2n * SERVICES.images.outputPrice });
+    await requireAvailable(stack().app, owner, { available: START - 2n * SERVICES.images.outputPrice });
   });
 
   test("images are edited, one or several at once", async () => {
@@ -199,7 +199,7 @@ describe("images and audio", () => {
     expect(String(text).trim()).toBe(plain.text);
     for (const response_format of ["srt", "vtt"] as const)
       expect(await client.audio.transcriptions.create({ model, file, response_format })).toContain("-->");
-    await requireBooks(stack().app, owner, { available: START - 25n * SERVICES.speech.outputPrice });
+    await requireAvailable(stack().app, owner, { available: START - 25n * SERVICES.speech.outputPrice });
   });
 });
 
@@ -278,7 +278,7 @@ describe("retries follow the router's answer", () => {
       OpenAI.InternalServerError,
     );
     expect(calls).toBe(2);
-    await requireBooks(stack().app, owner, { available: START });
+    await requireAvailable(stack().app, owner, { available: START });
   });
 
   test("the client retries while no provider is available", async () => {

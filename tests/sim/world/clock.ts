@@ -56,7 +56,7 @@ export class SimClock implements WaitingClock {
  * Makes `now()` in every later statement of this connection, and in every column default, the simulation's: a
  * schema before `pg_catalog` in the search path has a function of that name.
  */
-export async function takeOverNow(database: Database): Promise<void> {
+export async function overrideNow(database: Database): Promise<void> {
   await database.rows("create schema sim");
   await database.rows(
     `create function sim.now() returns timestamptz language sql stable

@@ -13,8 +13,8 @@ export type Waiting = {
 };
 
 /** The error of a process when its connection to the database breaks. */
-export class LineBroke extends Error {
-  override readonly name = "LineBroke";
+export class ConnectionBroke extends Error {
+  override readonly name = "ConnectionBroke";
 }
 
 /**
@@ -40,7 +40,7 @@ export class Gate {
         );
         if (!process.alive) return;
         if (hear) answer();
-        else reject(new LineBroke("the line broke after the commit"));
+        else reject(new ConnectionBroke("the line broke after the commit"));
       };
       const entry: Waiting = {
         process: process.id,
@@ -49,7 +49,7 @@ export class Gate {
         commitUnheard: () => run(false),
         lose: () => {
           this.#leave(entry);
-          if (process.alive) reject(new LineBroke("the line broke before the commit"));
+          if (process.alive) reject(new ConnectionBroke("the line broke before the commit"));
         },
       };
       this.waiting.push(entry);

@@ -8,14 +8,14 @@ import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { ApiKeyService } from "../../../src/keys/api-keys/api-key.service.ts";
 import { seedAccount } from "../../support/seed.ts";
 import { auditLedger } from "../audit.ts";
-import { Books, type KeyBook } from "../books.ts";
+import { type KeyBook, LedgerModel } from "../books.ts";
 import { demand } from "../fault.ts";
 import type { Plant } from "../plants.ts";
-import { type Noting, readBill, watchedSink, watchHolds } from "../watch.ts";
+import { type RunCheck, readBill, watchedSink, watchHolds } from "../watch.ts";
 import { type RpcMood, SimChain } from "./chain.ts";
 import { SimChat } from "./chat.ts";
 import { SimClock } from "./clock.ts";
-import { Gate, GatedDatabase, LineBroke } from "./gate.ts";
+import { ConnectionBroke, Gate, GatedDatabase } from "./gate.ts";
 import { SimJob } from "./job.ts";
 import { IMAGE_MODEL, MODEL, UNIT } from "./offers.ts";
 import { type SimExchange, SimProviders } from "./provider.ts";
@@ -29,11 +29,11 @@ const BEGIN = new Date("2031-03-01T20:00:00Z");
  * Everything that a run consists of: two routers on one database, a chain, providers, clients, and the model.
  */
 export class World {
-  readonly books = new Books();
+  readonly books = new LedgerModel();
   readonly gate = new Gate();
   readonly clock: SimClock;
   readonly chain: SimChain;
-  readonly providers = new SimProviders((exchange) => this.#noting(() => this.#judgeAsked(exchange)));
+  readonly providers = new SimProviders((exchange) => this.#runCheck(() => this.#judgeAsked(exchange)));
   readonly accounts: Hex[] = [];
   routers: Router[] = [];
   rpcMood: RpcMood = "good";
@@ -111,7 +111,7 @@ export class World {
     };
     const caller = { account: key.account, keyId: key.id, requestId: chat.id };
     const asked = given.stream
-      ? router.chat.stream(request, caller, watchedSink(chat, leaving.signal, this.#noting))
+      ? router.chat.stream(request, caller, watchedSink(chat, leaving.signal, this.#runCheck))
       : router.chat
           .complete(request, caller, leaving.signal)
           .then(({ body }) => readBill(chat, body.toString()));
@@ -277,7 +277,7 @@ export class World {
         watchHolds(holds, {
           books: this.books,
           nowMs: () => this.clock.monotonicMs(),
-          noting: (judge) => process.alive && this.#noting(judge),
+          runCheck: (judge) => process.alive && this.#runCheck(judge),
           asked: (request) => this.#know(request),
           swept: () => {
             this.#hasSwept = true;
@@ -302,7 +302,7 @@ export class World {
           this.#told.add(event.id);
           this.told.push(event);
         }
-        if (this.busFails) throw new LineBroke("the bus took the events and did not answer");
+        if (this.busFails) throw new ConnectionBroke("the bus took the events and did not answer");
       },
       coversSince: () => false,
       isSeeded: async () => true,
@@ -358,7 +358,7 @@ export class World {
       .finally(() => router.busy.delete(what));
   }
 
-  readonly #noting: Noting = (judge) => {
+  readonly #runCheck: RunCheck = (judge) => {
     try {
       judge();
     } catch (error) {
@@ -387,7 +387,7 @@ const EXPECTED = new Set([
 ]);
 
 function isExpected(error: unknown): boolean {
-  return error instanceof LineBroke || (error instanceof AppError && EXPECTED.has(error.code));
+  return error instanceof ConnectionBroke || (error instanceof AppError && EXPECTED.has(error.code));
 }
 
 const EMPTY = `

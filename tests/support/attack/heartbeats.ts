@@ -2,7 +2,7 @@ import { WebSocket } from "ws";
 import { bearer } from "../followed.ts";
 import { until } from "../until.ts";
 
-type Beating = { readonly count: () => number; readonly stop: () => void };
+type HeartbeatStream = { readonly count: () => number; readonly stop: () => void };
 
 /**
  * Opens a subscription on every transport. `next` resolves when each has received `beats` further heartbeats.
@@ -34,7 +34,7 @@ export function openHeartbeats(given: {
   };
 }
 
-function countPings(origin: string, secret: string): Beating {
+function countPings(origin: string, secret: string): HeartbeatStream {
   const socket = new WebSocket(`${origin.replace("http", "ws")}/graphql`, "graphql-transport-ws");
   let pings = 0;
   socket.once("open", () =>
@@ -52,7 +52,7 @@ function countParts(
   request: { readonly headers: Readonly<Record<string, string>> },
   accept: string,
   beat: string,
-): Beating {
+): HeartbeatStream {
   const leaving = new AbortController();
   let text = "";
   const read = async () => {

@@ -27,8 +27,8 @@ export function worstJson(sizeBytes: number, valid: object = {}): readonly Worst
 /** Only a few bodies of this length are tried: sending them takes longer than parsing them. */
 const LARGE_BYTES = 4 * 1_048_576;
 const WORST_OF_LARGE: ReadonlySet<string> = new Set([
-  "lists without end",
-  "as many members as are allowed",
+  "endless lists",
+  "as many members as allowed",
   "one text of escapes",
   "white space",
 ]);
@@ -73,7 +73,7 @@ export function worstConversations(sizeBytes: number, valid: object): readonly W
     conversation("20,000 messages", listOf(message, 20_000 * (message.length + 1))),
     conversation("10,000 parts", said(listOf(part, 10_000 * (part.length + 1)))),
     conversation("20,000 parts", said(listOf(part, 20_000 * (part.length + 1)))),
-    conversation("parts without end", said(listOf(part, room))),
+    conversation("endless parts", said(listOf(part, room))),
     conversation("10,000 tools", said('"a"'), `,"tools":${listOf('{"type":"function"}', 200_000)}`),
     conversation("one long word", said(`"${"a".repeat(room)}"`)),
     conversation("one long text", said(`"${"中文字".repeat(room / 9)}"`)),
@@ -96,19 +96,15 @@ export function worstForms(sizeBytes: number): readonly WorstBody[] {
   const start = `\r\n--${BOUNDARY.slice(1)}`;
   return [
     form("a file", 'name="file"; filename="a"', "a".repeat(room)),
-    form(
-      "a file of beginnings of boundaries",
-      'name="file"; filename="a"',
-      start.repeat(room / start.length),
-    ),
-    form("a file of ends of lines", 'name="file"; filename="a"', "\r\n".repeat(room / 2)),
+    form("a file of boundary prefixes", 'name="file"; filename="a"', start.repeat(room / start.length)),
+    form("a file of line ends", 'name="file"; filename="a"', "\r\n".repeat(room / 2)),
     form("a file of carriage returns", 'name="file"; filename="a"', "\r".repeat(room)),
-    form("a part without an end of its headers", `name="file"; x="${"a".repeat(room - 100)}`, ""),
-    form("texts without end", 'name="x"', textsOf(room)),
+    form("a part whose headers never end", `name="file"; x="${"a".repeat(room - 100)}`, ""),
+    form("endless texts", 'name="x"', textsOf(room)),
     form("a text", 'name="prompt"', "中".repeat(room / 3)),
     form("a name of quotes", `name="${'\\"'.repeat(1_900)}"`, "a".repeat(room - 4_000)),
     form(
-      "parts without end",
+      "endless parts",
       'name="x"',
       `\r\n--${BOUNDARY}\r\nContent-Disposition: form-data; name="x"\r\n\r\n`.repeat(room / 130),
     ),

@@ -75,7 +75,7 @@ export function openMarket(rpcUrl: string, queries: Database, contract: MarketCo
 }
 
 /** The differences from a valid match. */
-export type Wish = {
+export type MatchOptions = {
   readonly order?: Partial<MarketOrder>;
   readonly offer?: Partial<MarketOffer>;
   readonly data?: readonly AgentData[];
@@ -86,7 +86,7 @@ export type Wish = {
 export async function makeMatch(
   rpcUrl: string,
   { orders, deals }: Pick<ReturnType<typeof openMarket>, "orders" | "deals">,
-  { order = {}, offer = {}, data = [newData()], approved = true }: Wish = {},
+  { order = {}, offer = {}, data = [newData()], approved = true }: MatchOptions = {},
 ) {
   const [seller, buyer] = [await newTrader(rpcUrl), await newTrader(rpcUrl)];
   const { tokenId } = await mintAgent(rpcUrl, { to: seller.address, data });

@@ -4,7 +4,7 @@ import type { Seeded } from "../seed.ts";
 import { until } from "../until.ts";
 
 /** Waits until an account has exactly this available balance and no holds. */
-export async function requireBooks(
+export async function requireAvailable(
   app: App,
   { account }: Seeded,
   { available }: { readonly available: bigint },

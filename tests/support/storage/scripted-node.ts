@@ -20,7 +20,7 @@ export type Mood =
 type NodeCall = { readonly method: string; readonly params: readonly unknown[] };
 
 /** A file on a node: its sequence number on chain, and the uploaded segments. */
-export type FileThere = {
+export type FileOnNode = {
   readonly file: OwnFile;
   readonly txSeq: number;
   readonly startEntryIndex: number;
@@ -33,7 +33,7 @@ export type FileThere = {
 export type ScriptedNode = {
   readonly url: string;
   readonly calls: NodeCall[];
-  readonly files: Map<string, FileThere>;
+  readonly files: Map<string, FileOnNode>;
   mood: Mood;
   shard: Shard;
   /** How uploads are answered: a string is an error with that text. */
@@ -87,7 +87,7 @@ export async function startNode(shard: Shard = { shardId: 0, numShard: 1 }): Pro
 export function give(
   nodes: readonly ScriptedNode[],
   file: OwnFile,
-  { txSeq = 0, startEntryIndex = 1_024, finalized = true }: Partial<FileThere> = {},
+  { txSeq = 0, startEntryIndex = 1_024, finalized = true }: Partial<FileOnNode> = {},
 ): void {
   const all = Array.from({ length: file.tree.shape.segments }, (_, index) => index);
   for (const { files } of nodes) {
@@ -112,7 +112,7 @@ function bodyOf(node: ScriptedNode, { method, params }: NodeCall): object {
   return { error: { code: -32_601, message: "Method not found" } };
 }
 
-function fileOf(node: ScriptedNode, id: unknown): FileThere | undefined {
+function fileOf(node: ScriptedNode, id: unknown): FileOnNode | undefined {
   return typeof id === "string"
     ? node.files.get(id)
     : [...node.files.values()].find(({ txSeq }) => txSeq === id);

@@ -13,7 +13,7 @@ import { type Places, recordedExecutors } from "./recorded.ts";
 export type EngineQuestion = { readonly operation: string; readonly pressMs?: number };
 
 /** The rate of answers, and the processor time of each by who spent it. */
-export type Pressed = {
+export type LoadResult = {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -32,7 +32,7 @@ const documents = new Map<string, ReturnType<typeof parse>>();
 answerParent(async ({ operation, pressMs }: EngineQuestion) => {
   const document = documents.get(operation) ?? parse(operation);
   documents.set(operation, document);
-  return pressMs === undefined ? JSON.stringify(await run(document)) : press(() => run(document), pressMs);
+  return pressMs === undefined ? JSON.stringify(await run(document)) : runLoad(() => run(document), pressMs);
 });
 console.log("ready at ipc");
 
@@ -53,7 +53,7 @@ async function openProduct(places: Places) {
   return ENGINES[ENGINE as EngineName](supergraphSdl ?? "", recordedExecutors(places));
 }
 
-async function press(ask: () => unknown, durationMs: number): Promise<Pressed> {
+async function runLoad(ask: () => unknown, durationMs: number): Promise<LoadResult> {
   const latencies: number[] = [];
   const cpuBefore = process.cpuUsage();
   const startedMs = performance.now();
