@@ -45,7 +45,7 @@ async function trade(services: ReturnType<typeof openMarket>) {
   return { ...made, hash };
 }
 
-async function told(
+async function fillEvents(
   database: Database,
   tokenId: bigint,
 ): Promise<readonly { removed: boolean; seller: string }[]> {
@@ -98,7 +98,7 @@ describeDatabases("fills of the market", (kind) => {
     await expect(market.fills({}, { first: 1, after: "WyJ4IiwieSJd" })).rejects.toMatchObject({
       code: "invalid_cursor",
     });
-    expect(await told(database, first.tokenId)).toMatchObject([
+    expect(await fillEvents(database, first.tokenId)).toMatchObject([
       { market: MARKET.address, price: String(PRICE), currency: null, removed: false },
     ]);
   });
@@ -148,16 +148,16 @@ describeDatabases("fills of the market", (kind) => {
     expect((await services.market.fills({ tokenId }, { first: 1 })).rows).toHaveLength(1);
     const chain = testClient(anvil.url);
     await chain.request<Reorg>({ method: "anvil_reorg", params: [1, []] });
-    await until(async () => (await told(database, tokenId)).length === 2);
+    await until(async () => (await fillEvents(database, tokenId)).length === 2);
     expect((await services.market.fills({ tokenId }, { first: 1 })).rows).toEqual([]);
-    expect((await told(database, tokenId)).map(({ removed }) => removed)).toEqual([false, true]);
+    expect((await fillEvents(database, tokenId)).map(({ removed }) => removed)).toEqual([false, true]);
     // On the remaining chain, order and offer were never used.
     const hash = await sendPrepared(anvil.url, buyer, await services.deals.fulfill(match));
     await services.caughtUp();
     expect((await services.market.fills({ tokenId }, { first: 2 })).rows).toMatchObject([
       { transactionHash: hash },
     ]);
-    expect((await told(database, tokenId)).map(({ removed }) => removed)).toEqual([false, true, false]);
+    expect((await fillEvents(database, tokenId)).map(({ removed }) => removed)).toEqual([false, true, false]);
   });
 
   test("balance changes are listed too: deposits with the new balance, withdrawals with their amount", async () => {

@@ -469,8 +469,8 @@ describe("the preflight", () => {
   test("never shows the secret", async () => {
     const { settings, folders } = await goodNode();
     const node = serviceOf(settings);
-    const told = await Promise.all([node.preflight(), node.consensus(), node.execution(), node.engine()]);
-    const text = JSON.stringify(told, (_, value) => (typeof value === "bigint" ? String(value) : value));
+    const answers = await Promise.all([node.preflight(), node.consensus(), node.execution(), node.engine()]);
+    const text = JSON.stringify(answers, (_, value) => (typeof value === "bigint" ? String(value) : value));
     expect(text).not.toContain(folders.secret);
     expect(text).not.toContain(folders.folder);
   });

@@ -132,8 +132,8 @@ test("a job is pending, then processing, then has its image, and only its owner 
     await post("text-to-image", "/v1/async/images/generations", { model: "m", prompt: "x" }),
   );
   const headers = { authorization: `Bearer ${bearer}` };
-  const told = await json(await fetch(`${provider.url}/v1/async/jobs/${failed.jobId}`, { headers }));
-  expect(told).toMatchObject({ status: "failed", errorMessage: "no paint" });
+  const jobStatus = await json(await fetch(`${provider.url}/v1/async/jobs/${failed.jobId}`, { headers }));
+  expect(jobStatus).toMatchObject({ status: "failed", errorMessage: "no paint" });
   provider.behaviour = { jobs: { lost: true } };
   expect((await poll()).status).toBe(404);
 });

@@ -93,24 +93,24 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     await until(() => session.results.length === 3 && managed.results.length === 2);
     const steps = (events: { kind: string; change: string }[]) =>
       events.map(({ kind, change }) => [kind, change]);
-    const told = eventsOf(managed, "keyChanged");
+    const keyEvents = eventsOf(managed, "keyChanged");
     expect(steps(eventsOf(session, "keyChanged"))).toEqual([
       ["MANAGEMENT_KEY", "CREATED"],
       ["API_KEY", "CREATED"],
       ["API_KEY", "REVOKED"],
     ]);
-    expect(steps(told)).toEqual([
+    expect(steps(keyEvents)).toEqual([
       ["API_KEY", "CREATED"],
       ["API_KEY", "REVOKED"],
     ]);
-    expect(told[1]).toMatchObject({
+    expect(keyEvents[1]).toMatchObject({
       keyId: key.id,
       apiKey: { id: key.id, name: "followed", status: "REVOKED" },
     });
     await managed.stop();
-    const resumed = await follow(transport, secret, `keyChanged(after: "${told[0].cursor}") ${KEYS}`);
+    const resumed = await follow(transport, secret, `keyChanged(after: "${keyEvents[0].cursor}") ${KEYS}`);
     await until(() => resumed.results.length === 1);
-    expect(eventsOf(resumed, "keyChanged")[0].id).toBe(told[1].id);
+    expect(eventsOf(resumed, "keyChanged")[0].id).toBe(keyEvents[1].id);
     await Promise.all([session.stop(), resumed.stop()]);
   });
 });

@@ -150,7 +150,7 @@ describe("the life of an agent token", () => {
           },
         },
       ]);
-    const [told] = newsOf(followers[0]);
+    const [delivered] = newsOf(followers[0]);
     const read = await run(`{
       sealedKeys(to: "${receiver.address}") { nodes { id keys { key } } }
       agentToken(${key}) {
@@ -159,11 +159,11 @@ describe("the life of an agent token", () => {
         data { index description dataHash } verifier sealedKeys { nodes { id } }
       } }`);
     expect(read).toMatchObject({
-      sealedKeys: { nodes: [{ id: told.sealedKey.id }] },
+      sealedKeys: { nodes: [{ id: delivered.sealedKey.id }] },
       agentToken: {
         owner: {
           agentTokens: { nodes: [{ tokenId: `${tokenId}` }] },
-          sealedKeys: { nodes: [{ id: told.sealedKey.id }] },
+          sealedKeys: { nodes: [{ id: delivered.sealedKey.id }] },
         },
         authorizations: { nodes: [{ user: { address: user.address }, endReason: "TRANSFERRED" }] },
         transfers: {
@@ -173,7 +173,7 @@ describe("the life of an agent token", () => {
           ],
         },
         verifier: getAddress(contractAddresses().agentVerifier),
-        sealedKeys: { nodes: [{ id: told.sealedKey.id }] },
+        sealedKeys: { nodes: [{ id: delivered.sealedKey.id }] },
       },
     });
     await Promise.all(followers.map((follower) => follower.stop()));
@@ -269,12 +269,12 @@ describe("the life of an agent token", () => {
     await until(() => blocks.results.length === 4);
     await chain.reorg(2);
     await until(() => blocks.results.length >= 6);
-    const told = newsOf(blocks, "newBlock");
-    const head = BigInt(told[3].number);
-    expect(told.map(({ number }) => BigInt(number) - head)).toEqual([-3n, -2n, -1n, 0n, -1n, 0n]);
-    expect(told[4]).toMatchObject({ parentHash: told[1].hash });
-    expect(told[5]).toMatchObject({ parentHash: told[4].hash });
-    expect(told[4].hash).not.toBe(told[2].hash);
+    const delivered = newsOf(blocks, "newBlock");
+    const head = BigInt(delivered[3].number);
+    expect(delivered.map(({ number }) => BigInt(number) - head)).toEqual([-3n, -2n, -1n, 0n, -1n, 0n]);
+    expect(delivered[4]).toMatchObject({ parentHash: delivered[1].hash });
+    expect(delivered[5]).toMatchObject({ parentHash: delivered[4].hash });
+    expect(delivered[4].hash).not.toBe(delivered[2].hash);
     await blocks.stop();
   });
 });

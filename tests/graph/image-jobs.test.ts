@@ -72,22 +72,30 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     const one = await follow(transport, `imageJobProgress(id: "${id}")`);
     await until(() => isOver(all, id) && isOver(one, id));
     requireInOrder(stepsOf(one));
-    const told = stepsOf(all);
-    requireInOrder(told);
-    expect(told.map(({ step }) => step)).toEqual(["QUEUED", "STARTED", "SUBMITTED", "RUNNING", "COMPLETED"]);
-    expect(told.at(-1)).toMatchObject({
+    const jobSteps = stepsOf(all);
+    requireInOrder(jobSteps);
+    expect(jobSteps.map(({ step }) => step)).toEqual([
+      "QUEUED",
+      "STARTED",
+      "SUBMITTED",
+      "RUNNING",
+      "COMPLETED",
+    ]);
+    expect(jobSteps.at(-1)).toMatchObject({
       status: "COMPLETED",
       result: `/v1/async/jobs/${id}?provider_address=${IMAGE.account.address.toLowerCase()}`,
     });
     // Events that both received are identical.
-    const ids = new Map(told.map((step) => [step.sequence, step.id]));
+    const ids = new Map(jobSteps.map((step) => [step.sequence, step.id]));
     for (const step of stepsOf(one)) expect(step.id).toBe(ids.get(step.sequence));
-    const again = await follow(transport, `imageJobProgress(id: "${id}", after: "${told[1]?.cursor}")`);
+    const again = await follow(transport, `imageJobProgress(id: "${id}", after: "${jobSteps[1]?.cursor}")`);
     await until(() => isOver(again, id));
-    expect(stepsOf(again).map(({ id: event }) => event)).toEqual(told.slice(2).map(({ id: event }) => event));
+    expect(stepsOf(again).map(({ id: event }) => event)).toEqual(
+      jobSteps.slice(2).map(({ id: event }) => event),
+    );
     const late = await follow(transport, `imageJobProgress(id: "${id}")`);
     await until(() => late.results.length === 1);
-    expect(stepsOf(late)[0]).toMatchObject({ id: told.at(-1)?.id, sequence: 5, status: "COMPLETED" });
+    expect(stepsOf(late)[0]).toMatchObject({ id: jobSteps.at(-1)?.id, sequence: 5, status: "COMPLETED" });
     await Promise.all([all, one, again, late].map((following) => following.stop()));
     await until(() => stack().app.events.openStreams === 0);
     await requireAvailable(stack().app, owner, { available: 9_000n });

@@ -112,7 +112,7 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     action: "job.read",
-    name: "how a job stands",
+    name: "the state of a job",
     about: "job",
     graph: ({ jobId }) => `{ imageJob(id: "${jobId}") { status } }`,
   },
@@ -149,7 +149,7 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     action: "job.content",
-    name: "the images behind a step",
+    name: "the images of a step",
     about: "job",
     graph: ({ jobId }) => `subscription { imageJobProgress(id: "${jobId}") { job { images { b64Json } } } }`,
   },
@@ -178,7 +178,7 @@ const OPERATIONS: readonly Operation[] = [
   { action: "deposit.read", name: "deposits", graph: ofSelf("deposits { nodes { id } }") },
   {
     action: "deposit.read",
-    name: "deposits as they come",
+    name: "new deposits",
     graph: follow("depositSeen"),
     laterErrors: CURSOR_ERRORS,
   },
@@ -232,7 +232,7 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     action: "api-key.revoke",
-    name: "an end of a key",
+    name: "revocation of a key",
     about: "object",
     rest: { method: "DELETE", url: ({ apiKeyId }) => `/v1/api-keys/${apiKeyId}` },
     graph: ({ apiKeyId }) => `mutation { revokeApiKey(id: "${apiKeyId}") { id } }`,
@@ -264,7 +264,7 @@ const OPERATIONS: readonly Operation[] = [
   },
   {
     action: "management-key.revoke",
-    name: "an end of a management key",
+    name: "revocation of a management key",
     about: "object",
     rest: { method: "DELETE", url: ({ managementKeyId }) => `/v1/management-keys/${managementKeyId}` },
     graph: ({ managementKeyId }) => `mutation { revokeManagementKey(id: "${managementKeyId}") { id } }`,

@@ -51,13 +51,13 @@ describe("npm run node:doctor", () => {
     const folder = newFolder();
     writeFileSync(join(folder, "chain.rlp"), "no export");
     const trim = ["--trim", "100", join(folder, "chain.rlp"), join(folder, "trimmed.rlp")];
-    const [told, untrimmed, wrong] = await Promise.all([
+    const [explained, untrimmed, wrong] = await Promise.all([
       runProcess({ ...DOCTOR, args: ["--json", "--message", message] }),
       runProcess({ ...DOCTOR, args: trim }),
       runProcess({ ...DOCTOR, args: ["--switch", "geth", "geth"] }),
     ]);
-    expect(told.code).toBe(0);
-    expect(JSON.parse(told.stdout)).toMatchObject({ kind: "interrupted_import", retrimFrom: "100" });
+    expect(explained.code).toBe(0);
+    expect(JSON.parse(explained.stdout)).toMatchObject({ kind: "interrupted_import", retrimFrom: "100" });
     expect([untrimmed.code, untrimmed.stderr]).toEqual([
       1,
       "There is no RLP block at byte 0 of the export.\n",

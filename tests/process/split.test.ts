@@ -50,15 +50,15 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     await until(async () => (await totalOf(second, managementKey)) > 5_000_000n);
     const answer = await client.chat.completions.create({ model: MODEL, messages: QUESTION, max_tokens: 6 });
     expect(answer.usage?.completion_tokens).toBe(6);
-    const told = await Promise.all(followers.map((follower) => until(() => settledLast(follower, 6))));
-    for (const events of told) {
+    const received = await Promise.all(followers.map((follower) => until(() => settledLast(follower, 6))));
+    for (const events of received) {
       // The first may be the customer's own opening, delivered late.
       const deposited = events.findLast(({ cause }) => cause === "DEPOSIT");
       expect(deposited?.balance.total).toMatch(/^500\d{4}$/);
       expect(events.at(-1)).toMatchObject({ cause: "SETTLEMENT", balance: { held: "0" } });
     }
     // The second gateway replays what the first delivered, after the cursor of any of its events.
-    const [events = []] = told;
+    const [events = []] = received;
     const [oldest, ...later] = events;
     const replay = await followEvents(first, managementKey, balanceChanged(oldest?.cursor));
     await until(() => replay.results.length >= later.length);
@@ -83,9 +83,9 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     const closed = await Promise.all(followers.map((follower) => follower.closed));
     expect(performance.now() - since).toBeLessThan(scaled(5_000));
     expect(closed.filter((event) => (event as { code?: number } | undefined)?.code === 4403)).toHaveLength(2);
-    const told = followers.flatMap(({ results }) => results.at(-1)?.errors ?? []);
+    const received = followers.flatMap(({ results }) => results.at(-1)?.errors ?? []);
     expect(
-      told.filter(({ extensions }) => extensions?.code === "api_key_revoked").length,
+      received.filter(({ extensions }) => extensions?.code === "api_key_revoked").length,
     ).toBeGreaterThanOrEqual(2);
   });
 
@@ -270,11 +270,11 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     await hanging?.end("SIGKILL");
     expect((await chat(origins()[0], secret, { max_tokens: 4 })).status).toBe(200);
     await product.startSubgraph("accounts");
-    const told = await Promise.all(
+    const received = await Promise.all(
       followers.map((follower) => until(() => settledLast(follower, 4), 40_000)),
     );
     // Each of the charges made meanwhile is there: 3 tokens, then 4.
-    for (const events of told) {
+    for (const events of received) {
       const spent = distinct(events).filter(({ cause }) => cause === "SETTLEMENT");
       const totals = spent.slice(-3).map(({ balance }) => BigInt(balance.total));
       const [before = 0n, between = 0n, after = 0n] = totals;

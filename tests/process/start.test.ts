@@ -99,9 +99,9 @@ test.skipIf(!hasCurl)("the three printed commands work as pasted", async () => {
 test("npm run status prints the values of the banner as JSON while the process runs", async () => {
   const { chat, query, subscribe, apiKey, managementKey } = pasted();
   const status = { script: "dist/gateway/cli/status.js", args: ["--json"] };
-  const told = await runProcess({ ...status, settings: { DATA_DIR: folder } });
-  expect(told.code).toBe(0);
-  expect(JSON.parse(told.stdout)).toMatchObject({
+  const statusRun = await runProcess({ ...status, settings: { DATA_DIR: folder } });
+  expect(statusRun.code).toBe(0);
+  expect(JSON.parse(statusRun.stdout)).toMatchObject({
     running: true,
     development: true,
     pid: running.pid,

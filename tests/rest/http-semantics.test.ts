@@ -163,11 +163,13 @@ describe("a request refused before routing has the error body of every failure:"
 });
 
 test("a slash at the end of a path changes nothing", async () => {
-  const told = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [status, body.error?.code];
+  const outcomeOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [status, body.error?.code];
   for (const { method, url, access } of routes.filter(({ url }) => url !== "/" && !url.endsWith("*"))) {
     const as = access === "public" ? undefined : "sk";
     const plain = await ask(filled(url), as, { method });
-    expect(told(await ask(`${filled(url)}/`, as, { method })), `${method} ${url}/`).toEqual(told(plain));
+    expect(outcomeOf(await ask(`${filled(url)}/`, as, { method })), `${method} ${url}/`).toEqual(
+      outcomeOf(plain),
+    );
   }
   const slashed = await ask("/v1/models/?no_such=1");
   expect(failureOf(slashed)).toEqual([400, "invalid_parameter", "no_such"]);

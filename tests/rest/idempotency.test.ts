@@ -255,8 +255,8 @@ describeDatabases("an Idempotency-Key", (kind) => {
     expect((await post(stack(), customer.secret, key, ask)).code).toBe("idempotency_in_progress");
     leaving.abort();
     const again = await until(async () => {
-      const told = await post(stack(), customer.secret, key, ask);
-      return told.code === "idempotency_in_progress" ? false : told;
+      const outcome = await post(stack(), customer.secret, key, ask);
+      return outcome.code === "idempotency_in_progress" ? false : outcome;
     });
     stack().provider.behaviour = {};
     expect([again.status, again.code]).toEqual([409, "idempotency_not_replayable"]);

@@ -79,10 +79,10 @@ describe("over HTTP", () => {
       expect(reply.headers.get("x-ratelimit-remaining-requests")).toBe("0");
       expect(reply.headers.get("x-should-retry")).toBe("true");
       // biome-ignore lint/suspicious/noExplicitAny: two shapes of failure
-      const told: any = await reply.json();
-      if (path === "/graphql") expect(told.errors[0].extensions.code).toBe("rate_limit_exceeded");
+      const refusal: any = await reply.json();
+      if (path === "/graphql") expect(refusal.errors[0].extensions.code).toBe("rate_limit_exceeded");
       else
-        expect(told.error).toEqual({
+        expect(refusal.error).toEqual({
           code: "rate_limit_exceeded",
           type: "rate_limit_error",
           message: expect.any(String),

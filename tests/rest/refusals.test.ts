@@ -209,7 +209,7 @@ describe("HEAD", () => {
         rawGet(stack().origin, path, { method, headers: { ...headers, ...ids } }),
       ),
     );
-    const told = ({ status, headers: sent }: Awaited<ReturnType<typeof rawGet>>) => {
+    const headOf = ({ status, headers: sent }: Awaited<ReturnType<typeof rawGet>>) => {
       const {
         date,
         "x-ratelimit-remaining-requests": remaining,
@@ -219,7 +219,7 @@ describe("HEAD", () => {
       return { status, rest };
     };
     if (!get || !head) throw new Error("both are answered");
-    expect(told(head)).toEqual(told(get));
+    expect(headOf(head)).toEqual(headOf(get));
     expect(head.body.length).toBe(0);
   });
 });

@@ -207,16 +207,16 @@ describe("a provider that repeats our credential, which matches no known pattern
     set(model, script, script);
     const seeded = await seed();
     const reply = await chat(seeded, { model, max_tokens: 50, stream: model === "echo-stream" });
-    const told = `${JSON.stringify([...reply.headers])}${await reply.text()}`;
+    const shown = `${JSON.stringify([...reply.headers])}${await reply.text()}`;
     expect(scripted[0]?.callsOf(model)[0]?.headers.authorization).toBe(`Bearer ${ODD_KEY}`);
     for (const spelling of [...spellings, ODD_KEY.replaceAll(" ", "")]) {
-      expect(told).not.toContain(spelling);
+      expect(shown).not.toContain(spelling);
       expect(logged()).not.toContain(spelling);
     }
     // The text around it is passed on unchanged.
     if (model === "echo-plain" || model === "echo-stream")
-      expect(told).toMatch(/you are Bearer \*+, I think/);
-    if (model === "echo-blame") expect(told).toMatch(/no: Bearer \*+, says the sea/);
+      expect(shown).toMatch(/you are Bearer \*+, I think/);
+    if (model === "echo-blame") expect(shown).toMatch(/no: Bearer \*+, says the sea/);
   });
 });
 

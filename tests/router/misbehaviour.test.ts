@@ -77,10 +77,14 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     script: (_, response) => void response.socket?.resetAndDestroy(),
     ...both("the second"),
   },
-  { name: "closes without a word", script: (_, response) => void response.destroy(), ...both("the second") },
+  {
+    name: "closes without an answer",
+    script: (_, response) => void response.destroy(),
+    ...both("the second"),
+  },
   { name: "never answers", script: () => {}, ...both("the second"), calls: 1 },
   {
-    name: "sends its head and nothing more",
+    name: "sends only the head of its answer",
     script: (call, response) => {
       if (call.body.stream) openStream(response).flushHeaders();
       else response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
@@ -120,13 +124,13 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
   { name: "is unavailable", script: status(503), ...both("the second") },
   { name: "is overloaded, 529", script: status(529), ...both("the second") },
   {
-    name: "is busy and says for how long",
+    name: "is busy and sends Retry-After",
     script: status(429, {}, { "retry-after": "30" }),
     ...both("the second"),
     calls: 1,
   },
   {
-    name: "is busy until a nonsense date",
+    name: "is busy and sends an invalid Retry-After",
     script: status(429, {}, { "retry-after": "soon" }),
     ...both("the second"),
   },
@@ -139,7 +143,7 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     script: status(400, { error: { message: "no such model", code: "model_not_found" } }),
     ...both("the second"),
   },
-  { name: "times out by its own word", script: status(408), ...both("the second") },
+  { name: "reports a timeout of its own", script: status(408), ...both("the second") },
   {
     name: "redirects to metadata",
     script: status(302, {}, { location: "http://169.254.169.254/latest/meta-data" }),
@@ -161,7 +165,7 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     ...both("the second"),
   },
   {
-    name: "answers nothing with 200",
+    name: "answers 200 with an empty body",
     script: (_, response) => void response.writeHead(200, { "content-type": "application/json" }).end(),
     ...both("the second"),
   },
@@ -178,13 +182,13 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     ...both("the second"),
   },
   {
-    name: "answers half a JSON",
+    name: "answers truncated JSON",
     script: (_, response) =>
       void response.writeHead(200, { "content-type": "application/json" }).end('{"choices":[{"mess'),
     ...both("the second"),
   },
   {
-    name: "announces more than it sends",
+    name: "announces more bytes than it sends",
     script: async (_, response) => {
       response.writeHead(200, { "content-type": "application/json", "content-length": "5000" });
       response.write(JSON.stringify(completion()));
@@ -193,7 +197,7 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     ...both("the second"),
   },
   { name: "answers without choices", script: answer({ choices: [] }), plain: "the second" },
-  { name: "answers choices that are none", script: answer({ choices: "four" }), plain: "the second" },
+  { name: "answers invalid choices", script: answer({ choices: "four" }), plain: "the second" },
   {
     name: "answers a choice without a message",
     script: answer({ choices: [{ index: 0 }] }),
@@ -210,11 +214,15 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     plain: "the second",
   },
   {
-    name: "streams where a whole answer is due",
+    name: "streams where a whole answer was requested",
     script: (_, response) => void openStream(response).end(events().join("")),
     plain: "the second",
   },
-  { name: "answers whole where a stream is due", script: status(200, completion()), streamed: "the second" },
+  {
+    name: "answers whole where a stream was requested",
+    script: status(200, completion()),
+    streamed: "the second",
+  },
   {
     name: "filters an answer",
     script: (call, response) => {
@@ -276,11 +284,11 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     script: stream([ROLE, `data: {"error":{"message":"overloaded"}}\n\n`]),
     streamed: "the second",
   },
-  { name: "sends its role and is cut", script: stream([ROLE], true), streamed: "the second" },
+  { name: "sends its role and breaks the connection", script: stream([ROLE], true), streamed: "the second" },
   { name: "sends its role and [DONE]", script: stream([ROLE, DONE]), streamed: "the second" },
-  { name: "sends [DONE] alone", script: stream([DONE]), streamed: "the second" },
+  { name: "sends only [DONE]", script: stream([DONE]), streamed: "the second" },
   {
-    name: "sends comments for ever",
+    name: "sends endless comments",
     script: async (_, response) => {
       openStream(response);
       while (!response.destroyed) await trickle(response, [": ping\n\n"], 100);
@@ -302,11 +310,15 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     streamed: "the second",
   },
   {
-    name: "sends an event without an end",
+    name: "sends an endless event",
     script: stream([`data: ${"x".repeat(1_100_000)}`]),
     streamed: "the second",
   },
-  { name: "is cut in mid-stream", script: stream([ROLE, ...words.slice(0, 4)], true), streamed: "cut" },
+  {
+    name: "breaks the connection in mid-stream",
+    script: stream([ROLE, ...words.slice(0, 4)], true),
+    streamed: "cut",
+  },
   { name: "ends in mid-stream", script: stream([ROLE, ...words.slice(0, 4)]), streamed: "cut" },
   {
     name: "is silent in mid-stream",
@@ -334,13 +346,13 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     streamed: "cut",
   },
   {
-    name: "turns to another protocol in mid-stream",
+    name: "switches to another protocol in mid-stream",
     script: stream([ROLE, ...words.slice(0, 4), "data: [1]\n\n"]),
     streamed: "cut",
   },
   { name: "forgets [DONE]", script: stream([ROLE, ...words, FINISH, USAGE_CHUNK]), streamed: "the first" },
   {
-    name: "forgets [DONE] and stays on the line",
+    name: "omits [DONE] and keeps the connection open",
     script: async (_, response) => {
       openStream(response);
       await trickle(response, [ROLE, ...words, FINISH, USAGE_CHUNK]);
@@ -348,18 +360,18 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     streamed: "the first",
   },
   {
-    name: "forgets to say why it finished",
+    name: "omits the finish reason",
     script: stream([ROLE, ...words, USAGE_CHUNK, DONE]),
     streamed: "the first",
   },
-  { name: "goes on after [DONE]", script: stream([...events(), ...words, DONE]), streamed: "the first" },
+  { name: "continues after [DONE]", script: stream([...events(), ...words, DONE]), streamed: "the first" },
   {
-    name: "forgets the last blank line",
+    name: "omits the last blank line",
     script: stream([...events().slice(0, -1), "data: [DONE]"]),
     streamed: "the first",
   },
   {
-    name: "is cut in the middle of characters and events",
+    name: "splits its writes within characters and events",
     script: async (_, response) => {
       openStream(response);
       const bytes = Buffer.from(events().join(""));
@@ -373,55 +385,55 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     script: stream(events().map((text) => text.replaceAll("\n", "\r\n"))),
     streamed: "the first",
   },
-  { name: "states no usage", script: usage(undefined), ...both("the first, counted") },
-  { name: "states null usage", script: usage(null), ...both("the first, counted") },
+  { name: "reports no usage", script: usage(undefined), ...both("the first, counted") },
+  { name: "reports null usage", script: usage(null), ...both("the first, counted") },
   {
-    name: "states negative usage",
+    name: "reports negative usage",
     script: usage({ prompt_tokens: -5, completion_tokens: 8 }),
     ...both("the first, counted"),
   },
   {
-    name: "states usage in parts of tokens",
+    name: "reports usage in fractions of tokens",
     script: usage({ prompt_tokens: 1.5, completion_tokens: 8 }),
     ...both("the first, counted"),
   },
   {
-    name: "states usage in words",
+    name: "reports usage as text",
     script: usage({ prompt_tokens: "nine", completion_tokens: "8" }),
     ...both("the first, counted"),
   },
   {
-    name: "states usage beyond 2^53",
+    name: "reports usage beyond 2^53",
     script: usage({ prompt_tokens: 9e15 * 2, completion_tokens: 8 }),
     ...both("the first, counted"),
   },
   {
-    name: "states a sum that is none",
+    name: "reports an inconsistent total",
     script: usage({ prompt_tokens: 9, completion_tokens: 8, total_tokens: 1_000 }),
     ...both("the first, counted"),
   },
   {
-    name: "states more tokens than were asked for",
+    name: "reports more tokens than requested",
     script: usage({ prompt_tokens: 9, completion_tokens: 51 }),
     ...both("the first, its answer counted"),
   },
   {
-    name: "states more tokens of the answer than there are numbers",
+    name: "reports an answer larger than a safe integer",
     script: usage({ prompt_tokens: 9, completion_tokens: 9e15, total_tokens: 9e15 + 9 }),
     ...both("the first, its answer counted"),
   },
   {
-    name: "states a longer prompt than any model takes",
+    name: "reports a longer prompt than any model accepts",
     script: usage({ prompt_tokens: 9e15, completion_tokens: 8 }),
     ...both("the first, counted"),
   },
   {
-    name: "claims that it costs nothing",
+    name: "claims a cost of zero",
     script: usage({ ...USAGE, cost: 0, total_cost: 0 }),
     ...both("the first"),
   },
   {
-    name: "sets cookies and speaks for us",
+    name: "sets cookies and imitates our headers",
     script: (call, response) => {
       const headers = {
         "set-cookie": "a=b",
@@ -485,12 +497,12 @@ test.each(CASES)(
     expect(reply.headers.get("x-request-id")).toBe(request.id);
 
     const attempts = request.routing?.attempts ?? [];
-    const told = (price: (typeof PRICES)[number]) =>
+    const costAt = (price: (typeof PRICES)[number]) =>
       BigInt(USAGE.prompt_tokens) * price.prompt + BigInt(USAGE.completion_tokens) * price.completion;
     if (expected === "the second") {
       expect([reply.status, request.status]).toEqual([200, "completed"]);
       expect(readText(text, mode)).toBe(TEXT);
-      expect(charged).toBe(told(SECOND));
+      expect(charged).toBe(costAt(SECOND));
       expect(attempts.map(({ outcome }) => outcome)).toEqual(["failed", "answered"]);
       expect(request.provider).toBe(attempts[1]?.provider);
       expect([first.callsOf(model).length, second.callsOf(model).length]).toEqual([1, 1]);

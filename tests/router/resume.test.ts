@@ -264,9 +264,9 @@ test("a message in Anthropic's format is resumed likewise, each event once", asy
     body: JSON.stringify({ model: CLAUDE.id, stream: true, max_tokens: 500, messages: QUESTION }),
   });
   const raw = await reply.text();
-  const told = [...raw.matchAll(/^data: (\{.*\})$/gm)].map(([, data]) => JSON.parse(data ?? ""));
-  expect(told.map((fields) => fields.delta?.text ?? "").join("")).toBe(TEXT);
-  const names = told.map(({ type }) => type).filter((type) => type !== "content_block_delta");
+  const fragments = [...raw.matchAll(/^data: (\{.*\})$/gm)].map(([, data]) => JSON.parse(data ?? ""));
+  expect(fragments.map((fields) => fields.delta?.text ?? "").join("")).toBe(TEXT);
+  const names = fragments.map(({ type }) => type).filter((type) => type !== "content_block_delta");
   expect(names).toEqual([...begin, ...end].map(({ type }) => type));
   expect((await requestOf(seeded)).cost?.total).toBe(9n * 2n + 240n * 3n);
 });

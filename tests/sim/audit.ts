@@ -12,19 +12,19 @@ import { demand, Fault } from "./fault.ts";
 type Observations = {
   readonly books: LedgerModel;
   readonly paidIn: ReadonlyMap<Hex, bigint>;
-  readonly told: readonly DomainEvent[];
+  readonly publishedEvents: readonly DomainEvent[];
 };
 
 /** The ledger in the database, which must be consistent at any moment. */
 export async function auditLedger(database: Database): Promise<void> {
   const faults = await findLedgerFaults(database);
-  demand(faults.length === 0, `the ledger is not exact: ${JSON.stringify(faults.slice(0, 3))}`);
+  demand(faults.length === 0, `the ledger is inconsistent: ${JSON.stringify(faults.slice(0, 3))}`);
 }
 
 /** Checks the database when everything has ended. Throws a `Fault` for each violation. */
 export async function auditEnd(database: Database, observations: Observations): Promise<void> {
   await auditLedger(database);
-  demand(observations.books.holds.size === 0, `${observations.books.holds.size} holds are open in the end`);
+  demand(observations.books.holds.size === 0, `${observations.books.holds.size} holds are open at the end`);
   await auditJobs(database, observations);
   const spent = await auditRequests(database, observations.books);
   await auditDeposits(database, observations.paidIn);
@@ -33,18 +33,23 @@ export async function auditEnd(database: Database, observations: Observations): 
 
 async function auditAccounts(
   database: Database,
-  { books, paidIn, told, spent }: Observations & { readonly spent: ReadonlyMap<string, bigint> },
+  { books, paidIn, publishedEvents, spent }: Observations & { readonly spent: ReadonlyMap<string, bigint> },
 ): Promise<void> {
   type Row = { address: Hex; deposit: string; held: string };
   for (const { address, deposit, held } of await database.rows<Row>(ACCOUNTS)) {
-    demand(held === "0", `${held} of ${address} is held in the end`);
+    demand(held === "0", `${held} of ${address} is held at the end`);
     const said = books.available.get(address);
-    demand(BigInt(deposit) === said, `${address} has ${deposit}, and should have ${said}`);
+    demand(BigInt(deposit) === said, `${address} has ${deposit}, the model has ${said}`);
     const left = (paidIn.get(address) ?? 0n) - (spent.get(address) ?? 0n);
-    demand(BigInt(deposit) === left, `${address} has ${deposit}, and paid in ${left} more than it spent`);
-    const last = told.findLast((event) => event.topic === "balance.changed" && event.subject === address);
-    const toldDeposit = last?.topic === "balance.changed" ? last.data.deposit : deposit;
-    demand(toldDeposit === deposit, `subscribers were told ${toldDeposit} of ${address}, it is ${deposit}`);
+    demand(BigInt(deposit) === left, `${address} has ${deposit}, its deposits less its charges are ${left}`);
+    const last = publishedEvents.findLast(
+      (event) => event.topic === "balance.changed" && event.subject === address,
+    );
+    const publishedDeposit = last?.topic === "balance.changed" ? last.data.deposit : deposit;
+    demand(
+      publishedDeposit === deposit,
+      `subscribers received a deposit of ${publishedDeposit} for ${address}, it is ${deposit}`,
+    );
   }
 }
 
@@ -58,7 +63,7 @@ async function auditDeposits(database: Database, paidIn: ReadonlyMap<Hex, bigint
 }
 
 /** Every job has ended, has an event for each step, and is charged if and only if it has a result. */
-async function auditJobs(database: Database, { books, told }: Observations): Promise<void> {
+async function auditJobs(database: Database, { books, publishedEvents }: Observations): Promise<void> {
   type Row = {
     id: string;
     state: string;
@@ -69,20 +74,20 @@ async function auditJobs(database: Database, { books, told }: Observations): Pro
     kept: boolean;
   };
   const steps = Map.groupBy(
-    told.flatMap((event) => (event.topic === "job.progressed" ? [event.data] : [])),
+    publishedEvents.flatMap((event) => (event.topic === "job.progressed" ? [event.data] : [])),
     ({ jobId }) => jobId,
   );
   for (const { id, state, seq, status, provider, cost, kept } of await database.rows<Row>(JOBS)) {
     const job = books.jobs.get(id);
     if (!job) throw new Fault(`nobody asked for job ${id}`);
-    demand(ENDED.has(state), `job ${id} is ${state} in the end`);
+    demand(ENDED.has(state), `job ${id} is ${state} at the end`);
     demand((state === "completed") === kept, `job ${id} is ${state}, and its result is kept: ${kept}`);
     demand((state === "completed") === (status === "completed"), `job ${id} is ${state}, its bill ${status}`);
     demand(job.owes(state, provider, BigInt(cost)), `job ${id} is ${state} and was charged ${cost}`);
     const sequences = steps.get(id)?.map(({ sequence }) => sequence) ?? [];
     const isWhole = sequences.length === seq && sequences.every((sequence, at) => sequence === at + 1);
-    demand(isWhole, `of the ${seq} steps of job ${id} were told: ${sequences}`);
-    demand(steps.get(id)?.at(-1)?.status === state, `job ${id} is ${state}, and something else was told`);
+    demand(isWhole, `of the ${seq} steps of job ${id} these were published: ${sequences}`);
+    demand(steps.get(id)?.at(-1)?.status === state, `job ${id} is ${state}, and another state was published`);
   }
 }
 

@@ -97,7 +97,10 @@ export class LedgerModel {
     // known.
     if (charged < owed && charged > 0n)
       this.#later.push(() =>
-        demand(this.#isSpent(hold, nowMs), `${id} was charged ${charged} of ${owed}, and there was more`),
+        demand(
+          this.#isSpent(hold, nowMs),
+          `${id} was charged ${charged} of ${owed}, although more was available`,
+        ),
       );
   }
 
@@ -121,7 +124,7 @@ export class LedgerModel {
   jobEnded(id: string, hold: OpenHold): void {
     const job = this.jobOf(id);
     const ending = this.#ending.get(id);
-    demand(job !== undefined && ending !== undefined, `the hold of ${id} is gone, and nobody ended it`);
+    demand(job !== undefined && ending !== undefined, `the hold of ${id} is gone, and its job did not end`);
     const { settlement, charged } = ending;
     const provider = settlement.answeredBy?.provider ?? "";
     demand(job.owes(settlement.outcome, provider, charged), `job ${job.id} was charged ${charged}`);

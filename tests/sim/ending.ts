@@ -32,8 +32,8 @@ export async function finish(world: World): Promise<void> {
     world.publish(n);
     await world.drain();
   }
-  const { books, told } = world;
-  await auditEnd(world.database, { books, told, paidIn: world.chain.paidIn() });
+  const { books, publishedEvents } = world;
+  await auditEnd(world.database, { books, publishedEvents, paidIn: world.chain.paidIn() });
 }
 
 /** Breaks all connections to providers, and lets time pass until others are tried. */

@@ -69,7 +69,7 @@ export function watchedSink(chat: SimChat, leaving: AbortSignal, runCheck: RunCh
       text += bytes.toString();
       words += bytes.toString().split(WORD).length - 1;
       const isEnd = text.endsWith("data: [DONE]\n\n");
-      runCheck(() => demand(words <= chat.words, `the client of ${chat.id} was told something twice`));
+      runCheck(() => demand(words <= chat.words, `the client of ${chat.id} received a word twice`));
       if (isEnd) runCheck(() => demand(words === chat.words, `words to ${chat.id} were lost`));
       if (isEnd) readBill(chat, text);
       return true;

@@ -81,16 +81,16 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     await chain.submit(BOB, [{ ...set("k", "bob"), streamId: OTHER }]);
     await runner.pass();
     expect(await chain.kv.rights(BOB, { streamId: OTHER })).toMatchObject({ isAdmin: true });
-    const told = await chain.database.rows<{ subject: Hex; removed: boolean }>(
+    const published = await chain.database.rows<{ subject: Hex; removed: boolean }>(
       "select subject, (data ->> 'removed')::boolean as removed from outbox where topic = 'kv.committed' order by id",
     );
     expect(
-      told
+      published
         .filter(({ removed }) => removed)
         .map(({ subject }) => subject)
         .toSorted(),
     ).toEqual([STREAM, OTHER]);
-    expect(told).toHaveLength(6);
+    expect(published).toHaveLength(6);
   });
 
   test("a decision is dropped if its block was reverted meanwhile", async () => {

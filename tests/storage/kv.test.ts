@@ -195,8 +195,8 @@ describeDatabases("key-value streams", (kind) => {
     const { app, rpcUrl } = stack();
     const [writer, streamId] = [await newWriter(rpcUrl), newStream()];
     const set = (value: string) => [{ streamId, key: bytes("k"), value: bytes(value) }];
-    const told = await app.events.follow({ topic: "kv.committed", subject: streamId });
-    const next = async () => ((await told.next()).value as DomainEvent<"kv.committed">).data;
+    const commits = await app.events.follow({ topic: "kv.committed", subject: streamId });
+    const next = async () => ((await commits.next()).value as DomainEvent<"kv.committed">).data;
     const kept = await write(app, writer, { writes: set("kept") });
     const lost = await write(app, writer, { writes: set("lost") });
     expect(await textAt(streamId, "k")).toBe("lost");
@@ -204,7 +204,7 @@ describeDatabases("key-value streams", (kind) => {
     expect(await next()).toMatchObject({ txSeq: lost.toString(), removed: false });
     await reorg(rpcUrl, 1);
     expect(await next()).toMatchObject({ streamId, txSeq: lost.toString(), removed: true });
-    await told.return?.();
+    await commits.return?.();
     expect(await textAt(streamId, "k")).toBe("kept");
     expect(await app.kv.transactions([lost])).toEqual([undefined]);
     const again = await write(app, writer, { writes: set("again") });

@@ -48,8 +48,8 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("segments count once, however often and concurrently they arrive", async () => {
-    const told: NodeFile[] = [];
-    const node = openDisk(database, { progressed: async (_tx, files) => void told.push(...files) });
+    const notified: NodeFile[] = [];
+    const node = openDisk(database, { progressed: async (_tx, files) => void notified.push(...files) });
     const file = newFile(1_300 * KIB);
     await submit(database, node, file);
     const order = [5, 0, 0, 3, 0, 1, 2, 2, 4, 5, 1].filter((index) => index < file.tree.shape.segments);
@@ -57,10 +57,10 @@ describeDatabases("the storage node on disk", (kind) => {
     expect(outcomes.filter(({ kind: outcome }) => outcome === "stored")).toHaveLength(
       file.tree.shape.segments,
     );
-    const counts = told.map(({ uploadedSegments }) => uploadedSegments);
+    const counts = notified.map(({ uploadedSegments }) => uploadedSegments);
     expect(counts).toEqual([...counts].sort((a, b) => a - b));
-    expect(told.at(-1)).toMatchObject({ finalized: true, uploadedSegments: file.tree.shape.segments });
-    expect(told.filter(({ finalized }) => finalized)).toHaveLength(1);
+    expect(notified.at(-1)).toMatchObject({ finalized: true, uploadedSegments: file.tree.shape.segments });
+    expect(notified.filter(({ finalized }) => finalized)).toHaveLength(1);
     expect(await node.put(file.segment(0))).toMatchObject({ kind: "finalized" });
   });
 
@@ -105,8 +105,8 @@ describeDatabases("the storage node on disk", (kind) => {
   });
 
   test("segments may arrive before their submission, up to 10 MiB per file", async () => {
-    const told: NodeFile[] = [];
-    const node = openDisk(database, { progressed: async (_tx, files) => void told.push(...files) });
+    const notified: NodeFile[] = [];
+    const node = openDisk(database, { progressed: async (_tx, files) => void notified.push(...files) });
     const file = newFile(600 * KIB);
     await upload(node, file);
     expect(await found(node, file)).toMatchObject({ txSeq: undefined, isCached: true, finalized: false });

@@ -59,12 +59,12 @@ export async function benchReads(
       stopping.abort();
       await Promise.all(running);
     }
-    const told = [...statuses]
+    const counts = [...statuses]
       .filter(([status]) => status > 0)
       .map(([status, count]) => `${count} x ${status}`);
     print(
       `  ${String(readers).padStart(2)} readers: chat p50 ${median(quiet).toFixed(1)} ms without, ` +
-        `${median(beside).toFixed(1)} ms with (${(median(beside) / median(quiet)).toFixed(2)} times); ${told.join(", ")}`,
+        `${median(beside).toFixed(1)} ms with (${(median(beside) / median(quiet)).toFixed(2)} times); ${counts.join(", ")}`,
     );
   }
 }

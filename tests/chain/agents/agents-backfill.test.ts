@@ -33,11 +33,11 @@ test("10,001 events in one range that the endpoint refuses are all read once, an
   await until(() => watcher.status().scannedBlock === head);
   expect(refused).toContain(10_001);
   expect(watcher.status()).toMatchObject({ state: "following", lagBlocks: 0n });
-  const [counted] = await database.rows<{ rows: number; tokens: number; told: number }>(
+  const [counted] = await database.rows<{ rows: number; tokens: number; published: number }>(
     `select count(*)::int as rows, count(distinct token_id)::int as tokens,
-       (select count(*)::int from outbox where topic = 'token.transferred') as told from agent_transfer`,
+       (select count(*)::int from outbox where topic = 'token.transferred') as published from agent_transfer`,
   );
-  expect(counted).toEqual({ rows: 10_001, tokens: 10_001, told: 10_001 });
+  expect(counted).toEqual({ rows: 10_001, tokens: 10_001, published: 10_001 });
   const last = await tokens.byKeys([{ contract: FLOOD, tokenId: 1_005_000n }]);
   expect(last).toMatchObject([{ owner: lowerHex(owner) }]);
 });

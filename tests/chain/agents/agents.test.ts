@@ -95,8 +95,8 @@ describeDatabases("agent tokens", (kind) => {
     const agrees = async () => {
       await caughtUp();
       const { datas, ...rest } = await onChain(tokenId);
-      const told = datas.map((one) => ({ ...one, description: one.description.replace("\0", "\ufffd") }));
-      expect(await asRead(tokens, tokenId)).toEqual({ ...rest, datas: told });
+      const readable = datas.map((one) => ({ ...one, description: one.description.replace("\0", "\ufffd") }));
+      expect(await asRead(tokens, tokenId)).toEqual({ ...rest, datas: readable });
       const [token] = await tokens.byKeys([key(tokenId)]);
       return token;
     };
@@ -365,12 +365,12 @@ async function stateOfEvents(database: Database) {
   const [keys, moves] = [new Set<string>(), new Set<string>()];
   for (const { topic, data } of rows) {
     const news = JSON.parse(data) as SealedKeyPublished & TokenTransferred;
-    const [told, name] =
+    const [state, name] =
       topic === "sealed-key.published"
         ? [keys, news.sealedKeyId]
         : [moves, `${news.tokenId} ${news.blockNumber} ${news.logIndex} ${news.transactionHash}`];
-    if (news.removed) expect(told.delete(name)).toBe(true);
-    else told.add(name);
+    if (news.removed) expect(state.delete(name)).toBe(true);
+    else state.add(name);
   }
   return { keys: [...keys].toSorted(), moves: [...moves].toSorted() };
 }

@@ -139,10 +139,10 @@ describeDatabases(`reorgs with ${N} confirmations`, (kind) => {
     await chain.mine(N);
     await scanned(await chain.height());
     const logs = await chain.client.getLogs({ address: VAULT, fromBlock: 0n, toBlock: "latest" });
-    const told = sumByAccount(logs);
+    const deposited = sumByAccount(logs);
     const credited = await Promise.all(accounts.map((account) => balanceOf(database, account)));
     expect(story).toHaveLength(20);
-    expect(credited, story.join("; ")).toEqual(accounts.map((account) => told.get(account) ?? 0n));
+    expect(credited, story.join("; ")).toEqual(accounts.map((account) => deposited.get(account) ?? 0n));
     const [counted] = await database.rows<{ confirmed: number; others: number }>(
       `select count(*) filter (where status = 'confirmed')::int as confirmed,
          count(*) filter (where status = 'seen')::int as others from deposit`,

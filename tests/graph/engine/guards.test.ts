@@ -79,20 +79,20 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     expect(validate(engine.apiSchema, document)).toEqual([]);
     const result = await engine.execute({ document, context: { user: "ann", principal } });
     const { data, errors = [] } = JSON.parse(JSON.stringify(result));
-    const told = errors.map(({ path, extensions }: { path: unknown[]; extensions: { code: string } }) => [
+    const reported = errors.map(({ path, extensions }: { path: unknown[]; extensions: { code: string } }) => [
       path.join("."),
       extensions.code,
     ]);
-    return { data, told, asked: federation.asked.map(({ text }) => text).join("\n") };
+    return { data, reported, asked: federation.asked.map(({ text }) => text).join("\n") };
   };
 
   test("a refused field is null with an error at each of its places, and no subgraph request is sent for it", async () => {
-    const { data, told, asked } = await run(NOBODY, "{ things { name secret price stock } }");
+    const { data, reported, asked } = await run(NOBODY, "{ things { name secret price stock } }");
     expect(data.things).toEqual([
       { name: "one", secret: null, price: null, stock: 3 },
       { name: "two", secret: null, price: null, stock: 3 },
     ]);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ["things.0.secret", "missing_authorization"],
       ["things.0.price", "missing_authorization"],
       ["things.1.secret", "missing_authorization"],
@@ -107,20 +107,20 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     expect((await run(mk("keys:read"), query)).data.thing).toEqual({ secret: "s3cret", price: null });
     expect((await run(mk("account:read"), query)).data.thing).toEqual({ secret: null, price: 5 });
     expect((await run(SESSION, query)).data.thing).toEqual({ secret: "s3cret", price: 5 });
-    expect((await run(NOBODY, query)).told).toHaveLength(2);
+    expect((await run(NOBODY, query)).reported).toHaveLength(2);
   });
 
   test("a subgraph from which nothing else is selected is not called", async () => {
-    const { data, told, asked } = await run(SK, "{ thing { id price } }");
+    const { data, reported, asked } = await run(SK, "{ thing { id price } }");
     expect(data).toEqual({ thing: { id: "1", price: null } });
-    expect(told).toEqual([["thing.price", "insufficient_scope"]]);
+    expect(reported).toEqual([["thing.price", "insufficient_scope"]]);
     expect(asked).not.toContain("_entities");
   });
 
   test("all root fields may be refused", async () => {
-    const { data, told, asked } = await run(NOBODY, "{ hidden vault { gold } }");
+    const { data, reported, asked } = await run(NOBODY, "{ hidden vault { gold } }");
     expect([data, asked]).toEqual([{ hidden: null, vault: null }, ""]);
-    expect(told.map(([path]: string[]) => path)).toEqual(["hidden", "vault"]);
+    expect(reported.map(([path]: string[]) => path)).toEqual(["hidden", "vault"]);
     expect((await run(SK, "{ hidden vault { gold } }")).data).toEqual({ hidden: 1, vault: { gold: 7 } });
   });
 
@@ -129,7 +129,7 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     const query = "mutation { touch erase again: touch }";
     expect(await run(mk("keys:manage"), query)).toMatchObject({
       data: { touch: 1, erase: null, again: 1 },
-      told: [["erase", "insufficient_scope"]],
+      reported: [["erase", "insufficient_scope"]],
     });
     expect(secretsTold).toBe(0);
     expect((await run(SESSION, query)).data.erase).toBe(1);
@@ -142,7 +142,7 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
     // A refused field that is not nullable nulls its parent object.
     expect(await run(mk("account:read"), query)).toMatchObject({
       data: null,
-      told: [["box.sure", "insufficient_scope"]],
+      reported: [["box.sure", "insufficient_scope"]],
     });
   });
 
@@ -160,24 +160,24 @@ describe.each(EXECUTORS)("guarded fields, %s", (kind) => {
       { thing { a: secret ...f ... on Thing { c: secret } } }
       fragment f on Thing { b: secret ... { d: price } }
     `;
-    const { data, told, asked } = await run(NOBODY, query);
+    const { data, reported, asked } = await run(NOBODY, query);
     expect(data.thing).toEqual({ a: null, b: null, d: null, c: null });
-    expect(told).toHaveLength(4);
+    expect(reported).toHaveLength(4);
     expect(asked).not.toMatch(/secret|price/);
   });
 
   test("a condition that excludes the field excludes its refusal", async () => {
-    const { data, told } = await run(
+    const { data, reported } = await run(
       NOBODY,
       "{ thing { id secret @skip(if: true) price @include(if: false) } }",
     );
-    expect([data, told]).toEqual([{ thing: { id: "1" } }, []]);
+    expect([data, reported]).toEqual([{ thing: { id: "1" } }, []]);
   });
 
   test("a long list does not return one error per item", async () => {
     const many = `{ ${Array.from({ length: 60 }, (_, n) => `t${n}: things { secret price }`).join(" ")} }`;
-    const { told } = await run(NOBODY, many);
-    expect(told).toHaveLength(100);
+    const { reported } = await run(NOBODY, many);
+    expect(reported).toHaveLength(100);
   });
 });
 

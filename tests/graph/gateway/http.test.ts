@@ -347,7 +347,7 @@ describe("a gateway whose subgraphs are slow or answer too much", () => {
   });
 
   test("passes on their expected errors, and no text of any other", async () => {
-    const told = async (error: object) => {
+    const answerTo = async (error: object) => {
       answer = JSON.stringify({ data: null, errors: [error] });
       const reply = await send("{ network { name } }");
       answer = undefined;
@@ -356,11 +356,11 @@ describe("a gateway whose subgraphs are slow or answer too much", () => {
     const secret = "select * from key at /srv/app.ts:7";
     const extensions = { code: "INTERNAL_SERVER_ERROR", stacktrace: [secret] };
     for (const error of [{ message: secret }, { message: secret, extensions }]) {
-      const text = await told(error);
+      const text = await answerTo(error);
       expect(JSON.parse(text).errors).toMatchObject([{ extensions: { code: "internal_error" } }]);
       expect(text).not.toMatch(/select|srv|stacktrace/);
     }
-    const named = await told({
+    const named = await answerTo({
       message: "No such thing.",
       extensions: { code: "not_found", stacktrace: [secret] },
     });

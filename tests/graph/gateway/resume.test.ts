@@ -142,8 +142,8 @@ describe.each([
     const since = performance.now();
     const restart = await stop();
     await until(() => following.results.length === 1 || following.failure !== undefined);
-    const [told] = following.failure ?? following.results[0]?.errors ?? [];
-    expect(told?.extensions?.code).toBe("unavailable");
+    const [lastError] = following.failure ?? following.results[0]?.errors ?? [];
+    expect(lastError?.extensions?.code).toBe("unavailable");
     expect(performance.now() - since).toBeGreaterThan(GIVEN_UP_AFTER_MS);
     await following.stop();
     await restart();

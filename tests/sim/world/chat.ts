@@ -23,7 +23,7 @@ export class SimChat {
   readonly leave: () => void;
   /** It was affected by something outside the product's control: its charge may be zero. */
   isDisturbed = false;
-  /** The charge that the client was told, neuron; undefined until it has a whole answer. */
+  /** The charge in the answer to the client, neuron; undefined until it has a whole answer. */
   bill: bigint | undefined;
   /** Whether the product is done with it. */
   isAnswered = false;
@@ -64,12 +64,15 @@ export class SimChat {
   /** The product calls a provider for it. */
   tried(exchange: SimExchange): void {
     const { id, words, candidates } = this;
-    demand(!this.#over && !this.hasLeft, `a provider was asked for ${id}, which was over`);
-    demand(!this.#tried.some(({ isOpen }) => isOpen), `two providers were asked for ${id} at once`);
-    demand(this.#tried.length < TRIES, `providers were asked ${this.#tried.length + 1} times for ${id}`);
-    demand(words === 0 || this.resumes, `another provider was asked for ${id} behind ${words} words`);
+    demand(!this.#over && !this.hasLeft, `a provider was called for ${id} after its end`);
+    demand(!this.#tried.some(({ isOpen }) => isOpen), `two providers were called for ${id} at once`);
+    demand(this.#tried.length < TRIES, `providers were called ${this.#tried.length + 1} times for ${id}`);
+    demand(words === 0 || this.resumes, `another provider was called for ${id} after ${words} words`);
     const isAgain = this.#tried.some(({ provider }) => provider === exchange.provider);
-    demand(!isAgain || this.#asked() >= candidates, `one was asked twice for ${id} before another was once`);
+    demand(
+      !isAgain || this.#asked() >= candidates,
+      `a provider was called twice for ${id} before another was called once`,
+    );
     this.#tried.push(exchange);
   }
 

@@ -39,8 +39,8 @@ export class World {
   rpcMood: RpcMood = "good";
   busFails = false;
   /** The events that one subscriber to everything received, without duplicates. */
-  readonly told: DomainEvent[] = [];
-  readonly #told = new Set<string>();
+  readonly publishedEvents: DomainEvent[] = [];
+  readonly #publishedEvents = new Set<string>();
   readonly database: Database;
   readonly #plant: Plant;
   readonly #apiKeys: ApiKeyService;
@@ -75,7 +75,7 @@ export class World {
     if (this.#fault) throw this.#fault;
     for (const { subject } of this.providers.exchanges) {
       const chat = this.books.chats.get(subject);
-      demand(!chat?.hasLeft, `the client of ${subject} left, and its provider still works`);
+      demand(!chat?.hasLeft, `the client of ${subject} disconnected, and its provider was not stopped`);
     }
   }
 
@@ -298,9 +298,9 @@ export class World {
         for (const event of events) {
           if (event.position <= this.#newestPosition) continue;
           this.#newestPosition = event.position;
-          if (this.#told.has(event.id)) continue;
-          this.#told.add(event.id);
-          this.told.push(event);
+          if (this.#publishedEvents.has(event.id)) continue;
+          this.#publishedEvents.add(event.id);
+          this.publishedEvents.push(event);
         }
         if (this.busFails) throw new ConnectionBroke("the bus took the events and did not answer");
       },
@@ -334,7 +334,10 @@ export class World {
     const chat = this.books.chats.get(subject);
     if (kind === "submit") this.books.jobs.get(subject)?.submitted(exchange);
     if (!chat) return;
-    demand(this.books.holds.has(subject) || chat.isDisturbed, `a provider was asked for ${subject} unpaid`);
+    demand(
+      this.books.holds.has(subject) || chat.isDisturbed,
+      `a provider was called for ${subject} without a hold`,
+    );
     chat.tried(exchange);
   }
 

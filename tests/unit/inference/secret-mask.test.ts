@@ -34,8 +34,8 @@ test("a secret is masked wherever the network splits it, and no other byte is ch
 test("a secret is also found in JSON, where quotes and slashes are escaped", () => {
   const secret = String.raw`pa"ss/wo\rd-2031`;
   const answer = JSON.stringify({ error: `no ${secret}!` });
-  const told = masked(secret, answer);
-  expect(JSON.parse(told).error).toMatch(/^no \*+!$/);
+  const shown = masked(secret, answer);
+  expect(JSON.parse(shown).error).toMatch(/^no \*+!$/);
   expect(masked(secret, answer.replaceAll("/", "\\/"))).not.toContain("ss");
 });
 

@@ -77,20 +77,20 @@ describe("failover between nodes", () => {
   });
 
   test("requests that are no longer needed are aborted", async () => {
-    let told = false;
+    let isAborted = false;
     await hedged(
       ["slow", "quick"],
       async (name, signal) => {
         if (name === "quick") return name;
         signal.addEventListener("abort", () => {
-          told = true;
+          isAborted = true;
         });
         await never(signal);
         return name;
       },
       times,
     );
-    expect(told).toBe(true);
+    expect(isAborted).toBe(true);
   });
 
   test("it fails with the last failure, at the deadline, or with the caller's abort", async () => {
