@@ -55,7 +55,7 @@ describe.concurrent.each([
     },
   );
 
-  test.concurrent("writes to a stream, and reads it back at once by keys and by walking it", async ({
+  test.concurrent("writes to a stream, and reads it back at once by keys and by iteration", async ({
     onTestFinished,
   }) => {
     const { origin } = product();
@@ -141,7 +141,7 @@ describe.concurrent("@0gfoundation/0g-ts-sdk and our encryption", () => {
       { privateKey: Buffer.from(privateKey.slice(2), "hex") },
     ],
   ] as const)(
-    "what the SDK encrypts with %s both decrypt, and the gateway gives out as it is stored",
+    "a file that the SDK encrypts with %s is decrypted by both, and the gateway returns it as stored",
     async ([, encryption, decryption, keys], { onTestFinished }) => {
       const { origin, rpcUrl } = product();
       const content = randomBytes(300_000);

@@ -418,7 +418,7 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
     ...both("the first, its answer counted"),
   },
   {
-    name: "reports an answer larger than a safe integer",
+    name: "reports 9e15 tokens for the answer",
     script: usage({ prompt_tokens: 9, completion_tokens: 9e15, total_tokens: 9e15 + 9 }),
     ...both("the first, its answer counted"),
   },

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { scaled } from "./machine.ts";
 
 /**
- * Tries until `attempt` neither throws nor returns false, and returns what it returned. `patienceMs` is for an idle
+ * Retries until `attempt` neither throws nor returns false, and returns its result. `patienceMs` is for an idle
  * machine: it is extended by as much as this one is slower when it runs out.
  */
 export async function until<T>(
@@ -20,7 +20,7 @@ export async function until<T>(
     try {
       const result = await attempt();
       if (result !== false) return result as Exclude<T, false>;
-      if (isOver()) throw new Error(`still not so after ${patienceMs} ms: ${attempt}`);
+      if (isOver()) throw new Error(`condition not met after ${patienceMs} ms: ${attempt}`);
     } catch (error) {
       if (isOver()) throw error;
     }
