@@ -1,5 +1,5 @@
 import QuickLru from "quick-lru";
-import type { Database, Queries, Transaction } from "../db/database.ts";
+import type { Database, Queries } from "../db/database.ts";
 import { NaturalBatch } from "../kernel/async/batch.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -61,27 +61,36 @@ export class HoldsService {
   /**
    * Holds up to `maximum` and records the request as running; resolves with the amount held. Throws `api_key_revoked`
    * or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` if the balance or the key's limit does not
-   * cover `minimum`; and `KeyRestrictionsChanged` if the provider was chosen by outdated restrictions of the key. The
-   * writes of `alongside` are committed together with the hold.
+   * cover `minimum`; and `KeyRestrictionsChanged` if the provider was chosen by outdated restrictions of the key.
    */
-  async hold(
-    request: HoldRequest,
-    alongside?: (tx: Transaction, grantedNeuron: bigint) => Promise<void>,
-  ): Promise<bigint> {
-    const answer = await this.#place(request, alongside).catch((error: unknown) => {
-      // The hold may or may not have been placed; no request will use it.
-      if (isOutage(error)) this.#orphans.note(ending(request.id, "unavailable"));
+  async hold(request: HoldRequest): Promise<bigint> {
+    const answer = await this.#place(request).catch((error: unknown) => {
+      this.#noteOutage(request, error);
       throw error;
     });
-    const { available, keyAvailable = available } = answer;
-    this.#spendable.set(request.keyId, keyAvailable < available ? keyAvailable : available);
-    if (answer.granted === undefined) {
-      const refusal = refusalOf(answer, request);
-      if (refusal instanceof AppError) this.#dependencies.observer?.admission(refusal.code);
-      throw refusal;
-    }
+    const granted = this.#grantedBy(answer, request);
     this.#dependencies.observer?.admission("admitted");
-    return answer.granted;
+    return granted;
+  }
+
+  /**
+   * Places a hold in the caller's transaction, which the caller passes to `awaitCommit`. Resolves with the amount held.
+   * Throws what `hold` throws; then nothing was held.
+   */
+  async holdIn(tx: Queries, request: HoldRequest): Promise<bigint> {
+    return this.#grantedBy(await placeAlone(tx, request), request);
+  }
+
+  /** Awaits a transaction in which `holdIn` places this hold, and signals its commit. Rejects as the transaction does. */
+  async awaitCommit<T>(request: HoldRequest, transaction: Promise<T>): Promise<T> {
+    try {
+      const result = await this.#commit(() => transaction);
+      this.#dependencies.observer?.admission("admitted");
+      return result;
+    } catch (error) {
+      this.#noteOutage(request, error);
+      throw error;
+    }
   }
 
   /**
@@ -146,34 +155,26 @@ export class HoldsService {
     await this.#sweeps.stop();
   }
 
-  async #place(
-    request: HoldRequest,
-    alongside?: (tx: Transaction, grantedNeuron: bigint) => Promise<void>,
-  ): Promise<HoldAnswer> {
-    if (alongside) return this.#placeWith(request, alongside);
+  async #place(request: HoldRequest): Promise<HoldAnswer> {
     const first = await this.#admissions.add(request);
     // In a batch, earlier holds count at their maximum, so a refusal may be too strict: the request is retried alone.
-    return isFinal(first, request) ? first : this.#placeAlone(request);
+    if (isFinal(first, request)) return first;
+    return this.#commit(() => placeAlone(this.#dependencies.database, request));
   }
 
-  #placeWith(
-    request: HoldRequest,
-    alongside: (tx: Transaction, grantedNeuron: bigint) => Promise<void>,
-  ): Promise<HoldAnswer> {
-    return this.#commit(() =>
-      this.#dependencies.database.transaction(async (tx) => {
-        const [answer] = await placeHolds(tx, [request]);
-        if (!answer) throw new Error("an admission was not answered");
-        if (answer.granted !== undefined) await alongside(tx, answer.granted);
-        return answer;
-      }),
-    );
+  /** The amount held; throws the refusal if nothing was. */
+  #grantedBy(answer: HoldAnswer, request: HoldRequest): bigint {
+    const { granted, available, keyAvailable = available } = answer;
+    this.#spendable.set(request.keyId, keyAvailable < available ? keyAvailable : available);
+    if (granted !== undefined) return granted;
+    const refusal = refusalOf(answer, request);
+    if (refusal instanceof AppError) this.#dependencies.observer?.admission(refusal.code);
+    throw refusal;
   }
 
-  async #placeAlone(request: HoldRequest): Promise<HoldAnswer> {
-    const [answer] = await this.#commit(() => placeHolds(this.#dependencies.database, [request]));
-    if (!answer) throw new Error("an admission was not answered");
-    return answer;
+  /** After an outage, the hold may or may not have been placed; no request will use it. */
+  #noteOutage({ id }: HoldRequest, error: unknown): void {
+    if (isOutage(error)) this.#orphans.note(ending(id, "unavailable"));
   }
 
   async #commit<T>(work: () => Promise<T>): Promise<T> {
@@ -181,6 +182,12 @@ export class HoldsService {
     this.#dependencies.committed();
     return result;
   }
+}
+
+async function placeAlone(queries: Queries, request: HoldRequest): Promise<HoldAnswer> {
+  const [answer] = await placeHolds(queries, [request]);
+  if (!answer) throw new Error("an admission was not answered");
+  return answer;
 }
 
 function isFinal(answer: HoldAnswer, request: HoldRequest): boolean {

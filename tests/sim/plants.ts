@@ -3,6 +3,7 @@ import type { Database } from "../../src/db/database.ts";
 import { DispatchService } from "../../src/inference/dispatch/dispatch.service.ts";
 import type { ProviderClient } from "../../src/inference/providers/provider.client.ts";
 import { AppError } from "../../src/kernel/errors.ts";
+import type { WatchedMethod } from "./watch.ts";
 
 /** A bug that is planted into the simulated processes from outside; `src` never has one. */
 export type Plant = {
@@ -33,8 +34,7 @@ export const BUGS: readonly Plant[] = [
     name: "non-atomic hold",
     holds: (holds, database) =>
       changed(holds, {
-        hold: (request, alongside) =>
-          alongside ? holds.hold(request, alongside) : readThenWrite(database, request),
+        hold: (request) => readThenWrite(database, request),
       }),
   },
   {
@@ -90,9 +90,9 @@ export const BUGS: readonly Plant[] = [
     holds: (holds) => {
       const prices = new Map<string, { readonly inputPrice: bigint; readonly outputPrice: bigint }>();
       return changed(holds, {
-        hold: (request, alongside) => {
+        hold: (request) => {
           prices.set(request.id, request);
-          return holds.hold(request, alongside);
+          return holds.hold(request);
         },
         settle: (settlement) => {
           const { inputPrice = 0n, outputPrice = 0n } = prices.get(settlement.id) ?? {};
@@ -144,12 +144,11 @@ const EXTRA = /greatest\(least\(excess, [^;]*?\) as extra/;
 const WITHIN_LIMIT = /greatest\(least\(cost - covered, [^;]*?\) as excess/;
 const OPEN_ONLY = /and h\.state \|\| '' = 'open'/;
 
-function changed(
-  holds: HoldsService,
-  by: Partial<Pick<HoldsService, "hold" | "settle" | "settleIn" | "sweep" | "lastSpendable">>,
-): HoldsService {
+function changed(holds: HoldsService, by: Partial<Pick<HoldsService, WatchedMethod>>): HoldsService {
   const parts = {
     hold: holds.hold.bind(holds),
+    holdIn: holds.holdIn.bind(holds),
+    awaitCommit: holds.awaitCommit.bind(holds),
     settle: holds.settle.bind(holds),
     settleIn: holds.settleIn.bind(holds),
     sweep: holds.sweep.bind(holds),

@@ -9,6 +9,16 @@ import { WORD } from "./world/provider.ts";
 /** Runs a check and keeps its failure: a `Fault` must not reach the product as an error. */
 export type RunCheck = (judge: () => void) => void;
 
+/** What a simulated router calls. */
+export type WatchedMethod =
+  | "hold"
+  | "holdIn"
+  | "awaitCommit"
+  | "settle"
+  | "settleIn"
+  | "sweep"
+  | "lastSpendable";
+
 /** The holds of a router beside the model, which sees each answer when the product does. */
 export function watchHolds(
   holds: HoldsService,
@@ -22,17 +32,35 @@ export function watchHolds(
   },
 ): HoldsService {
   const { books, nowMs, runCheck, asked, swept } = given;
-  const watched: Pick<HoldsService, "hold" | "settle" | "settleIn" | "sweep" | "lastSpendable"> = {
+  const grantedIn = new Map<string, bigint>();
+  const watched: Pick<HoldsService, WatchedMethod> = {
     lastSpendable: (keyId) => holds.lastSpendable(keyId),
-    hold: async (request, alongside) => {
-      if (alongside) asked(request);
+    hold: async (request) => {
       try {
-        const granted = await holds.hold(request, alongside);
+        const granted = await holds.hold(request);
         runCheck(() => books.granted(request, granted, nowMs()));
         return granted;
       } catch (error) {
         runCheck(() => books.refused(request, error, nowMs()));
         throw error;
+      }
+    },
+    holdIn: async (tx, request) => {
+      const granted = await holds.holdIn(tx, request);
+      grantedIn.set(request.id, granted);
+      return granted;
+    },
+    awaitCommit: async (request, transaction) => {
+      asked(request);
+      try {
+        const result = await holds.awaitCommit(request, transaction);
+        runCheck(() => books.granted(request, grantedIn.get(request.id) ?? 0n, nowMs()));
+        return result;
+      } catch (error) {
+        runCheck(() => books.refused(request, error, nowMs()));
+        throw error;
+      } finally {
+        grantedIn.delete(request.id);
       }
     },
     settle: async (settlement) => {

@@ -1,7 +1,5 @@
-import type { Transaction } from "../../db/database.ts";
 import type { ApiFormat } from "../providers/profile.ts";
 import type { Provider, ServiceType } from "../providers/provider.ts";
-import type { Choice } from "../routing/choice.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { Quote } from "./pricing.ts";
 
@@ -27,12 +25,4 @@ export type AdmissionRequest = {
   quote(provider: Provider): Quote;
   /** The body to send to this provider, given the held amount. Called once per attempt. */
   body(provider: Provider, heldNeuron: bigint): Buffer;
-  /** Set for a job, which outlives this request. */
-  readonly job?: JobAdmission;
-};
-
-/** A request that continues as a job: its id in the ledger, and the row that is committed atomically with its hold. */
-type JobAdmission = {
-  requestIdOf(first: Provider): string;
-  insert(tx: Transaction, placed: { readonly requestId: string } & Choice): Promise<void>;
 };

@@ -9,13 +9,12 @@ import {
 } from "../../keys/api-keys/key-settings.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { HealthService } from "../providers/health.service.ts";
-import { inputTokensAt, trustModeOf } from "../providers/provider.ts";
 import { RequestTrace } from "../requests/request-trace.ts";
 import { type Choice, choose } from "../routing/choice.ts";
 import type { Usd } from "../routing/routing-preferences.ts";
+import { type AdmissionPlan, affordable, holdFor, type Payer } from "./admission-plan.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
 import { Admitted, type Caller } from "./admitted.ts";
-import { ratesFor } from "./pricing.ts";
 
 type Dependencies = {
   readonly catalogue: CatalogueService;
@@ -36,8 +35,8 @@ const REMEMBERED_KEYS = 10_000;
  * bound of their prompt, and their holds together are never so large that another request has to be refused.
  */
 const PLENTY = 1_000n;
-/** How many times providers are chosen for a request while the restrictions of its key keep changing. */
-const MAX_CHOICES = 5;
+/** How many times a request is planned while the restrictions of its key keep changing. */
+const MAX_PLANS = 5;
 
 /** Admits requests: chooses candidate providers, fixes the price and holds the money before anything is sent. */
 export class AdmissionService {
@@ -53,39 +52,57 @@ export class AdmissionService {
   }
 
   /** Admits a request. Throws what `choose` and `HoldsService.hold` throw, and then nothing was held. */
-  async admit(request: AdmissionRequest, caller: Caller): Promise<Admitted> {
-    const trace = RequestTrace.open(request.serviceType, request.model);
-    if (!trace) return this.#admit(request, caller);
-    try {
-      const admitted = await trace.run(() => this.#admit(request, caller, trace));
-      // The worker settles the request.
-      if (request.job) trace.handOver();
-      return admitted;
-    } catch (error) {
-      trace.refuse(error);
-      throw error;
+  admit(request: AdmissionRequest, caller: Caller): Promise<Admitted> {
+    return RequestTrace.admit(request, (trace) => this.#admit(request, caller, trace));
+  }
+
+  async #admit(request: AdmissionRequest, caller: Caller, trace?: RequestTrace): Promise<Admitted> {
+    const { clock, holds } = this.#dependencies;
+    const startedMs = clock.monotonicMs();
+    let plan = await this.plan(request, caller);
+    for (;;) {
+      try {
+        const heldNeuron = await holds.hold({ id: caller.requestId, ...plan.hold });
+        // The amount left for the answer is only exact with the counted prompt.
+        const counted = heldNeuron < plan.hold.maximum ? await plan.request.counted?.() : undefined;
+        return new Admitted({
+          requestId: caller.requestId,
+          request: counted ?? plan.request,
+          candidates: affordable(plan, heldNeuron, counted),
+          refused: plan.choice.refused,
+          heldNeuron,
+          clock,
+          startedMs,
+          trace,
+        });
+      } catch (error) {
+        plan = await this.replan(plan, error);
+      }
     }
   }
 
-  async #admit(given: AdmissionRequest, caller: Caller, trace?: RequestTrace): Promise<Admitted> {
-    const startedMs = this.#dependencies.clock.monotonicMs();
-    let request = given;
-    let restrictions = this.#restrictions.get(caller.keyId) ?? UNRESTRICTED;
-    for (let choices = 1; ; choices++) {
-      try {
-        const choice = this.choose(request, restrictions);
-        request = await this.#countedIfScarce(request, choice, caller);
-        return await this.#hold(request, caller, { choice, restrictions, startedMs, trace });
-      } catch (error) {
-        if (isUncovered(error) && request.counted) {
-          request = await request.counted();
-          continue;
-        }
-        const current = await this.#newRestrictions(error, restrictions, caller.keyId);
-        if (!current || choices === MAX_CHOICES) throw unchosen(error);
-        restrictions = current;
-      }
-    }
+  /**
+   * Chooses the providers of a request and computes its hold; nothing is held yet. Throws what `choose` throws,
+   * `api_key_revoked` and `api_key_expired`.
+   */
+  plan(request: AdmissionRequest, payer: Payer): Promise<AdmissionPlan> {
+    return this.#plan(request, payer, 1);
+  }
+
+  /**
+   * Plans again after the hold of a plan failed with `error`: by the key's new restrictions, or with the prompt counted
+   * if its bound is not covered. Throws `error` if another plan would not help, and `unavailable` if the restrictions
+   * keep changing.
+   */
+  async replan({ request, payer, plans }: AdmissionPlan, error: unknown): Promise<AdmissionPlan> {
+    if (isUncovered(error) && request.counted) return this.#plan(await request.counted(), payer, plans + 1);
+    if (!(error instanceof KeyRestrictionsChanged)) throw error;
+    if (plans >= MAX_PLANS)
+      throw new AppError("unavailable", "The restrictions of this key are being changed. Try again.", {
+        cause: error,
+      });
+    this.#restrictions.set(payer.keyId, error.restrictions);
+    return this.#plan(request, payer, plans + 1);
   }
 
   /** Chooses providers as an admission does, without holding money. Throws what `choose` throws. */
@@ -113,89 +130,36 @@ export class AdmissionService {
     });
   }
 
-  /** The key's current restrictions, if they differ from those that the choice failed with. */
-  async #newRestrictions(
-    error: unknown,
-    tried: KeyRestrictions,
-    keyId: string,
-  ): Promise<KeyRestrictions | undefined> {
-    const isByRestrictions = error instanceof KeyRestrictionsChanged;
-    if (!isByRestrictions && !(error instanceof AppError && BY_RESTRICTIONS.has(error.code)))
-      return undefined;
-    const restrictions = isByRestrictions
-      ? error.restrictions
-      : await this.#dependencies.restrictionsOf(keyId);
-    if (restrictions.version === tried.version) return undefined;
-    this.#restrictions.set(keyId, restrictions);
-    return restrictions;
+  async #plan(given: AdmissionRequest, payer: Payer, plans: number): Promise<AdmissionPlan> {
+    const { choice, restrictions } = await this.#chooseFor(given, payer.keyId);
+    const request = await this.#countedIfScarce(given, choice, payer);
+    const expiresInSeconds = this.#dependencies.holdSeconds;
+    const hold = holdFor(request, choice, { payer, restrictions, expiresInSeconds });
+    return { request, payer, choice, hold, plans };
   }
 
-  /**
-   * Holds the cost of the most expensive candidate, or as much of it as the balance covers, if that is enough for one
-   * of the candidates. Candidates that the hold does not cover are not tried.
-   */
-  async #hold(
+  /** Chooses by the last known restrictions of the key, and by its current ones before a request is refused by them. */
+  async #chooseFor(
     request: AdmissionRequest,
-    caller: Caller,
-    {
-      choice,
-      restrictions,
-      startedMs,
-      trace,
-    }: { choice: Choice; restrictions: KeyRestrictions; startedMs: number; trace: RequestTrace | undefined },
-  ): Promise<Admitted> {
-    const { clock, holds, holdSeconds } = this.#dependencies;
-    const [first] = choice.candidates;
-    if (!first) throw new Error("a choice without a candidate");
-    const quotes = choice.candidates.map((provider) => request.quote(provider));
-    const requestId = request.job?.requestIdOf(first) ?? caller.requestId;
-    const affordable = (heldNeuron: bigint, by: AdmissionRequest = request) =>
-      heldNeuron >= holdRequest.maximum
-        ? choice.candidates
-        : choice.candidates.filter((provider) => by.quote(provider).minimum <= heldNeuron);
-    const { job } = request;
-    const rates = ratesFor(first, inputTokensAt(first, request.inputTokens ?? 0));
-    const holdRequest = {
-      id: requestId,
-      account: caller.account,
-      keyId: caller.keyId,
-      minimum: quotes.reduce(
-        (least, { minimum }) => (minimum < least ? minimum : least),
-        quotes[0]?.minimum ?? 0n,
-      ),
-      maximum: quotes.reduce((most, { maximum }) => (maximum > most ? maximum : most), 0n),
-      model: request.model,
-      provider: first.address,
-      serviceType: first.serviceType,
-      inputPrice: rates.input,
-      outputPrice: rates.output,
-      expiresInSeconds: holdSeconds,
-      restrictionsVersion: restrictions.version,
-      trustMode: trustModeOf(first),
-    };
-    const held = await holds.hold(
-      holdRequest,
-      job && ((tx, granted) => job.insert(tx, { requestId, ...choice, candidates: affordable(granted) })),
-    );
-    // The amount left for the answer is only exact with the counted prompt.
-    const forwarded = held < holdRequest.maximum && request.counted ? await request.counted() : request;
-    return new Admitted({
-      requestId,
-      request: forwarded,
-      candidates: affordable(held, forwarded),
-      refused: choice.refused,
-      heldNeuron: held,
-      clock,
-      startedMs,
-      trace: job ? undefined : trace,
-    });
+    keyId: string,
+  ): Promise<{ readonly choice: Choice; readonly restrictions: KeyRestrictions }> {
+    const known = this.#restrictions.get(keyId) ?? UNRESTRICTED;
+    try {
+      return { choice: this.choose(request, known), restrictions: known };
+    } catch (error) {
+      if (!(error instanceof AppError && BY_RESTRICTIONS.has(error.code))) throw error;
+      const restrictions = await this.#dependencies.restrictionsOf(keyId);
+      if (restrictions.version === known.version) throw error;
+      this.#restrictions.set(keyId, restrictions);
+      return { choice: this.choose(request, restrictions), restrictions };
+    }
   }
 
   /** Counts the prompt where that is quick and the key might not cover the bounds of many requests. */
   async #countedIfScarce(
     request: AdmissionRequest,
     { candidates: [first] }: Choice,
-    { keyId }: Caller,
+    { keyId }: Payer,
   ): Promise<AdmissionRequest> {
     if (!first || !request.counted || !request.isShort) return request;
     const spendable = this.#dependencies.holds.lastSpendable(keyId) ?? 0n;
@@ -221,11 +185,4 @@ function isUncovered(error: unknown): boolean {
     error instanceof AppError &&
     (error.code === "insufficient_balance" || error.code === "credit_limit_exceeded")
   );
-}
-
-function unchosen(error: unknown): unknown {
-  if (!(error instanceof KeyRestrictionsChanged)) return error;
-  return new AppError("unavailable", "The restrictions of this key are being changed. Try again.", {
-    cause: error,
-  });
 }

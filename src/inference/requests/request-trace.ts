@@ -30,8 +30,25 @@ export class RequestTrace {
     this.#span = span;
   }
 
-  /** Undefined when tracing is off. */
-  static open(serviceType: ServiceType, model: string): RequestTrace | undefined {
+  /**
+   * Runs the admission of a request in the request's span, which ends here if the admission fails. The trace is
+   * undefined when tracing is off.
+   */
+  static async admit<T>(
+    { serviceType, model }: { readonly serviceType: ServiceType; readonly model: string },
+    work: (trace: RequestTrace | undefined) => Promise<T>,
+  ): Promise<T> {
+    const trace = RequestTrace.#open(serviceType, model);
+    if (!trace) return work(undefined);
+    try {
+      return await trace.run(() => work(trace));
+    } catch (error) {
+      trace.#refuse(error);
+      throw error;
+    }
+  }
+
+  static #open(serviceType: ServiceType, model: string): RequestTrace | undefined {
     const operation = operationOf(serviceType);
     const facts = () => ({
       "gen_ai.operation.name": operation,
@@ -79,7 +96,7 @@ export class RequestTrace {
     this.#span.end();
   }
 
-  refuse(error: unknown): void {
+  #refuse(error: unknown): void {
     this.#span.fail(errorType(error));
     this.#span.end();
   }

@@ -7,14 +7,18 @@ import { AppError } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/text/ids.ts";
 import type { Reach } from "../../../keys/auth/permissions.ts";
 import type { AdmissionService } from "../../billing/admission.service.ts";
-import type { Caller, Trace } from "../../billing/admitted.ts";
+import { type AdmissionPlan, affordable, type Payer } from "../../billing/admission-plan.ts";
+import type { Trace } from "../../billing/admitted.ts";
 import type { BodyPool } from "../../body/body-pool.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
 import type { CatalogueService } from "../../providers/catalogue.service.ts";
 import { type Provider, trustModeOf } from "../../providers/provider.ts";
+import { RequestTrace } from "../../requests/request-trace.ts";
 import type { RequestsService } from "../../requests/requests.service.ts";
+import type { Choice } from "../../routing/choice.ts";
 import type { RoutingPreferences } from "../../routing/routing-preferences.ts";
 import type { AnsweredImage } from "../image-answer.ts";
+import type { ImageRequest } from "../image-request.ts";
 import { imageAdmissionRequest } from "../images.service.ts";
 import {
   type ImageJobCheckpoint,
@@ -64,6 +68,13 @@ export type ImageJobOutcome = {
 /** Longer than a settlement that began within the deadline takes. */
 const GRACE_SECONDS = 60;
 
+/** A job before it is admitted; `request` is read from the client's body. */
+type PlannedJob = {
+  readonly id: string;
+  readonly submission: ImageJobRequest;
+  readonly request: ImageRequest;
+};
+
 /** Accepts image jobs and returns their state; `imageJobWork` runs them. */
 export class ImageJobsService {
   readonly #dependencies: Dependencies;
@@ -76,49 +87,58 @@ export class ImageJobsService {
    * Accepts a job: its hold and its row are committed together, before anything is sent. Returns the pending job.
    * Throws `invalid_body` and what `AdmissionService.admit` throws; neither hold nor row exists then.
    */
-  async submit(submission: ImageJobRequest, caller: Omit<Caller, "requestId">): Promise<JobView> {
-    const { admission, submitted, deadlineSeconds } = this.#dependencies;
-    const { operation, contentType, body, preferences } = submission;
-    const request = await readJobRequest(submission, body);
+  async submit(submission: ImageJobRequest, payer: Payer): Promise<JobView> {
+    const request = await readJobRequest(submission, submission.body);
+    const job = await RequestTrace.admit(request, async (trace) => {
+      const admitted = await this.#admit(submission, request, payer);
+      // The worker settles the request.
+      trace?.handOver();
+      return admitted;
+    });
+    this.#dependencies.submitted();
+    return job;
+  }
+
+  /** Plans the job and creates it, again while the restrictions of its key change. */
+  async #admit(submission: ImageJobRequest, request: ImageRequest, payer: Payer): Promise<JobView> {
+    const { admission } = this.#dependencies;
     const id = newId();
-    let created: JobView | undefined;
-    await admission.admit(
-      {
-        ...imageAdmissionRequest(request, preferences),
-        job: {
-          requestIdOf: (first) => `async-${first.address.slice(2, 10)}-${id}`,
-          insert: async (tx, { requestId, candidates, refused }) => {
-            const spec: ImageJobSpec = {
-              operation,
-              model: request.model,
-              images: request.count,
-              contentType,
-              verifyTee: (submission.verifyTee || request.verifyTee) ?? false,
-              refused,
-              candidates: candidates.map(toCandidate),
-            };
-            await insertJob(tx, {
-              id,
-              kind: IMAGE_JOB,
-              account: caller.account,
-              keyId: caller.keyId,
-              requestId,
-              spec,
-              checkpoint: UNTRIED,
-              provider: candidates[0]?.address ?? "",
-              body,
-              deadlineSeconds,
-              graceSeconds: GRACE_SECONDS,
-            });
-            created = await findJob(tx, caller, id);
-          },
-        },
-      },
-      { ...caller, requestId: id },
-    );
-    if (!created) throw new Error("a job was admitted but not created");
-    submitted();
-    return created;
+    let plan = await admission.plan(imageAdmissionRequest(request, submission.preferences), payer);
+    for (;;) {
+      try {
+        return await this.#create({ id, submission, request }, plan);
+      } catch (error) {
+        plan = await admission.replan(plan, error);
+      }
+    }
+  }
+
+  /** Commits a job and its hold together. Throws what `HoldsService.hold` throws, and then neither exists. */
+  async #create({ id, submission, request }: PlannedJob, plan: AdmissionPlan): Promise<JobView> {
+    const { database, holds, deadlineSeconds } = this.#dependencies;
+    const { payer, hold } = plan;
+    const requestId = `async-${hold.provider.slice(2, 10)}-${id}`;
+    const placed = { ...hold, id: requestId };
+    const created = database.transaction(async (tx) => {
+      const candidates = affordable(plan, await holds.holdIn(tx, placed));
+      await insertJob(tx, {
+        id,
+        kind: IMAGE_JOB,
+        account: payer.account,
+        keyId: payer.keyId,
+        requestId,
+        spec: toSpec(submission, request, { candidates, refused: plan.choice.refused }),
+        checkpoint: UNTRIED,
+        provider: candidates[0]?.address ?? "",
+        body: submission.body,
+        deadlineSeconds,
+        graceSeconds: GRACE_SECONDS,
+      });
+      const job = await findJob(tx, payer, id);
+      if (!job) throw new Error("a job was not found after it was inserted");
+      return job;
+    });
+    return holds.awaitCommit(placed, created);
   }
 
   /**
@@ -207,6 +227,22 @@ export class ImageJobsService {
     committed();
     return jobs.get(reach, id);
   }
+}
+
+function toSpec(
+  { operation, contentType, verifyTee }: ImageJobRequest,
+  request: ImageRequest,
+  { candidates, refused }: Choice,
+): ImageJobSpec {
+  return {
+    operation,
+    model: request.model,
+    images: request.count,
+    contentType,
+    verifyTee: (verifyTee || request.verifyTee) ?? false,
+    refused,
+    candidates: candidates.map(toCandidate),
+  };
 }
 
 function toCandidate(provider: Provider): ImageJobSpec["candidates"][number] {
