@@ -1,9 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Ending, Trace } from "../billing/admitted.ts";
-import type { Metered } from "../billing/usage.ts";
-import { type DeliveredText, differs, type Piece, ResumeMatcher } from "../chat/delivered-text.ts";
+import { differs, ResumeMatcher } from "../chat/delivered-text.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "../providers/provider.client.ts";
-import type { Provider } from "../providers/provider.ts";
 import { failureOf } from "../providers/provider-answer.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import { SilenceTimer } from "../providers/silence-timer.ts";
@@ -11,23 +9,13 @@ import type { AttemptOptions } from "./attempt.ts";
 import { ErrorBodyCollector } from "./error-body-collector.ts";
 import { EventScanner } from "./event-scanner.ts";
 import type { EventKind, StreamOptions, StreamReader } from "./stream-options.ts";
-
-/** What the client has received of one answer, over all attempts. */
-export type Delivery = {
-  /** The provider whose content was written last; undefined before the first write. */
-  by: { readonly provider: Provider; readonly reader: StreamReader; usage(): Promise<Metered> } | undefined;
-  /** The written text, if another attempt may resume after it. */
-  readonly text: DeliveredText | undefined;
-  /** The first failure that interrupted the answer. */
-  failure?: AppError;
-};
+import { type Delivery, StreamWriter } from "./stream-writer.ts";
 
 /** How long to wait after the complete answer for usage and the last event, and for the last event alone. */
 const ENDING_MS = 3_000;
 const LAST_EVENT_MS = 500;
 /** How long a provider may take to close its answer, so that the connection can be reused. */
 const LINGER_MS = 1_000;
-const MAX_PREAMBLE_BYTES = 1_048_576;
 const MAX_STREAM_BYTES = 64 * 1_048_576;
 
 const BLANK_LINE = Buffer.from("\n\n");
@@ -42,18 +30,16 @@ export class StreamAttempt implements ProviderListener {
   readonly #delivery: Delivery;
   readonly #resumed: ResumeMatcher | undefined;
   readonly #reader: StreamReader;
+  readonly #writer: StreamWriter;
   readonly #scanner = new EventScanner();
   readonly #over = Promise.withResolvers<void>();
   #exchange: ProviderExchange | undefined;
   #head: ProviderHead | undefined;
   readonly #refusal = new ErrorBodyCollector();
-  #preamble: { readonly event: Buffer; readonly pieces: readonly Piece[] | undefined }[] = [];
-  #preambleBytes = 0;
   #streamBytes = 0;
   #hasContent = false;
   #closed = false;
   #settled = false;
-  #stall: NodeJS.Timeout | undefined;
   readonly #silence = new SilenceTimer((failure) => this.#fail(failure));
   #firstToken: NodeJS.Timeout | undefined;
   #ending: NodeJS.Timeout | undefined;
@@ -64,7 +50,20 @@ export class StreamAttempt implements ProviderListener {
     this.#attempt = attempt;
     this.#delivery = delivery;
     this.#resumed = delivery.by && delivery.text && new ResumeMatcher(delivery.text);
-    this.#reader = options.newReader(attempt.provider);
+    const { provider } = attempt;
+    this.#reader = options.newReader(provider);
+    this.#writer = new StreamWriter(
+      options,
+      delivery,
+      { provider, reader: this.#reader },
+      {
+        behind: () => {
+          this.#exchange?.pause();
+          this.#silence.stop();
+        },
+        stalled: () => this.onClientLeft(),
+      },
+    );
   }
 
   /** Whether this attempt has made, or is making, the bill. */
@@ -82,7 +81,7 @@ export class StreamAttempt implements ProviderListener {
       await this.#over.promise;
     } finally {
       clearTimeout(this.#firstToken);
-      clearTimeout(this.#stall);
+      this.#writer.stop();
       this.#silence.stop();
       clearTimeout(this.#ending);
     }
@@ -134,9 +133,7 @@ export class StreamAttempt implements ProviderListener {
   }
 
   onDrain(): void {
-    if (!this.#stall) return;
-    clearTimeout(this.#stall);
-    this.#stall = undefined;
+    if (!this.#writer.markDrained()) return;
     this.#silence.allow(this.#options.silenceMs);
     this.#exchange?.resume();
   }
@@ -163,14 +160,15 @@ export class StreamAttempt implements ProviderListener {
     const kind = this.#reader.read(event);
     if (this.#resumed && !this.#resumed.isOver) this.#compare(kind, this.#resumed);
     else if (kind === "end") {
-      if (!this.#isBegun && !this.#reader.isFinished) throw malformed("The provider's stream is empty.");
+      if (!this.#writer.isBegun && !this.#reader.isFinished)
+        throw malformed("The provider's stream is empty.");
       this.#complete();
       return;
     } else if (kind === "content") {
       this.#begin();
-      this.#pass(event);
-    } else if (kind === "preamble" && !this.#isBegun) this.#hold(event);
-    else if (kind === "preamble" || (kind === "comment" && this.#isBegun)) this.#pass(event);
+      this.#writer.pass(event);
+    } else if (kind === "preamble" && !this.#writer.isBegun) this.#writer.hold(event);
+    else if (kind === "preamble" || (kind === "comment" && this.#writer.isBegun)) this.#writer.pass(event);
     clearTimeout(this.#ending);
     if (!this.#reader.isFinished) return;
     const waitMs = this.#reader.usage ? LAST_EVENT_MS : ENDING_MS;
@@ -182,12 +180,8 @@ export class StreamAttempt implements ProviderListener {
     if (kind === "end") throw differs();
     if (kind !== "content" && kind !== "preamble") return;
     if (kind === "content") this.#markContent();
-    const { parts: pieces } = this.#reader;
-    const texts = matcher.take(pieces);
-    if (texts.every((text) => text === "")) return;
-    this.#claim();
-    this.#write(this.#reader.render(texts));
-    this.#delivery.text?.add(pieces?.map(({ channel }, at) => ({ channel, text: texts[at] ?? "" })));
+    const texts = matcher.take(this.#reader.parts);
+    if (texts.some((text) => text !== "")) this.#writer.resume(texts);
   }
 
   /** The bytes after the last blank line may still be an event. */
@@ -200,13 +194,6 @@ export class StreamAttempt implements ProviderListener {
     }
   }
 
-  #hold(event: Buffer): void {
-    const pieces = this.#delivery.text ? this.#reader.parts : undefined;
-    this.#preamble.push({ event: this.#reader.shown(event), pieces });
-    this.#preambleBytes += event.length;
-    if (this.#preambleBytes > MAX_PREAMBLE_BYTES) throw malformed("The provider's stream has no content.");
-  }
-
   /** Records the first content of this attempt. */
   #markContent(): void {
     if (this.#hasContent) return;
@@ -216,38 +203,10 @@ export class StreamAttempt implements ProviderListener {
     this.#attempt.firstByte();
   }
 
-  get #isBegun(): boolean {
-    return this.#delivery.by !== undefined;
-  }
-
   #begin(): void {
-    if (this.#isBegun) return;
+    if (this.#writer.isBegun) return;
     this.#markContent();
-    this.#claim();
-    this.#options.admitted.markDelivered();
-    this.#options.sink.start({ responseKey: this.#head?.responseKey });
-    if (this.#preamble.length > 0) this.#write(Buffer.concat(this.#preamble.map(({ event }) => event)));
-    for (const { pieces } of this.#preamble) this.#delivery.text?.add(pieces);
-    this.#preamble = [];
-  }
-
-  /** Marks this attempt as the one whose content the client receives. */
-  #claim(): void {
-    const { provider } = this.#attempt;
-    this.#delivery.by = { provider, reader: this.#reader, usage: () => this.#meter() };
-  }
-
-  #pass(event: Buffer): void {
-    if (this.#delivery.by?.reader !== this.#reader) this.#claim();
-    this.#delivery.text?.add(this.#reader.parts);
-    this.#write(this.#reader.shown(event));
-  }
-
-  #write(bytes: Buffer): void {
-    if (this.#options.sink.write(bytes) || this.#stall) return;
-    this.#exchange?.pause();
-    this.#silence.stop();
-    this.#stall = setTimeout(() => this.onClientLeft(), this.#options.stallMs);
+    this.#writer.begin(this.#head?.responseKey);
   }
 
   #complete(): void {
@@ -257,13 +216,13 @@ export class StreamAttempt implements ProviderListener {
     }
     if (!this.#close()) return;
     this.#lingering = setTimeout(() => this.#exchange?.abort(new Error("the answer is complete")), LINGER_MS);
-    const metered = this.#meter();
+    const metered = this.#reader.meter(this.#options.countInput);
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
     const ending = async () => ({ outcome: "completed", ...(await metered), answerId }) as const;
     this.#settle(ending(), async (trace) => {
       const { usage } = await metered;
       this.#begin();
-      this.#write(this.#reader.closing(trace, usage));
+      this.#writer.write(this.#reader.closing(trace, usage));
       this.#options.sink.end();
     });
   }
@@ -271,7 +230,7 @@ export class StreamAttempt implements ProviderListener {
   #fail(failure: AppError): void {
     if (!this.#close()) return;
     this.#exchange?.abort(new Error("the answer failed"));
-    if (this.#isBegun) this.#delivery.failure ??= failure;
+    if (this.#writer.isBegun) this.#delivery.failure ??= failure;
     this.#over.reject(failure);
   }
 
@@ -283,10 +242,6 @@ export class StreamAttempt implements ProviderListener {
     this.#silence.stop();
     clearTimeout(this.#ending);
     return true;
-  }
-
-  #meter(): Promise<Metered> {
-    return this.#reader.meter(this.#options.countInput);
   }
 
   #settle(ending: Promise<Ending>, then: (trace: Trace) => void | Promise<void>): void {

@@ -2,8 +2,9 @@ import { AppError } from "../../kernel/errors.ts";
 import { DeliveredText } from "../chat/delivered-text.ts";
 import type { ProviderExchange, ProviderListener } from "../providers/provider.client.ts";
 import type { AttemptOptions } from "./attempt.ts";
-import { CLIENT_GONE, type Delivery, StreamAttempt } from "./stream-attempt.ts";
+import { CLIENT_GONE, StreamAttempt } from "./stream-attempt.ts";
 import type { StreamOptions } from "./stream-options.ts";
+import type { Delivery } from "./stream-writer.ts";
 
 /**
  * Relays the events of successive attempts to a client, byte for byte, and meters them. Nothing is written before the
