@@ -14,8 +14,10 @@ import { BillingService } from "./billing/billing.service.ts";
 import { TokenPriceService } from "./billing/token-price.service.ts";
 import { BodyPool } from "./body/body-pool.ts";
 import { ChatService } from "./chat/chat.service.ts";
-import { DispatchService } from "./dispatch/dispatch.service.ts";
+import { DispatchService, type DispatchSettings } from "./dispatch/dispatch.service.ts";
+import { FailoverService } from "./dispatch/failover.service.ts";
 import { EvidenceService } from "./evidence/evidence.service.ts";
+import { SignatureClient } from "./evidence/signature.client.ts";
 import { ImagesService } from "./images/images.service.ts";
 import { createImageJobModule, type ImageJobModule } from "./images/jobs/image-job.module.ts";
 import { MessagesService } from "./messages/messages.service.ts";
@@ -26,6 +28,7 @@ import { chainProviders } from "./providers/provider-source.chain.ts";
 import { FileProviders } from "./providers/provider-source.file.ts";
 import { joinedProviders } from "./providers/provider-source.joined.ts";
 import { RequestsService } from "./requests/requests.service.ts";
+import { ChoiceService } from "./routing/choice.service.ts";
 import { RoutingService } from "./routing/routing.service.ts";
 import type { Usd } from "./routing/routing-preferences.ts";
 
@@ -86,61 +89,52 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
   const catalogue = new CatalogueService({ source, log, refreshMs: config.CATALOGUE_REFRESH_MS });
   const evidence = new EvidenceService({
     queries: database,
-    providers,
-    clock,
+    signatures: new SignatureClient({ providers, clock, timeoutMs: config.TEE_CHECK_MS }),
     log,
-    timeoutMs: config.TEE_CHECK_MS,
     observe: (verdict) => observer?.evidence(verdict),
   });
   const exchanges = new DispatchService({
+    failover: new FailoverService({
+      health,
+      clock,
+      log,
+      tries: PROVIDER_TRIES,
+      totalMs: config.PROVIDER_TOTAL_MS,
+    }),
     providers,
-    health,
     billing: new BillingService({ holds, evidence, observer }),
-    clock,
-    log,
     memory,
-    tries: PROVIDER_TRIES,
-    totalMs: config.PROVIDER_TOTAL_MS,
-    firstByteMs: config.PROVIDER_FIRST_BYTE_MS,
-    silenceMs: config.PROVIDER_SILENCE_MS,
-    firstTokenMs: config.PROVIDER_FIRST_TOKEN_MS,
-    stallMs: config.CLIENT_STALL_MS,
-    resumesStreams: config.RESUME_STREAMS === "on",
+    settings: dispatchSettings(config),
   });
-  const restrictionsOf = (keyId: string) => apiKeys.restrictionsOf(keyId);
-  const admission = new AdmissionService({
+  const choices = new ChoiceService({
     catalogue,
     health,
-    holds,
-    restrictionsOf,
+    restrictionsOf: (keyId) => apiKeys.restrictionsOf(keyId),
     tokenUsd: () => tokenPrice.current(),
-    clock,
-    holdSeconds: requestSeconds(config),
   });
+  const admission = new AdmissionService({ choices, holds, clock, holdSeconds: requestSeconds(config) });
   const requests = new RequestsService(database);
   const bodies = new BodyPool({ log });
   const jobModule = createImageJobModule(parts, {
-    ...{
-      providers,
-      catalogue,
-      health,
-      admission,
-      evidence,
-      requests,
-      holds,
-      uploads,
-      memory,
-      bodies,
-      observer,
-    },
+    providers,
+    catalogue,
+    health,
+    admission,
+    evidence,
+    requests,
+    holds,
+    uploads,
+    memory,
+    bodies,
+    observer,
   });
   const maxCompletionTokens = config.MAX_COMPLETION_TOKENS;
   return {
     services: {
       ...{ registry, catalogue, health, admission, exchanges, requests, evidence },
-      routing: new RoutingService({ admission, catalogue, restrictionsOf, maxCompletionTokens }),
+      routing: new RoutingService({ choices, catalogue, maxCompletionTokens }),
       chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens }),
-      messages: new MessagesService({ admission, exchanges, bodies, providers, restrictionsOf }),
+      messages: new MessagesService({ choices, admission, exchanges, bodies, providers }),
       images: new ImagesService({ admission, exchanges, bodies }),
       audio: new AudioService({ admission, exchanges, bodies }),
       tokenUsd: () => tokenPrice.known(),
@@ -156,6 +150,16 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
       tokenPrice.stop();
       await Promise.all([providers.close(), bodies.close()]);
     },
+  };
+}
+
+function dispatchSettings(config: AppContext["config"]): DispatchSettings {
+  return {
+    firstByteMs: config.PROVIDER_FIRST_BYTE_MS,
+    silenceMs: config.PROVIDER_SILENCE_MS,
+    firstTokenMs: config.PROVIDER_FIRST_TOKEN_MS,
+    stallMs: config.CLIENT_STALL_MS,
+    resumesStreams: config.RESUME_STREAMS === "on",
   };
 }
 

@@ -17,6 +17,10 @@ type Dependencies = {
   readonly log: Logger;
   /** Signals that events were committed. */
   readonly committed: () => void;
+};
+
+/** The jobs that a runner works on. */
+export type JobQueue = {
   readonly kind: string;
   readonly work: JobWork;
   /** How many jobs this process works on at once. */
@@ -42,18 +46,20 @@ const TIMING: JobTiming = { leaseSeconds: 20, renewMs: 5_000, pollMs: 1_000, res
  */
 export class JobRunner {
   readonly #dependencies: Dependencies;
+  readonly #queue: JobQueue;
   readonly #timing: JobTiming;
   readonly #held = new Map<string, { lease: JobLease; done: Promise<void> }>();
-  readonly #queued: BusListener<"job.progressed">;
+  readonly #announcements: BusListener<"job.progressed">;
   #timers: readonly NodeJS.Timeout[] = [];
   #claiming: Promise<void> | undefined;
   #renewing: Promise<void> | undefined;
   #again = false;
 
-  constructor(dependencies: Dependencies, timing: Partial<JobTiming> = {}) {
+  constructor(dependencies: Dependencies, queue: JobQueue, timing: Partial<JobTiming> = {}) {
     this.#dependencies = dependencies;
+    this.#queue = queue;
     this.#timing = { ...TIMING, ...timing };
-    this.#queued = new BusListener({
+    this.#announcements = new BusListener({
       bus: dependencies.bus,
       topic: "job.progressed",
       heard: ({ data }) => {
@@ -74,7 +80,7 @@ export class JobRunner {
     if (this.#timers.length > 0) return;
     const { pollMs, renewMs } = this.#timing;
     this.#timers = [setInterval(() => this.nudge(), pollMs), setInterval(() => void this.renew(), renewMs)];
-    this.#queued.start();
+    this.#announcements.start();
     this.nudge();
   }
 
@@ -104,14 +110,15 @@ export class JobRunner {
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
-    await this.#queued.stop();
+    await this.#announcements.stop();
     await this.#claiming;
     for (const { lease } of this.#held.values()) lease.interrupt();
     await Promise.all([this.#renewing, ...[...this.#held.values()].map(({ done }) => done)]);
   }
 
   async #claim(): Promise<void> {
-    const { database, kind, parallel, log, committed } = this.#dependencies;
+    const { database, log, committed } = this.#dependencies;
+    const { kind, parallel } = this.#queue;
     while (this.#again) {
       this.#again = false;
       const limit = parallel - this.#held.size;
@@ -140,10 +147,10 @@ export class JobRunner {
   }
 
   async #work(lease: JobLease): Promise<void> {
-    const { database, log, work } = this.#dependencies;
+    const { database, log } = this.#dependencies;
     const { id, fence } = lease.job;
     try {
-      await work(lease);
+      await this.#queue.work(lease);
       if (!lease.signal.aborted) return;
     } catch (error) {
       if (error instanceof LeaseLost) log.warn({ jobId: id, fence }, "another worker took over a job");

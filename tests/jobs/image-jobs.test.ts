@@ -57,7 +57,7 @@ describeDatabases("image jobs", (kind) => {
     expect(await world.jobs.get(seeded, id)).toMatchObject({ state: "pending" });
     world.startWorker();
     await ended(world, seeded, id);
-    const looks = await Promise.all(Array.from({ length: 5 }, () => world.imageJobs.outcome(seeded, id)));
+    const looks = await Promise.all(Array.from({ length: 5 }, () => world.results.outcome(seeded, id)));
     for (const { job, result, trace } of looks) {
       expect(job.state).toBe("completed");
       expect(JSON.parse(result ?? "")).toEqual({ created: 7, data: [{ b64_json: PIXEL }] });
@@ -212,33 +212,67 @@ describeDatabases("image jobs", (kind) => {
   test("a pending job can be cancelled once, and its hold is released; a running job cannot be cancelled", async () => {
     const { world, brokers, seeded } = await open(kind, { poll: () => working() });
     const id = await world.submit(seeded);
-    const cancelled = await Promise.all([1, 2, 3].map(() => world.imageJobs.cancel(seeded, id)));
+    const cancelled = await Promise.all([1, 2, 3].map(() => world.cancellation.cancel(seeded, id)));
     for (const job of cancelled) expect(job.state).toBe("cancelled");
     expect(await left(world, seeded)).toBe(MONEY);
     world.startWorker();
     const running = await world.submit(seeded);
     await until(() => brokers[0]?.polls !== 0);
-    await expect(world.imageJobs.cancel(seeded, running)).rejects.toMatchObject({
+    await expect(world.cancellation.cancel(seeded, running)).rejects.toMatchObject({
       code: "async_job_not_pending",
     });
     const stranger = await world.seed();
-    await expect(world.imageJobs.cancel(stranger, running)).rejects.toMatchObject({
+    await expect(world.cancellation.cancel(stranger, running)).rejects.toMatchObject({
       code: "async_job_not_found",
     });
     expect(brokers[0]?.submissions).toHaveLength(1);
     expect((await stepsOf(world, id)).map(({ step }) => step)).toEqual(["queued", "cancelled"]);
     if (brokers[0]) brokers[0].script = {};
     await ended(world, seeded, running);
-    await expect(world.imageJobs.cancel(seeded, running)).rejects.toMatchObject({
+    await expect(world.cancellation.cancel(seeded, running)).rejects.toMatchObject({
       code: "async_job_not_pending",
     });
+  });
+
+  test("a job that cannot be inserted leaves no hold, and its submission can be repeated", async () => {
+    const { world, seeded } = await open(kind, {});
+    const { database } = world;
+    await database.rows("alter table job_content rename to away");
+    await expect(world.submit(seeded)).rejects.toThrow();
+    await database.rows("alter table away rename to job_content");
+    const counts =
+      "select (select count(*)::int from hold) as holds, (select count(*)::int from inference_request) as requests";
+    expect(await database.rows(counts)).toEqual([{ holds: 0, requests: 0 }]);
+    expect(await left(world, seeded)).toBe(MONEY);
+    expect(await world.jobs.get(seeded, await world.submit(seeded))).toMatchObject({ state: "pending" });
+  });
+
+  test("a submission under settings of its key that were changed chooses again, and refusals leave no job", async () => {
+    const { world, seeded } = await open(kind, {}, {});
+    const { database, addresses } = world;
+    const providerOf = async (id: string) => (await world.jobs.get(seeded, id)).step.provider;
+    expect(await providerOf(await world.submit(seeded))).toBe(addresses[0]);
+    const restrict = (changes: string) =>
+      database.rows(`update api_key set ${changes}, terms_version = terms_version + 1`);
+    await restrict(`allowed_providers = jsonb_build_array('${addresses[1]}')`);
+    expect(await providerOf(await world.submit(seeded))).toBe(addresses[1]);
+    await restrict(`allowed_models = '["other"]'`);
+    await expect(world.submit(seeded)).rejects.toMatchObject({ code: "access_denied" });
+    await restrict(`allowed_models = '[]', credit_limit = ${IMAGE_PRICES[0] + IMAGE_PRICES[1]}`);
+    await expect(world.submit(seeded)).rejects.toMatchObject({ code: "credit_limit_exceeded" });
+    await restrict("credit_limit = null");
+    const poor = await world.seed(IMAGE_PRICES[0] - 1n);
+    await expect(world.submit(poor)).rejects.toMatchObject({ code: "insufficient_balance" });
+    await database.rows("update api_key set revoked_at = now()");
+    await expect(world.submit(seeded)).rejects.toMatchObject({ code: "api_key_revoked" });
+    expect(await database.rows("select count(*)::int as jobs from job")).toEqual([{ jobs: 2 }]);
   });
 
   test("either the claim or the cancellation of a job wins: a cancelled job is never submitted", async () => {
     const { world, brokers, seeded } = await open(kind, {});
     world.startWorker({ pollMs: 5 });
     const ids = await Promise.all(Array.from({ length: 10 }, () => world.submit(seeded)));
-    const verdicts = await Promise.allSettled(ids.map((id) => world.imageJobs.cancel(seeded, id)));
+    const verdicts = await Promise.allSettled(ids.map((id) => world.cancellation.cancel(seeded, id)));
     await Promise.all(ids.map((id) => ended(world, seeded, id)));
     const cancelled = verdicts.filter(({ status }) => status === "fulfilled").length;
     expect(brokers[0]?.submissions).toHaveLength(10 - cancelled);
@@ -263,7 +297,7 @@ describeDatabases("image jobs", (kind) => {
     if (brokers[0])
       brokers[0].script = { poll: (_, { key }) => (key === `${released}-1` ? done() : working()) };
     expect(await ended(world, seeded, released)).toMatchObject({ state: "failed" });
-    expect((await world.imageJobs.outcome(seeded, released)).result).toBeUndefined();
+    expect((await world.results.outcome(seeded, released)).result).toBeUndefined();
     expect(await world.jobs.get(seeded, late)).toMatchObject({ state: "processing" });
     if (brokers[0]) brokers[0].script = {};
     await ended(world, seeded, late);
@@ -320,7 +354,7 @@ describeDatabases("image jobs", (kind) => {
       "update job_content set expires_at = now() - interval '1 second' where id = $1::uuid",
       [id],
     );
-    expect((await world.imageJobs.outcome(seeded, id)).result).toBeUndefined();
+    expect((await world.results.outcome(seeded, id)).result).toBeUndefined();
     expect(await forgetResults(world.database, 10)).toBe(1);
     const { rows } = await world.jobs.list(seeded, { first: 10 });
     expect(rows).toMatchObject([{ id, state: "completed", resultExpiresAt: null }]);

@@ -77,7 +77,7 @@ describeDatabases("leases", (kind) => {
   test("no write moves a job backwards", async () => {
     const { world, seeded } = await open(kind);
     const id = await world.submit(seeded);
-    await world.imageJobs.cancel(seeded, id);
+    await world.cancellation.cancel(seeded, id);
     for (const state of ["pending", "processing", "completed"])
       await expect(
         world.database.rows("update job set state = $2::text where id = $1::uuid", [id, state]),

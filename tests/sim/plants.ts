@@ -1,6 +1,6 @@
 import type { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { Database } from "../../src/db/database.ts";
-import { DispatchService } from "../../src/inference/dispatch/dispatch.service.ts";
+import { FailoverService } from "../../src/inference/dispatch/failover.service.ts";
 import type { ProviderClient } from "../../src/inference/providers/provider.client.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { WatchedMethod } from "./watch.ts";
@@ -14,7 +14,7 @@ export type Plant = {
   readonly prepare?: (database: Database) => Promise<void>;
   readonly holds?: (holds: HoldsService, database: Database) => HoldsService;
   readonly providers?: (client: ProviderClient) => ProviderClient;
-  readonly exchanges?: typeof DispatchService;
+  readonly failover?: typeof FailoverService;
   /** The maximum number of attempts of one chat. */
   readonly tries?: number;
 };
@@ -23,9 +23,8 @@ export type Plant = {
 export const NO_BUG: Plant = { name: "no bug" };
 
 /** Tries another provider even after delivered content. */
-class RetryAfterContent extends DispatchService {
-  override withFailover: DispatchService["withFailover"] = (admitted, signal, run) =>
-    super.withFailover(admitted, signal, run);
+class RetryAfterContent extends FailoverService {
+  override run: FailoverService["run"] = (admitted, signal, attempt) => super.run(admitted, signal, attempt);
 }
 
 /** The bugs that a simulation of money must find. */
@@ -72,7 +71,7 @@ export const BUGS: readonly Plant[] = [
       }) as unknown as ProviderClient,
   },
   { name: "no failover", tries: 1 },
-  { name: "failover after content", exchanges: RetryAfterContent },
+  { name: "failover after content", failover: RetryAfterContent },
   {
     name: "charge per attempt",
     holds: (holds) =>

@@ -1,35 +1,22 @@
-import QuickLru from "quick-lru";
 import type { HoldsService } from "../../accounts/holds.service.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import {
-  type KeyRestrictions,
-  KeyRestrictionsChanged,
-  UNRESTRICTED,
-} from "../../keys/api-keys/key-settings.ts";
-import type { CatalogueService } from "../providers/catalogue.service.ts";
-import type { HealthService } from "../providers/health.service.ts";
+import { KeyRestrictionsChanged } from "../../keys/api-keys/key-settings.ts";
 import { RequestTrace } from "../requests/request-trace.ts";
-import { type Choice, choose } from "../routing/choice.ts";
-import type { Usd } from "../routing/routing-preferences.ts";
+import type { ChoiceService } from "../routing/choice.service.ts";
+import type { Choice } from "../routing/choice.ts";
 import { type AdmissionPlan, affordable, holdFor, type Payer } from "./admission-plan.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
 import { Admitted, type Caller } from "./admitted.ts";
 
 type Dependencies = {
-  readonly catalogue: CatalogueService;
-  readonly health: Pick<HealthService, "of">;
+  readonly choices: ChoiceService;
   readonly holds: HoldsService;
-  /** Reads the current restrictions of a key. Throws `api_key_revoked` and `api_key_expired`. */
-  readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
-  /** The network token's price in dollars; undefined when it is not known. Throws `unavailable`. */
-  readonly tokenUsd: () => Usd | undefined;
   readonly clock: Clock;
   /** An unsettled hold is released after this time: the total deadline of a request plus one minute. */
   readonly holdSeconds: number;
 };
 
-const REMEMBERED_KEYS = 10_000;
 /**
  * A key that can spend this many times the hold of a request is not short of money: its requests are held for the
  * bound of their prompt, and their holds together are never so large that another request has to be refused.
@@ -41,17 +28,12 @@ const MAX_PLANS = 5;
 /** Admits requests: chooses candidate providers, fixes the price and holds the money before anything is sent. */
 export class AdmissionService {
   readonly #dependencies: Dependencies;
-  /**
-   * The last known restrictions of keys, used for the first choice only: the admission statement compares the version
-   * and rejects a choice made with an old one. Restrictions are reloaded before any request is refused by them.
-   */
-  readonly #restrictions = new QuickLru<string, KeyRestrictions>({ maxSize: REMEMBERED_KEYS });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
   }
 
-  /** Admits a request. Throws what `choose` and `HoldsService.hold` throw, and then nothing was held. */
+  /** Admits a request. Throws what `plan` and `HoldsService.hold` throw, and then nothing was held. */
   admit(request: AdmissionRequest, caller: Caller): Promise<Admitted> {
     return RequestTrace.admit(request, (trace) => this.#admit(request, caller, trace));
   }
@@ -82,8 +64,8 @@ export class AdmissionService {
   }
 
   /**
-   * Chooses the providers of a request and computes its hold; nothing is held yet. Throws what `choose` throws,
-   * `api_key_revoked` and `api_key_expired`.
+   * Chooses the providers of a request and computes its hold; nothing is held yet. Throws what
+   * `ChoiceService.chooseFor` throws.
    */
   plan(request: AdmissionRequest, payer: Payer): Promise<AdmissionPlan> {
     return this.#plan(request, payer, 1);
@@ -101,58 +83,16 @@ export class AdmissionService {
       throw new AppError("unavailable", "The restrictions of this key are being changed. Try again.", {
         cause: error,
       });
-    this.#restrictions.set(payer.keyId, error.restrictions);
+    this.#dependencies.choices.noteRestrictions(payer.keyId, error.restrictions);
     return this.#plan(request, payer, plans + 1);
   }
 
-  /** Chooses providers as an admission does, without holding money. Throws what `choose` throws. */
-  choose(
-    request: Pick<
-      AdmissionRequest,
-      "model" | "serviceType" | "format" | "preferences" | "inputTokens" | "outputTokens" | "answerTokens"
-    >,
-    restrictions: KeyRestrictions,
-  ): Choice {
-    const { catalogue, health, tokenUsd } = this.#dependencies;
-    const { model, serviceType, format, preferences, inputTokens, outputTokens, answerTokens } = request;
-    return choose(catalogue.model(model, serviceType), {
-      model,
-      serviceType,
-      format,
-      preferences,
-      inputTokens,
-      outputTokens,
-      answerTokens,
-      restrictions,
-      stateOf: (provider) => health.of(provider),
-      tokenUsd: preferences.caps && tokenUsd(),
-      isKnown: (provider) => catalogue.provider(provider) !== undefined,
-    });
-  }
-
   async #plan(given: AdmissionRequest, payer: Payer, plans: number): Promise<AdmissionPlan> {
-    const { choice, restrictions } = await this.#chooseFor(given, payer.keyId);
+    const { choices, holdSeconds: expiresInSeconds } = this.#dependencies;
+    const { choice, restrictions } = await choices.chooseFor(given, payer.keyId);
     const request = await this.#countedIfScarce(given, choice, payer);
-    const expiresInSeconds = this.#dependencies.holdSeconds;
     const hold = holdFor(request, choice, { payer, restrictions, expiresInSeconds });
     return { request, payer, choice, hold, plans };
-  }
-
-  /** Chooses by the last known restrictions of the key, and by its current ones before a request is refused by them. */
-  async #chooseFor(
-    request: AdmissionRequest,
-    keyId: string,
-  ): Promise<{ readonly choice: Choice; readonly restrictions: KeyRestrictions }> {
-    const known = this.#restrictions.get(keyId) ?? UNRESTRICTED;
-    try {
-      return { choice: this.choose(request, known), restrictions: known };
-    } catch (error) {
-      if (!(error instanceof AppError && BY_RESTRICTIONS.has(error.code))) throw error;
-      const restrictions = await this.#dependencies.restrictionsOf(keyId);
-      if (restrictions.version === known.version) throw error;
-      this.#restrictions.set(keyId, restrictions);
-      return { choice: this.choose(request, restrictions), restrictions };
-    }
   }
 
   /** Counts the prompt where that is quick and the key might not cover the bounds of many requests. */
@@ -166,18 +106,6 @@ export class AdmissionService {
     return spendable > request.quote(first).maximum * PLENTY ? request : request.counted();
   }
 }
-
-/** Errors of a choice that newer restrictions of the key might resolve. */
-const BY_RESTRICTIONS: ReadonlySet<string> = new Set([
-  "access_denied",
-  "model_not_found",
-  "no_available_provider",
-  "no_provider_for_trust_mode",
-  "no_provider_within_max_price",
-  "pinned_provider_exceeds_max_price",
-  "provider_model_mismatch",
-  "provider_not_found",
-]);
 
 /** Whether a smaller hold might be granted. */
 function isUncovered(error: unknown): boolean {

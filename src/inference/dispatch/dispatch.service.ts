@@ -1,34 +1,29 @@
-import type { WaitingClock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import type { Logger } from "../../kernel/log.ts";
 import type { MemoryBudget } from "../../load/memory-budget.ts";
 import type { Admitted, Trace } from "../billing/admitted.ts";
 import type { BillingService } from "../billing/billing.service.ts";
 import type { Usage } from "../billing/pricing.ts";
 import type { Edit } from "../body/json-member.ts";
-import type { HealthService, Trial } from "../providers/health.service.ts";
 import type { PostOptions, ProviderClient } from "../providers/provider.client.ts";
 import type { Provider } from "../providers/provider.ts";
 import { gatherAnswer, type ProviderAnswer } from "../providers/provider-answer.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
-import { keepLarger, pauseAfter, restEndMs, takeNext } from "../routing/retry-plan.ts";
 import type { AttemptOptions } from "./attempt.ts";
-import { allProvidersFailed, failureOfAttempt } from "./attempt-failures.ts";
+import type { FailoverService } from "./failover.service.ts";
 import type { StreamOptions } from "./stream-options.ts";
 import { StreamRelay } from "./stream-relay.ts";
 
 type Dependencies = {
+  readonly failover: FailoverService;
   readonly providers: ProviderClient;
-  readonly health: HealthService;
   readonly billing: BillingService;
-  readonly clock: WaitingClock;
-  readonly log: Logger;
   readonly memory: MemoryBudget;
-  /** Maximum number of attempts of one request, over all providers. */
-  readonly tries: number;
-  /** Deadline of all attempts together, milliseconds. */
-  readonly totalMs: number;
-  /** Deadline for the head of an answer, milliseconds. The last provider has `totalMs` for a whole answer. */
+  readonly settings: DispatchSettings;
+};
+
+/** How long an answer may take, by its phases, and what happens to an interrupted stream. */
+export type DispatchSettings = {
+  /** Deadline for the head of an answer, milliseconds. The last provider has the whole time of the request. */
   readonly firstByteMs: number;
   /** Maximum silence between two chunks, milliseconds. */
   readonly silenceMs: number;
@@ -63,11 +58,7 @@ export type Collected<R extends Reading> = {
 /** 125 tokens a second: an answer of 4,096 tokens has 93 s by default before another provider is tried. */
 const MS_PER_TOKEN = 8;
 
-/**
- * Sends an admitted request to its candidates, one after the other, until one answers: at most `tries` times, within
- * one deadline, under one hold and for one charge (promises F32). When every candidate has been tried, one with a
- * transient failure is retried, after the delay it requested or an exponential backoff with jitter.
- */
+/** Sends admitted requests to their candidates, and relays and bills the answer of the one that answers. */
 export class DispatchService {
   readonly #dependencies: Dependencies;
   readonly #running = new Set<Promise<unknown>>();
@@ -92,22 +83,23 @@ export class DispatchService {
       read(answer: ProviderAnswer, provider: Provider): Promise<R>;
     },
   ): Promise<Collected<R>> {
+    const { failover, providers, billing, memory, settings } = this.#dependencies;
     const { signal } = given;
     try {
-      const collected = await this.withFailover(admitted, signal, async (attempt) => {
+      const collected = await failover.run(admitted, signal, async (attempt) => {
         const { provider, totalMs, hasOther } = attempt;
         const body = admitted.bodyFor(provider);
-        const { firstTokenMs, silenceMs } = this.#dependencies;
+        const { firstTokenMs, silenceMs } = settings;
         const firstByteMs = hasOther ? Math.min(totalMs, this.#wholeAnswerMs(given.answerTokens)) : totalMs;
         const options = { ...given, totalMs, firstByteMs, silenceMs: 0 };
         const answer = await gatherAnswer(
-          (listener) => this.#dependencies.providers.post(provider, path, body, listener, options),
+          (listener) => providers.post(provider, path, body, listener, options),
           {
             signal,
             maxBytes: given.maxBytes,
             firstTokenMs: hasOther ? firstTokenMs : undefined,
             silenceMs,
-            memory: this.#dependencies.memory,
+            memory,
             onHead: () => attempt.firstByte(),
           },
         );
@@ -115,7 +107,7 @@ export class DispatchService {
       });
       const { usage, estimated } = collected.reading;
       const answerId = collected.answer.responseKey ?? collected.reading.answerId;
-      const trace = await this.#dependencies.billing.settle(admitted, {
+      const trace = await billing.settle(admitted, {
         outcome: "completed",
         usage,
         estimated,
@@ -126,71 +118,6 @@ export class DispatchService {
       await this.release(admitted, error, signal.aborted);
       throw error;
     }
-  }
-
-  /**
-   * Calls `run` for one candidate after the other until it resolves. Throws a failure caused by the client immediately,
-   * and the last provider's failure when no candidate is left or `mayFailOver` returns false.
-   */
-  async withFailover<T>(
-    admitted: Admitted,
-    signal: AbortSignal,
-    run: (attempt: AttemptOptions) => Promise<T>,
-    mayFailOver: () => boolean = () => true,
-  ): Promise<T> {
-    const { clock, health, tries, totalMs } = this.#dependencies;
-    const untilMs = clock.monotonicMs() + totalMs;
-    const queue = admitted.candidates.map((provider) => ({
-      provider,
-      notBeforeMs: restEndMs(health.of(provider), clock.monotonicMs()),
-      failures: 0,
-    }));
-    let last: AppError | undefined;
-    for (let n = 0; n < tries; n++) {
-      const next = takeNext(queue, (provider) => health.of(provider).circuit === "open");
-      if (!next) break;
-      if (Math.max(next.notBeforeMs, clock.monotonicMs()) >= untilMs) break;
-      const waitMs = next.notBeforeMs - clock.monotonicMs();
-      if (waitMs > 0) await clock.sleep(waitMs, signal);
-      if (signal.aborted) throw new AppError("provider_error", "The client disconnected.");
-      const { provider } = next;
-      const trial = health.begin(provider);
-      admitted.beginAttempt(provider);
-      const attempt: AttemptOptions = {
-        provider,
-        hasOther: queue.some((other) => other.failures === 0) && n + 1 < tries,
-        totalMs: Math.max(1, Math.ceil(untilMs - clock.monotonicMs())),
-        firstByte() {
-          admitted.markFirstByte();
-          trial.firstByte();
-        },
-      };
-      try {
-        const result = await run(attempt);
-        trial.succeed();
-        admitted.endAttempt("answered");
-        return result;
-      } catch (error) {
-        if (!(error instanceof AppError)) {
-          // Not caused by the provider: trying another one would not help, or might bill twice.
-          trial.drop();
-          throw error;
-        }
-        last = failureOfAttempt(error);
-        if (signal.aborted) trial.drop();
-        else recordOutcome(trial, last);
-        admitted.endAttempt(signal.aborted ? "aborted" : "failed", last);
-        if (signal.aborted) throw last;
-        if (last.code === "context_length_exceeded" && mayFailOver() && keepLarger(queue, provider)) continue;
-        if (!(last instanceof ProviderFailure)) throw last;
-        this.#logFailure(admitted, provider, last);
-        if (last.kind === "differs" || !mayFailOver()) throw last;
-        const pauseMs = pauseAfter(last, next.failures);
-        if (pauseMs !== undefined)
-          queue.push({ provider, notBeforeMs: clock.monotonicMs() + pauseMs, failures: next.failures + 1 });
-      }
-    }
-    throw allProvidersFailed(last);
   }
 
   /**
@@ -207,14 +134,15 @@ export class DispatchService {
         ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
       },
   ): Promise<void> {
-    const { billing, firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = this.#dependencies;
+    const { failover, providers, billing, settings } = this.#dependencies;
+    const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = settings;
     const relay = new StreamRelay({ ...given, admitted, billing, firstTokenMs, silenceMs, stallMs, resumes });
     const run = async (attempt: AttemptOptions) => {
       const { provider, totalMs } = attempt;
       try {
         await relay.run(attempt, (listener) => {
           const body = admitted.bodyFor(provider);
-          return this.#dependencies.providers.post(provider, path, body, listener, {
+          return providers.post(provider, path, body, listener, {
             ...given,
             totalMs,
             silenceMs: 0,
@@ -225,7 +153,7 @@ export class DispatchService {
       }
     };
     try {
-      await this.withFailover(admitted, relay.clientGone, run, () => relay.mayFailOver);
+      await failover.run(admitted, relay.clientGone, run, () => relay.mayFailOver);
     } catch (error) {
       if (relay.isSettled) throw error;
       if (relay.isBegun) await relay.breakOff(error);
@@ -258,27 +186,8 @@ export class DispatchService {
 
   /** Deadline of a whole answer while another provider can be tried: answers with more tokens get more time. */
   #wholeAnswerMs(tokens = 0): number {
-    return this.#dependencies.firstByteMs + tokens * MS_PER_TOKEN;
+    return this.#dependencies.settings.firstByteMs + tokens * MS_PER_TOKEN;
   }
-
-  #logFailure({ requestId }: Admitted, { address }: Provider, failure: ProviderFailure): void {
-    this.#dependencies.log.warn(
-      {
-        requestId,
-        provider: address,
-        errorCode: failure.code,
-        reason: failure.kind,
-        cause: String(failure.cause ?? failure.message),
-      },
-      "a provider failed",
-    );
-  }
-}
-
-function recordOutcome(trial: Trial, failure: AppError): void {
-  if (failure instanceof ProviderFailure) trial.fail(failure);
-  // The provider answered: an error in the request does not count against it.
-  else trial.succeed();
 }
 
 async function readAs<T>(read: () => Promise<T>): Promise<T> {

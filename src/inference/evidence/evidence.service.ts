@@ -1,27 +1,14 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Queries } from "../../db/database.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
-import type { ProviderClient } from "../providers/provider.client.ts";
 import type { Provider } from "../providers/provider.ts";
-import { gatherAnswer } from "../providers/provider-answer.ts";
 import { readEvidence, storeEvidence } from "./evidence.store.ts";
-import {
-  type Evidence,
-  type JudgedSignature,
-  judgeSignature,
-  nothing,
-  signerOf,
-  type Verdict,
-} from "./tee-signature.ts";
+import type { SignatureClient } from "./signature.client.ts";
+import { type Evidence, signerOf, type Verdict } from "./tee-signature.ts";
 
 type Dependencies = {
   readonly queries: Queries;
-  readonly providers: Pick<ProviderClient, "get">;
-  readonly clock: Clock;
+  readonly signatures: SignatureClient;
   readonly log: Logger;
-  /** How long to wait for a signature, milliseconds: the maximum delay that a check adds to an answer. */
-  readonly timeoutMs: number;
   readonly observe?: ((verdict: Verdict) => void) | undefined;
 };
 
@@ -33,10 +20,6 @@ export type CheckedAnswer = {
   readonly answerId: string | undefined;
 };
 
-const MAX_SIGNATURE_BYTES = 65_536;
-/** A broker may sign shortly after its answer. */
-const PAUSE_MS = 200;
-
 /** Fetches providers' signatures of their answers, verifies them and stores them with the request (SPEC 2.5). */
 export class EvidenceService {
   readonly #dependencies: Dependencies;
@@ -46,14 +29,13 @@ export class EvidenceService {
   }
 
   /**
-   * Whether the signer that the network acknowledged signed this answer. Stores the result. Takes at most `timeoutMs`
-   * and never throws: an answer that cannot be verified is still delivered.
+   * Whether the signer that the network acknowledged signed this answer. Stores the result. Takes at most the
+   * time limit of `SignatureClient` and never throws: an answer that cannot be verified is still delivered.
    */
-  async check(answer: CheckedAnswer): Promise<boolean> {
-    const { queries, log, observe } = this.#dependencies;
-    const { requestId, provider, answerId } = answer;
+  async check({ requestId, provider, answerId }: CheckedAnswer): Promise<boolean> {
+    const { queries, signatures, log, observe } = this.#dependencies;
     const expectedSigner = signerOf(provider);
-    const judged = await this.#verify(answer, expectedSigner);
+    const judged = await signatures.judge(provider, answerId, expectedSigner);
     observe?.(judged.verdict);
     if (judged.verdict !== "verified")
       log.warn(
@@ -79,33 +61,5 @@ export class EvidenceService {
     const found = await readEvidence(this.#dependencies.queries, account, ids);
     const byId = new Map(found.map((evidence) => [evidence.requestId, evidence]));
     return ids.map((id) => byId.get(id));
-  }
-
-  async #verify(
-    { provider, answerId }: CheckedAnswer,
-    expected: Evidence["expectedSigner"],
-  ): Promise<JudgedSignature> {
-    if (expected === undefined) return nothing("not_acknowledged");
-    if (answerId === undefined) return nothing("missing");
-    const { clock, timeoutMs } = this.#dependencies;
-    const untilMs = clock.monotonicMs() + timeoutMs;
-    const signal = AbortSignal.timeout(timeoutMs);
-    const path =
-      `/signature/${encodeURIComponent(answerId)}?model=${encodeURIComponent(provider.model)}` as const;
-    for (;;) {
-      try {
-        const { status, body } = await gatherAnswer(
-          (listener) => this.#dependencies.providers.get(provider, path, listener, { totalMs: timeoutMs }),
-          { signal, maxBytes: MAX_SIGNATURE_BYTES },
-        );
-        if (status === 200) return await judgeSignature(body, expected);
-        if (status < 500 && status !== 404) return nothing("missing");
-        if (clock.monotonicMs() + PAUSE_MS >= untilMs)
-          return nothing(status === 404 ? "missing" : "unreachable");
-      } catch {
-        if (clock.monotonicMs() + PAUSE_MS >= untilMs) return nothing("unreachable");
-      }
-      await sleep(PAUSE_MS);
-    }
   }
 }

@@ -1,4 +1,3 @@
-import type { KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
 import type { AdmissionService } from "../billing/admission.service.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
@@ -13,6 +12,7 @@ import type { DispatchService } from "../dispatch/dispatch.service.ts";
 import type { StreamSink } from "../dispatch/stream-options.ts";
 import type { ProviderClient } from "../providers/provider.client.ts";
 import { gatherAnswer } from "../providers/provider-answer.ts";
+import type { ChoiceService } from "../routing/choice.service.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import { readMessage } from "./message-answer.ts";
 import { MessageEvents } from "./message-events.ts";
@@ -23,11 +23,11 @@ const COUNT_PATH = "/messages/count_tokens";
 const COUNT_MS = 5_000;
 
 type Dependencies = {
+  readonly choices: ChoiceService;
   readonly admission: AdmissionService;
   readonly exchanges: DispatchService;
   readonly bodies: Bodies;
   readonly providers: Pick<ProviderClient, "post">;
-  readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
 };
 
 /** The options of a message request: the headers with the version of the format, and the routing preferences. */
@@ -75,8 +75,9 @@ export class MessagesService {
     caller: Pick<Caller, "keyId">,
     { headers, preferences, signal }: MessageOptions & { readonly signal: AbortSignal },
   ): Promise<number> {
-    const { admission, providers, restrictionsOf, bodies } = this.#dependencies;
-    const choice = admission.choose(routingRequest(prompt, preferences), await restrictionsOf(caller.keyId));
+    const { choices, providers, bodies } = this.#dependencies;
+    const restrictions = await choices.restrictionsOf(caller.keyId);
+    const choice = choices.choose(routingRequest(prompt, preferences), restrictions);
     const [provider] = choice.candidates;
     if (!provider) return bodies.countRequest(prompt.bytes);
     try {

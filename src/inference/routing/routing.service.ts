@@ -1,16 +1,14 @@
 import { AppError } from "../../kernel/errors.ts";
-import type { KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
-import type { AdmissionService } from "../billing/admission.service.ts";
 import { likelySize, type PlannedChat } from "../chat/chat-size.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { Provider, ServiceType } from "../providers/provider.ts";
+import type { ChoiceService } from "./choice.service.ts";
 import type { Refused } from "./choice.ts";
 import type { RoutingPreferences } from "./routing-preferences.ts";
 
 type Dependencies = {
-  readonly admission: AdmissionService;
+  readonly choices: ChoiceService;
   readonly catalogue: CatalogueService;
-  readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
   /** Limit on the tokens of an answer when the client sets none. */
   readonly maxCompletionTokens: number;
 };
@@ -43,12 +41,12 @@ export class RoutingService {
     preferences: RoutingPreferences,
     keyId: string,
   ): Promise<RoutingPreview> {
-    const { admission, catalogue, restrictionsOf, maxCompletionTokens } = this.#dependencies;
-    const restrictions = await restrictionsOf(keyId);
+    const { choices, catalogue, maxCompletionTokens } = this.#dependencies;
+    const restrictions = await choices.restrictionsOf(keyId);
     const { serviceType, chat = {} } = query;
     const size = serviceType === "chatbot" ? likelySize(chat, maxCompletionTokens) : {};
     const choose = (model: string) => {
-      const { candidates, refused } = admission.choose(
+      const { candidates, refused } = choices.choose(
         { model, serviceType, format: "openai", preferences, ...size },
         restrictions,
       );

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Float, ID, Int, Mutation, Query, Resolver, Root } from "type-graphql";
+import { modelOf } from "../../../src/inference/images/jobs/image-job-plan.ts";
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
 import { type JobView, jobCursor } from "../../../src/jobs/jobs.service.ts";
@@ -96,7 +97,7 @@ export class ImageJobResolver {
     @Arg("id", () => ID, { description: "The job's id." }) id: string,
     @Ctx() { services, principal }: Context,
   ): Promise<JobView> {
-    return services.imageJobs.cancel(permit(principal, "job.cancel"), id);
+    return services.imageJobCancellation.cancel(permit(principal, "job.cancel"), id);
   }
 
   @FieldResolver(() => JobStatus, { description: "The job's status." })
@@ -136,8 +137,8 @@ export class ImageJobResolver {
   }
 
   @FieldResolver(() => String, { description: "The id of the requested model." })
-  modelId(@Root() job: JobView, @Ctx() { services }: Context): string {
-    return services.imageJobs.modelOf(job);
+  modelId(@Root() job: JobView): string {
+    return modelOf(job);
   }
 
   @FieldResolver(() => ModelType, {
@@ -145,7 +146,7 @@ export class ImageJobResolver {
     description: "The requested model. Null if no provider offers it any more.",
   })
   model(@Root() job: JobView, @Ctx() { services }: Context): Model | undefined {
-    return services.catalogue.model(services.imageJobs.modelOf(job));
+    return services.catalogue.model(modelOf(job));
   }
 
   @FieldResolver(() => AddressScalar, {
@@ -191,7 +192,7 @@ export class ImageJobResolver {
     const { memory, imageAllowance, services } = context;
     imageAllowance.take(job.resultBytes);
     memory.reserve(IMAGE_COPIES * job.resultBytes);
-    const images = await services.imageJobs.images(job);
+    const images = await services.imageJobResults.images(job);
     return images?.map(toJobImage) ?? null;
   }
 }

@@ -15,13 +15,16 @@ import { BillingService } from "../../../src/inference/billing/billing.service.t
 import { type Bodies, BodyPool } from "../../../src/inference/body/body-pool.ts";
 import { ChatService } from "../../../src/inference/chat/chat.service.ts";
 import { DispatchService } from "../../../src/inference/dispatch/dispatch.service.ts";
+import { FailoverService } from "../../../src/inference/dispatch/failover.service.ts";
 import { ImageJobClient } from "../../../src/inference/images/jobs/image-job.client.ts";
 import { imageJobWork } from "../../../src/inference/images/jobs/image-job.runner.ts";
+import { ImageJobBillingService } from "../../../src/inference/images/jobs/image-job-billing.service.ts";
+import { ImageJobCancellationService } from "../../../src/inference/images/jobs/image-job-cancellation.service.ts";
 import { IMAGE_JOB, ImageJobsService } from "../../../src/inference/images/jobs/image-jobs.service.ts";
 import { CatalogueService } from "../../../src/inference/providers/catalogue.service.ts";
 import { HealthService } from "../../../src/inference/providers/health.service.ts";
 import type { ProviderClient } from "../../../src/inference/providers/provider.client.ts";
-import { RequestsService } from "../../../src/inference/requests/requests.service.ts";
+import { ChoiceService } from "../../../src/inference/routing/choice.service.ts";
 import { JobRunner } from "../../../src/jobs/job.runner.ts";
 import { JobsService } from "../../../src/jobs/jobs.service.ts";
 import type { WaitingClock } from "../../../src/kernel/clock.ts";
@@ -69,6 +72,7 @@ export type Router = {
   readonly scanner: LogScanner;
   readonly relay: EventRelay;
   readonly imageJobs: ImageJobsService;
+  readonly cancellation: ImageJobCancellationService;
   readonly jobRunner: JobRunner;
   readonly busy: Set<string>;
 };
@@ -94,15 +98,13 @@ export function bootRouter(given: {
   void catalogue.refresh();
   const health = new HealthService({ clock, coolDownMs: 1 });
   const evidence = { check: async () => false, byRequests: async () => [] };
-  const admission = new AdmissionService({
+  const choices = new ChoiceService({
     catalogue,
-    holds,
-    clock,
     health,
     restrictionsOf: async () => UNRESTRICTED,
     tokenUsd: () => undefined,
-    holdSeconds: HOLD_SECONDS,
   });
+  const admission = new AdmissionService({ choices, holds, clock, holdSeconds: HOLD_SECONDS });
   const admit = admission.admit.bind(admission);
   admission.admit = async (ask, caller) => {
     const admitted = await admit(ask, caller);
@@ -111,10 +113,14 @@ export function bootRouter(given: {
   };
   const providers = plant.providers?.(client) ?? client;
   const memory = new MemoryBudget(memoryLimits(2 ** 30));
-  const exchanges = new (plant.exchanges ?? DispatchService)({
-    ...{ providers, health, clock, log, memory, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
+  const exchanges = new DispatchService({
+    failover: new (plant.failover ?? FailoverService)({
+      ...{ health, clock, log, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
+    }),
+    providers,
     billing: new BillingService({ holds, evidence }),
-    ...{
+    memory,
+    settings: {
       firstByteMs: TOTAL_MS,
       silenceMs: TOTAL_MS,
       firstTokenMs: TOTAL_MS,
@@ -123,37 +129,24 @@ export function bootRouter(given: {
     },
   });
   const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
-  const work = {
+  const work = imageJobWork({
     client: new ImageJobClient({ providers, catalogue, health, memory }),
-    holds,
-    catalogue,
-    evidence,
     bodies: inline,
-  };
+    billing: new ImageJobBillingService({ holds, catalogue, evidence, keptSeconds: RESULT_SECONDS }),
+    clock,
+  });
   const scan = { name: "deposits", rpc, database, startBlock: 0n, confirmations: CONFIRMATIONS };
   return {
     process,
     holds,
     chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens: ANSWER_LIMIT }),
     imageJobs: new ImageJobsService({
-      ...{
-        database,
-        admission,
-        holds,
-        jobs,
-        catalogue,
-        evidence,
-        bodies: inline,
-        committed,
-        submitted: () => {},
-      },
-      ...{ requests: new RequestsService(database), deadlineSeconds: JOB_SECONDS },
+      ...{ database, admission, holds, submitted: () => {}, deadlineSeconds: JOB_SECONDS },
     }),
+    cancellation: new ImageJobCancellationService({ database, holds, jobs, committed }),
     jobRunner: new JobRunner(
-      {
-        ...{ database, bus, clock, log, committed, kind: IMAGE_JOB, parallel: 4 },
-        work: imageJobWork({ ...work, clock, keptSeconds: RESULT_SECONDS }),
-      },
+      { database, bus, clock, log, committed },
+      { kind: IMAGE_JOB, work, parallel: 4 },
       TIMING,
     ),
     scanner: new LogScanner({ ...scan, handlers: [depositsOn(database)] }, new PollTimer()),

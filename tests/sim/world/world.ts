@@ -147,7 +147,7 @@ export class World {
   cancel(n: number, which: number): void {
     const job = [...this.books.jobs.values()].at(-1 - (which % NEWEST));
     if (!job) return;
-    this.routers[n % this.routers.length]?.imageJobs
+    this.routers[n % this.routers.length]?.cancellation
       .cancel({ account: job.account }, job.id)
       .catch((error: unknown) => !isExpected(error) && this.#note(error));
   }

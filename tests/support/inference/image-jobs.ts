@@ -5,8 +5,12 @@ import { EventsService } from "../../../src/events/events.service.ts";
 import { AdmissionService } from "../../../src/inference/billing/admission.service.ts";
 import { BodyPool } from "../../../src/inference/body/body-pool.ts";
 import { EvidenceService } from "../../../src/inference/evidence/evidence.service.ts";
+import { SignatureClient } from "../../../src/inference/evidence/signature.client.ts";
 import { ImageJobClient } from "../../../src/inference/images/jobs/image-job.client.ts";
 import { imageJobWork } from "../../../src/inference/images/jobs/image-job.runner.ts";
+import { ImageJobBillingService } from "../../../src/inference/images/jobs/image-job-billing.service.ts";
+import { ImageJobCancellationService } from "../../../src/inference/images/jobs/image-job-cancellation.service.ts";
+import { ImageJobResultsService } from "../../../src/inference/images/jobs/image-job-results.service.ts";
 import {
   IMAGE_JOB,
   type ImageJobRequest,
@@ -17,6 +21,7 @@ import { HealthService } from "../../../src/inference/providers/health.service.t
 import { ProviderClient } from "../../../src/inference/providers/provider.client.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { RequestsService } from "../../../src/inference/requests/requests.service.ts";
+import { ChoiceService } from "../../../src/inference/routing/choice.service.ts";
 import { NO_PREFERENCES } from "../../../src/inference/routing/routing-preferences.ts";
 import { JobRunner, type JobTiming } from "../../../src/jobs/job.runner.ts";
 import { JobsService } from "../../../src/jobs/jobs.service.ts";
@@ -41,6 +46,8 @@ export type JobWorld = {
   readonly database: Database;
   readonly jobs: JobsService;
   readonly imageJobs: ImageJobsService;
+  readonly results: ImageJobResultsService;
+  readonly cancellation: ImageJobCancellationService;
   readonly addresses: readonly Hex[];
   seed(neuron?: bigint): Promise<Seeded>;
   submit(seeded: Seeded, more?: Partial<ImageJobRequest> & { readonly images?: number }): Promise<string>;
@@ -75,18 +82,17 @@ export async function openJobWorld(
     allowsPrivate: true,
   });
   onEnd(() => providers.close());
-  const evidence = new EvidenceService({ queries: database, providers, clock, log, timeoutMs: 1_000 });
+  const signatures = new SignatureClient({ providers, clock, timeoutMs: 1_000 });
+  const evidence = new EvidenceService({ queries: database, signatures, log });
   const holds = new HoldsService({ database, log, committed });
   const apiKeys = new ApiKeyService({ database, clock, committed });
-  const admission = new AdmissionService({
+  const choices = new ChoiceService({
     catalogue,
     health,
-    holds,
     restrictionsOf: (keyId) => apiKeys.restrictionsOf(keyId),
     tokenUsd: () => undefined,
-    clock,
-    holdSeconds: 60,
   });
+  const admission = new AdmissionService({ choices, holds, clock, holdSeconds: 60 });
   const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
   const bodies = new BodyPool({ log });
   onEnd(() => bodies.close());
@@ -101,21 +107,19 @@ export async function openJobWorld(
     database,
     admission,
     holds,
-    jobs,
-    requests: new RequestsService(database),
-    catalogue,
-    evidence,
-    bodies,
     submitted: () => isOneProcess && workers.map((worker) => worker.nudge()),
-    committed,
     deadlineSeconds,
   });
+  const requests = new RequestsService(database);
+  const billing = new ImageJobBillingService({ holds, catalogue, evidence, keptSeconds: 3_600 });
   const memory = new MemoryBudget(memoryLimits(2 ** 30));
   const client = new ImageJobClient({ providers, catalogue, health, memory });
   return {
     database,
     jobs,
     imageJobs,
+    results: new ImageJobResultsService({ jobs, requests, catalogue, evidence, bodies }),
+    cancellation: new ImageJobCancellationService({ database, holds, jobs, committed }),
     addresses: offers.map(({ address }) => address),
     seed: (neuron = 10_000n) => seedAccount(database, neuron),
     async submit({ account, keyId }, { images = 1, ...more } = {}) {
@@ -129,9 +133,12 @@ export async function openJobWorld(
       return (await imageJobs.submit(ask, { account, keyId })).id;
     },
     startWorker(timing = {}, parallel = 16) {
-      const work = imageJobWork({ client, holds, catalogue, evidence, bodies, clock, keptSeconds: 3_600 });
-      const needs = { database, bus, clock, log, committed, kind: IMAGE_JOB, parallel, work };
-      const worker = new JobRunner(needs, { pollMs: 50, ...timing });
+      const work = imageJobWork({ client, bodies, billing, clock });
+      const queue = { kind: IMAGE_JOB, parallel, work };
+      const worker = new JobRunner({ database, bus, clock, log, committed }, queue, {
+        pollMs: 50,
+        ...timing,
+      });
       workers.push(worker);
       worker.start();
       return worker;

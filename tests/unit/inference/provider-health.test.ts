@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Admitted } from "../../../src/inference/billing/admitted.ts";
-import { DispatchService } from "../../../src/inference/dispatch/dispatch.service.ts";
+import { FailoverService } from "../../../src/inference/dispatch/failover.service.ts";
 import { HealthService } from "../../../src/inference/providers/health.service.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { type FailureKind, ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
@@ -119,14 +119,14 @@ test("of requests admitted at once with a half-open provider first, one probes i
   pass(COOL_DOWN_MS);
   expect(circuit()).toBe("half-open");
   const clock = systemClock;
-  const needs = { providers: {}, health, clock, log: {}, tries: 3, totalMs: 60_000 } as const;
-  const exchanges = new DispatchService(needs as unknown as ConstructorParameters<typeof DispatchService>[0]);
+  const needs = { health, clock, log: {}, tries: 3, totalMs: 60_000 } as const;
+  const failover = new FailoverService(needs as unknown as ConstructorParameters<typeof FailoverService>[0]);
   const other = { ...PROVIDER, address: "0x02", url: "https://b.example.com" } as Provider;
   const probed = Promise.withResolvers<void>();
   const admitted = (candidates: readonly Provider[]) =>
     ({ candidates, beginAttempt() {}, endAttempt() {}, markFirstByte() {} }) as unknown as Admitted;
   const ask = (candidates: readonly Provider[]) =>
-    exchanges.withFailover(admitted(candidates), new AbortController().signal, async ({ provider }) => {
+    failover.run(admitted(candidates), new AbortController().signal, async ({ provider }) => {
       if (provider === PROVIDER) await probed.promise;
       return provider.address;
     });

@@ -1,3 +1,4 @@
+import type { JobView } from "../../../jobs/job-view.store.ts";
 import { redact } from "../../../kernel/log.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import type { AttemptRecord } from "../../billing/admitted.ts";
@@ -63,11 +64,14 @@ export const UNTRIED: ImageJobCheckpoint = {
   answerId: null,
 };
 
+/** An attempt of a job at one candidate; `attempt` is its 1-based number. */
+export type ImageJobAttempt = { readonly candidate: ImageCandidate; readonly attempt: number };
+
 /** The next action of a job. */
 export type ImageJobAction =
-  | { readonly kind: "submit" | "poll"; readonly candidate: ImageCandidate; readonly attempt: number }
+  | ({ readonly kind: "submit" | "poll" } & ImageJobAttempt)
   /** The job was sent twice with an unknown outcome each time, and is not sent a third time. */
-  | { readonly kind: "abandon"; readonly candidate: ImageCandidate; readonly attempt: number }
+  | ({ readonly kind: "abandon" } & ImageJobAttempt)
   | { readonly kind: "give-up" };
 
 const MAX_ATTEMPTS = 3;
@@ -91,6 +95,16 @@ export async function readJobRequest(
   bytes: Buffer,
 ): Promise<ImageRequest> {
   return operation === "generations" ? readImageRequest(bytes) : readImageEdit(bytes, contentType);
+}
+
+/** The addresses of a job's candidate providers, in lower case. */
+export function providersOf({ spec }: Pick<JobView, "spec">): readonly string[] {
+  return (spec as ImageJobSpec).candidates.map(({ address }) => address);
+}
+
+/** The model id of a job. */
+export function modelOf({ spec }: Pick<JobView, "spec">): string {
+  return (spec as ImageJobSpec).model;
 }
 
 /** The path to fetch the result of a job. */

@@ -17,6 +17,9 @@ import type { RequestsService } from "../../requests/requests.service.ts";
 import { ImageFilesRunner } from "../image-files.runner.ts";
 import { ImageJobClient } from "./image-job.client.ts";
 import { imageJobWork } from "./image-job.runner.ts";
+import { ImageJobBillingService } from "./image-job-billing.service.ts";
+import { ImageJobCancellationService } from "./image-job-cancellation.service.ts";
+import { ImageJobResultsService } from "./image-job-results.service.ts";
 import { IMAGE_JOB, ImageJobsService } from "./image-jobs.service.ts";
 
 type Dependencies = {
@@ -36,7 +39,12 @@ type Dependencies = {
 
 /** The image-job services, and the runners of worker processes. */
 export type ImageJobModule = Lifecycle & {
-  readonly services: { readonly jobs: JobsService; readonly imageJobs: ImageJobsService };
+  readonly services: {
+    readonly jobs: JobsService;
+    readonly imageJobs: ImageJobsService;
+    readonly imageJobResults: ImageJobResultsService;
+    readonly imageJobCancellation: ImageJobCancellationService;
+  };
 };
 
 /** Builds the image-job services. */
@@ -45,42 +53,38 @@ export function createImageJobModule(parts: AppContext, dependencies: Dependenci
   const { providers, catalogue, health, admission, evidence, requests, holds, memory, bodies, observer } =
     dependencies;
   const jobs = new JobsService({ database, events });
-  const runner = new JobRunner({
-    database,
-    bus,
-    clock,
-    log,
-    committed,
-    kind: IMAGE_JOB,
-    parallel: config.JOBS_PARALLEL,
-    work: imageJobWork({
-      client: new ImageJobClient({ providers, catalogue, health, memory }),
+  const work = imageJobWork({
+    client: new ImageJobClient({ providers, catalogue, health, memory }),
+    bodies,
+    billing: new ImageJobBillingService({
       holds,
       catalogue,
       evidence,
-      bodies,
-      clock,
       observer,
       keptSeconds: config.JOB_RESULT_HOURS * 3_600,
     }),
+    clock,
   });
+  const runner = new JobRunner(
+    { database, bus, clock, log, committed },
+    { kind: IMAGE_JOB, work, parallel: config.JOBS_PARALLEL },
+  );
   const imageJobs = new ImageJobsService({
     database,
     admission,
     holds,
-    jobs,
-    requests,
-    catalogue,
-    evidence,
-    bodies,
     submitted: () => runner.nudge(),
-    committed,
     deadlineSeconds: Math.ceil(config.JOB_TOTAL_MS / 1_000),
   });
   const resultSweep = new ResultSweep(database, log);
   const files = openFiles(parts, dependencies);
   return {
-    services: { jobs, imageJobs },
+    services: {
+      jobs,
+      imageJobs,
+      imageJobResults: new ImageJobResultsService({ jobs, requests, catalogue, evidence, bodies }),
+      imageJobCancellation: new ImageJobCancellationService({ database, holds, jobs, committed }),
+    },
     startWork() {
       runner.start();
       resultSweep.start();

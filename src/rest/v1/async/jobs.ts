@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { ImageJobOutcome } from "../../../inference/images/jobs/image-jobs.service.ts";
+import { providersOf } from "../../../inference/images/jobs/image-job-plan.ts";
+import type { ImageJobOutcome } from "../../../inference/images/jobs/image-job-results.service.ts";
 import { jobNotFound } from "../../../jobs/jobs.service.ts";
 import type { Answer } from "../../http/answer.ts";
 import { defineRoute } from "../../route.ts";
@@ -26,13 +27,12 @@ export const getAsyncJob = defineRoute({
   query,
   answer: ASYNC_JOB,
   async handle(app, { reach, params, reserve, query: { provider_address: provider, verify_tee } }) {
-    const outcome = await app.imageJobs.outcome(reach, params.jobId ?? "", {
+    const outcome = await app.imageJobResults.outcome(reach, params.jobId ?? "", {
       verifyTee: verify_tee === "true",
       // Once as it is read, once as it is sent.
       reserve: (bytes) => reserve(2 * bytes),
     });
-    if (provider !== undefined && !app.imageJobs.providersOf(outcome.job).includes(provider))
-      throw jobNotFound();
+    if (provider !== undefined && !providersOf(outcome.job).includes(provider)) throw jobNotFound();
     return show(outcome);
   },
 });
@@ -45,7 +45,7 @@ export const cancelAsyncJob = defineRoute({
   access: "job.cancel",
   answer: ASYNC_JOB,
   async handle(app, { reach, params }) {
-    const job = await app.imageJobs.cancel(reach, params.jobId ?? "");
+    const job = await app.imageJobCancellation.cancel(reach, params.jobId ?? "");
     return show({ job, result: undefined, trace: undefined });
   },
 });

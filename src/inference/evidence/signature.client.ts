@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../../kernel/clock.ts";
+import type { ProviderClient } from "../providers/provider.client.ts";
+import type { Provider } from "../providers/provider.ts";
+import { gatherAnswer } from "../providers/provider-answer.ts";
+import { type Evidence, type JudgedSignature, judgeSignature, nothing } from "./tee-signature.ts";
+
+type Dependencies = {
+  readonly providers: Pick<ProviderClient, "get">;
+  readonly clock: Clock;
+  /** How long to wait for a signature, milliseconds: the maximum delay that a check adds to an answer. */
+  readonly timeoutMs: number;
+};
+
+const MAX_SIGNATURE_BYTES = 65_536;
+/** A broker may sign shortly after its answer. */
+const PAUSE_MS = 200;
+
+/** The client for providers' signatures of their answers (SPEC 2.5). */
+export class SignatureClient {
+  readonly #dependencies: Dependencies;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Fetches the signature of an answer and judges it by its expected signer. Takes at most `timeoutMs` and never
+   * throws: a missing or unreachable signature is a verdict.
+   */
+  async judge(
+    provider: Provider,
+    answerId: string | undefined,
+    expected: Evidence["expectedSigner"],
+  ): Promise<JudgedSignature> {
+    if (expected === undefined) return nothing("not_acknowledged");
+    if (answerId === undefined) return nothing("missing");
+    const { providers, clock, timeoutMs } = this.#dependencies;
+    const untilMs = clock.monotonicMs() + timeoutMs;
+    const signal = AbortSignal.timeout(timeoutMs);
+    const path =
+      `/signature/${encodeURIComponent(answerId)}?model=${encodeURIComponent(provider.model)}` as const;
+    for (;;) {
+      try {
+        const { status, body } = await gatherAnswer(
+          (listener) => providers.get(provider, path, listener, { totalMs: timeoutMs }),
+          { signal, maxBytes: MAX_SIGNATURE_BYTES },
+        );
+        if (status === 200) return await judgeSignature(body, expected);
+        if (status < 500 && status !== 404) return nothing("missing");
+        if (clock.monotonicMs() + PAUSE_MS >= untilMs)
+          return nothing(status === 404 ? "missing" : "unreachable");
+      } catch {
+        if (clock.monotonicMs() + PAUSE_MS >= untilMs) return nothing("unreachable");
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+}

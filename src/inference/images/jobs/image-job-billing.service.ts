@@ -1,0 +1,131 @@
+import type { HoldsService } from "../../../accounts/holds.service.ts";
+import type { Settlement } from "../../../accounts/settlements.store.ts";
+import type { AttemptRecord } from "../../billing/admitted.ts";
+import type { EvidenceService } from "../../evidence/evidence.service.ts";
+import type { CatalogueService } from "../../providers/catalogue.service.ts";
+import type { RequestObserver } from "../../requests/request-observer.ts";
+import type { ImageJobState } from "./image-job.state.ts";
+import { type ImageCandidate, type ImageJobAttempt, type JobFailure, resultPath } from "./image-job-plan.ts";
+
+type Dependencies = {
+  readonly holds: Pick<HoldsService, "settleIn">;
+  readonly catalogue: Pick<CatalogueService, "provider">;
+  readonly evidence: Pick<EvidenceService, "check">;
+  readonly observer?: RequestObserver | undefined;
+  /** Retention time of a result, seconds. */
+  readonly keptSeconds: number;
+};
+
+/** The images of a provider: the result as JSON in UTF-8, and the provider's own id of it. */
+export type FinishedImages = {
+  readonly result: Uint8Array;
+  readonly images: number;
+  readonly answerId: string | null;
+};
+
+const EXPIRED: JobFailure = { code: "provider_error", message: "The job did not finish in time." };
+
+/** Ends image jobs: each is billed once, in the transaction that ends it. */
+export class ImageJobBillingService {
+  readonly #dependencies: Dependencies;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Stores the result and bills it in one transaction. If the hold has expired, the job fails without a result. */
+  async complete(
+    state: ImageJobState,
+    { candidate, attempt }: ImageJobAttempt,
+    { result, images, answerId }: FinishedImages,
+  ): Promise<void> {
+    const { holds, keptSeconds } = this.#dependencies;
+    const { lease, spec } = state;
+    const attempts = state.attempted(candidate, "answered");
+    await state.save({ answerId });
+    if (spec.verifyTee) await this.#verify(state, candidate);
+    const billed = Math.min(images, spec.images);
+    const outputPrice = BigInt(candidate.outputPrice);
+    await lease.end(async (tx) => {
+      const charged = await holds.settleIn(tx, {
+        ...ending(state, "completed"),
+        units: billed,
+        routing: { attempts, refused: spec.refused },
+        outputCost: BigInt(billed) * outputPrice,
+        answeredBy: {
+          provider: candidate.address,
+          inputPrice: BigInt(candidate.inputPrice),
+          outputPrice,
+          trustMode: candidate.trustMode,
+        },
+      });
+      const known = { provider: candidate.address, attempt, errorCode: null, errorMessage: null } as const;
+      if (charged === undefined)
+        return {
+          state: "failed",
+          change: { ...known, errorCode: EXPIRED.code, errorMessage: EXPIRED.message },
+        };
+      const change = { ...known, fraction: 1, result: resultPath(lease.job.id, candidate.address) };
+      return { state: "completed", result, keptSeconds, change };
+    });
+    this.#observe(state, "completed", attempts);
+  }
+
+  /** Ends the job without a charge. */
+  async fail(state: ImageJobState, failure: JobFailure, attempt?: ImageJobAttempt): Promise<void> {
+    const { holds } = this.#dependencies;
+    const { lease, spec, checkpoint } = state;
+    const attempts = attempt ? state.attempted(attempt.candidate, "failed") : checkpoint.attempts;
+    const routing = { attempts, refused: spec.refused };
+    await lease.end(async (tx) => {
+      await holds.settleIn(tx, { ...ending(state, "failed"), errorCode: failure.code, routing });
+      const provider = attempt && { provider: attempt.candidate.address, attempt: attempt.attempt };
+      const change = { ...provider, fraction: null, errorCode: failure.code, errorMessage: failure.message };
+      return { state: "failed", change };
+    });
+    this.#observe(state, failure.code, attempts);
+  }
+
+  /** Verifies the provider's signature of its result, and stores the evidence with the request. */
+  async #verify({ lease, checkpoint }: ImageJobState, { address }: ImageCandidate): Promise<void> {
+    const { catalogue, evidence } = this.#dependencies;
+    const provider = catalogue.provider(address);
+    const { requestId } = lease.job;
+    if (provider) await evidence.check({ requestId, provider, answerId: checkpoint.answerId ?? undefined });
+  }
+
+  #observe(
+    { lease, spec, request }: ImageJobState,
+    outcome: string,
+    attempts: readonly AttemptRecord[],
+  ): void {
+    this.#dependencies.observer?.ended({
+      serviceType: request.serviceType,
+      model: spec.model,
+      outcome,
+      inputTokens: undefined,
+      outputTokens: undefined,
+      tries: attempts.length,
+      firstByteMs: undefined,
+      durationMs: Math.round(lease.ageMs),
+    });
+  }
+}
+
+function ending(
+  { lease }: ImageJobState,
+  outcome: "completed" | "failed",
+): Omit<Settlement, "routing" | "answeredBy" | "units"> {
+  return {
+    id: lease.job.requestId,
+    outcome,
+    inputTokens: undefined,
+    outputTokens: undefined,
+    usageEstimated: false,
+    inputCost: 0n,
+    outputCost: 0n,
+    errorCode: undefined,
+    firstByteMs: undefined,
+    durationMs: Math.round(lease.ageMs),
+  };
+}

@@ -1,0 +1,99 @@
+import QuickLru from "quick-lru";
+import { AppError } from "../../kernel/errors.ts";
+import { type KeyRestrictions, UNRESTRICTED } from "../../keys/api-keys/key-settings.ts";
+import type { CatalogueService } from "../providers/catalogue.service.ts";
+import type { HealthService } from "../providers/health.service.ts";
+import { type Choice, type ChoiceContext, choose } from "./choice.ts";
+import type { Usd } from "./routing-preferences.ts";
+
+type Dependencies = {
+  readonly catalogue: Pick<CatalogueService, "model" | "provider">;
+  readonly health: Pick<HealthService, "of">;
+  /** Reads the current restrictions of a key. Throws `api_key_revoked` and `api_key_expired`. */
+  readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
+  /** The network token's price in dollars; undefined when it is not known. Throws `unavailable`. */
+  readonly tokenUsd: () => Usd | undefined;
+};
+
+/** The part of a request that its providers are chosen by. */
+export type ChoiceRequest = Pick<
+  ChoiceContext,
+  "model" | "serviceType" | "format" | "preferences" | "inputTokens" | "outputTokens" | "answerTokens"
+>;
+
+const REMEMBERED_KEYS = 10_000;
+
+/** Chooses the providers of requests by their offers, their health and the restrictions of keys. Holds no money. */
+export class ChoiceService {
+  readonly #dependencies: Dependencies;
+  /**
+   * The last known restrictions of keys, used for the first choice only: the admission statement compares the version
+   * and rejects a choice made with an old one. Restrictions are reloaded before any request is refused by them.
+   */
+  readonly #known = new QuickLru<string, KeyRestrictions>({ maxSize: REMEMBERED_KEYS });
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The current restrictions of a key. Throws `api_key_revoked` and `api_key_expired`. */
+  restrictionsOf(keyId: string): Promise<KeyRestrictions> {
+    return this.#dependencies.restrictionsOf(keyId);
+  }
+
+  /** Chooses by these restrictions. Throws what `choose` of `choice.ts` throws. */
+  choose(request: ChoiceRequest, restrictions: KeyRestrictions): Choice {
+    const { catalogue, health, tokenUsd } = this.#dependencies;
+    const { model, serviceType, format, preferences, inputTokens, outputTokens, answerTokens } = request;
+    return choose(catalogue.model(model, serviceType), {
+      model,
+      serviceType,
+      format,
+      preferences,
+      inputTokens,
+      outputTokens,
+      answerTokens,
+      restrictions,
+      stateOf: (provider) => health.of(provider),
+      tokenUsd: preferences.caps && tokenUsd(),
+      isKnown: (provider) => catalogue.provider(provider) !== undefined,
+    });
+  }
+
+  /**
+   * Chooses by the last known restrictions of a key, and by its current ones before a request is refused by them.
+   * Returns those that were used. Throws what `choose` throws, `api_key_revoked` and `api_key_expired`.
+   */
+  async chooseFor(
+    request: ChoiceRequest,
+    keyId: string,
+  ): Promise<{ readonly choice: Choice; readonly restrictions: KeyRestrictions }> {
+    const known = this.#known.get(keyId) ?? UNRESTRICTED;
+    try {
+      return { choice: this.choose(request, known), restrictions: known };
+    } catch (error) {
+      if (!(error instanceof AppError && BY_RESTRICTIONS.has(error.code))) throw error;
+      const restrictions = await this.restrictionsOf(keyId);
+      if (restrictions.version === known.version) throw error;
+      this.noteRestrictions(keyId, restrictions);
+      return { choice: this.choose(request, restrictions), restrictions };
+    }
+  }
+
+  /** Records the restrictions that the next choices for this key are made by. */
+  noteRestrictions(keyId: string, restrictions: KeyRestrictions): void {
+    this.#known.set(keyId, restrictions);
+  }
+}
+
+/** Errors of a choice that newer restrictions of the key might resolve. */
+const BY_RESTRICTIONS: ReadonlySet<string> = new Set([
+  "access_denied",
+  "model_not_found",
+  "no_available_provider",
+  "no_provider_for_trust_mode",
+  "no_provider_within_max_price",
+  "pinned_provider_exceeds_max_price",
+  "provider_model_mismatch",
+  "provider_not_found",
+]);
