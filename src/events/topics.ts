@@ -1,3 +1,5 @@
+import type { Hex } from "../kernel/text/hex.ts";
+
 /**
  * The list of all topics. A topic is `noun.verb` in the past tense; events of one topic are ordered per subject (an
  * account, a job, a file). Amounts are decimal strings of neuron.
@@ -84,20 +86,27 @@ export type JobStepName =
 /** Keys were sealed for `to`; with `removed`, reorged out. `keys` is null when they are long: fetch them by id. */
 export type SealedKeyPublished = {
   sealedKeyId: string;
-  contract: string;
+  contract: Hex;
   tokenId: string;
-  from: string | null;
-  to: string;
-  cause: "transfer" | "clone" | "mint";
-  keys: readonly SealedKeyText[] | null;
+  from: Hex | null;
+  to: Hex;
+  cause: SealedKeyCause;
+  keys: readonly SealedKeyEntry[] | null;
   keyCount: number;
   blockNumber: string;
   logIndex: number;
-  blockHash: string;
-  transactionHash: string;
+  blockHash: Hex;
+  transactionHash: Hex;
   removed: boolean;
 };
-export type SealedKeyText = { dataHash: string | null; key: string; sizeBytes: number; truncated: boolean };
+export type SealedKeyCause = "transfer" | "clone" | "mint";
+/** The key of one piece of data. `sizeBytes` is its length on chain; longer keys are truncated to 4 KiB. */
+export type SealedKeyEntry = {
+  readonly dataHash: Hex | null;
+  readonly key: Hex;
+  readonly sizeBytes: number;
+  readonly truncated: boolean;
+};
 /** A token was transferred: minted from the zero address, burned to it. With `removed`, it was reorged out. */
 export type TokenTransferred = {
   contract: string;

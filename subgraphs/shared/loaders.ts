@@ -3,7 +3,7 @@ import type { Balance } from "../../src/accounts/balance.service.ts";
 import type { App } from "../../src/app.ts";
 import { agentWatcherName } from "../../src/chain/agents/agent-contracts.ts";
 import type { AgentToken, Delegation, TokenKey } from "../../src/chain/agents/agent-tokens.service.ts";
-import type { SealedKey } from "../../src/chain/agents/sealed-keys.service.ts";
+import type { SealedKey } from "../../src/chain/agents/sealed-key.ts";
 import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
 import type { Evidence } from "../../src/inference/evidence/tee-signature.ts";
 import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";

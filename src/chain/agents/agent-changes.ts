@@ -1,5 +1,7 @@
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { AgentEvent, IntelligentData, PlacedAgentEvent, SealedKeyEntry } from "./agent-event.ts";
+import type { AgentEvent, IntelligentData, PlacedAgentEvent } from "./agent-event.ts";
+import type { NewSealedKey } from "./sealed-key.ts";
+import { ZERO_ADDRESS } from "./token-rows.ts";
 
 /** A position in the chain, as stored in rows. */
 export type Place = { readonly block_number: string; readonly log_index: number };
@@ -19,16 +21,6 @@ type AuthorizationRow = TemporalRow & {
   end_reason: AuthorizationEnd | null;
 };
 type CloneRow = Origin & { token_id: string; new_token_id: string; sender: Hex; receiver: Hex };
-export type KeyCause = "transfer" | "clone" | "mint";
-type SealedKeyRow = Origin & {
-  id: string;
-  token_id: string;
-  sender: Hex | null;
-  receiver: Hex;
-  cause: KeyCause;
-  keys: readonly SealedKeyEntry[];
-  key_count: number;
-};
 
 /** Ends of rows stored before this page. */
 type TokenEnd = Place & { readonly token_id: string };
@@ -48,15 +40,11 @@ export type AgentChanges = {
   readonly delegations: Line<DelegationRow, UserEnd>;
   readonly authorizations: Line<AuthorizationRow, GrantEnd>;
   readonly clones: readonly CloneRow[];
-  readonly keys: readonly SealedKeyRow[];
+  readonly keys: readonly NewSealedKey[];
 };
 export type Line<Row, End> = { readonly ends: readonly End[]; readonly rows: readonly Row[] };
 
-/** The most keys stored of one event, and the most bytes of each key (promises F44). */
-const MAX_KEYS = 256;
-const MAX_KEY_BYTES = 4_096;
 const MAX_DATAS = 1_000;
-const ZERO_ADDRESS = `0x${"0".repeat(40)}`;
 
 /** The ids of tokens whose data must be loaded before their events can be reduced. */
 export function tokensToKnow(events: readonly PlacedAgentEvent[]): readonly bigint[] {
@@ -102,7 +90,7 @@ class LogReducer {
   readonly #openGrants = new Map<string, Map<Hex, AuthorizationRow>>();
   readonly #grantEnds = new Map<string, GrantEnd>();
   readonly #clones: CloneRow[] = [];
-  readonly #keys: SealedKeyRow[] = [];
+  readonly #keys: NewSealedKey[] = [];
   readonly #known: ReadonlyMap<bigint, readonly IntelligentData[]>;
   readonly #current = new Map<bigint, readonly IntelligentData[]>();
   /** The transfers and clones of the current transaction. */
@@ -126,7 +114,7 @@ class LogReducer {
         this.#transferred(event, origin);
         break;
       case "key-published":
-        this.#published(event, origin);
+        this.#published(event);
         break;
       case "data-set":
         this.#setData(event.tokenId, event.datas, origin);
@@ -183,7 +171,7 @@ class LogReducer {
   }
 
   /** Matches the transaction's newest transfer to this receiver, whose callback may have moved the token on since. */
-  #published({ tokenId, to, keys }: Of<"key-published">, origin: Origin): void {
+  #published({ tokenId, to, keys, keyCount, log }: Of<"key-published">): void {
     const token_id = tokenId.toString();
     const own = this.#transaction.transfers.findLast(
       (row) => row.token_id === token_id && row.receiver === to && !row.with_key,
@@ -193,17 +181,21 @@ class LogReducer {
     const minted = own === undefined || own.sender === ZERO_ADDRESS;
     const datas = this.#dataOf(tokenId);
     this.#keys.push({
-      ...origin,
-      id: `${origin.block_hash}-${origin.log_index}`,
-      token_id,
-      sender: clone?.sender ?? (minted ? null : own.sender),
-      receiver: to,
+      id: `${log.blockHash}-${log.logIndex}`,
+      contract: log.address,
+      tokenId,
+      from: clone?.sender ?? (minted ? null : own.sender),
+      to,
       cause: clone ? "clone" : own?.sender === ZERO_ADDRESS ? "mint" : "transfer",
-      keys: keys.slice(0, MAX_KEYS).map(({ dataHash, key }, index) => ({
-        dataHash: dataHash ?? datas[index]?.dataHash ?? null,
-        ...truncate(key),
+      keys: keys.map((key, index) => ({
+        ...key,
+        dataHash: key.dataHash ?? datas[index]?.dataHash ?? null,
       })),
-      key_count: keys.length,
+      keyCount,
+      blockNumber: log.blockNumber,
+      blockHash: log.blockHash,
+      transactionHash: log.transactionHash,
+      logIndex: log.logIndex,
     });
   }
 
@@ -271,7 +263,7 @@ class LogReducer {
   }
 }
 
-type Of<Kind extends AgentEvent["kind"]> = Extract<AgentEvent, { kind: Kind }>;
+type Of<Kind extends AgentEvent["kind"]> = Extract<PlacedAgentEvent, { kind: Kind }>;
 
 function toOrigin({ log }: PlacedAgentEvent): Origin {
   return {
@@ -304,11 +296,4 @@ function replaced(
   { index, data }: Of<"datum-set">,
 ): readonly IntelligentData[] {
   return datas.map((old, n) => (n === index ? data : old));
-}
-
-/** Truncates a key to 4 KiB. */
-function truncate(key: Hex): Omit<SealedKeyEntry, "dataHash"> {
-  const sizeBytes = (key.length - 2) / 2;
-  const truncated = sizeBytes > MAX_KEY_BYTES;
-  return { key: truncated ? (key.slice(0, 2 + 2 * MAX_KEY_BYTES) as Hex) : key, sizeBytes, truncated };
 }

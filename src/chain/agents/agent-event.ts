@@ -1,6 +1,7 @@
 import { type AbiParameter, decodeAbiParameters, toEventSelector } from "viem";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import type { ChainLog } from "../watcher/log-handler.ts";
+import type { SealedKey } from "./sealed-key.ts";
 
 /** The supported generations of agent contracts: that of SPEC 2.5, and its successor (facts: router-and-chain 3). */
 export const AGENT_GENERATIONS = ["agent-nft", "agentic-id"] as const;
@@ -9,23 +10,10 @@ export type AgentGeneration = (typeof AGENT_GENERATIONS)[number];
 /** A piece of a token's data: a description, and the hash of its ciphertext, which may be a storage root. */
 export type IntelligentData = { readonly description: string; readonly dataHash: Hex };
 
-/** A published key, sealed for its receiver. `sizeBytes` is its length on chain; longer keys are stored truncated. */
-export type SealedKeyEntry = {
-  readonly dataHash: Hex | null;
-  readonly key: Hex;
-  readonly sizeBytes: number;
-  readonly truncated: boolean;
-};
-
 /** A decoded log of an agent contract, the same for every generation. Addresses are in lower case. */
 export type AgentEvent =
   | { readonly kind: "transferred"; readonly tokenId: bigint; readonly from: Hex; readonly to: Hex }
-  | {
-      readonly kind: "key-published";
-      readonly tokenId: bigint;
-      readonly to: Hex;
-      readonly keys: readonly { readonly dataHash: Hex | null; readonly key: Hex }[];
-    }
+  | ({ readonly kind: "key-published" } & Pick<SealedKey, "tokenId" | "to" | "keys" | "keyCount">)
   | { readonly kind: "data-set"; readonly tokenId: bigint; readonly datas: readonly IntelligentData[] }
   | {
       readonly kind: "datum-set";
@@ -48,7 +36,7 @@ export type AgentEvent =
 
 /** An event and its position in the chain. */
 export type PlacedAgentEvent = AgentEvent & {
-  readonly log: Pick<ChainLog, "blockNumber" | "logIndex" | "blockHash" | "transactionHash">;
+  readonly log: Pick<ChainLog, "address" | "blockNumber" | "logIndex" | "blockHash" | "transactionHash">;
 };
 
 /** Decodes one kind of log. Throws if the log's layout does not match the event. */
@@ -93,7 +81,26 @@ export function toIntelligentData(raw: {
   };
 }
 
+/** Published keys as stored: at most 256, each truncated to 4 KiB. Some generations do not publish the data's hash. */
+export function toSealedKeys(
+  raw: readonly { readonly dataHash?: Hex; readonly sealedKey: Hex }[],
+): Pick<SealedKey, "keys" | "keyCount"> {
+  const keys = raw.slice(0, MAX_KEYS).map(({ dataHash, sealedKey }) => {
+    const sizeBytes = (sealedKey.length - 2) / 2;
+    return {
+      dataHash: dataHash ? lowerHex(dataHash) : null,
+      key: lowerHex(sealedKey.slice(0, 2 + 2 * MAX_KEY_BYTES)),
+      sizeBytes,
+      truncated: sizeBytes > MAX_KEY_BYTES,
+    };
+  });
+  return { keys, keyCount: raw.length };
+}
+
 const MAX_DESCRIPTION = 4_096;
+/** The most keys stored of one event, and the most bytes of each key (promises F44). */
+const MAX_KEYS = 256;
+const MAX_KEY_BYTES = 4_096;
 
 function topicAt({ topics }: ChainLog, n: number): Hex {
   const topic = topics[n];

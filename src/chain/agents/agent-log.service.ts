@@ -1,6 +1,5 @@
 import type { Queries } from "../../db/database.ts";
 import { appendEvents, type NewEvent } from "../../events/outbox.ts";
-import type { SealedKeyText } from "../../events/topics.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { ChainLog, LogHandler } from "../watcher/log-handler.ts";
 import { toChanges, tokensToKnow } from "./agent-changes.ts";
@@ -10,21 +9,18 @@ import { agentNftReaders } from "./agent-nft-events.ts";
 import { agenticIdReaders } from "./agentic-id-events.ts";
 import {
   type AppliedChanges,
-  type ContractKey,
-  forgetRemovedKeys,
   readDatas,
   revertChanges,
-  type SealedKeyChange,
   type TransferChange,
   writeChanges,
 } from "./agents.store.ts";
+import { toSealedKeyEvent } from "./sealed-key.ts";
+import { forgetRevertedKeys } from "./sealed-keys.store.ts";
+import type { ContractKey } from "./token-rows.ts";
 
 type Dependencies = { readonly chainId: number; readonly contract: AgentContract };
 
 const READERS = { "agent-nft": agentNftReaders, "agentic-id": agenticIdReaders } as const;
-
-/** An event carries its keys up to this many bytes in total; larger ones are read from the database. */
-const MAX_INLINE_KEY_BYTES = 8_192;
 
 /**
  * Stores one contract's agent tokens from its logs: owners, data, authorised users and sealed keys.
@@ -54,7 +50,7 @@ export class AgentLogService implements LogHandler {
   }
 
   async confirm(tx: Queries): Promise<void> {
-    await forgetRemovedKeys(tx);
+    await forgetRevertedKeys(tx);
   }
 
   /** Drops duplicates: an endpoint may return a log twice. */
@@ -72,20 +68,16 @@ export class AgentLogService implements LogHandler {
   async #publish(tx: Queries, { transfers, keys }: AppliedChanges, removed: boolean): Promise<void> {
     const { contract } = this.#key;
     const events = [
-      ...transfers.map((row) => ({ row, event: toTransferEvent(contract, row, removed) })),
-      ...keys.map((row) => ({ row, event: toKeyEvent(contract, row, removed) })),
+      ...transfers.map((row) => toTransferEvent(contract, row, removed)),
+      ...keys.map(toSealedKeyEvent),
     ];
     // Reverted events are published in reverse order.
     const sign = removed ? -1 : 1;
     events.sort(
-      ({ row: one }, { row: other }) =>
-        sign *
-        (Number(BigInt(one.block_number) - BigInt(other.block_number)) || one.log_index - other.log_index),
+      ({ data: one }, { data: other }) =>
+        sign * (Number(BigInt(one.blockNumber) - BigInt(other.blockNumber)) || one.logIndex - other.logIndex),
     );
-    await appendEvents(
-      tx,
-      events.map(({ event }) => event),
-    );
+    await appendEvents(tx, events);
   }
 }
 
@@ -111,30 +103,6 @@ function toTransferEvent(
       blockNumber: row.block_number,
       logIndex: row.log_index,
       transactionHash: row.transaction_hash,
-      removed,
-    },
-  };
-}
-
-function toKeyEvent(contract: Hex, row: SealedKeyChange, removed: boolean): NewEvent<"sealed-key.published"> {
-  const { keys, ...fields } = row;
-  const bytes = keys.reduce((sum, { key }) => sum + key.length / 2, 0);
-  return {
-    topic: "sealed-key.published",
-    subject: row.receiver,
-    data: {
-      sealedKeyId: fields.id,
-      contract,
-      tokenId: fields.token_id,
-      from: fields.sender,
-      to: fields.receiver,
-      cause: fields.cause,
-      keys: bytes > MAX_INLINE_KEY_BYTES ? null : (keys as SealedKeyText[]),
-      keyCount: fields.key_count,
-      blockNumber: fields.block_number,
-      logIndex: fields.log_index,
-      blockHash: fields.block_hash,
-      transactionHash: fields.transaction_hash,
       removed,
     },
   };

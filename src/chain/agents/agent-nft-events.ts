@@ -1,5 +1,13 @@
 import { lowerHex } from "../../kernel/text/hex.ts";
-import { addressAt, dataOf, type LogReaders, numberAt, readersOf, toIntelligentData } from "./agent-event.ts";
+import {
+  addressAt,
+  dataOf,
+  type LogReaders,
+  numberAt,
+  readersOf,
+  toIntelligentData,
+  toSealedKeys,
+} from "./agent-event.ts";
 
 const DATAS = {
   type: "tuple[]",
@@ -24,7 +32,7 @@ export const agentNftReaders: LogReaders = readersOf({
         kind: "key-published",
         to: addressAt(log, 1),
         tokenId: numberAt(log, 2),
-        keys: keys.map((key) => ({ dataHash: null, key: lowerHex(key) })),
+        ...toSealedKeys(keys.map((sealedKey) => ({ sealedKey }))),
       },
     ];
   },

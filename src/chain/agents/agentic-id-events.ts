@@ -1,5 +1,13 @@
-import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
-import { addressAt, dataOf, type LogReaders, numberAt, readersOf, toIntelligentData } from "./agent-event.ts";
+import { lowerHex } from "../../kernel/text/hex.ts";
+import {
+  addressAt,
+  dataOf,
+  type LogReaders,
+  numberAt,
+  readersOf,
+  toIntelligentData,
+  toSealedKeys,
+} from "./agent-event.ts";
 
 const DATA_FIELDS = [
   { name: "dataDescription", type: "string" },
@@ -25,9 +33,8 @@ export const agenticIdReaders: LogReaders = readersOf({
   ],
   "ITransferred(address,address,uint256,(bytes32,bytes)[])": (log) => {
     const [entries] = dataOf(log, [ENTRIES]);
-    return [
-      { kind: "key-published", to: addressAt(log, 2), tokenId: numberAt(log, 3), keys: entries.map(toKey) },
-    ];
+    const published = toSealedKeys(entries);
+    return [{ kind: "key-published", to: addressAt(log, 2), tokenId: numberAt(log, 3), ...published }];
   },
   "Cloned(uint256,uint256,address,address,(bytes32,bytes)[])": (log) => {
     const [from, to, entries] = dataOf(log, [{ type: "address" }, { type: "address" }, ENTRIES]);
@@ -40,7 +47,7 @@ export const agenticIdReaders: LogReaders = readersOf({
         from: lowerHex(from),
         to: lowerHex(to),
       },
-      { kind: "key-published", to: lowerHex(to), tokenId: newTokenId, keys: entries.map(toKey) },
+      { kind: "key-published", to: lowerHex(to), tokenId: newTokenId, ...toSealedKeys(entries) },
     ];
   },
   "Updated(uint256,(string,bytes32)[],(string,bytes32)[],bytes[])": (log) => {
@@ -72,8 +79,4 @@ function entryUpdated(log: Parameters<typeof dataOf>[0]) {
     return [numberAt(log, 2), old, data, key] as const;
   }
   return dataOf(log, [{ type: "uint256" }, DATA, DATA, { type: "bytes" }]);
-}
-
-function toKey({ dataHash, sealedKey }: { readonly dataHash: Hex; readonly sealedKey: Hex }) {
-  return { dataHash: lowerHex(dataHash), key: lowerHex(sealedKey) };
 }

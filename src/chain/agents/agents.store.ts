@@ -1,12 +1,12 @@
 import type { Queries } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { AgentChanges, KeyCause, Line, Place } from "./agent-changes.ts";
-import type { IntelligentData, SealedKeyEntry } from "./agent-event.ts";
+import type { AgentChanges, Line, Place } from "./agent-changes.ts";
+import type { IntelligentData } from "./agent-event.ts";
+import type { SealedKey } from "./sealed-key.ts";
+import { insertSealedKeys, revertSealedKeys } from "./sealed-keys.store.ts";
+import type { ContractKey } from "./token-rows.ts";
 
-/** The contract that rows belong to. */
-export type ContractKey = { readonly chainId: number; readonly contract: Hex };
-
-/** Added or removed rows, with the fields that their events need. */
+/** An added or removed row, with the fields that its event needs. */
 export type TransferChange = Place & {
   readonly token_id: string;
   readonly sender: Hex;
@@ -14,20 +14,9 @@ export type TransferChange = Place & {
   readonly with_key: boolean;
   readonly transaction_hash: Hex;
 };
-export type SealedKeyChange = Place & {
-  readonly id: string;
-  readonly token_id: string;
-  readonly sender: Hex | null;
-  readonly receiver: Hex;
-  readonly cause: KeyCause;
-  readonly keys: readonly SealedKeyEntry[];
-  readonly key_count: number;
-  readonly block_hash: Hex;
-  readonly transaction_hash: Hex;
-};
 export type AppliedChanges = {
   readonly transfers: readonly TransferChange[];
-  readonly keys: readonly SealedKeyChange[];
+  readonly keys: readonly SealedKey[];
 };
 
 /** The current data of these tokens, by token id. */
@@ -65,8 +54,7 @@ export async function writeChanges(
   await endAndInsert(DELEGATIONS, changes.delegations);
   await endAndInsert(AUTHORIZATIONS, changes.authorizations);
   await write(INSERT_CLONES, changes.clones);
-  const keys = await write<RawKeyChange>(INSERT_KEYS, changes.keys);
-  return { transfers, keys: keys.map(toKeyChange) };
+  return { transfers, keys: await insertSealedKeys(tx, key.chainId, changes.keys) };
 }
 
 /** Reverts the rows of block `from` and above, reopens rows that ended there, and returns the reverted rows. */
@@ -79,19 +67,7 @@ export async function revertChanges(tx: Queries, key: ContractKey, from: bigint)
   for (const table of ["agent_transfer", "agent_data", "agent_creator", "agent_delegation"] as const)
     await tx.rows(reopen(table), parameters);
   await tx.rows(reopen("agent_authorization", ", end_reason = null"), parameters);
-  const keys = await tx.rows<RawKeyChange>(REMOVE_KEYS, parameters);
-  return { transfers, keys: keys.map(toKeyChange) };
-}
-
-/** Deletes sealed keys that a reorg reverted more than a day ago. */
-export async function forgetRemovedKeys(tx: Queries): Promise<void> {
-  await tx.rows(FORGET_KEYS);
-}
-
-type RawKeyChange = Omit<SealedKeyChange, "keys"> & { readonly keys: string };
-
-function toKeyChange(row: RawKeyChange): SealedKeyChange {
-  return { ...row, keys: JSON.parse(row.keys) as SealedKeyEntry[] };
+  return { transfers, keys: await revertSealedKeys(tx, key, from) };
 }
 
 const READ_DATAS = `
@@ -175,21 +151,8 @@ const INSERT_CLONES = insert(
   false,
 );
 
-const KEY_CHANGE = `returning id, block_number::text as block_number, log_index, block_hash, transaction_hash,
-  token_id::text as token_id, sender, receiver, cause, keys::text as keys, key_count`;
-/** If a reverted block returns, its keys are restored. */
-const INSERT_KEYS = `
-  insert into sealed_key (id, chain_id, contract, ${ORIGIN}, token_id, sender, receiver, cause, keys, key_count)
-  select id, $1::bigint, $2, ${ORIGIN}, token_id, sender, receiver, cause, keys, key_count
-  from jsonb_to_recordset($3::text::jsonb) as r(id text, ${ORIGIN_TYPES}, token_id numeric, sender text,
-    receiver text, cause text, keys jsonb, key_count int)
-  on conflict (id) do update set removed_at = null where sealed_key.removed_at is not null
-  ${KEY_CHANGE}`;
-
 const FROM = "chain_id = $1::bigint and contract = $2 and block_number >= $3::bigint";
 const DELETE_TRANSFERS = `delete from agent_transfer where ${FROM} ${TRANSFER_CHANGE}`;
-const REMOVE_KEYS = `update sealed_key set removed_at = now() where ${FROM} and removed_at is null ${KEY_CHANGE}`;
-const FORGET_KEYS = "delete from sealed_key where removed_at < now() - interval '25 hours'";
 
 type HistoryTable = `agent_${"transfer" | "data" | "creator" | "delegation" | "authorization" | "clone"}`;
 

@@ -5,9 +5,8 @@ import { filterStream } from "../../events/filtered-stream.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { tokenSubject } from "./agent-log.service.ts";
-import { findSealedKeys, listSealedKeys, type SealedKey, type SealedKeyFilter } from "./sealed-keys.store.ts";
-
-export type { SealedKey } from "./sealed-keys.store.ts";
+import type { SealedKey } from "./sealed-key.ts";
+import { findSealedKeys, listSealedKeys, type SealedKeyFilter } from "./sealed-keys.store.ts";
 
 type Dependencies = { readonly queries: Queries; readonly events: EventsService; readonly chainId: number };
 

@@ -1,33 +1,19 @@
 import type { Queries } from "../../db/database.ts";
+import type { SealedKeyCause } from "../../events/topics.ts";
 import type { PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { KeyCause } from "./agent-changes.ts";
-import type { SealedKeyEntry } from "./agent-event.ts";
+import type { NewSealedKey, SealedKey } from "./sealed-key.ts";
 import {
   BELOW,
+  type ContractKey,
   NEWEST_FIRST,
   PLACED,
-  type Placed,
   type PlacedRow,
   pageKey,
   pick,
-  type TokenKey,
   toKey,
   toPlaced,
 } from "./token-rows.ts";
-
-/** Keys published for a receiver, aligned with the token's data at that time. */
-export type SealedKey = TokenKey &
-  Placed & {
-    readonly id: string;
-    readonly blockHash: Hex;
-    readonly from: Hex | null;
-    readonly to: Hex;
-    readonly cause: KeyCause;
-    readonly keys: readonly SealedKeyEntry[];
-    readonly keyCount: number;
-    readonly removed: boolean;
-  };
 
 /** Selects sealed keys of a receiver, a contract or a token. Reverted keys are never selected. */
 export type SealedKeyFilter = {
@@ -35,6 +21,32 @@ export type SealedKeyFilter = {
   readonly contract?: Hex | undefined;
   readonly tokenId?: bigint | undefined;
 };
+
+/** Stores sealed keys, and returns those that were not stored yet. If a reverted block returns, its keys do too. */
+export async function insertSealedKeys(
+  tx: Queries,
+  chainId: number,
+  keys: readonly NewSealedKey[],
+): Promise<readonly SealedKey[]> {
+  if (keys.length === 0) return [];
+  const rows = await tx.rows<SealedKeyRow>(INSERT, [chainId, JSON.stringify(keys.map(toRow))]);
+  return rows.map(toSealedKey);
+}
+
+/** Marks the sealed keys of block `from` and above as reverted, and returns them. */
+export async function revertSealedKeys(
+  tx: Queries,
+  { chainId, contract }: ContractKey,
+  from: bigint,
+): Promise<readonly SealedKey[]> {
+  const rows = await tx.rows<SealedKeyRow>(REVERT, [chainId, contract, from.toString()]);
+  return rows.map(toSealedKey);
+}
+
+/** Deletes sealed keys that a reorg reverted more than a day ago. */
+export async function forgetRevertedKeys(tx: Queries): Promise<void> {
+  await tx.rows(FORGET);
+}
 
 /** Sealed keys, newest first. */
 export async function listSealedKeys(
@@ -67,7 +79,7 @@ type SealedKeyRow = PlacedRow & {
   block_hash: Hex;
   sender: Hex | null;
   receiver: Hex;
-  cause: KeyCause;
+  cause: SealedKeyCause;
   keys: string;
   key_count: number;
   removed: boolean;
@@ -82,16 +94,51 @@ function toSealedKey(row: SealedKeyRow): SealedKey {
     from: row.sender,
     to: row.receiver,
     cause: row.cause,
-    keys: JSON.parse(row.keys) as SealedKeyEntry[],
+    keys: JSON.parse(row.keys),
     keyCount: row.key_count,
     removed: row.removed,
   };
 }
 
-const SEALED_KEY = `
-  select ${PLACED}, t.id, t.contract, t.token_id::text as token_id, t.block_hash, t.sender, t.receiver, t.cause,
-    t.keys::text as keys, t.key_count, t.removed_at is not null as removed
-  from sealed_key t`;
+/** The members are columns of `INSERT`. */
+function toRow(key: NewSealedKey): object {
+  return {
+    id: key.id,
+    contract: key.contract,
+    token_id: key.tokenId.toString(),
+    block_number: key.blockNumber.toString(),
+    log_index: key.logIndex,
+    block_hash: key.blockHash,
+    transaction_hash: key.transactionHash,
+    sender: key.from,
+    receiver: key.to,
+    cause: key.cause,
+    keys: key.keys,
+    key_count: key.keyCount,
+  };
+}
+
+const COLUMNS = `${PLACED}, t.id, t.contract, t.token_id::text as token_id, t.block_hash, t.sender, t.receiver, t.cause,
+  t.keys::text as keys, t.key_count, t.removed_at is not null as removed`;
+
+const INSERT = `
+  insert into sealed_key as t (chain_id, id, contract, block_number, log_index, block_hash, transaction_hash, token_id,
+    sender, receiver, cause, keys, key_count)
+  select $1::bigint, r.*
+  from jsonb_to_recordset($2::text::jsonb) as r(id text, contract text, block_number bigint, log_index int,
+    block_hash text, transaction_hash text, token_id numeric, sender text, receiver text, cause text, keys jsonb,
+    key_count int)
+  on conflict (id) do update set removed_at = null where t.removed_at is not null
+  returning ${COLUMNS}`;
+
+const REVERT = `
+  update sealed_key t set removed_at = now()
+  where t.chain_id = $1::bigint and t.contract = $2 and t.block_number >= $3::bigint and t.removed_at is null
+  returning ${COLUMNS}`;
+
+const FORGET = "delete from sealed_key where removed_at < now() - interval '25 hours'";
+
+const SEALED_KEY = `select ${COLUMNS} from sealed_key t`;
 const KEYS_BY_ID = `${SEALED_KEY} where t.id in (select jsonb_array_elements_text($1::text::jsonb))`;
 function listOfKeys(conditions: string): string {
   return `${SEALED_KEY}

@@ -2,6 +2,9 @@ import { AppError } from "../../kernel/errors.ts";
 import { decodeCursor, END_OF_CHAIN, encodeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 
+/** The contract that rows belong to. */
+export type ContractKey = { readonly chainId: number; readonly contract: Hex };
+
 /** Identifies a token. */
 export type TokenKey = { readonly contract: Hex; readonly tokenId: bigint };
 
@@ -40,8 +43,13 @@ export function toPlaced({ block_number, log_index, transaction_hash, seen_at_ms
     logIndex: log_index,
     transactionHash: transaction_hash,
     seenAt: new Date(Number(seen_at_ms)),
-    cursor: encodeCursor(block_number, String(log_index)),
+    cursor: placeCursor(block_number, log_index),
   };
+}
+
+/** The cursor of a row in every list of rows from the chain. `blockNumber` is decimal. */
+export function placeCursor(blockNumber: string, logIndex: number): string {
+  return encodeCursor(blockNumber, String(logIndex));
 }
 
 /** The JSON parameter of statements that take several tokens. */

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
+import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import { lowerHex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
@@ -10,7 +11,7 @@ import {
   AgentTokenConnection,
   type Delegation,
 } from "./agent-token.type.ts";
-import { type SealedKey, SealedKeyConnection } from "./sealed-key.type.ts";
+import { SealedKeyConnection } from "./sealed-key.type.ts";
 
 /** An account's agent tokens. Public on-chain data. */
 @Resolver(() => AccountStub)

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
@@ -23,7 +24,7 @@ import {
   TokenTransferConnection,
   TokenTransferType,
 } from "./agent-token.type.ts";
-import { type SealedKey, SealedKeyConnection } from "./sealed-key.type.ts";
+import { SealedKeyConnection } from "./sealed-key.type.ts";
 
 /** Agent tokens and their history. Public on-chain data. */
 @Resolver(() => AgentTokenType)

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Int, Query, Resolver, Root } from "type-graphql";
+import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
@@ -7,7 +8,7 @@ import { AddressScalar, BigIntScalar } from "../../shared/schema/scalars.ts";
 import { AccountStub } from "../account.stub.ts";
 import { FileStub } from "../file.stub.ts";
 import { type AgentToken, AgentTokenType } from "./agent-token.type.ts";
-import { DataKeyType, type SealedKey, SealedKeyConnection, SealedKeyType } from "./sealed-key.type.ts";
+import { DataKeyType, SealedKeyConnection, SealedKeyType } from "./sealed-key.type.ts";
 
 /** Keys sealed for receivers of agent tokens. Public on-chain data. */
 @Resolver(() => SealedKeyType)

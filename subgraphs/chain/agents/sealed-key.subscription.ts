@@ -1,13 +1,13 @@
 import "../../shared/schema/reflect.ts";
-import { Arg, Ctx, FieldResolver, Resolver, Root, Subscription } from "type-graphql";
+import { Arg, Ctx, Field, FieldResolver, ObjectType, Resolver, Root, Subscription } from "type-graphql";
+import { type SealedKey, sealedKeyOf } from "../../../src/chain/agents/sealed-key.ts";
 import type { EventStream } from "../../../src/events/bus.ts";
 import type { DomainEvent } from "../../../src/events/topics.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
-import { AFTER_DESCRIPTION, FollowsLive } from "../../shared/events/event.type.ts";
+import { AFTER_DESCRIPTION, EventType, FollowsLive, toEvent } from "../../shared/events/event.type.ts";
 import { AddressScalar, BigIntScalar, CursorScalar } from "../../shared/schema/scalars.ts";
-import { type SealedKey, SealedKeyType } from "./sealed-key.type.ts";
-import { keysOf, SealedKeyEventType, toSealedKeyEvent } from "./sealed-key-event.type.ts";
+import { SealedKeyType } from "./sealed-key.type.ts";
 
 type Subscribing = {
   readonly args: {
@@ -18,6 +18,22 @@ type Subscribing = {
   };
   readonly context: Context;
 };
+
+/** An event of sealed keys. */
+@ObjectType("SealedKeyEvent", {
+  description: "Keys were sealed for a receiver, or a reorg reverted the event.",
+  implements: EventType,
+  simpleResolvers: true,
+})
+export class SealedKeyEventType extends EventType {
+  @Field(() => Boolean, {
+    description: "Whether a reorg reverted the event: discard the keys with this `sealedKey { id }`.",
+  })
+  removed!: boolean;
+
+  /** The published event. */
+  event!: DomainEvent<"sealed-key.published">;
+}
 
 /** Emits keys that are sealed for receivers. */
 @Resolver(() => SealedKeyEventType)
@@ -41,7 +57,7 @@ export class SealedKeySubscription {
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
     _after: string | null,
   ): SealedKeyEventType {
-    return toSealedKeyEvent(event, services.events);
+    return { ...toEvent(event, services.events), removed: event.data.removed, event };
   }
 
   @FieldResolver(() => SealedKeyType, {
@@ -49,10 +65,10 @@ export class SealedKeySubscription {
     description: "The sealed keys. Null from a day after a reorg reverted the event.",
   })
   async sealedKey(
-    @Root() event: SealedKeyEventType,
+    @Root() { event }: SealedKeyEventType,
     @Ctx() { loaders }: Context,
   ): Promise<SealedKey | undefined> {
-    return keysOf(event) ?? loaders.sealedKeys.load(event.payload.sealedKeyId);
+    return sealedKeyOf(event) ?? loaders.sealedKeys.load(event.data.sealedKeyId);
   }
 }
 

@@ -1,22 +1,15 @@
 import "../../shared/schema/reflect.ts";
 import { Field, ID, Int, ObjectType } from "type-graphql";
-import type { SealedKeysService } from "../../../src/chain/agents/sealed-keys.service.ts";
+import type { SealedKeyCause as Cause } from "../../../src/events/topics.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../../shared/schema/scalars.ts";
 
-/** A sealed key as the service returns it. */
-export type SealedKey = Awaited<ReturnType<SealedKeysService["list"]>>["rows"][number];
-
-const SealedKeyCause = defineEnum<SealedKey["cause"]>(
-  "SealedKeyCause",
-  "Why keys were sealed for a receiver.",
-  {
-    transfer: "A token was transferred to the receiver.",
-    clone: "A token was cloned for the receiver.",
-    mint: "A token was minted for the receiver.",
-  },
-);
+const SealedKeyCause = defineEnum<Cause>("SealedKeyCause", "Why keys were sealed for a receiver.", {
+  transfer: "A token was transferred to the receiver.",
+  clone: "A token was cloned for the receiver.",
+  mint: "A token was minted for the receiver.",
+});
 
 /** The key of one piece of data. The rest of its fields are resolved. */
 @ObjectType("DataKey", {
@@ -56,7 +49,7 @@ export class SealedKeyType {
   id!: string;
 
   @Field(() => SealedKeyCause, { description: "Why the keys were sealed." })
-  cause!: SealedKey["cause"];
+  cause!: Cause;
 
   @Field(() => Int, { description: "The number of keys on chain. `keys` has at most the first 256." })
   keyCount!: number;

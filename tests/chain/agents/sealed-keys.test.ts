@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { sealedKeyOf, toSealedKeyEvent } from "../../../src/chain/agents/sealed-key.ts";
 import { SealedKeysService } from "../../../src/chain/agents/sealed-keys.service.ts";
 import { MemoryBus } from "../../../src/events/bus.memory.ts";
 import { EventsService } from "../../../src/events/events.service.ts";
@@ -119,5 +120,57 @@ describeDatabases("a receiver of sealed keys", (kind) => {
     await until(() => others.length === 1 && ofTwo.length >= 3);
     expect(others[0]?.data).toMatchObject({ tokenId: four.tokenId.toString(), removed: false });
     expect(fold(ofTwo).size).toBe(1);
+  });
+
+  test("a key that an earlier version stored and published is read from its row and its event, and published as the same JSON", async () => {
+    const database = await openTestDatabase(kind);
+    const bus = new MemoryBus();
+    const relay = startRelay(database, bus);
+    const events = new EventsService(database, bus, TEST_CURSORS);
+    const service = new SealedKeysService({ queries: database, events, chainId: 16_602 });
+    const [contract, from, to] = ["0xa1", "0xf1", "0x71"].map((start) => start.padEnd(42, "0"));
+    const [block, transaction, dataHash] = ["0xb1", "0xc1", "0xd1"].map((start) => start.padEnd(66, "0"));
+    const keys = [
+      { dataHash, key: "0x0102", sizeBytes: 2, truncated: false },
+      { dataHash: null, key: "0x", sizeBytes: 0, truncated: false },
+    ];
+    const id = `${block}-3`;
+    const data = {
+      sealedKeyId: id,
+      contract,
+      tokenId: "340282366920938463463374607431768211457",
+      from,
+      to,
+      cause: "transfer",
+      keys,
+      keyCount: 2,
+      blockNumber: "42",
+      logIndex: 3,
+      blockHash: block,
+      transactionHash: transaction,
+      removed: false,
+    };
+    await database.rows(
+      `insert into sealed_key (id, chain_id, contract, block_number, log_index, block_hash, transaction_hash, token_id,
+         sender, receiver, cause, keys, key_count)
+       values ($1, 16602, $2, 42, 3, $3, $4, $5::numeric, $6, $7, 'transfer', $8::text::jsonb, 2)`,
+      [id, contract, block, transaction, data.tokenId, from, to, JSON.stringify(keys)],
+    );
+    const append = (event: object) =>
+      database.rows(
+        "insert into outbox (topic, subject, data) values ('sealed-key.published', $1, $2::text::jsonb)",
+        [to, JSON.stringify(event)],
+      );
+    await append(data);
+    await append({ ...data, keys: null });
+    relay.nudge();
+    const stream = await service.follow({}, TEST_CURSORS.seal(0n));
+    const [inline, byId] = (await take(stream, 2)) as [Published, Published];
+    await stream.return?.();
+    const [stored] = await service.byIds([id]);
+    if (!stored) throw new Error("the row was not found");
+    expect(toSealedKeyEvent(stored)).toEqual({ topic: "sealed-key.published", subject: to, data });
+    expect(sealedKeyOf(inline)).toEqual({ ...stored, seenAt: inline.at });
+    expect([sealedKeyOf(byId), byId.data.sealedKeyId]).toEqual([undefined, id]);
   });
 });
