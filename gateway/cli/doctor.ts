@@ -3,7 +3,7 @@ import { EXECUTION_CLIENTS, type ExecutionClientName } from "../../src/chain/nod
 import { NodeService } from "../../src/chain/node/node.service.ts";
 import { nodeSettings } from "../../src/chain/node/node-settings.ts";
 import type { PreflightCheck } from "../../src/chain/node/preflight.ts";
-import type { SwitchStep } from "../../src/chain/node/switch-plan.ts";
+import type { SwitchStep } from "../../src/chain/node/switch-step.ts";
 import { BadExport, trimExport } from "../../src/chain/node/trim-export.ts";
 import { readPartialConfig } from "../../src/config.ts";
 import { systemClock } from "../../src/kernel/clock.ts";

@@ -3,10 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { Verdict } from "../../src/chain/node/judgement.ts";
 import { NodeService } from "../../src/chain/node/node.service.ts";
 import type { NodeSettings } from "../../src/chain/node/node-settings.ts";
 import { observe } from "../../src/chain/node/observation.ts";
-import { type PreflightRule, preflight, type Verdict } from "../../src/chain/node/preflight.ts";
+import { type PreflightRule, preflight } from "../../src/chain/node/preflight.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { startChain } from "../support/chain/chain.ts";
 import {

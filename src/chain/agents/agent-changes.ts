@@ -1,48 +1,36 @@
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { AgentEvent, IntelligentData, PlacedAgentEvent } from "./agent-event.ts";
 import type { NewSealedKey } from "./sealed-key.ts";
+import {
+  type AuthorizationEnds,
+  type AuthorizationRow,
+  AuthorizationRows,
+  type Origin,
+  openRow,
+  type Place,
+  type TableChanges,
+  type TemporalRow,
+  VersionedRows,
+} from "./temporal-rows.ts";
 import { ZERO_ADDRESS } from "./token-rows.ts";
 
-/** A position in the chain, as stored in rows. */
-export type Place = { readonly block_number: string; readonly log_index: number };
-type Origin = Place & { readonly block_hash: Hex; readonly transaction_hash: Hex };
-/** A row that is valid until its end; null means it has not ended. */
-type TemporalRow = Origin & { ended_block: string | null; ended_log: number | null };
-
+type TokenColumn = { readonly token_id: string };
 type TransferRow = TemporalRow & { token_id: string; sender: Hex; receiver: Hex; with_key: boolean };
 type DataRow = TemporalRow & { token_id: string; datas: readonly IntelligentData[] };
 type CreatorRow = TemporalRow & { token_id: string; creator: Hex };
 type DelegationRow = TemporalRow & { user_address: Hex; assistant: Hex };
-export type AuthorizationEnd = "revoked" | "cleared" | "transferred";
-type AuthorizationRow = TemporalRow & {
-  token_id: string;
-  authorized_by: Hex;
-  user_address: Hex;
-  end_reason: AuthorizationEnd | null;
-};
 type CloneRow = Origin & { token_id: string; new_token_id: string; sender: Hex; receiver: Hex };
-
-/** Ends of rows stored before this page. */
-type TokenEnd = Place & { readonly token_id: string };
-type UserEnd = Place & { readonly user_address: Hex };
-type GrantEnd = Place & {
-  readonly token_id: string;
-  /** Null ends the grants of every user. */
-  readonly user_address: Hex | null;
-  readonly reason: AuthorizationEnd;
-};
 
 /** The row changes of a page of logs: rows that end, and new rows. Ends are applied first. */
 export type AgentChanges = {
-  readonly transfers: Line<TransferRow, TokenEnd>;
-  readonly datas: Line<DataRow, TokenEnd>;
-  readonly creators: Line<CreatorRow, TokenEnd>;
-  readonly delegations: Line<DelegationRow, UserEnd>;
-  readonly authorizations: Line<AuthorizationRow, GrantEnd>;
+  readonly transfers: TableChanges<TransferRow, Place & TokenColumn>;
+  readonly datas: TableChanges<DataRow, Place & TokenColumn>;
+  readonly creators: TableChanges<CreatorRow, Place & TokenColumn>;
+  readonly delegations: TableChanges<DelegationRow, Place & { readonly user_address: Hex }>;
+  readonly authorizations: TableChanges<AuthorizationRow, AuthorizationEnds>;
   readonly clones: readonly CloneRow[];
   readonly keys: readonly NewSealedKey[];
 };
-export type Line<Row, End> = { readonly ends: readonly End[]; readonly rows: readonly Row[] };
 
 const MAX_DATAS = 1_000;
 
@@ -65,30 +53,12 @@ export function toChanges(
   return reducer.changes();
 }
 
-/** Rows of which one per key is valid at a time: each ends where the next begins. */
-class VersionedRows<Row extends TemporalRow> {
-  readonly rows: Row[] = [];
-  readonly #newest = new Map<string, Row>();
-  /** By key, the first new row: it ends the row stored before the page. */
-  readonly firsts = new Map<string, Row>();
-
-  put(key: string, row: Row): void {
-    const before = this.#newest.get(key);
-    if (before) end(before, row);
-    else this.firsts.set(key, row);
-    this.#newest.set(key, row);
-    this.rows.push(row);
-  }
-}
-
 class LogReducer {
   readonly #transfers = new VersionedRows<TransferRow>();
   readonly #datas = new VersionedRows<DataRow>();
   readonly #creators = new VersionedRows<CreatorRow>();
   readonly #delegations = new VersionedRows<DelegationRow>();
-  readonly #grants: AuthorizationRow[] = [];
-  readonly #openGrants = new Map<string, Map<Hex, AuthorizationRow>>();
-  readonly #grantEnds = new Map<string, GrantEnd>();
+  readonly #authorizations = new AuthorizationRows();
   readonly #clones: CloneRow[] = [];
   readonly #keys: NewSealedKey[] = [];
   readonly #known: ReadonlyMap<bigint, readonly IntelligentData[]>;
@@ -123,13 +93,13 @@ class LogReducer {
         this.#setData(event.tokenId, replaced(this.#dataOf(event.tokenId), event), origin);
         break;
       case "authorized":
-        this.#authorized(event, origin);
+        this.#authorizations.begin(String(event.tokenId), event.by, event.user, origin);
         break;
       case "revoked":
-        this.#endGrants(event.tokenId, event.user, "revoked", origin);
+        this.#authorizations.end(String(event.tokenId), event.user, "revoked", origin);
         break;
       case "cleared":
-        this.#endGrants(event.tokenId, null, "cleared", origin);
+        this.#authorizations.end(String(event.tokenId), null, "cleared", origin);
         break;
       case "delegated":
         this.#delegated(event, origin);
@@ -145,17 +115,11 @@ class LogReducer {
 
   changes(): AgentChanges {
     return {
-      transfers: { ends: tokenEnds(this.#transfers.firsts), rows: this.#transfers.rows },
-      datas: { ends: tokenEnds(this.#datas.firsts), rows: this.#datas.rows },
-      creators: { ends: tokenEnds(this.#creators.firsts), rows: this.#creators.rows },
-      delegations: {
-        ends: [...this.#delegations.firsts.values()].map((row) => ({
-          ...placeOf(row),
-          user_address: row.user_address,
-        })),
-        rows: this.#delegations.rows,
-      },
-      authorizations: { ends: [...this.#grantEnds.values()], rows: this.#grants },
+      transfers: this.#transfers.changes(tokenOf),
+      datas: this.#datas.changes(tokenOf),
+      creators: this.#creators.changes(tokenOf),
+      delegations: this.#delegations.changes(({ user_address }) => ({ user_address })),
+      authorizations: this.#authorizations.changes(),
       clones: this.#clones,
       keys: this.#keys,
     };
@@ -167,7 +131,7 @@ class LogReducer {
     this.#transfers.put(token_id, row);
     this.#transaction.transfers.push(row);
     // The contract clears the authorised users with every transfer, without an event.
-    this.#endGrants(tokenId, null, "transferred", origin);
+    this.#authorizations.end(token_id, null, "transferred", origin);
   }
 
   /** Matches the transaction's newest transfer to this receiver, whose callback may have moved the token on since. */
@@ -210,37 +174,6 @@ class LogReducer {
     return this.#current.get(tokenId) ?? this.#known.get(tokenId) ?? [];
   }
 
-  #authorized({ tokenId, by, user }: Of<"authorized">, origin: Origin): void {
-    const token_id = tokenId.toString();
-    const open = this.#openGrants.get(token_id) ?? new Map<Hex, AuthorizationRow>();
-    this.#openGrants.set(token_id, open);
-    if (open.has(user)) return;
-    const row = {
-      ...openRow(origin),
-      token_id,
-      authorized_by: by,
-      user_address: user,
-      end_reason: null,
-    };
-    open.set(user, row);
-    this.#grants.push(row);
-  }
-
-  #endGrants(tokenId: bigint, user: Hex | null, reason: AuthorizationEnd, place: Place): void {
-    const token_id = tokenId.toString();
-    const open = this.#openGrants.get(token_id);
-    for (const [holder, row] of open ?? [])
-      if (user === null || user === holder) {
-        end(row, place);
-        row.end_reason = reason;
-        open?.delete(holder);
-      }
-    // For rows stored before the page, the first end applies.
-    const key = `${token_id} ${user ?? ""}`;
-    if (!this.#grantEnds.has(key))
-      this.#grantEnds.set(key, { ...placeOf(place), token_id, user_address: user, reason });
-  }
-
   #delegated({ user, assistant }: Of<"delegated">, origin: Origin): void {
     this.#delegations.put(user, { ...openRow(origin), user_address: user, assistant });
   }
@@ -274,21 +207,9 @@ function toOrigin({ log }: PlacedAgentEvent): Origin {
   };
 }
 
-function openRow(origin: Origin): TemporalRow {
-  return { ...origin, ended_block: null, ended_log: null };
-}
-
-function end(row: TemporalRow, at: Place): void {
-  row.ended_block = at.block_number;
-  row.ended_log = at.log_index;
-}
-
-function placeOf({ block_number, log_index }: Place): Place {
-  return { block_number, log_index };
-}
-
-function tokenEnds(firsts: ReadonlyMap<string, Place>): readonly TokenEnd[] {
-  return [...firsts].map(([token_id, place]) => ({ ...placeOf(place), token_id }));
+/** The column by which rows of a token are found. */
+function tokenOf({ token_id }: TokenColumn): TokenColumn {
+  return { token_id };
 }
 
 function replaced(

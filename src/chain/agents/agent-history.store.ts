@@ -1,7 +1,7 @@
 import type { Queries } from "../../db/database.ts";
 import type { PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { AuthorizationEnd } from "./agent-changes.ts";
+import type { AuthorizationEnd } from "./temporal-rows.ts";
 import {
   BELOW,
   NEWEST_FIRST,

@@ -1,9 +1,10 @@
 import type { Queries } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { AgentChanges, Line, Place } from "./agent-changes.ts";
+import type { AgentChanges } from "./agent-changes.ts";
 import type { IntelligentData } from "./agent-event.ts";
 import type { SealedKey } from "./sealed-key.ts";
 import { insertSealedKeys, revertSealedKeys } from "./sealed-keys.store.ts";
+import type { Place, TableChanges } from "./temporal-rows.ts";
 import type { ContractKey } from "./token-rows.ts";
 
 /** An added or removed row, with the fields that its event needs. */
@@ -43,7 +44,7 @@ export async function writeChanges(
       : tx.rows<Row>(sql, [key.chainId, key.contract, JSON.stringify(rows)]);
   const endAndInsert = async <Row>(
     sql: { readonly end: string; readonly insert: string },
-    of: Line<object, object>,
+    of: TableChanges<object, object>,
   ) => {
     await write(sql.end, of.ends);
     return write<Row>(sql.insert, of.rows);

@@ -1,6 +1,13 @@
-import type { JwtFile } from "./jwt-secret.ts";
+import {
+  judgeChain,
+  judgeHead,
+  judgeInitialised,
+  judgeOrder,
+  judgeSecret,
+  judgeSyncing,
+} from "./client-rules.ts";
+import { fail, type Judgement, pass, unknown } from "./judgement.ts";
 import type { Observation, OtherMachine } from "./observation.ts";
-import type { NotRead } from "./part-state.ts";
 
 /** The rules of operating a node (SPEC 4.5 and 8), in the order of the checks. */
 const PREFLIGHT_RULES = [
@@ -20,22 +27,9 @@ const PREFLIGHT_RULES = [
 ] as const;
 export type PreflightRule = (typeof PREFLIGHT_RULES)[number];
 
-/** `unknown`: not configured, or not detectable from here; `next` describes how to find out. */
-export type Verdict = "pass" | "fail" | "unknown";
-
 /** The result of one rule. */
-export type PreflightCheck = {
-  readonly rule: PreflightRule;
-  readonly verdict: Verdict;
-  /** The finding, in a sentence. */
-  readonly detail: string;
-  /** What to do next; undefined if nothing. */
-  readonly next: string | undefined;
-};
+export type PreflightCheck = Judgement & { readonly rule: PreflightRule };
 
-type Judged = Omit<PreflightCheck, "rule">;
-
-const NEAR_BLOCKS = 5n;
 const ETHEREUM_MAINNET = 1;
 /** SPEC 8. A disk or memory of the nominal size reports slightly less. */
 const DISK_BYTES = 4e12;
@@ -45,7 +39,7 @@ const TOLERANCE = 0.95;
 
 /** Judges every rule by the observation. Pure. `chainId` is the served network's. */
 export function preflight(found: Observation, chainId: number): readonly PreflightCheck[] {
-  const judge: Readonly<Record<PreflightRule, () => Judged>> = {
+  const judge: Readonly<Record<PreflightRule, () => Judgement>> = {
     initialised_once: () => judgeInitialised(found),
     same_chain: () => judgeChain(found, chainId),
     same_jwt_secret: () => judgeSecret(found),
@@ -63,141 +57,7 @@ export function preflight(found: Observation, chainId: number): readonly Preflig
   return PREFLIGHT_RULES.map((rule) => ({ rule, ...judge[rule]() }));
 }
 
-function judgeInitialised({ consensusInitialised, executionData }: Observation): Judged {
-  if (consensusInitialised === undefined || executionData === undefined)
-    return unknown("The node's folders are not set.", "Set NODE_CONSENSUS_HOME and NODE_EXECUTION_DATA.");
-  const missing = [
-    ...(consensusInitialised ? [] : ["the consensus client"]),
-    ...(executionData === "none" ? ["the execution client"] : []),
-  ];
-  if (missing.length === 2) return fail("The node is not initialised.", "Initialise both clients once.");
-  if (missing.length === 1)
-    return fail(
-      `Of the two clients, ${missing[0]} is not initialised.`,
-      `Initialise only ${missing[0]}, once.`,
-    );
-  return pass(`Initialised, with a ${executionData} database. Never initialise again: it overwrites state.`);
-}
-
-function judgeChain({ execution }: Observation, chainId: number): Judged {
-  if (execution.state !== "answering") return notRead(execution);
-  if (execution.chainId === chainId) return pass(`The execution client is on chain ${chainId}.`);
-  return fail(
-    `The execution client is on chain ${execution.chainId}, but the network is ${chainId}.`,
-    "Check NETWORK, and that the execution client was initialised from this network's genesis file.",
-  );
-}
-
-function judgeSecret({ consensusJwt, executionJwt, engine }: Observation): Judged {
-  const faults = [
-    ...faultsOf(consensusJwt, "NODE_CONSENSUS_JWT_FILE"),
-    ...faultsOf(executionJwt, "NODE_EXECUTION_JWT_FILE"),
-  ];
-  if (faults.length > 0)
-    return fail(faults.join(" "), "Give both clients the same file: 32 bytes as 64 hexadecimal digits.");
-  // Checked first: an engine API without a secret is open to everyone who can reach it, whatever the files contain.
-  if (engine.state === "answering" && !engine.refusesOthers)
-    return fail(
-      "The engine API accepts calls without a secret.",
-      "Start the execution client with its JWT secret file.",
-    );
-  const isAccepted = engine.state === "answering" ? engine.takesSecret : undefined;
-  if (consensusJwt.state === "read" && executionJwt.state === "read") {
-    if (consensusJwt.fingerprint !== executionJwt.fingerprint)
-      return fail(
-        "The two clients have different secrets.",
-        "Give both clients the same file, and restart them.",
-      );
-    if (isAccepted !== false) return passSecret(consensusJwt, executionJwt);
-  }
-  if (isAccepted === false)
-    return fail(
-      "The engine API rejects the consensus client's secret.",
-      "Restart the execution client with the same file; compare the clocks, which may differ by 60 s.",
-    );
-  if (isAccepted) return pass("The engine API accepts the secret.");
-  return unknown(
-    "The secret files are not set.",
-    "Set NODE_CONSENSUS_JWT_FILE and NODE_EXECUTION_JWT_FILE, and NODE_ENGINE_URL.",
-  );
-}
-
-function passSecret(
-  first: Extract<JwtFile, { state: "read" }>,
-  second: Extract<JwtFile, { state: "read" }>,
-): Judged {
-  const place =
-    first.place === second.place
-      ? "Both clients use the same file."
-      : "The clients use two copies of one secret: changing only one of them would disconnect the clients.";
-  if (!first.isOpen && !second.isOpen) return pass(place);
-  return {
-    ...pass(`${place} Users other than the owner may read it.`),
-    next: "Restrict read access to the owner.",
-  };
-}
-
-function faultsOf(file: JwtFile, setting: string): readonly string[] {
-  return file.state === "missing" || file.state === "malformed" ? [`${setting}: ${file.detail}`] : [];
-}
-
-function judgeOrder({ engine, consensus }: Observation): Judged {
-  const isRunning = consensus.state === "answering";
-  if (engine.state === "unset")
-    return unknown(engine.detail, "Set NODE_ENGINE_URL; the default port is 8551.");
-  if (engine.state === "answering")
-    return pass(
-      isRunning
-        ? "The engine API listens, and the consensus client runs."
-        : "The engine API listens: start the consensus client next, unless another rule fails.",
-    );
-  if (!isRunning)
-    return fail(
-      engine.detail,
-      "Start the execution client first, then the consensus client once the engine API listens on port 8551.",
-    );
-  return fail(
-    `The consensus client runs without the engine API. ${engine.detail}`,
-    "Stop the consensus client, start the execution client, check that port 8551 listens, then start the consensus client.",
-  );
-}
-
-function judgeSyncing({ execution, consensus }: Observation): Judged {
-  if (execution.state !== "answering") return notRead(execution);
-  if (!execution.syncing) return pass("The execution client is not syncing.");
-  const { currentBlock, highestBlock } = execution;
-  const progress =
-    currentBlock !== undefined && highestBlock !== undefined
-      ? ` (block ${currentBlock} of ${highestBlock})`
-      : "";
-  const why = "otherwise it fails with -38002 Invalid forkchoice state";
-  return consensus.state === "answering"
-    ? fail(
-        `The execution client is still syncing${progress}, and the consensus client runs.`,
-        `Stop the consensus client, wait for the head, then start it: ${why}.`,
-      )
-    : fail(
-        `The execution client is still syncing${progress}.`,
-        `Do not start the consensus client before the execution client reaches the head: ${why}.`,
-      );
-}
-
-function judgeHead({ execution, consensus, publicBlock }: Observation): Judged {
-  if (execution.state !== "answering") return notRead(execution);
-  if (publicBlock === undefined)
-    return unknown("No public RPC answers.", "Set NODE_PUBLIC_RPC_URL to compare heights.");
-  const behind = publicBlock > execution.blockNumber ? publicBlock - execution.blockNumber : 0n;
-  const heights = `Block ${execution.blockNumber}, and ${publicBlock} at the public RPC`;
-  if (behind <= NEAR_BLOCKS) return pass(`${heights}.`);
-  if (consensus.state === "answering")
-    return fail(`${heights}: ${behind} behind.`, "Wait for the consensus client to catch up.");
-  return unknown(
-    `${heights}: ${behind} behind.`,
-    "After a halt this is expected. After an import the import is incomplete: do not start the consensus client.",
-  );
-}
-
-function judgeValidatorState({ validatorState }: Observation): Judged {
+function judgeValidatorState({ validatorState }: Observation): Judgement {
   const file = "data/priv_validator_state.json";
   switch (validatorState) {
     case "unset":
@@ -217,7 +77,7 @@ function judgeValidatorState({ validatorState }: Observation): Judged {
   }
 }
 
-function judgeDoubleSigning({ others, validatorAddress }: Observation): Judged {
+function judgeDoubleSigning({ others, validatorAddress }: Observation): Judgement {
   if (validatorAddress === undefined)
     return unknown("No validator key was found.", "Set NODE_CONSENSUS_HOME if this node has one.");
   if (others.length === 0)
@@ -241,7 +101,7 @@ function hostsOf(machines: readonly OtherMachine[]): string {
   return machines.map(({ host }) => host).join(", ");
 }
 
-function judgePorts({ ports, consensus, execution }: Observation): Judged {
+function judgePorts({ ports, consensus, execution }: Observation): Judgement {
   if (ports.some(({ isOpen }) => isOpen === undefined))
     return unknown(
       "The node's public address is not set.",
@@ -255,7 +115,7 @@ function judgePorts({ ports, consensus, execution }: Observation): Judged {
   return fail(finding, "Open the port in the firewall and forward it to this machine.");
 }
 
-function judgeEthereum({ ethChainId }: Observation): Judged {
+function judgeEthereum({ ethChainId }: Observation): Judgement {
   if (ethChainId === undefined)
     return unknown("The Ethereum RPC for restaking is not set.", "Set NODE_ETH_RPC_URL.");
   if (ethChainId === "unreachable")
@@ -270,18 +130,12 @@ function judgeEthereum({ ethChainId }: Observation): Judged {
   );
 }
 
-function notRead({ state, detail }: NotRead): Judged {
-  const next =
-    state === "unset" ? "Set NODE_EXECUTION_URL." : "Start the execution client, or check its port 8545.";
-  return unknown(detail, next);
-}
-
 function atLeast(
   found: number | undefined,
   required: number,
   toText: (size: number) => string,
   what: string,
-): Judged {
+): Judgement {
   if (found === undefined)
     return unknown("The node does not run on this machine.", "Run npm run node:doctor on its machine.");
   const finding = `${toText(found)} of ${toText(required)} ${what}.`;
@@ -294,16 +148,4 @@ function toTb(bytes: number): string {
 
 function toGb(bytes: number): string {
   return `${(bytes / 1e9).toFixed(1)} GB`;
-}
-
-function pass(detail: string): Judged {
-  return { verdict: "pass", detail, next: undefined };
-}
-
-function fail(detail: string, next: string): Judged {
-  return { verdict: "fail", detail, next };
-}
-
-function unknown(detail: string, next: string): Judged {
-  return { verdict: "unknown", detail, next };
 }

@@ -1,34 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
+import { conversion } from "./conversion-steps.ts";
 import type { ExecutionClientName } from "./execution.client.ts";
-
-/** The kind of a check. */
-export type CheckKind =
-  | "file_exists"
-  | "files_equal"
-  | "process_stopped"
-  | "port_listens"
-  | "port_silent"
-  | "rpc_result"
-  | "heights_near"
-  | "log_says";
-
-/** A check that a step is done: `subject` must be as `expected`. */
-export type StepCheck = { readonly kind: CheckKind; readonly subject: string; readonly expected: string };
-
-/** A step of a procedure. In commands, the operator fills in the placeholders in braces. */
-export type SwitchStep = {
-  readonly order: number;
-  /** A short, stable name. */
-  readonly id: string;
-  readonly title: string;
-  readonly why: string;
-  /** Undefined if it depends on how the node is run. */
-  readonly command: string | undefined;
-  /** All must pass before the next step. */
-  readonly checks: readonly StepCheck[];
-  /** Whether it deletes data that then exists only in a backup. */
-  readonly isDestructive: boolean;
-};
+import { numbered, type Step, type SwitchStep } from "./switch-step.ts";
 
 /** The procedure to switch from one execution client to the other, and to roll back (SPEC 4.5). */
 export type SwitchPlan = {
@@ -39,23 +12,6 @@ export type SwitchPlan = {
   /** Applies from any step. */
   readonly rollback: readonly SwitchStep[];
 };
-
-const EXPORT_FILE = "{work}/chain.rlp";
-const TRIMMED_FILE = "{work}/chain-from-1.rlp";
-
-const COMMANDS = {
-  geth: {
-    export: `geth --datadir {old_data} export ${EXPORT_FILE} 1 {head}`,
-    initialise: "geth --datadir {new_data} init {genesis.json}",
-    import: `geth --datadir {new_data} import ${TRIMMED_FILE}`,
-  },
-  reth: {
-    // reth exports formats other than RLP.
-    export: undefined,
-    initialise: "reth init --datadir {new_data} --chain {genesis.json}",
-    import: `reth import --datadir {new_data} --chain {genesis.json} ${TRIMMED_FILE}`,
-  },
-} as const;
 
 const CONSENSUS_STOPPED = {
   kind: "port_silent",
@@ -82,9 +38,6 @@ const SYNCED = {
   subject: "GET http://127.0.0.1:26657/status result.sync_info.catching_up",
   expected: "false",
 } as const;
-
-type Step = Omit<SwitchStep, "order" | "isDestructive" | "command"> &
-  Partial<Pick<SwitchStep, "isDestructive" | "command">>;
 
 /** The procedure as data. Throws `invalid_parameter` if both are the same client. Pure. */
 export function switchPlan(from: ExecutionClientName, to: ExecutionClientName): SwitchPlan {
@@ -160,69 +113,6 @@ function halt(): readonly Step[] {
         { kind: "process_stopped", subject: "execution client", expected: "exited gracefully, not killed" },
         ENGINE_STOPPED,
         RPC_STOPPED,
-      ],
-    },
-  ];
-}
-
-function conversion(from: ExecutionClientName, to: ExecutionClientName): readonly Step[] {
-  return [
-    {
-      id: "export",
-      title: `Export the chain from block 1 to the head as RLP, with ${from}`,
-      why:
-        from === "geth"
-          ? "Both clients can read blocks."
-          : "Both clients can read blocks. If this client has no RLP export, take the file from a geth node of the same network.",
-      command: COMMANDS[from].export,
-      checks: [
-        { kind: "file_exists", subject: EXPORT_FILE, expected: "ends with block {head}" },
-        { kind: "log_says", subject: "the export", expected: "no error" },
-      ],
-    },
-    {
-      id: "delete-old-data",
-      title: "Delete the old execution data",
-      why: "The new client creates its own database.",
-      command: "rm -r {old_data}",
-      isDestructive: true,
-      checks: [
-        {
-          kind: "file_exists",
-          subject: "{backup}/execution",
-          expected: "exists before anything is deleted",
-        },
-        { kind: "file_exists", subject: EXPORT_FILE, expected: "exists before anything is deleted" },
-      ],
-    },
-    {
-      id: "initialise",
-      title: `Initialise ${to} from the same genesis file`,
-      why: "A different genesis would be a different chain. Initialise once: it overwrites state.",
-      command: COMMANDS[to].initialise,
-      checks: [
-        {
-          kind: "files_equal",
-          subject: "{genesis.json}",
-          expected: "the file that the old client was initialised from",
-        },
-      ],
-    },
-    {
-      id: "trim-genesis",
-      title: "Trim block 0 from the export",
-      why: "The new database already has block 0, and would reject it.",
-      command: `npm run node:doctor -- --trim 1 ${EXPORT_FILE} ${TRIMMED_FILE}`,
-      checks: [{ kind: "file_exists", subject: TRIMMED_FILE, expected: "starts with block 1" }],
-    },
-    {
-      id: "import",
-      title: `Import the trimmed export into ${to}`,
-      why: "Every block is executed again, which takes long. An import cannot resume: see the notes.",
-      command: COMMANDS[to].import,
-      checks: [
-        { kind: "log_says", subject: "the import", expected: "block {head} is the last one" },
-        { kind: "log_says", subject: "the import", expected: "no mismatched block state root" },
       ],
     },
   ];
@@ -308,13 +198,4 @@ function rollback(from: ExecutionClientName, to: ExecutionClientName): readonly 
       checks: [SYNCED],
     },
   ];
-}
-
-function numbered(steps: readonly Step[]): readonly SwitchStep[] {
-  return steps.map((step, index) => ({
-    command: undefined,
-    isDestructive: false,
-    ...step,
-    order: index + 1,
-  }));
 }

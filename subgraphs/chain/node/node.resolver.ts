@@ -7,19 +7,19 @@ import type { SwitchPlan } from "../../../src/chain/node/switch-plan.ts";
 import { permit } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
+import { NodeDiagnosisType } from "./diagnosis.type.ts";
 import {
   ExecutionClient,
   NodeConsensusType,
-  NodeDiagnosisType,
   NodeEngineType,
   NodeExecutionType,
   OperatorNodeType,
-  PreflightCheckType,
-  SwitchPlanType,
   toConsensus,
   toEngine,
   toExecution,
 } from "./node.type.ts";
+import { PreflightCheckType } from "./preflight.type.ts";
+import { SwitchPlanType } from "./switch-plan.type.ts";
 
 /** The operator's own node (SPEC 4.5 and 7). */
 @Resolver(() => OperatorNodeType)

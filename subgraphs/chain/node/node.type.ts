@@ -1,12 +1,9 @@
 import "../../shared/schema/reflect.ts";
 import { Field, Int, ObjectType } from "type-graphql";
 import type { ConsensusStatus } from "../../../src/chain/node/consensus.client.ts";
-import type { Diagnosis, DiagnosisKind as DiagnosisName } from "../../../src/chain/node/diagnosis.ts";
 import type { EngineStatus } from "../../../src/chain/node/engine.client.ts";
 import type { ExecutionClientName, ExecutionStatus } from "../../../src/chain/node/execution.client.ts";
 import type { PartState } from "../../../src/chain/node/part-state.ts";
-import type { PreflightCheck, PreflightRule as Rule, Verdict } from "../../../src/chain/node/preflight.ts";
-import type { CheckKind, StepCheck, SwitchPlan, SwitchStep } from "../../../src/chain/node/switch-plan.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar } from "../../shared/schema/scalars.ts";
 
@@ -27,48 +24,6 @@ const NodePartState = defineEnum<PartState>(
     answering: "The component responds.",
   },
 );
-
-const PreflightRule = defineEnum<Rule>("PreflightRule", "A rule for operating a node.", {
-  initialised_once: "Both clients are initialised exactly once.",
-  same_chain: "The execution client runs on the network's chain.",
-  same_jwt_secret: "Both clients use the same JWT secret file.",
-  execution_before_consensus: "The engine API listens before the consensus client is started.",
-  not_while_syncing: "The consensus client does not run while the execution client is syncing.",
-  near_the_head: "The node's height is within a few blocks of a public RPC.",
-  validator_state: "The validator state file, which records what the key has signed, exists.",
-  no_double_signing: "No other machine signs with the same validator key.",
-  p2p_ports: "The P2P ports are reachable from the internet.",
-  ethereum_rpc: "The Ethereum RPC for restaking serves the mainnet.",
-  disk: "At least 4 TB of disk.",
-  memory: "At least 64 GB of memory.",
-  processors: "At least 8 CPUs.",
-});
-
-const PreflightVerdict = defineEnum<Verdict>("PreflightVerdict", "The verdict on a rule.", {
-  pass: "The rule is met.",
-  fail: "The rule is violated.",
-  unknown: "The rule is not configured, or cannot be checked from this service.",
-});
-
-const DiagnosisKind = defineEnum<DiagnosisName>("DiagnosisKind", "The problem behind a node's message.", {
-  mismatched_state_root: "Executing a block gave a state root that differs from the export.",
-  interrupted_import: "An import was interrupted and restarted.",
-  invalid_forkchoice_state: "The consensus client was started while the execution client was syncing.",
-  missing_validator_state: "The validator state file, which records what the key has signed, is missing.",
-  engine_refuses_secret: "The clients use different JWT secrets.",
-  engine_unreachable: "The consensus client was started before the engine API listened.",
-});
-
-const SwitchCheckKind = defineEnum<CheckKind>("SwitchCheckKind", "The kind of a check.", {
-  file_exists: "A file or folder exists.",
-  files_equal: "Two files are identical.",
-  process_stopped: "A process has stopped.",
-  port_listens: "A port accepts connections.",
-  port_silent: "A port refuses connections.",
-  rpc_result: "An RPC call returns the expected result.",
-  heights_near: "Two heights are equal or within a few blocks.",
-  log_says: "A log contains the expected text.",
-});
 
 /** The consensus client. */
 @ObjectType("NodeConsensus", {
@@ -171,135 +126,6 @@ export class NodeEngineType {
       "Whether the engine API refuses calls without a secret, as it must. Null if it does not respond.",
   })
   refusesOthers!: boolean | null;
-}
-
-/** The verdict on a rule. */
-@ObjectType("PreflightCheck", {
-  description: "The verdict on a rule for operating a node.",
-  simpleResolvers: true,
-})
-export class PreflightCheckType implements PreflightCheck {
-  @Field(() => PreflightRule, { description: "The rule." })
-  rule!: Rule;
-
-  @Field(() => PreflightVerdict, { description: "The verdict." })
-  verdict!: Verdict;
-
-  @Field(() => String, { description: "The finding." })
-  detail!: string;
-
-  @Field(() => String, { nullable: true, description: "What to do next. Null if nothing." })
-  next!: string | undefined;
-}
-
-/** Two differing state roots of a block. */
-@ObjectType("StateRoots", { description: "Two differing state roots of a block.", simpleResolvers: true })
-export class StateRootsType {
-  @Field(() => String, { description: "The state root that execution gave." })
-  got!: string;
-
-  @Field(() => String, { description: "The state root in the block." })
-  expected!: string;
-}
-
-/** The explanation of a message. */
-@ObjectType("NodeDiagnosis", {
-  description: "The explanation of a node's message, and what to do.",
-  simpleResolvers: true,
-})
-export class NodeDiagnosisType implements Diagnosis {
-  @Field(() => DiagnosisKind, { description: "The problem behind the message." })
-  kind!: DiagnosisName;
-
-  @Field(() => String, { description: "The cause of the message." })
-  cause!: string;
-
-  @Field(() => [String], { description: "What to do, in order." })
-  next!: readonly string[];
-
-  @Field(() => [String], { description: "What not to do, because it makes the problem worse." })
-  never!: readonly string[];
-
-  @Field(() => BigIntScalar, { nullable: true, description: "The block in the message. Null if none." })
-  blockNumber!: bigint | undefined;
-
-  @Field(() => BigIntScalar, { nullable: true, description: "The database's block. Null if not stated." })
-  parentBlockNumber!: bigint | undefined;
-
-  @Field(() => BigIntScalar, {
-    nullable: true,
-    description: "Trim the export again from this height. Null if not needed.",
-  })
-  retrimFrom!: bigint | undefined;
-
-  @Field(() => StateRootsType, {
-    nullable: true,
-    description: "The state roots in the message. Null if none.",
-  })
-  stateRoots!: StateRootsType | undefined;
-}
-
-/** A check that a step is done. */
-@ObjectType("SwitchCheck", { description: "A check that a step is done.", simpleResolvers: true })
-export class SwitchCheckType implements StepCheck {
-  @Field(() => SwitchCheckKind, { description: "The kind of check." })
-  kind!: CheckKind;
-
-  @Field(() => String, { description: "What to check, such as a file or a port." })
-  subject!: string;
-
-  @Field(() => String, { description: "The expected result." })
-  expected!: string;
-}
-
-/** A step of a procedure. */
-@ObjectType("SwitchStep", { description: "A step of a procedure.", simpleResolvers: true })
-export class SwitchStepType implements SwitchStep {
-  @Field(() => Int, { description: "1-based number of the step." })
-  order!: number;
-
-  @Field(() => String, { description: "A short, stable name." })
-  id!: string;
-
-  @Field(() => String, { description: "What to do." })
-  title!: string;
-
-  @Field(() => String, { description: "Why the step is necessary." })
-  why!: string;
-
-  @Field(() => String, {
-    nullable: true,
-    description: "The command, with placeholders in braces. Null if it depends on how the node is run.",
-  })
-  command!: string | undefined;
-
-  @Field(() => [SwitchCheckType], { description: "What must hold before the next step." })
-  checks!: readonly SwitchCheckType[];
-
-  @Field(() => Boolean, { description: "Whether the step deletes data that only a backup can restore." })
-  isDestructive!: boolean;
-}
-
-/** The procedure for switching execution clients. */
-@ObjectType("SwitchPlan", {
-  description: "The procedure for switching from one execution client to the other, and back.",
-  simpleResolvers: true,
-})
-export class SwitchPlanType implements SwitchPlan {
-  @Field(() => ExecutionClient, { description: "The node's current client." })
-  from!: ExecutionClientName;
-
-  @Field(() => ExecutionClient, { description: "The client to switch to." })
-  to!: ExecutionClientName;
-
-  @Field(() => [String], { description: "Notes to read before starting." })
-  notes!: readonly string[];
-
-  @Field(() => [SwitchStepType], { description: "The steps, in order." })
-  steps!: readonly SwitchStepType[];
-
-  @Field(() => [SwitchStepType], { description: "The rollback steps, which apply from any step." })
-  rollback!: readonly SwitchStepType[];
 }
 
 /** The operator's node. All of its fields are resolved. */
