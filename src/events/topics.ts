@@ -109,14 +109,14 @@ export type SealedKeyEntry = {
 };
 /** A token was transferred: minted from the zero address, burned to it. With `removed`, it was reorged out. */
 export type TokenTransferred = {
-  contract: string;
+  contract: Hex;
   tokenId: string;
-  from: string;
-  to: string;
+  from: Hex;
+  to: Hex;
   withKey: boolean;
   blockNumber: string;
   logIndex: number;
-  transactionHash: string;
+  transactionHash: Hex;
   removed: boolean;
 };
 
@@ -125,16 +125,16 @@ export type TokenTransferred = {
  * ERC-20 contract; null is the network's native token.
  */
 export type OrderFulfilled = {
-  market: string;
-  contract: string;
+  market: Hex;
+  contract: Hex;
   tokenId: string;
-  seller: string;
-  buyer: string;
+  seller: Hex;
+  buyer: Hex;
   price: string;
-  currency: string | null;
+  currency: Hex | null;
   blockNumber: string;
   logIndex: number;
-  transactionHash: string;
+  transactionHash: Hex;
   removed: boolean;
 };
 export type Topic = keyof TopicPayloads;

@@ -1,4 +1,4 @@
-import { type PublicClient, zeroAddress } from "viem";
+import { type ContractFunctionArgs, type PublicClient, zeroAddress } from "viem";
 import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentNftAbi } from "../abi/agent-nft.ts";
@@ -118,7 +118,7 @@ export class AgentContractsService {
     return this.#dependencies.transactions.prepare({
       ...call,
       functionName,
-      args: mintArguments(request) as never,
+      args: mintArguments(request),
       warnings:
         value > 0n
           ? ["The contract keeps the mint fee, even if the token is minted to another account."]
@@ -166,9 +166,15 @@ export class AgentContractsService {
   }
 }
 
+type MintArguments = ContractFunctionArgs<
+  typeof agentNftAbi,
+  "nonpayable" | "payable",
+  "mint" | "mintWithRole"
+>;
+
 /** The arguments of the overload of `mint` or `mintWithRole` that fits the request's fields. */
-function mintArguments({ data, uri, to, creator }: MintRequest): readonly unknown[] {
-  const by = creator === undefined ? [] : [lowerHex(creator)];
+function mintArguments({ data, uri, to, creator }: MintRequest): MintArguments {
+  const by: readonly [] | readonly [Hex] = creator === undefined ? [] : [lowerHex(creator)];
   if (data.length === 0) return uri === undefined ? [lowerHex(to)] : [lowerHex(to), uri, ...by];
   const datas = data.map(({ description: dataDescription, dataHash }) => ({ dataDescription, dataHash }));
   return [datas, lowerHex(to), ...by];

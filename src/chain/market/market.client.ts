@@ -32,7 +32,6 @@ export type CurrencyFunds = { readonly balance: bigint; readonly allowance: bigi
 
 type Abi = typeof agentMarketAbi;
 type View = ContractFunctionName<Abi, "view">;
-type Result<Name extends View> = ContractFunctionReturnType<Abi, "view", Name>;
 
 /** An invalid signature: the call cannot succeed with it, and the market checks the order first. */
 const NO_SIGNATURE: Hex = `0x${"00".repeat(65)}`;
@@ -80,14 +79,12 @@ export class MarketClient {
   async read<const Name extends View>(
     functionName: Name,
     args: ContractFunctionArgs<Abi, "view", Name>,
-  ): Promise<Result<Name>> {
+  ): Promise<ContractFunctionReturnType<Abi, "view", Name>>;
+  // The body has the types of any view: viem's own cannot be followed through a name that is a parameter.
+  async read(functionName: View, args: readonly unknown[]): Promise<unknown> {
     const { address } = this.contract();
-    // TypeScript cannot follow viem's types through a name that is itself a parameter.
-    const call = { address, abi: agentMarketAbi, functionName, args } as unknown as ReadContractParameters;
-    return (await withContractError(
-      `the market's ${functionName}`,
-      this.#client.readContract(call),
-    )) as Result<Name>;
+    const call: ReadContractParameters = { address, abi: agentMarketAbi, functionName, args };
+    return withContractError(`the market's ${functionName}`, this.#client.readContract(call));
   }
 
   /** The chain's time, in seconds: the newest block's timestamp, by which the market decides what has expired. */

@@ -3,11 +3,9 @@ import {
   BaseError,
   type ContractFunctionArgs,
   type ContractFunctionName,
-  type EncodeFunctionDataParameters,
   encodeFunctionData,
   InsufficientFundsError,
   type PublicClient,
-  type SimulateContractParameters,
 } from "viem";
 import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
@@ -51,18 +49,12 @@ export class TransactionBuilder {
    */
   async prepare<const abi extends Abi, name extends ContractFunctionName<abi, "nonpayable" | "payable">>(
     call: WantedCall<abi, name>,
-  ): Promise<PreparedTransaction> {
-    const { to, abi, functionName, args, value = 0n, from, warnings = [] } = call;
-    const data = encodeFunctionData({ abi, functionName, args } as EncodeFunctionDataParameters);
-    if (from !== undefined)
-      await this.#simulate({
-        address: to,
-        abi,
-        functionName,
-        args,
-        value,
-        account: from,
-      } as unknown as Simulated);
+  ): Promise<PreparedTransaction>;
+  // The body has the types of a call of any contract: viem's own cannot be followed through a generic ABI.
+  async prepare({ value = 0n, warnings = [], from, ...call }: WantedCall): Promise<PreparedTransaction> {
+    const { to, abi, functionName, args } = call;
+    const data = encodeFunctionData({ abi, functionName, args });
+    if (from !== undefined) await this.#simulate({ ...call, value, from });
     return {
       chainId: this.#chainId,
       from: from === undefined ? null : lowerHex(from),
@@ -73,13 +65,12 @@ export class TransactionBuilder {
     };
   }
 
-  async #simulate(call: Simulated): Promise<void> {
-    const { address, functionName } = call;
+  async #simulate({ to: address, abi, functionName, args, value, from: account }: WantedCall): Promise<void> {
     try {
       // A call of an address without code succeeds, and its value would be lost.
       const [code] = await Promise.all([
         this.#client.getCode({ address }),
-        this.#client.simulateContract(call),
+        this.#client.simulateContract({ address, abi, functionName, args, value, account }),
       ]);
       if (!code) throw new AppError("contract_not_found", `There is no contract at ${address}.`);
     } catch (error) {
@@ -95,5 +86,3 @@ export class TransactionBuilder {
     }
   }
 }
-
-type Simulated = SimulateContractParameters;

@@ -95,7 +95,7 @@ export class AgentTransferSubscription {
     @Root() { payload }: TokenTransferEventType,
     @Ctx() { loaders }: Context,
   ): Promise<AgentToken | undefined> {
-    return loaders.agentTokens.load({ contract: payload.contract as Hex, tokenId: BigInt(payload.tokenId) });
+    return loaders.agentTokens.load({ contract: payload.contract, tokenId: BigInt(payload.tokenId) });
   }
 }
 

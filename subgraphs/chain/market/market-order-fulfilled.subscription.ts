@@ -106,7 +106,7 @@ export class OrderFulfilledSubscription {
     @Root() { payload }: OrderFulfilledEventType,
     @Ctx() { loaders }: Context,
   ): Promise<AgentToken | undefined> {
-    return loaders.agentTokens.load({ contract: payload.contract as Hex, tokenId: BigInt(payload.tokenId) });
+    return loaders.agentTokens.load({ contract: payload.contract, tokenId: BigInt(payload.tokenId) });
   }
 }
 
