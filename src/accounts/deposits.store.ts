@@ -1,8 +1,8 @@
 import type { Queries } from "../db/database.ts";
-import { AppError } from "../kernel/errors.ts";
 import {
   decodeCursor,
   encodeCursor,
+  invalidCursor,
   type Page,
   type PageRequest,
   pageLimit,
@@ -141,7 +141,7 @@ export async function findDeposit(queries: Queries, id: string): Promise<StoredD
 function readCursor(cursor: string): readonly string[] {
   const key = decodeCursor(cursor, 2);
   if (!key[0] || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(key[0]) || Number.isNaN(Date.parse(key[0])))
-    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+    throw invalidCursor();
   return key;
 }
 

@@ -1,8 +1,8 @@
 import type { AccountReads } from "../db/account-reads.ts";
-import { AppError } from "../kernel/errors.ts";
 import {
   decodeCursor,
   encodeCursor,
+  invalidCursor,
   type Page,
   type PageRequest,
   pageLimit,
@@ -75,7 +75,6 @@ export function usageCursor({ id }: Pick<UsageRow, "id">): string {
 
 function readCursor(cursor: string): bigint {
   const [kind, text = ""] = decodeCursor(cursor, 2);
-  if (kind !== CURSOR_KIND || !/^\d{1,19}$/.test(text) || BigInt(text) > MAX_USAGE_ID)
-    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+  if (kind !== CURSOR_KIND || !/^\d{1,19}$/.test(text) || BigInt(text) > MAX_USAGE_ID) throw invalidCursor();
   return BigInt(text);
 }

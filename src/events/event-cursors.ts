@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
-import { AppError } from "../kernel/errors.ts";
-import { decodeCursor } from "../kernel/page.ts";
+import { decodeCursor, invalidCursor } from "../kernel/page.ts";
 
 const BLOCK_BYTES = 16;
 const ZEROS = Buffer.alloc(BLOCK_BYTES / 2);
@@ -57,9 +56,4 @@ function plainPosition(cursor: string): bigint {
   if (kind !== "event" || !/^(0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_POSITION)
     throw invalidCursor();
   return BigInt(text);
-}
-
-/** The error for an event cursor that this deployment did not issue. */
-export function invalidCursor(): AppError {
-  return new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
 }

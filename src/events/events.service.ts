@@ -1,7 +1,8 @@
 import type { Queries } from "../db/database.ts";
 import { AppError } from "../kernel/errors.ts";
+import { invalidCursor } from "../kernel/page.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
-import { type EventCursors, invalidCursor } from "./event-cursors.ts";
+import type { EventCursors } from "./event-cursors.ts";
 import { KEPT_HOURS, lastPublished, type ReplayWindow } from "./outbox.ts";
 import { OutboxReads } from "./outbox-reads.ts";
 import { REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";

@@ -8,6 +8,7 @@ import { AppError } from "../kernel/errors.ts";
 import {
   decodeTimeCursor,
   encodeTimeCursor,
+  invalidCursor,
   type Page,
   type PageRequest,
   pageLimit,
@@ -52,8 +53,7 @@ export class JobsService {
   /** The jobs that the caller may access, newest first; of one state or all. */
   async list(reach: Reach, page: PageRequest, state?: JobState): Promise<Page<JobView>> {
     const after = page.after === undefined ? undefined : decodeTimeCursor(page.after);
-    if (after && !isId(after.id))
-      throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+    if (after && !isId(after.id)) throw invalidCursor();
     const limit = pageLimit(page);
     return toPage(await listJobs(this.#dependencies.database, reach, { limit, state, after }), page);
   }

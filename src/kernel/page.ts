@@ -5,6 +5,9 @@ export type PageRequest = { readonly first: number; readonly after?: string | un
 /** One page of a list, and whether there is a next one. */
 export type Page<T> = { readonly rows: readonly T[]; readonly hasNextPage: boolean };
 
+/** The message of `invalid_cursor`. */
+export const INVALID_CURSOR = "This cursor was not issued by this server.";
+
 /** The maximum length of a page. */
 const MAX_PAGE = 100;
 
@@ -21,10 +24,10 @@ export function toPage<T>(rows: readonly T[], page: PageRequest): Page<T> {
 }
 
 /**
- * The default cursor of a list of the chain's rows, newest first: after every block and log. A page is then always an
+ * The default position of a list of the chain's rows, newest first: after every block and log. A page is then always an
  * index range; with an optional condition, both cases would share one plan.
  */
-export const END_OF_CHAIN = ["9223372036854775807", "2147483647"] as const;
+const END_OF_CHAIN = ["9223372036854775807", "2147483647"] as const;
 
 /** Encodes the sort key of a row as an opaque cursor. */
 export function encodeCursor(...key: readonly string[]): string {
@@ -52,8 +55,20 @@ export function decodeTimeCursor(cursor: string): { readonly at: Date; readonly 
   return { at, id };
 }
 
-function invalidCursor(): AppError {
-  return new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+/**
+ * Decodes the block number and log index of a cursor in a list of the chain's rows, as statement parameters; without a
+ * cursor, they follow every row. Throws `invalid_cursor`.
+ */
+export function decodeChainCursor(cursor: string | undefined): readonly [string, string] {
+  if (cursor === undefined) return END_OF_CHAIN;
+  const [block = "", log = ""] = decodeCursor(cursor, 2);
+  if (!/^\d{1,18}$/.test(block) || !/^\d{1,9}$/.test(log)) throw invalidCursor();
+  return [block, log];
+}
+
+/** The error for a cursor that no list or event stream issued. */
+export function invalidCursor(): AppError {
+  return new AppError("invalid_cursor", INVALID_CURSOR, { param: "after" });
 }
 
 function parse(cursor: string): unknown {

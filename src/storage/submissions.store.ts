@@ -1,8 +1,8 @@
 import type { Queries } from "../db/database.ts";
-import { AppError } from "../kernel/errors.ts";
 import {
   decodeCursor,
   encodeCursor,
+  invalidCursor,
   type Page,
   type PageRequest,
   pageLimit,
@@ -149,8 +149,7 @@ const END = "1e20";
 
 function readCursor(cursor: string): string {
   const [txSeq] = decodeCursor(cursor, 1);
-  if (!txSeq || !/^\d{1,20}$/.test(txSeq))
-    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
+  if (!txSeq || !/^\d{1,20}$/.test(txSeq)) throw invalidCursor();
   return txSeq;
 }
 

@@ -1,5 +1,4 @@
-import { AppError } from "../../kernel/errors.ts";
-import { decodeCursor, END_OF_CHAIN, encodeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
+import { decodeChainCursor, encodeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 
 /** The contract that rows belong to. */
@@ -65,11 +64,7 @@ export function orNull(address: Hex): Hex | null {
 /** The exclusive upper bound of a page as block and log index, and the number of rows to read. */
 export function pageKey(page: PageRequest): readonly [string, string, number] {
   const limit = pageLimit(page);
-  if (page.after === undefined) return [...END_OF_CHAIN, limit];
-  const [block = "", log = ""] = decodeCursor(page.after, 2);
-  if (!/^\d{1,18}$/.test(block) || !/^\d{1,9}$/.test(log))
-    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
-  return [block, log, limit];
+  return [...decodeChainCursor(page.after), limit];
 }
 
 /** The SQL of a filter's set conditions, and their parameters, which follow the first four. */

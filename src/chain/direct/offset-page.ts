@@ -1,6 +1,7 @@
 import {
   decodeCursor,
   encodeCursor,
+  invalidCursor,
   type Page,
   type PageRequest,
   pageLimit,
@@ -37,6 +38,6 @@ export async function readOffsetPage<T extends object>(
 
 function positionOf(cursor: string): number {
   const [text = ""] = decodeCursor(cursor, 1);
-  if (!/^\d{1,9}$/.test(text)) decodeCursor("", 1);
+  if (!/^\d{1,9}$/.test(text)) throw invalidCursor();
   return Number(text);
 }

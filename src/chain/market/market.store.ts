@@ -1,8 +1,6 @@
 import type { Queries } from "../../db/database.ts";
-import { AppError } from "../../kernel/errors.ts";
 import {
-  decodeCursor,
-  END_OF_CHAIN,
+  decodeChainCursor,
   encodeCursor,
   type Page,
   type PageRequest,
@@ -96,7 +94,7 @@ export async function listFills(
   page: PageRequest,
 ): Promise<Page<StoredFill>> {
   const limit = pageLimit(page);
-  const parameters = [...keyParameters(key), ...readPlace(page.after), limit];
+  const parameters = [...keyParameters(key), ...decodeChainCursor(page.after), limit];
   const token = tokenId === undefined ? [] : [tokenId.toString()];
   const accounts = account === undefined ? [] : [account];
   const sql = fillList(token.length > 0, accounts.length > 0);
@@ -112,7 +110,7 @@ export async function listMoves(
   page: PageRequest,
 ): Promise<Page<MarketMove>> {
   const limit = pageLimit(page);
-  const parameters = [chainId, contract.address, ...readPlace(page.after), limit, account];
+  const parameters = [chainId, contract.address, ...decodeChainCursor(page.after), limit, account];
   return toPage((await queries.rows<MoveRow>(MOVES, parameters)).map(toMove), page);
 }
 
@@ -123,15 +121,6 @@ export async function latestToken(
 ): Promise<Hex | undefined> {
   const rows = await queries.rows<{ token: Hex }>(LATEST_TOKEN, [chainId, contract.address]);
   return rows[0]?.token;
-}
-
-/** The chain position of a cursor, as statement parameters. Throws `invalid_cursor`. */
-function readPlace(after: string | undefined): readonly [string, string] {
-  if (after === undefined) return END_OF_CHAIN;
-  const [block = "", log = ""] = decodeCursor(after, 2);
-  if (!/^\d{1,18}$/.test(block) || !/^\d{1,9}$/.test(log))
-    throw new AppError("invalid_cursor", "This cursor is not one of ours.", { param: "after" });
-  return [block, log];
 }
 
 function keyParameters({ chainId, contract }: MarketKey): readonly [number, Hex, Hex] {

@@ -8,6 +8,7 @@ import {
 } from "graphql";
 import { getAddress } from "viem";
 import { AppError, type ErrorCode } from "../../../src/kernel/errors.ts";
+import { INVALID_CURSOR } from "../../../src/kernel/page.ts";
 import { parseNeuron } from "../../../src/kernel/text/amount.ts";
 import { type Hex, isAddress, isHash32, lowerHex } from "../../../src/kernel/text/hex.ts";
 import { toGraphFailure } from "../failures.ts";
@@ -90,8 +91,7 @@ export const CursorScalar = defineScalar({
   name: "Cursor",
   description: "A position in a list or an event stream. Opaque: send it back unchanged.",
   read(text) {
-    if (!/^[A-Za-z0-9_-]{1,512}$/.test(text))
-      throw refused("This cursor is not one of ours.", "invalid_cursor");
+    if (!/^[A-Za-z0-9_-]{1,512}$/.test(text)) throw refused(INVALID_CURSOR, "invalid_cursor");
     return text;
   },
   write: (value) => (typeof value === "string" ? value : undefined),
