@@ -104,7 +104,7 @@ export class HoldsService {
   /** Ends a hold and records the request's outcome. Resolves with the neuron charged; a hold ends only once. */
   async settle(settlement: Settlement): Promise<bigint> {
     const charged = await this.#settlements.add(settlement).catch((error: unknown) => {
-      if (isOutage(error)) this.#orphans.note(settlement);
+      if (isOutage(error)) this.#orphans.add(settlement);
       throw error;
     });
     if (charged === undefined) {
@@ -174,7 +174,7 @@ export class HoldsService {
 
   /** After an outage, the hold may or may not have been placed; no request will use it. */
   #noteOutage({ id }: HoldRequest, error: unknown): void {
-    if (isOutage(error)) this.#orphans.note(ending(id, "unavailable"));
+    if (isOutage(error)) this.#orphans.add(ending(id, "unavailable"));
   }
 
   async #commit<T>(work: () => Promise<T>): Promise<T> {

@@ -28,7 +28,7 @@ export class OrphanedHolds {
   /**
    * Records a hold to be ended; the last settlement for an id wins. Beyond 10,000 holds, the rest is left to expiry.
    */
-  note(end: Settlement): void {
+  add(end: Settlement): void {
     if (this.#orphans.size >= MAX_ORPHANS && !this.#orphans.has(end.id)) return;
     this.#orphans.set(end.id, { end, attempts: 0 });
     this.#timer ??= setInterval(() => void this.#endAll(), ROUND_MS).unref();

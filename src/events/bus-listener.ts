@@ -6,9 +6,9 @@ type Dependencies<T extends Topic> = {
   readonly bus: Pick<Bus, "subscribe">;
   readonly topic: T;
   /** Receives every event. It must not throw. */
-  readonly heard: (event: DomainEvent<T>) => void;
+  readonly onEvent: (event: DomainEvent<T>) => void;
   /** Called when subscribing failed or the bus ended the stream. The listener subscribes again after a second. */
-  readonly lost: (error: unknown) => void;
+  readonly onLost: (error: unknown) => void;
 };
 
 const RETRY_MS = 1_000;
@@ -38,15 +38,15 @@ export class BusListener<T extends Topic> {
   }
 
   async #listen(): Promise<void> {
-    const { bus, topic, heard, lost } = this.#dependencies;
+    const { bus, topic, onEvent, onLost } = this.#dependencies;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
         this.#stream = await bus.subscribe({ topic });
         if (signal.aborted) await this.#stream.return?.();
-        for await (const event of this.#stream) heard(event as DomainEvent<T>);
+        for await (const event of this.#stream) onEvent(event as DomainEvent<T>);
       } catch (error) {
-        lost(error);
+        onLost(error);
       }
       await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
     }

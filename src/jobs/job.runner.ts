@@ -62,10 +62,10 @@ export class JobRunner {
     this.#announcements = new BusListener({
       bus: dependencies.bus,
       topic: "job.progressed",
-      heard: ({ data }) => {
+      onEvent: ({ data }) => {
         if (data.step === "queued") this.nudge();
       },
-      lost: (error) =>
+      onLost: (error) =>
         dependencies.log.warn({ err: error }, "new jobs are not announced; polling for them every second"),
     });
   }

@@ -138,16 +138,16 @@ export async function lockLeased(tx: Queries, { id, fence }: Fenced): Promise<bo
   return (await tx.rows(LOCK_LEASED, [id, fence])).length > 0;
 }
 
-/** Ends a job locked by `lockLeased`: completed with a result stored for `keptSeconds`, or failed. */
+/** Ends a job locked by `lockLeased`: completed with a result stored for `retentionSeconds`, or failed. */
 export async function endJob(
   tx: Queries,
   id: string,
   end:
-    | { readonly state: "completed"; readonly result: Uint8Array; readonly keptSeconds: number }
+    | { readonly state: "completed"; readonly result: Uint8Array; readonly retentionSeconds: number }
     | { readonly state: "failed" },
   change: StepChange,
 ): Promise<void> {
-  if (end.state === "completed") await tx.rows(KEEP_RESULT, [id, end.result, end.keptSeconds]);
+  if (end.state === "completed") await tx.rows(KEEP_RESULT, [id, end.result, end.retentionSeconds]);
   else await tx.rows(DROP_CONTENT, [id]);
   const state = JSON.stringify({ ...change, status: end.state, step: end.state });
   const rows = await tx.rows(end.state === "completed" ? COMPLETE : FAIL, [id, state]);

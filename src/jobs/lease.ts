@@ -14,13 +14,13 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
-/** How a job ends: completed with a result stored for `keptSeconds`, or failed. */
+/** How a job ends: completed with a result stored for `retentionSeconds`, or failed. */
 export type JobEnd =
   | {
       readonly state: "completed";
       /** JSON in UTF-8. */
       readonly result: Uint8Array;
-      readonly keptSeconds: number;
+      readonly retentionSeconds: number;
       readonly change: StepChange;
     }
   | { readonly state: "failed"; readonly change: StepChange };

@@ -12,10 +12,10 @@ export const neuron = z
 export const address = z.string().regex(/^0x[0-9a-f]{40}$/);
 
 /** A count of requests or tokens. */
-export const tally = z.int().min(0);
+export const count = z.int().min(0);
 
 /** A timestamp, ISO 8601 in UTC. */
-export const instant = z.iso.datetime();
+export const timestamp = z.iso.datetime();
 
 /** The cost and the provider of a request, in every inference response (facts 1.3). */
 export const trace = z

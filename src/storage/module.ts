@@ -45,7 +45,7 @@ export function createStorageModule(
   const flow = addressOf(network, "flow");
   const nodes: NodeModule = createNodeModule(parts, {
     url: () => config.PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}`,
-    progressed: (tx, files) => progress.note(tx, files),
+    progressed: (tx, files) => progress.record(tx, files),
   });
   const { node, reader, disk } = nodes;
   const progress = new ProgressService({
@@ -92,13 +92,13 @@ function listenFor(progress: ProgressService, disk: NodeModule["disk"]): Submiss
     async came(tx: Queries, came) {
       // Lock rows in the same order as an upload: the file, then its progress.
       const finalized = await disk?.submitted(tx, came);
-      await progress.noteSubmitted(tx, came);
-      if (finalized) await progress.note(tx, finalized);
+      await progress.recordSubmitted(tx, came);
+      if (finalized) await progress.record(tx, finalized);
     },
     async went(tx: Queries, went) {
       const roots = [...new Set(went.map(({ root }) => root))];
       await disk?.reverted(tx, roots);
-      await progress.noteRemoved(tx, roots);
+      await progress.recordRemoved(tx, roots);
     },
   };
 }

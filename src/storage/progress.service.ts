@@ -62,14 +62,14 @@ export class ProgressService {
   }
 
   /** Records the current state of files, with an event for each change, in the transaction that changed them. */
-  note(tx: Queries, files: readonly NodeFile[]): Promise<void> {
-    return recordProgress(tx, this.#dependencies.chainId, files.map(toNote));
+  record(tx: Queries, files: readonly NodeFile[]): Promise<void> {
+    return recordProgress(tx, this.#dependencies.chainId, files.map(toUpdate));
   }
 
   /** Records that the chain has submissions of these files, in the transaction that inserts the submissions. */
-  noteSubmitted(tx: Queries, submissions: readonly SubmissionChange[]): Promise<void> {
+  recordSubmitted(tx: Queries, submissions: readonly SubmissionChange[]): Promise<void> {
     const first = new Map(submissions.toReversed().map((submission) => [submission.root, submission]));
-    const notes = [...first.values()]
+    const updates = [...first.values()]
       // Flow accepts sizes that no node can store.
       .filter(({ sizeBytes }) => sizeBytes > 0n && sizeBytes <= BigInt(MAX_FILE_BYTES))
       .map(({ root, txSeq, sizeBytes }) => ({
@@ -78,11 +78,11 @@ export class ProgressService {
         segments: fileShape(Number(sizeBytes)).segments,
         uploadedSegments: 0,
       }));
-    return recordProgress(tx, this.#dependencies.chainId, notes);
+    return recordProgress(tx, this.#dependencies.chainId, updates);
   }
 
   /** Records that submissions of these roots were reorged out, in the transaction that deletes them. */
-  noteRemoved(tx: Queries, roots: readonly Hex[]): Promise<void> {
+  recordRemoved(tx: Queries, roots: readonly Hex[]): Promise<void> {
     return recordRemoved(tx, this.#dependencies.chainId, roots);
   }
 
@@ -157,13 +157,13 @@ export class ProgressService {
     for (let from = 0; from < roots.length; from += POLL_BATCH) {
       const ids = roots.slice(from, from + POLL_BATCH).map((root) => ({ root }));
       const found = (await poll(ids)).filter((file) => file !== undefined);
-      await database.transaction((tx) => this.note(tx, found));
+      await database.transaction((tx) => this.record(tx, found));
     }
     committed();
   }
 }
 
-function toNote(file: NodeFile) {
+function toUpdate(file: NodeFile) {
   const { root, txSeq, segments, uploadedSegments } = file;
   return { root, txSeq: txSeq ?? null, segments, uploadedSegments, status: statusOf(file) };
 }

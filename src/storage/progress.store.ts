@@ -3,7 +3,7 @@ import type { FileProgress } from "../events/topics.ts";
 import type { Hex } from "../kernel/text/hex.ts";
 
 /** The state of a file, as reported by the module that saw it change. */
-export type ProgressNote = {
+export type ProgressUpdate = {
   readonly root: Hex;
   readonly status: FileProgress["status"];
   /** The submission of the file, null before there is one. */
@@ -22,22 +22,22 @@ export type StoredProgress = {
 
 /**
  * Records the state of files, and an event for each change: a new status, a new submission, or another hundredth of the
- * file. A note older than the stored state (segments of a finalized file) is ignored.
+ * file. An update older than the stored state (segments of a finalized file) is ignored.
  */
 export async function recordProgress(
   tx: Queries,
   chainId: number,
-  notes: readonly ProgressNote[],
+  updates: readonly ProgressUpdate[],
 ): Promise<void> {
-  if (notes.length === 0) return;
-  const rows = notes.map(({ root, status, txSeq, segments, uploadedSegments }) => ({
+  if (updates.length === 0) return;
+  const rows = updates.map(({ root, status, txSeq, segments, uploadedSegments }) => ({
     root,
     status,
     tx_seq: txSeq?.toString() ?? null,
     segments,
     uploaded: uploadedSegments,
   }));
-  await tx.rows(NOTE, [chainId, JSON.stringify(rows)]);
+  await tx.rows(RECORD, [chainId, JSON.stringify(rows)]);
 }
 
 /** Marks files as removed whose submissions were reorged out and that have no other submission. */
@@ -101,8 +101,8 @@ const PUBLISH = `
   from changed order by root`;
 
 // The rows are locked by the upsert, in the order of their roots, before anything is compared.
-const NOTE = `
-  with note as (
+const RECORD = `
+  with reported as (
     select root, status, tx_seq, segments, uploaded
     from jsonb_to_recordset($2::text::jsonb)
       as a(root text, status text, tx_seq numeric, segments integer, uploaded integer)
@@ -110,7 +110,7 @@ const NOTE = `
   ), changed as (
     insert into file_progress as known
       (chain_id, root, sequence, status, tx_seq, segments, uploaded_segments, event_id)
-    select $1::bigint, root, 1, status, tx_seq, segments, uploaded, gen_random_uuid() from note
+    select $1::bigint, root, 1, status, tx_seq, segments, uploaded, gen_random_uuid() from reported
     on conflict (chain_id, root) do update set
       sequence = known.sequence + 1,
       status = excluded.status,

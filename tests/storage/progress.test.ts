@@ -46,21 +46,21 @@ describeDatabases("the progress of a file", (kind) => {
 
   test("is published per hundredth, never backwards, and once", async () => {
     const { progress, database, committed } = await startProgress();
-    const note = async (file: NodeFile) => {
-      await database.transaction((tx) => progress.note(tx, [file]));
+    const record = async (file: NodeFile) => {
+      await database.transaction((tx) => progress.record(tx, [file]));
       committed();
     };
     const segments = 300;
     for (let uploaded = 1; uploaded < segments; uploaded += 2)
-      await note(fileWith({ segments, uploadedSegments: uploaded }));
+      await record(fileWith({ segments, uploadedSegments: uploaded }));
     const whole = { segments, uploadedSegments: segments, finalized: true };
-    await note(fileWith(whole));
-    await note(fileWith({ segments, uploadedSegments: segments - 1 }));
-    await note(fileWith(whole));
+    await record(fileWith(whole));
+    await record(fileWith({ segments, uploadedSegments: segments - 1 }));
+    await record(fileWith(whole));
     const steps = await database.rows<{ uploaded: string; sequence: string }>(
       `select data ->> 'uploadedSegments' as uploaded, data ->> 'sequence' as sequence from outbox order by id`,
     );
-    // Of 150 notes of two segments each, every second one completes a hundredth.
+    // Of 150 updates of two segments each, every second one completes a hundredth.
     expect(steps.length).toBe(76);
     expect(steps.map(({ sequence }) => Number(sequence))).toEqual(steps.map((_, at) => at + 1));
     expect(steps.at(-1)?.uploaded).toBe("300");
@@ -73,7 +73,7 @@ describeDatabases("the progress of a file", (kind) => {
     const [stale, done, fresh] = others as [Hex, Hex, Hex];
     const uploading = { txSeq: undefined, startEntryIndex: undefined, uploadedSegments: 1 };
     await database.transaction((tx) =>
-      progress.note(tx, [
+      progress.record(tx, [
         fileWith({ ...uploading, root: stale }),
         fileWith({ root: done, uploadedSegments: 1_000, finalized: true }),
         fileWith({ ...uploading, root: fresh }),

@@ -1,9 +1,9 @@
 import {
-  ask,
   type Execution,
   nulledBy,
   type Operation,
   pickVariables,
+  requestSubgraph,
   type Step,
   type Subgraph,
   toClientError,
@@ -80,7 +80,9 @@ export function compileEntityStep<C>(
       return batch;
     });
     if (count === 0) return;
-    return ask(subgraph, operation, variables, execution, (result) => settle(batches, execution, result));
+    return requestSubgraph(subgraph, operation, variables, execution, (result) =>
+      settle(batches, execution, result),
+    );
   };
   const reduced = new Map<string, Operation | undefined>();
   const reduce = (missing: string) => {

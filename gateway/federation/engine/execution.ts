@@ -45,7 +45,7 @@ export type Operation = Pick<SubgraphRequest<unknown>, "document" | "text">;
  * Sends a request to a subgraph and passes the result to `settle`, synchronously if the result is available. An
  * unreachable subgraph, or a response that is not GraphQL, counts as a result with one error without a path.
  */
-export function ask<C>(
+export function requestSubgraph<C>(
   subgraph: Subgraph<C>,
   operation: Operation,
   variables: JsonObject,

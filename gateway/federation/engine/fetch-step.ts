@@ -2,11 +2,11 @@ import { type DocumentNode, getOperationAST, Kind, parse, print, type SelectionS
 import { both, type Condition, compileCondition } from "./document/conditions.ts";
 import { countWrittenOut, readFragments, writeOutFragments } from "./document/fragments.ts";
 import {
-  ask,
   type Execution,
   nulledBy,
   type Operation,
   pickVariables,
+  requestSubgraph,
   type Step,
   type Subgraph,
   toClientError,
@@ -49,7 +49,7 @@ export function readOperation({ operation }: SubgraphOperation): Operation {
 export function compileFetchStep<C>(node: FetchNode, subgraph: Subgraph<C>, types: TypeIndex): Step<C> {
   const fetch = compileRootFetch<C>(node, types);
   return (execution) =>
-    ask(subgraph, fetch.operation, fetch.variables(execution.variables), execution, (result) =>
+    requestSubgraph(subgraph, fetch.operation, fetch.variables(execution.variables), execution, (result) =>
       fetch.settle(execution, result),
     );
 }

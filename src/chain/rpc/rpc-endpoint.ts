@@ -170,7 +170,10 @@ export class RpcEndpoint {
  * and ends the loop. If every endpoint fails, an error response takes precedence over a connection failure: only an
  * error response shows the caller what to change.
  */
-export async function askInTurn(endpoints: readonly RpcEndpoint[], call: RpcCall): Promise<unknown> {
+export async function requestWithFallback(
+  endpoints: readonly RpcEndpoint[],
+  call: RpcCall,
+): Promise<unknown> {
   const ready = endpoints.filter(({ isReady }) => isReady);
   const others = endpoints.filter(({ isReady }) => !isReady);
   if (ready.length > 0) for (const endpoint of others) endpoint.recover();

@@ -12,7 +12,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { type Hex, isAddress, isHash32, lowerHex } from "../../kernel/text/hex.ts";
 import type { ChainBlock, ChainLog } from "../watcher/log-handler.ts";
-import { askInTurn, type EndpointStatus, isViemError, RpcEndpoint } from "./rpc-endpoint.ts";
+import { type EndpointStatus, isViemError, RpcEndpoint, requestWithFallback } from "./rpc-endpoint.ts";
 
 /** Selects logs of these contracts, with one of these first topics, in a range of blocks or in one block. */
 export type LogFilter = {
@@ -69,7 +69,7 @@ export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs =
         type: "endpoints",
         retryCount: 1,
         retryDelay: 100,
-        request: (call) => askInTurn(endpoints, call) as Promise<never>,
+        request: (call) => requestWithFallback(endpoints, call) as Promise<never>,
       }),
     cacheTime: 0,
     pollingInterval: pollMs,

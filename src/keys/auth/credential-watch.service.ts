@@ -45,10 +45,10 @@ export class CredentialWatch {
     this.#changes = new BusListener({
       bus: dependencies.bus,
       topic: "key.changed",
-      heard: ({ data }) => {
+      onEvent: ({ data }) => {
         if (data.change !== "created" && this.#isWatched(data.keyId)) this.#check();
       },
-      lost: (error) =>
+      onLost: (error) =>
         dependencies.log.warn(
           { err: error },
           "key changes are not received; credentials are looked up every 3 s",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Balance } from "../../accounts/balance.service.ts";
 import { lowerHex } from "../../kernel/text/hex.ts";
 import { defineRoute, json } from "../route.ts";
-import { address, instant, neuron } from "../wire.ts";
+import { address, neuron, timestamp } from "../wire.ts";
 
 /** The currency of amounts: neuron, 10^-18 of the network's token (facts 1.3). */
 export const CURRENCY = "0g";
@@ -26,7 +26,7 @@ export const getAccount = defineRoute({
   answer: {
     json: z.strictObject({
       object: z.literal("account"),
-      created_at: instant.nullable(),
+      created_at: timestamp.nullable(),
       currency: z.literal(CURRENCY),
       ...balance,
     }),
@@ -67,7 +67,7 @@ export const getFunds = defineRoute({
       router: z.strictObject({ deposit: neuron, credit: neuron, pending_charge: neuron, subtotal: neuron }),
       payment_layer: z.strictObject({
         balance: neuron,
-        queried_at: instant,
+        queried_at: timestamp,
         shared_across_products: z.literal(true),
       }),
     }),

@@ -4,7 +4,7 @@ import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-keys/api
 import { type KeySettings, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { defineRoute, json } from "../route.ts";
-import { instant } from "../wire.ts";
+import { timestamp } from "../wire.ts";
 import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.ts";
 
 const MAX_LISTED = 100;
@@ -41,9 +41,9 @@ const item = z
     permission: z.literal("inference"),
     status: z.enum(KEY_STATUSES),
     revoked: z.boolean(),
-    created_at: instant,
-    last_used_at: instant.nullable(),
-    expires_at: instant.nullable(),
+    created_at: timestamp,
+    last_used_at: timestamp.nullable(),
+    expires_at: timestamp.nullable(),
     credit_limit: decimal.nullable(),
     used: decimal,
     currency: z.literal("0g"),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { defineRoute, json } from "../route.ts";
-import { address, instant, tally } from "../wire.ts";
+import { address, count, timestamp } from "../wire.ts";
 
 /** A contract wallet that is not deployed yet signs with its deployment: 32 KiB leave room for that. */
 const MAX_SIGNATURE_CHARACTERS = 65_538;
@@ -16,7 +16,7 @@ export const getNonce = defineRoute({
   url: "/v1/auth/nonce",
   summary: "Get a nonce to sign in with",
   access: "public",
-  answer: { json: z.strictObject({ nonce: z.string(), expires_at: instant }) },
+  answer: { json: z.strictObject({ nonce: z.string(), expires_at: timestamp }) },
   async handle(app) {
     const { nonce, expiresAt } = await app.sessions.createNonce();
     return json({ nonce, expires_at: expiresAt.toISOString() });
@@ -30,7 +30,7 @@ export const signIn = defineRoute({
   summary: "Sign in with a wallet",
   access: "public",
   body: z.strictObject({ message: z.string(), signature: hex }),
-  answer: { json: z.strictObject({ token: z.string(), expires_at: instant, wallet_address: address }) },
+  answer: { json: z.strictObject({ token: z.string(), expires_at: timestamp, wallet_address: address }) },
   async handle(app, { body: { message, signature } }) {
     const { token, account, expiresAt } = await app.sessions.signIn({ message, signature: signature as Hex });
     return json({ token, expires_at: expiresAt.toISOString(), wallet_address: account });
@@ -44,7 +44,7 @@ export const signOut = defineRoute({
   summary: "End this wallet session, or all sessions of the wallet",
   access: "session.end",
   body: z.strictObject({ all: z.boolean().default(false) }).prefault({}),
-  answer: { json: z.strictObject({ message: z.string(), sessions_ended: tally }) },
+  answer: { json: z.strictObject({ message: z.string(), sessions_ended: count }) },
   async handle(app, { principal, body }) {
     const ended = await app.sessions.signOut(principal, { everywhere: body.all });
     return json({ message: "Signed out", sessions_ended: ended });
@@ -58,7 +58,7 @@ export const getMe = defineRoute({
   summary: "Retrieve the current session",
   access: "session.read",
   answer: {
-    json: z.strictObject({ auth_type: z.literal("session"), wallet_address: address, expires_at: instant }),
+    json: z.strictObject({ auth_type: z.literal("session"), wallet_address: address, expires_at: timestamp }),
   },
   async handle(app, { principal }) {
     const { account, expiresAt } = await app.sessions.current(principal);

@@ -7,7 +7,7 @@ import {
   managementKeyCursor,
 } from "../../keys/management-keys/management-key.service.ts";
 import { defineRoute, json } from "../route.ts";
-import { instant } from "../wire.ts";
+import { timestamp } from "../wire.ts";
 import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.ts";
 
 const name = z.string().trim().min(1).max(100);
@@ -26,8 +26,8 @@ const item = z
     preset,
     status: z.enum(STATUSES),
     revoked: z.boolean(),
-    created_at: instant,
-    last_used_at: instant.nullable(),
+    created_at: timestamp,
+    last_used_at: timestamp.nullable(),
     last_source_ip: z.string().nullable(),
   })
   .meta({ id: "ManagementKey" });

@@ -12,7 +12,7 @@ import { headerOf } from "../http/headers.ts";
 import { callerOf, inferenceBytes } from "../inference-call.ts";
 import { defineRoute, json } from "../route.ts";
 import { routingHeaders } from "../routing-headers.ts";
-import { tally } from "../wire.ts";
+import { count } from "../wire.ts";
 import { MESSAGE_ANSWER } from "./messages/message-shape.ts";
 
 const DEFAULT_VERSION = "2023-06-01";
@@ -58,7 +58,7 @@ export const countMessageTokens = defineRoute({
   query: z.object({ beta }),
   body: "bytes",
   bodies: { "application/json": TOKEN_COUNT_REQUEST },
-  answer: { json: z.strictObject({ input_tokens: tally }) },
+  answer: { json: z.strictObject({ input_tokens: count }) },
   failure: ANTHROPIC_ERROR,
   takesPrompt: true,
   async handle(app, call) {

@@ -76,16 +76,16 @@ export function createKvModule(
   });
   const unlisten = uploads.onFinalized((file) => {
     runner.nudge(file.root);
-    if (file.txSeq !== undefined) recent.note(file.txSeq);
+    if (file.txSeq !== undefined) recent.add(file.txSeq);
   });
   // Receives files completed in another process. A missed event is covered by the next poll of the replay.
   const watch = new BusListener({
     bus,
     topic: "file.progressed",
-    heard: ({ data }) => {
+    onEvent: ({ data }) => {
       if (data.status === "finalized") runner.nudge(data.root as Hex);
     },
-    lost: (error) =>
+    onLost: (error) =>
       log.warn(
         { err: error },
         "events about completed files are not received; polling for the files instead",

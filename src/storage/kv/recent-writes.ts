@@ -21,7 +21,7 @@ export class RecentWrites {
   }
 
   /** Records a submission whose file was completed here. Beyond 100, the oldest are dropped. */
-  note(txSeq: bigint): void {
+  add(txSeq: bigint): void {
     this.#deadlines.delete(txSeq);
     this.#deadlines.set(txSeq, this.#dependencies.clock.monotonicMs() + MAX_WAIT_MS);
     const [oldest] = this.#deadlines.keys();

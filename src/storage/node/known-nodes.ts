@@ -109,12 +109,12 @@ export class KnownNodes {
     return this.#records.get(url)?.latencyMs ?? UNKNOWN_LATENCY_MS;
   }
 
-  /** Runs a call to a node and records its latency or failure. */
-  async asking<T>(node: KnownNode, call: () => Promise<T>): Promise<T> {
+  /** Sends a request to a node and records its latency or failure. */
+  async call<T>(node: KnownNode, send: () => Promise<T>): Promise<T> {
     const { clock, log } = this.#dependencies;
     const startedMs = clock.monotonicMs();
     try {
-      const answer = await call();
+      const answer = await send();
       const before = this.latencyMs(node);
       const latencyMs = before + SMOOTHING * (clock.monotonicMs() - startedMs - before);
       this.#records.set(node.url, { latencyMs, coolUntilMs: 0 });

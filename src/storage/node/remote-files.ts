@@ -123,7 +123,7 @@ export class RemoteFiles {
     const { rpc, nodes } = this.#dependencies;
     const [method, params] =
       "root" in id ? ["zgs_getFileInfo", [id.root, true]] : ["zgs_getFileInfoByTxSeq", [Number(id.txSeq)]];
-    return nodes.asking(node, async () =>
+    return nodes.call(node, async () =>
       readFileInfo(
         await rpc.call(node.url, method as string, params as unknown[], { ...node, timeoutMs: INFO_MS }),
       ),

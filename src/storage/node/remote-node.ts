@@ -148,7 +148,7 @@ export class RemoteNode implements StorageNode {
       txSeq === undefined
         ? ["zgs_downloadSegmentWithProof", [root, index]]
         : ["zgs_downloadSegmentWithProofByTxSeq", [Number(txSeq), index]];
-    return nodes.asking(node, async () => {
+    return nodes.call(node, async () => {
       const options = { timeoutMs: SEGMENT_MS, signal, isOwn: node.isOwn };
       const { data, proof } = readSegment(
         await rpc.call(node.url, method as string, params as unknown[], options),
@@ -188,7 +188,7 @@ export class RemoteNode implements StorageNode {
     const { nodes } = this.#dependencies;
     const right = (await this.#holdersOf(file, segment.index)).filter(({ isTrusted }) => isTrusted);
     const push = (node: KnownNode, signal: AbortSignal) =>
-      nodes.asking(node, () => this.#pushTo(node, segment, file, signal));
+      nodes.call(node, () => this.#pushTo(node, segment, file, signal));
     try {
       // Two nodes may accept it at once, which is harmless.
       return await hedged(right.slice(0, MAX_ATTEMPTS), push, { hedgeMs: SEGMENT_MS, deadlineMs: WRITE_MS });

@@ -132,7 +132,7 @@ export function bootRouter(given: {
   const work = imageJobWork({
     client: new ImageJobClient({ providers, catalogue, health, memory }),
     bodies: inline,
-    billing: new ImageJobBillingService({ holds, catalogue, evidence, keptSeconds: RESULT_SECONDS }),
+    billing: new ImageJobBillingService({ holds, catalogue, evidence, retentionSeconds: RESULT_SECONDS }),
     clock,
   });
   const scan = { name: "deposits", rpc, database, startBlock: 0n, confirmations: CONFIRMATIONS };

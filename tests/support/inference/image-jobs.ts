@@ -111,7 +111,7 @@ export async function openJobWorld(
     deadlineSeconds,
   });
   const requests = new RequestsService(database);
-  const billing = new ImageJobBillingService({ holds, catalogue, evidence, keptSeconds: 3_600 });
+  const billing = new ImageJobBillingService({ holds, catalogue, evidence, retentionSeconds: 3_600 });
   const memory = new MemoryBudget(memoryLimits(2 ** 30));
   const client = new ImageJobClient({ providers, catalogue, health, memory });
   return {

@@ -13,7 +13,7 @@ type Dependencies = {
   readonly evidence: Pick<EvidenceService, "check">;
   readonly observer?: RequestObserver | undefined;
   /** Retention time of a result, seconds. */
-  readonly keptSeconds: number;
+  readonly retentionSeconds: number;
 };
 
 /** The images of a provider: the result as JSON in UTF-8, and the provider's own id of it. */
@@ -39,7 +39,7 @@ export class ImageJobBillingService {
     { candidate, attempt }: ImageJobAttempt,
     { result, images, answerId }: FinishedImages,
   ): Promise<void> {
-    const { holds, keptSeconds } = this.#dependencies;
+    const { holds, retentionSeconds } = this.#dependencies;
     const { lease, spec } = state;
     const attempts = state.attempted(candidate, "answered");
     await state.save({ answerId });
@@ -66,7 +66,7 @@ export class ImageJobBillingService {
           change: { ...known, errorCode: EXPIRED.code, errorMessage: EXPIRED.message },
         };
       const change = { ...known, fraction: 1, result: resultPath(lease.job.id, candidate.address) };
-      return { state: "completed", result, keptSeconds, change };
+      return { state: "completed", result, retentionSeconds, change };
     });
     this.#observe(state, "completed", attempts);
   }

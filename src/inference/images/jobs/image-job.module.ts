@@ -61,7 +61,7 @@ export function createImageJobModule(parts: AppContext, dependencies: Dependenci
       catalogue,
       evidence,
       observer,
-      keptSeconds: config.JOB_RESULT_HOURS * 3_600,
+      retentionSeconds: config.JOB_RESULT_HOURS * 3_600,
     }),
     clock,
   });

@@ -8,7 +8,7 @@ import {
 } from "../../../accounts/usage.service.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { defineRoute, json, listOf } from "../../route.ts";
-import { address, instant, neuron, tally } from "../../wire.ts";
+import { address, count, neuron, timestamp } from "../../wire.ts";
 import { CURRENCY } from "../account.ts";
 
 const MAX_OFFSET = 1_000_000;
@@ -23,7 +23,7 @@ const filters = {
   model_id: z.string().min(1).max(500).optional(),
 };
 const flag = z.enum(["true", "false"]).default("false");
-const count = (min: number, max: number, fallback: number) =>
+const integerParameter = (min: number, max: number, fallback: number) =>
   z
     .string()
     .regex(/^\d{1,9}$/, "must be a whole number")
@@ -34,18 +34,18 @@ const count = (min: number, max: number, fallback: number) =>
 const currency = z.literal(CURRENCY);
 const trustMode = z.enum(["standard", "verified", "private"]);
 const tokens = {
-  input_tokens: tally,
-  output_tokens: tally,
-  cached_tokens: tally,
-  cache_write_tokens: tally,
-  cache_write_1h_tokens: tally,
+  input_tokens: count,
+  output_tokens: count,
+  cached_tokens: count,
+  cache_write_tokens: count,
+  cache_write_1h_tokens: count,
 };
 const day = z
   .strictObject({
     date: z.iso.date(),
     model_id: z.string(),
     canonical_id: z.string(),
-    request_count: tally,
+    request_count: count,
     ...tokens,
     cost: neuron,
     trust_mode: trustMode.optional(),
@@ -55,7 +55,7 @@ const row = z
   .strictObject({
     id: z.int(),
     request_id: z.string(),
-    created_at: instant,
+    created_at: timestamp,
     model_id: z.string(),
     canonical_id: z.string(),
     provider_address: address,
@@ -77,10 +77,10 @@ export const getUsageStats = defineRoute({
   query: z.strictObject(filters),
   answer: {
     json: z.strictObject({
-      total_requests: tally,
-      total_tokens: tally,
-      prompt_tokens: tally,
-      completion_tokens: tally,
+      total_requests: count,
+      total_tokens: count,
+      prompt_tokens: count,
+      completion_tokens: count,
       total_cost: neuron,
       currency,
     }),
@@ -121,8 +121,8 @@ export const getUsageHistory = defineRoute({
   access: "request.read",
   query: z.strictObject({
     ...filters,
-    limit: count(1, 100, 20),
-    offset: count(0, MAX_OFFSET, 0),
+    limit: integerParameter(1, 100, 20),
+    offset: integerParameter(0, MAX_OFFSET, 0),
     cursor: z.string().max(512).optional(),
     include_total: flag,
   }),
@@ -130,9 +130,9 @@ export const getUsageHistory = defineRoute({
     json: z.strictObject({
       ...listOf(row),
       currency,
-      limit: tally,
-      offset: tally,
-      total: tally.optional(),
+      limit: count,
+      offset: count,
+      total: count.optional(),
       next_cursor: z.string().optional(),
     }),
   },

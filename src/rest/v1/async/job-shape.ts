@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JobView } from "../../../jobs/jobs.service.ts";
 import type { Answer } from "../../http/answer.ts";
-import { address, instant, trace } from "../../wire.ts";
+import { address, timestamp, trace } from "../../wire.ts";
 
 /** The polling interval suggested to clients, seconds. */
 const RETRY_AFTER_SECONDS = 2;
@@ -21,8 +21,8 @@ export const ASYNC_JOB = {
       jobId: z.uuid(),
       status,
       provider_address: address,
-      createdAt: instant,
-      updatedAt: instant,
+      createdAt: timestamp,
+      updatedAt: timestamp,
       errorMessage: z.string().optional(),
       data: z
         .looseObject({ created: z.int(), data: z.array(z.looseObject({ b64_json: z.string() })) })

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { tally, trace } from "../../wire.ts";
+import { count, trace } from "../../wire.ts";
 
-const usage = z.looseObject({ prompt_tokens: tally, completion_tokens: tally, total_tokens: tally });
+const usage = z.looseObject({ prompt_tokens: count, completion_tokens: count, total_tokens: count });
 
 const message = z.looseObject({ role: z.string(), content: z.unknown().optional() });
 
