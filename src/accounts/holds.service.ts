@@ -5,6 +5,7 @@ import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { KeyRestrictionsChanged } from "../keys/api-keys/key-settings.ts";
+import { credentialEnded } from "../keys/auth/ended-credential.ts";
 import { countOpen, findExpired, type HoldAnswer, type HoldRequest, placeHolds } from "./holds.store.ts";
 import { OrphanedHolds } from "./orphaned-holds.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
@@ -201,8 +202,8 @@ function isOverLimit({ keyAvailable }: HoldAnswer, { minimum }: HoldRequest): bo
 }
 
 function refusalOf(answer: HoldAnswer, request: HoldRequest): Error {
-  if (answer.key === "revoked") return new AppError("api_key_revoked", "This key was revoked.");
-  if (answer.key === "expired") return new AppError("api_key_expired", "This key has expired.");
+  if (answer.key === "revoked") return credentialEnded("api_key_revoked");
+  if (answer.key === "expired") return credentialEnded("api_key_expired");
   if (answer.restrictions) return new KeyRestrictionsChanged(answer.restrictions);
   if (isOverLimit(answer, request))
     return new AppError(

@@ -10,6 +10,7 @@ import {
   findManagementKeys,
   findSessions,
 } from "./credential.store.ts";
+import { credentialEnded } from "./ended-credential.ts";
 import { ANONYMOUS, type Principal } from "./principal.ts";
 import { bearerToken, hashSecret, readSecret } from "./secret.ts";
 
@@ -63,8 +64,8 @@ export class AuthenticateService {
     if (!row) throw invalid();
     if (row.revoked || row.expired) {
       this.#apiKeys.delete(secretHash);
-      if (row.revoked) throw new AppError("api_key_revoked", "This key was revoked.");
-      throw new AppError("api_key_expired", "This key has expired.");
+      if (row.revoked) throw credentialEnded("api_key_revoked");
+      throw credentialEnded("api_key_expired");
     }
     const principal: Principal = { kind: "api-key", account: row.account, keyId: row.id };
     this.#apiKeys.set(secretHash, principal);
@@ -74,13 +75,13 @@ export class AuthenticateService {
   async #byManagementKey(secretHash: string): Promise<Principal> {
     const row = await this.#managementKeyRows.add(secretHash);
     if (!row) throw invalid();
-    if (row.revoked) throw new AppError("api_key_revoked", "This key was revoked.");
+    if (row.revoked) throw credentialEnded("api_key_revoked");
     return { kind: "management-key", account: row.account, keyId: row.id, scopes: row.scopes };
   }
 
   async #bySession(tokenHash: string): Promise<Principal> {
     const session = await this.#sessionRows.add(tokenHash);
-    if (!session) throw new AppError("session_ended", "This session has ended: sign in again.");
+    if (!session) throw credentialEnded("session_ended");
     return { kind: "wallet-session", account: session.account, sessionId: session.id };
   }
 }

@@ -1,8 +1,9 @@
 import type { Queries } from "../../db/database.ts";
 import type { Bus } from "../../events/bus.ts";
 import { BusListener } from "../../events/bus-listener.ts";
-import { AppError } from "../../kernel/errors.ts";
+import type { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
+import { type CredentialEnd, credentialEnded } from "./ended-credential.ts";
 import type { Principal } from "./principal.ts";
 
 type Dependencies = { readonly queries: Queries; readonly bus: Pick<Bus, "subscribe">; readonly log: Logger };
@@ -15,16 +16,9 @@ type Watched = {
 };
 type Listener = { ended(why: AppError): void };
 
-type EndedRow = { readonly n: number; readonly why: keyof typeof REASONS };
+type EndedRow = { readonly n: number; readonly why: CredentialEnd };
 
 const CHECK_EVERY_MS = 3_000;
-
-const REASONS = {
-  api_key_revoked: "This key was revoked.",
-  api_key_expired: "This key has expired.",
-  session_ended: "This session has ended: sign in again.",
-  insufficient_scope: "The scopes of this key were changed: connect again.",
-} as const;
 
 /**
  * Notifies open connections when their credential ends: a key was revoked, has expired or lost a scope, or a session
@@ -123,7 +117,7 @@ export class CredentialWatch {
   #notify(watched: Watched | undefined, why: EndedRow["why"]): void {
     for (const listener of [...(watched?.listeners ?? [])]) {
       if (!watched?.listeners.delete(listener)) continue;
-      listener.ended(new AppError(why, REASONS[why]));
+      listener.ended(credentialEnded(why));
     }
     for (const [key, known] of this.#watched) if (known.listeners.size === 0) this.#watched.delete(key);
   }

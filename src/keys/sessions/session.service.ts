@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "../../db/database.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { newId } from "../../kernel/text/ids.ts";
+import { credentialEnded } from "../auth/ended-credential.ts";
 import { permit } from "../auth/permissions.ts";
 import type { Principal } from "../auth/principal.ts";
 import { hashSecret, newSecret } from "../auth/secret.ts";
@@ -76,7 +76,7 @@ export class SessionService {
   /** The caller's session. Throws `session_ended` if it has ended meanwhile, `insufficient_scope` for other callers. */
   async current(principal: Principal): Promise<Session> {
     const session = await this.find(sessionOf(principal));
-    if (!session) throw new AppError("session_ended", "This session has ended: sign in again.");
+    if (!session) throw credentialEnded("session_ended");
     return session;
   }
 
