@@ -3,7 +3,6 @@ import type { AppContext, Lifecycle } from "../app-context.ts";
 import { verifyWalletSignature } from "../chain/wallet-signature.ts";
 import type { RedisConnection } from "../events/redis-connection.ts";
 import { ApiKeyService } from "./api-keys/api-key.service.ts";
-import { KeyUseService } from "./api-keys/key-use.service.ts";
 import { AuthenticateService } from "./auth/authenticate.service.ts";
 import { CredentialWatch } from "./auth/credential-watch.service.ts";
 import type { Principal } from "./auth/principal.ts";
@@ -16,6 +15,7 @@ import { ManagementKeyService } from "./management-keys/management-key.service.t
 import { SessionService } from "./sessions/session.service.ts";
 import { SessionSweep } from "./sessions/session-sweep.runner.ts";
 import { signInOrigins } from "./sessions/sign-in-origins.ts";
+import { KeyUseService } from "./shared/key-use.service.ts";
 
 /** The services of keys, authentication and sessions. */
 export type KeyServices = {

@@ -2,10 +2,10 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { type Clock, systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { KeyUseService } from "../../src/keys/api-keys/key-use.service.ts";
 import type { Principal } from "../../src/keys/auth/principal.ts";
 import { trustedProxies } from "../../src/keys/auth/source-address.ts";
 import { ManagementKeyService } from "../../src/keys/management-keys/management-key.service.ts";
+import { KeyUseService } from "../../src/keys/shared/key-use.service.ts";
 import { seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 

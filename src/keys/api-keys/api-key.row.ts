@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { NeuronType } from "../../db/neuron.type.ts";
+import { keyProperties } from "../shared/key.row.ts";
 import type { TrustFloor } from "./key-settings.ts";
 import type { ResetPeriod } from "./reset-period.ts";
 
@@ -9,15 +10,8 @@ const schema = defineEntity({
   name: "ApiKey",
   tableName: "api_key",
   properties: {
-    id: p.uuid().primary(),
-    account: p.text(),
-    name: p.text(),
-    secretHash: p.text().hidden(),
-    preview: p.text(),
+    ...keyProperties(),
     permission: p.text(),
-    createdAt: p.datetime(),
-    lastUsedAt: p.datetime().nullable(),
-    revokedAt: p.datetime().nullable(),
     expiresAt: p.datetime().nullable(),
     creditLimit: neuron().nullable(),
     resetPeriod: p.text().$type<ResetPeriod>(),

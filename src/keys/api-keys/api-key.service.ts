@@ -1,20 +1,12 @@
-import { type FilterQuery, LockMode, UniqueConstraintViolationException } from "@mikro-orm/core";
+import type { FilterQuery } from "@mikro-orm/core";
 import { recountSpending } from "../../accounts/key-spending.ts";
 import { openAccount } from "../../accounts/ledger.store.ts";
-import type { Database, Transaction } from "../../db/database.ts";
-import { appendEvents } from "../../events/outbox.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { AppError } from "../../kernel/errors.ts";
-import {
-  decodeTimeCursor,
-  encodeTimeCursor,
-  type Page,
-  type PageRequest,
-  pageLimit,
-  toPage,
-} from "../../kernel/page.ts";
-import { isId, newId } from "../../kernel/text/ids.ts";
-import { hashSecret, newSecret, previewSecret } from "../auth/secret.ts";
+import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
+import { isId } from "../../kernel/text/ids.ts";
+import { credentialEnded } from "../auth/ended-credential.ts";
+import { newKey } from "../shared/key.row.ts";
+import { type KeyDependencies, KeyStore } from "../shared/key.store.ts";
+import { type Key, toKey } from "../shared/key.ts";
 import { ApiKeyRow } from "./api-key.row.ts";
 import { checkKeySettings } from "./check-key-settings.ts";
 import type { KeyRestrictions, KeySettings } from "./key-settings.ts";
@@ -25,26 +17,23 @@ export const KEY_STATUSES = ["active", "revoked", "expired"] as const;
 export type KeyStatus = (typeof KEY_STATUSES)[number];
 
 /** An `sk-` key as its account sees it (SPEC 2.2, facts 1.3). */
-export type ApiKey = KeySettings & {
-  readonly id: string;
-  readonly account: string;
-  readonly preview: string;
-  readonly permission: string;
-  readonly status: KeyStatus;
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
-  /** The amount charged in the current period, neuron. */
-  readonly used: bigint;
-};
-
-type Dependencies = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
+export type ApiKey = Key &
+  KeySettings & {
+    readonly permission: string;
+    readonly status: KeyStatus;
+    /** The amount charged in the current period, neuron. */
+    readonly used: bigint;
+  };
 
 /** Issues, lists, changes and revokes `sk-` keys. */
 export class ApiKeyService {
-  readonly #dependencies: Dependencies;
+  readonly #dependencies: KeyDependencies;
+  readonly #store: KeyStore<ApiKeyRow>;
 
-  constructor(dependencies: Dependencies) {
+  constructor(dependencies: KeyDependencies) {
     this.#dependencies = dependencies;
+    const table = { entity: ApiKeyRow, kind: "api-key", notFound: "api_key_not_found" } as const;
+    this.#store = new KeyStore(dependencies, table);
   }
 
   /**
@@ -58,19 +47,12 @@ export class ApiKeyService {
   ): Promise<{ key: ApiKey; secret: string }> {
     const now = this.#dependencies.clock.now();
     const checked = checkKeySettings({ name, ...settings }, now);
-    const secret = newSecret("sk-");
-    const row = await this.#commit(async (tx) => {
+    const { secret, columns } = newKey("sk-", { account, name: checked.name ?? name, createdAt: now });
+    const row = await this.#store.commit(async (tx) => {
       await openAccount(tx, account);
       const created = tx.em.create(ApiKeyRow, {
-        id: newId(),
-        account,
-        name: checked.name ?? name,
-        secretHash: hashSecret(secret),
-        preview: previewSecret(secret),
+        ...columns,
         permission: "inference",
-        createdAt: now,
-        lastUsedAt: null,
-        revokedAt: null,
         expiresAt: checked.expiresAt ?? null,
         creditLimit: checked.creditLimit ?? null,
         resetPeriod: checked.resetPeriod ?? "never",
@@ -81,8 +63,7 @@ export class ApiKeyService {
         used: 0n,
         spentAt: null,
       });
-      await flush(tx);
-      await appendEvents(tx, [keyChanged(created, "created")]);
+      await this.#store.save(tx, created, "created");
       return created;
     });
     return { key: this.#view(row), secret };
@@ -90,15 +71,8 @@ export class ApiKeyService {
 
   /** The keys of an account, oldest first; of one status, or all. */
   async list(account: string, page: PageRequest, status?: KeyStatus): Promise<Page<ApiKey>> {
-    const newer: FilterQuery<ApiKeyRow> = page.after === undefined ? {} : newerThan(page.after);
-    const wanted = status === undefined ? {} : withStatus(status, this.#dependencies.clock.now());
-    const rows = await this.#dependencies.database
-      .em()
-      .find(
-        ApiKeyRow,
-        { $and: [{ account }, newer, wanted] },
-        { orderBy: { createdAt: "asc", id: "asc" }, limit: pageLimit(page) },
-      );
+    const filter = status === undefined ? {} : withStatus(status, this.#dependencies.clock.now());
+    const rows = await this.#store.list(account, page, filter);
     return toPage(
       rows.map((row) => this.#view(row)),
       page,
@@ -118,15 +92,16 @@ export class ApiKeyService {
    */
   async update(account: string, id: string, changes: Partial<KeySettings>): Promise<ApiKey> {
     const checked = checkKeySettings(changes, this.#dependencies.clock.now());
-    await this.#commit(async (tx) => {
-      const row = await lockKey(tx, account, id);
-      if (row.revokedAt) throw new AppError("key_revoked", "This key was revoked: it cannot be changed.");
+    await this.#store.commit(async (tx) => {
+      const row = await this.#store.lockUnrevoked(tx, account, id);
       const hasNewPeriod = checked.resetPeriod !== undefined && checked.resetPeriod !== row.resetPeriod;
       if (hasRestrictions(checked)) row.termsVersion++;
       Object.assign(row, checked);
-      await flush(tx);
-      if (hasNewPeriod) await recountSpending(tx, id);
-      await appendEvents(tx, [keyChanged(row, "updated")]);
+      if (hasNewPeriod) {
+        await tx.em.flush();
+        await recountSpending(tx, id);
+      }
+      await this.#store.save(tx, row, "updated");
     });
     const [key] = await this.byIds([id]);
     if (!key) throw new Error("a key that was changed is gone");
@@ -138,23 +113,14 @@ export class ApiKeyService {
    * admissions that hold the row, and every later one re-reads it: nothing is billed after a revocation.
    */
   async revoke(account: string, id: string): Promise<ApiKey> {
-    const row = await this.#commit(async (tx) => {
-      const found = await lockKey(tx, account, id);
-      if (found.revokedAt) return found;
-      found.revokedAt = this.#dependencies.clock.now();
-      await tx.em.flush();
-      await appendEvents(tx, [keyChanged(found, "revoked")]);
-      return found;
-    });
-    return this.#view(row);
+    return this.#view(await this.#store.revoke(account, id));
   }
 
   /** The current restrictions of a key. Throws `api_key_revoked` or `api_key_expired` for one that is not active. */
   async restrictionsOf(id: string): Promise<KeyRestrictions> {
     const row = await this.#dependencies.database.em().findOne(ApiKeyRow, { id });
-    if (!row || row.revokedAt) throw new AppError("api_key_revoked", "This key was revoked.");
-    if (statusOf(row, this.#dependencies.clock.now()) === "expired")
-      throw new AppError("api_key_expired", "This key has expired.");
+    if (!row || row.revokedAt) throw credentialEnded("api_key_revoked");
+    if (statusOf(row, this.#dependencies.clock.now()) === "expired") throw credentialEnded("api_key_expired");
     const { termsVersion, allowedModels, allowedProviders, trustMode } = row;
     return {
       version: termsVersion,
@@ -164,25 +130,14 @@ export class ApiKeyService {
     };
   }
 
-  async #commit<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const result = await this.#dependencies.database.transaction(work);
-    this.#dependencies.committed();
-    return result;
-  }
-
   #view(row: ApiKeyRow): ApiKey {
     const now = this.#dependencies.clock.now();
     const start = periodStart(row.resetPeriod, now);
     const isOfThisPeriod = start === null || (row.spentAt != null && row.spentAt >= start);
     return {
-      id: row.id,
-      account: row.account,
-      name: row.name,
-      preview: row.preview,
+      ...toKey(row),
       permission: row.permission,
       status: statusOf(row, now),
-      createdAt: row.createdAt,
-      lastUsedAt: row.lastUsedAt ?? null,
       expiresAt: row.expiresAt ?? null,
       creditLimit: row.creditLimit ?? null,
       resetPeriod: row.resetPeriod,
@@ -192,17 +147,6 @@ export class ApiKeyService {
       trustMode: row.trustMode ?? null,
     };
   }
-}
-
-/** The cursor after which a list resumes. */
-export function apiKeyCursor(key: ApiKey): string {
-  return encodeTimeCursor(key.createdAt, key.id);
-}
-
-/** The first condition is an index range; the second excludes rows of the same time that were already listed. */
-function newerThan(after: string) {
-  const { at, id } = decodeTimeCursor(after);
-  return { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] };
 }
 
 function withStatus(status: KeyStatus, now: Date): FilterQuery<ApiKeyRow> {
@@ -223,26 +167,4 @@ function statusOf(row: ApiKeyRow, now: Date): KeyStatus {
 
 function hasRestrictions({ allowedModels, allowedProviders, trustMode }: Partial<KeySettings>): boolean {
   return allowedModels !== undefined || allowedProviders !== undefined || trustMode !== undefined;
-}
-
-/** Reads and locks a key for a change. Its admissions and settlements wait until the transaction ends. */
-async function lockKey(tx: Transaction, account: string, id: string): Promise<ApiKeyRow> {
-  const row =
-    isId(id) && (await tx.em.findOne(ApiKeyRow, { id, account }, { lockMode: LockMode.PESSIMISTIC_WRITE }));
-  if (!row) throw new AppError("api_key_not_found", "There is no such key.");
-  return row;
-}
-
-async function flush(tx: Transaction): Promise<void> {
-  try {
-    await tx.em.flush();
-  } catch (error) {
-    if (!(error instanceof UniqueConstraintViolationException)) throw error;
-    throw new AppError("duplicate_name", "Another key of this account has this name.", { param: "name" });
-  }
-}
-
-function keyChanged(row: ApiKeyRow, change: "created" | "updated" | "revoked") {
-  const data = { account: row.account, keyId: row.id, kind: "api-key", change } as const;
-  return { topic: "key.changed", subject: row.account, data } as const;
 }

@@ -1,7 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import { MAX_NEURON } from "../../kernel/text/amount.ts";
 import { isAddress, lowerHex } from "../../kernel/text/hex.ts";
-import { readKeyName } from "./key-name.ts";
+import { readKeyName } from "../shared/key-name.ts";
 import type { KeySettings } from "./key-settings.ts";
 
 const MAX_MODEL_ID = 256;

@@ -1,20 +1,14 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import type { Scope } from "../auth/principal.ts";
+import { keyProperties } from "../shared/key.row.ts";
 
 const schema = defineEntity({
   name: "ManagementKey",
   tableName: "management_key",
   properties: {
-    id: p.uuid().primary(),
-    account: p.text(),
-    name: p.text(),
-    secretHash: p.text().hidden(),
-    preview: p.text(),
+    ...keyProperties(),
     scopes: p.json<readonly Scope[]>(),
-    createdAt: p.datetime(),
-    lastUsedAt: p.datetime().nullable(),
     lastSourceIp: p.text().nullable(),
-    revokedAt: p.datetime().nullable(),
   },
 });
 

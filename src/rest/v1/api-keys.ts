@@ -1,14 +1,13 @@
 import { z } from "zod";
 import { formatToken, parseToken, plainDecimal } from "../../kernel/text/amount.ts";
-import { type ApiKey, apiKeyCursor, KEY_STATUSES } from "../../keys/api-keys/api-key.service.ts";
+import { type ApiKey, KEY_STATUSES } from "../../keys/api-keys/api-key.service.ts";
 import { type KeySettings, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { defineRoute, json } from "../route.ts";
 import { timestamp } from "../wire.ts";
-import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.ts";
+import { answerKeyList, keyListAnswer, keyListQuery, keyName, REVOKED_KEY } from "./key-shape.ts";
 
 const MAX_LISTED = 100;
-const text = z.string().trim().min(1).max(100);
 const amount = z.string().regex(/^(0|[1-9]\d{0,59})(\.\d{1,18})?$/, "must be tokens such as 0.05");
 /** More than the supply of any token. */
 const NUMBER_LIMIT = 1e60;
@@ -62,11 +61,8 @@ export const listApiKeys = defineRoute({
   access: "api-key.read",
   query: keyListQuery(KEY_STATUSES),
   answer: keyListAnswer(item),
-  async handle(app, { account, query: { status, limit, cursor } }) {
-    const wanted = status === "all" ? undefined : status;
-    const page = await app.apiKeys.list(account, { first: limit, after: cursor }, wanted);
-    return keyListOf(page, { view, cursorOf: apiKeyCursor });
-  },
+  handle: (app, { account, query }) =>
+    answerKeyList(query, (page, status) => app.apiKeys.list(account, page, status), view),
 });
 
 /** POST /v1/api-keys: creates a key, by default without limits. `key` is returned only once. */
@@ -77,7 +73,7 @@ export const createApiKey = defineRoute({
   access: "api-key.create",
   repetition: "secret",
   body: z
-    .strictObject({ name: text.nullish(), label: text.nullish(), ...settings })
+    .strictObject({ name: keyName.nullish(), label: keyName.nullish(), ...settings })
     .refine(sameName, NAMES_DIFFER)
     .refine(({ name, label }) => name != null || label != null, { path: ["name"], message: "required" }),
   answer: { status: 201, json: z.strictObject({ ...item.shape, key: z.string() }) },
@@ -98,7 +94,7 @@ export const updateApiKey = defineRoute({
   summary: "Change an API key",
   access: "api-key.update",
   body: z
-    .strictObject({ name: text.nullish(), label: text.nullish(), ...settings })
+    .strictObject({ name: keyName.nullish(), label: keyName.nullish(), ...settings })
     .refine(sameName, NAMES_DIFFER),
   answer: { json: item },
   async handle(app, { account, params: { id = "" }, body }) {

@@ -1,16 +1,12 @@
 import { z } from "zod";
 import { AppError } from "../../kernel/errors.ts";
-import { chooseScopes, PRESET_NAMES } from "../../keys/api-keys/preset.ts";
 import { SCOPES } from "../../keys/auth/principal.ts";
-import {
-  type ManagementKey,
-  managementKeyCursor,
-} from "../../keys/management-keys/management-key.service.ts";
+import type { ManagementKey } from "../../keys/management-keys/management-key.service.ts";
+import { chooseScopes, PRESET_NAMES } from "../../keys/management-keys/preset.ts";
 import { defineRoute, json } from "../route.ts";
 import { timestamp } from "../wire.ts";
-import { keyListAnswer, keyListOf, keyListQuery, REVOKED_KEY } from "./key-list.ts";
+import { answerKeyList, keyListAnswer, keyListQuery, keyName, REVOKED_KEY } from "./key-shape.ts";
 
-const name = z.string().trim().min(1).max(100);
 const preset = z.enum(PRESET_NAMES);
 const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length);
 
@@ -40,11 +36,8 @@ export const listManagementKeys = defineRoute({
   access: "management-key.read",
   query: keyListQuery(STATUSES),
   answer: keyListAnswer(item),
-  async handle(app, { account, query: { status, limit, cursor } }) {
-    const wanted = status === "all" ? undefined : status;
-    const page = await app.managementKeys.list(account, { first: limit, after: cursor }, wanted);
-    return keyListOf(page, { view, cursorOf: managementKeyCursor });
-  },
+  handle: (app, { account, query }) =>
+    answerKeyList(query, (page, status) => app.managementKeys.list(account, page, status), view),
 });
 
 /** POST /v1/management-keys: creates a key with a preset or a list of scopes. `key` is returned only once. */
@@ -54,7 +47,7 @@ export const createManagementKey = defineRoute({
   summary: "Create a management key",
   access: "management-key.create",
   repetition: "secret",
-  body: z.strictObject({ name, preset: preset.optional(), scopes: scopes.optional() }),
+  body: z.strictObject({ name: keyName, preset: preset.optional(), scopes: scopes.optional() }),
   answer: { status: 201, json: z.strictObject({ ...item.shape, key: z.string() }) },
   async handle(app, { account, body }) {
     const chosen = chooseScopes(body);
@@ -70,7 +63,7 @@ export const updateManagementKey = defineRoute({
   url: "/v1/management-keys/:id",
   summary: "Change a management key",
   access: "management-key.update",
-  body: z.strictObject({ name: name.nullish(), preset: preset.nullish(), scopes: scopes.nullish() }),
+  body: z.strictObject({ name: keyName.nullish(), preset: preset.nullish(), scopes: scopes.nullish() }),
   answer: { json: item },
   async handle(app, { account, params: { id = "" }, body }) {
     const change = {

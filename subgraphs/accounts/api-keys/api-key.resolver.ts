@@ -1,8 +1,9 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ID, Mutation, Resolver, Root } from "type-graphql";
-import { type ApiKey, apiKeyCursor } from "../../../src/keys/api-keys/api-key.service.ts";
+import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
 import type { KeySettings } from "../../../src/keys/api-keys/key-settings.ts";
 import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
+import { keyCursor } from "../../../src/keys/shared/key.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
@@ -34,7 +35,7 @@ export class ApiKeyResolver {
   ): Promise<Connection<ApiKey>> {
     permitOn(principal, "api-key.read", address);
     const page = await services.apiKeys.list(address, toPageRequest(args), status ?? undefined);
-    return toConnection(page, args, apiKeyCursor);
+    return toConnection(page, args, keyCursor);
   }
 
   @Requires("api-key.create")

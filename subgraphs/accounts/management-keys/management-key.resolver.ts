@@ -1,13 +1,11 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ID, Mutation, Resolver, Root } from "type-graphql";
 import { AppError } from "../../../src/kernel/errors.ts";
-import { chooseScopes, type Preset } from "../../../src/keys/api-keys/preset.ts";
 import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
 import type { Scope } from "../../../src/keys/auth/principal.ts";
-import {
-  type ManagementKey,
-  managementKeyCursor,
-} from "../../../src/keys/management-keys/management-key.service.ts";
+import type { ManagementKey } from "../../../src/keys/management-keys/management-key.service.ts";
+import { chooseScopes, type Preset } from "../../../src/keys/management-keys/preset.ts";
+import { keyCursor } from "../../../src/keys/shared/key.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
@@ -43,7 +41,7 @@ export class ManagementKeyResolver {
   ): Promise<Connection<ManagementKey>> {
     permitOn(principal, "management-key.read", address);
     const page = await services.managementKeys.list(address, toPageRequest(args), status ?? undefined);
-    return toConnection(page, args, managementKeyCursor);
+    return toConnection(page, args, keyCursor);
   }
 
   @Requires("management-key.create")

@@ -1,8 +1,8 @@
 import "../../shared/schema/reflect.ts";
 import { Field, ID, ObjectType } from "type-graphql";
-import type { Preset } from "../../../src/keys/api-keys/preset.ts";
 import type { Scope } from "../../../src/keys/auth/principal.ts";
 import type { ManagementKey } from "../../../src/keys/management-keys/management-key.service.ts";
+import type { Preset } from "../../../src/keys/management-keys/preset.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar } from "../../shared/schema/scalars.ts";

@@ -1,0 +1,105 @@
+import {
+  type EntityClass,
+  type FilterQuery,
+  LockMode,
+  UniqueConstraintViolationException,
+} from "@mikro-orm/core";
+import type { Database, Transaction } from "../../db/database.ts";
+import { appendEvents } from "../../events/outbox.ts";
+import type { TopicPayloads } from "../../events/topics.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { decodeTimeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
+import { isId } from "../../kernel/text/ids.ts";
+import type { KeyRow } from "./key.row.ts";
+
+/** What a service of keys needs. `committed` is called after every transaction. */
+export type KeyDependencies = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly committed: () => void;
+};
+
+type KeyChange = TopicPayloads["key.changed"];
+
+/** The table of one kind of key, with the kind in its events and the error code for an unknown key. */
+type KeyTable<Row> = {
+  readonly entity: EntityClass<Row>;
+  readonly kind: KeyChange["kind"];
+  readonly notFound: "api_key_not_found" | "management_key_not_found";
+};
+
+/** Lists and changes the keys of one kind. */
+export class KeyStore<Row extends KeyRow> {
+  readonly #dependencies: KeyDependencies;
+  readonly #table: KeyTable<Row>;
+
+  constructor(dependencies: KeyDependencies, table: KeyTable<Row>) {
+    this.#dependencies = dependencies;
+    this.#table = table;
+  }
+
+  /**
+   * The keys of an account that match a filter, oldest first, one more than the page has. Throws `invalid_cursor` and
+   * `invalid_parameter`.
+   */
+  async list(account: string, page: PageRequest, filter: FilterQuery<NoInfer<Row>>): Promise<readonly Row[]> {
+    const newer = page.after === undefined ? {} : newerThan(page.after);
+    const where = { $and: [{ account }, newer, filter] } as FilterQuery<NoInfer<Row>>;
+    const options = { orderBy: { createdAt: "asc", id: "asc" }, limit: pageLimit(page) } as const;
+    return this.#dependencies.database.em().find(this.#table.entity, where, options);
+  }
+
+  /** Runs a change in one transaction. Throws `duplicate_name` if another unrevoked key of the account has the name. */
+  async commit<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    try {
+      const result = await this.#dependencies.database.transaction(work);
+      this.#dependencies.committed();
+      return result;
+    } catch (error) {
+      if (!(error instanceof UniqueConstraintViolationException)) throw error;
+      const options = { param: "name", cause: error };
+      throw new AppError("duplicate_name", "Another key of this account has this name.", options);
+    }
+  }
+
+  /** Writes a created or changed row and its event: the last step of a transaction. */
+  async save(tx: Transaction, { id: keyId, account }: Row, change: KeyChange["change"]): Promise<void> {
+    await tx.em.flush();
+    const data = { account, keyId, kind: this.#table.kind, change };
+    await appendEvents(tx, [{ topic: "key.changed", subject: account, data }]);
+  }
+
+  /** Reads and locks a key for a change. Throws the table's `notFound`, also for another account's key, and `key_revoked`. */
+  async lockUnrevoked(tx: Transaction, account: string, id: string): Promise<Row> {
+    const row = await this.#lock(tx, account, id);
+    if (row.revokedAt) throw new AppError("key_revoked", "This key was revoked: it cannot be changed.");
+    return row;
+  }
+
+  /** Revokes a key. Idempotent. Throws the table's `notFound`, also for another account's key. */
+  async revoke(account: string, id: string): Promise<Row> {
+    return this.commit(async (tx) => {
+      const row = await this.#lock(tx, account, id);
+      if (row.revokedAt) return row;
+      row.revokedAt = this.#dependencies.clock.now();
+      await this.save(tx, row, "revoked");
+      return row;
+    });
+  }
+
+  /** The admissions and settlements of a locked key wait until the transaction ends. */
+  async #lock(tx: Transaction, account: string, id: string): Promise<Row> {
+    const { entity, notFound } = this.#table;
+    const where = { id, account } as FilterQuery<NoInfer<Row>>;
+    const row = isId(id) && (await tx.em.findOne(entity, where, { lockMode: LockMode.PESSIMISTIC_WRITE }));
+    if (!row) throw new AppError(notFound, "There is no such key.");
+    return row;
+  }
+}
+
+/** The first condition is an index range; the second excludes rows of the same time that were already listed. */
+function newerThan(after: string) {
+  const { at, id } = decodeTimeCursor(after);
+  return { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] };
+}

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import type { Page, PageRequest } from "../../kernel/page.ts";
+import { type Key, keyCursor } from "../../keys/shared/key.ts";
+import type { Answer } from "../http/answer.ts";
+import { json, listOf } from "../route.ts";
+
+/** The name of a key in a request body. */
+export const keyName = z.string().trim().min(1).max(100);
+
+/** The query of a list of keys: status, limit and cursor. */
+export function keyListQuery<const Statuses extends readonly string[]>(statuses: Statuses) {
+  return z.strictObject({
+    status: z.enum([...statuses, "all"]).default("all"),
+    limit: z.coerce.number().int().min(1).max(100).default(100),
+    cursor: z.string().optional(),
+  });
+}
+
+/** The response schema of a list of keys. */
+export function keyListAnswer<Item extends z.ZodType>(item: Item) {
+  return { json: z.strictObject({ ...listOf(item), next_cursor: z.string().nullable() }) };
+}
+
+type KeyListQuery<Status> = {
+  readonly status: Status | "all";
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+};
+
+/** Answers the page of keys that `list` finds for a query; `next_cursor` is null on the last page. */
+export async function answerKeyList<Listed extends Key, Status extends string>(
+  { status, limit, cursor }: KeyListQuery<Status>,
+  list: (page: PageRequest, status: Status | undefined) => Promise<Page<Listed>>,
+  view: (key: Listed) => object,
+): Promise<Answer> {
+  const wanted = status === "all" ? undefined : status;
+  const { rows, hasNextPage } = await list({ first: limit, after: cursor }, wanted);
+  const last = rows.at(-1);
+  return json({
+    object: "list",
+    data: rows.map(view),
+    next_cursor: hasNextPage && last ? keyCursor(last) : null,
+  });
+}
+
+/** The response schema of a revocation. */
+export const REVOKED_KEY = { json: z.strictObject({ key_id: z.uuid(), message: z.string() }) };
