@@ -17,7 +17,7 @@ describeDatabases("the audit that every test ends with", (kind) => {
     }
     await database.rows("update api_key set preview = 'x' where id = $1::uuid", [keyId]);
     await database.rows("update account set deposit = deposit + 1 where address = $1::text", [account]);
-    await expect(auditDatabase(database)).rejects.toThrow("not exact");
+    await expect(auditDatabase(database)).rejects.toThrow("inconsistent ledger");
     await database.rows("update account set deposit = deposit - 1 where address = $1::text", [account]);
   });
 });
