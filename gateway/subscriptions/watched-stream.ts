@@ -1,4 +1,5 @@
 import { type ExecutionResult, GraphQLError } from "graphql";
+import { DONE, ReleasingIterator } from "../../src/kernel/async/releasing-iterator.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
 type Results = AsyncIterableIterator<ExecutionResult>;
@@ -8,7 +9,7 @@ type Results = AsyncIterableIterator<ExecutionResult>;
  * `watch` takes a callback and returns a function that unregisters it; the source's `return()` must end it at once.
  * `taken` is called when the next result is requested, which means the previous one was sent.
  */
-export class WatchedStream implements Results {
+export class WatchedStream extends ReleasingIterator<ExecutionResult> {
   readonly #source: Results;
   readonly #stopWatching: () => void;
   readonly #taken: () => void;
@@ -18,6 +19,7 @@ export class WatchedStream implements Results {
     source: Results,
     given: { readonly watch: (ended: (why: AppError) => void) => () => void; readonly taken: () => void },
   ) {
+    super();
     this.#source = source;
     this.#taken = given.taken;
     this.#stopWatching = given.watch((why) => {
@@ -28,9 +30,7 @@ export class WatchedStream implements Results {
 
   async next(): Promise<IteratorResult<ExecutionResult>> {
     this.#taken();
-    const result = this.#why
-      ? { done: true as const, value: undefined }
-      : await this.#source.next().catch((error: unknown) => this.#lose(error));
+    const result = this.#why ? DONE : await this.#source.next().catch((error: unknown) => this.#lose(error));
     if (!result.done) return result;
     this.#stopWatching();
     const why = this.#why;
@@ -38,20 +38,10 @@ export class WatchedStream implements Results {
     return why ? { done: false, value: failure(why) } : result;
   }
 
-  async return(): Promise<IteratorResult<ExecutionResult>> {
+  protected release(): void {
     this.#stopWatching();
     this.#why = undefined;
-    return (await this.#source.return?.()) ?? { done: true, value: undefined };
-  }
-
-  /** graphql-sse only closes streams that have this method. */
-  async throw(reason?: unknown): Promise<never> {
-    await this.return();
-    throw reason;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+    void this.#source.return?.();
   }
 
   #lose(error: unknown): never {

@@ -1,3 +1,4 @@
+import { PushIterator } from "../kernel/async/push-iterator.ts";
 import type { DomainEvent } from "./topics.ts";
 
 /** A page of past events. The next page starts after `upTo`; `full` means that more may be waiting. */
@@ -29,31 +30,25 @@ export const REPLAY_PAGE = 500;
 export const FELL_BEHIND =
   "This stream fell behind the events that are retained for replay. Resume from its last cursor.";
 
-type Result = IteratorResult<DomainEvent>;
-const DONE: Result = { done: true, value: undefined };
-
 /**
  * Replays past events page by page as they are read, then follows live ones. It goes live after a page that was not
  * full and, unless `live` covers everything since, reads one more page, so that no event is missed in between. Live
  * events that the replay already delivered are dropped. `return()` ends the stream at once, even during a page read.
  */
-export class ReplayedStream implements AsyncIterableIterator<DomainEvent> {
+export class ReplayedStream extends PushIterator<DomainEvent> {
   readonly #source: ReplaySource;
-  readonly #onEnd: () => void;
-  readonly #waiting: Array<{ resolve(result: Result): void; reject(reason: unknown): void }> = [];
   #buffer: DomainEvent[] = [];
   #last: bigint;
   #first: ReplayPage | undefined;
   #live: AsyncIterator<DomainEvent> | undefined;
   #caughtUp = false;
   #serving = false;
-  #ended = false;
 
   /** Starts after position `after`. */
-  constructor(source: ReplaySource, after: bigint, { onEnd = () => {}, first }: Options = {}) {
+  constructor(source: ReplaySource, after: bigint, { onEnd, first }: Options = {}) {
+    super(onEnd);
     this.#source = source;
     this.#last = after;
-    this.#onEnd = onEnd;
     this.#first = first;
   }
 
@@ -66,47 +61,36 @@ export class ReplayedStream implements AsyncIterableIterator<DomainEvent> {
     return stream;
   }
 
-  next(): Promise<Result> {
-    if (this.#ended) return Promise.resolve(DONE);
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-      void this.#serve();
-    });
+  override next(): Promise<IteratorResult<DomainEvent>> {
+    const event = super.next();
+    void this.#serve();
+    return event;
   }
 
-  return(): Promise<Result> {
-    this.#end();
-    return Promise.resolve(DONE);
-  }
-
-  throw(reason?: unknown): Promise<Result> {
-    this.#end();
-    return Promise.reject(reason);
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+  protected override release(): void {
+    this.#buffer = [];
+    void this.#live?.return?.();
+    super.release();
   }
 
   async #serve(): Promise<void> {
     if (this.#serving) return;
     this.#serving = true;
     try {
-      while (this.#waiting.length > 0) {
+      while (this.isAwaited) {
         const event = await this.#take();
-        if (!event) this.#end();
-        else this.#waiting.shift()?.resolve({ done: false, value: event });
+        if (event) this.push(event);
+        else this.end();
       }
     } catch (error) {
-      this.#waiting.shift()?.reject(error);
-      this.#end();
+      this.fail(error);
     } finally {
       this.#serving = false;
     }
   }
 
   async #take(): Promise<DomainEvent | undefined> {
-    while (!this.#ended) {
+    while (!this.isEnded) {
       const event = this.#buffer.shift();
       if (event) return event;
       if (!this.#caughtUp || !this.#live) await this.#fill();
@@ -124,22 +108,13 @@ export class ReplayedStream implements AsyncIterableIterator<DomainEvent> {
     this.#first = undefined;
     this.#buffer = [...page.events];
     this.#last = page.upTo;
-    if (page.full || this.#ended) return;
+    if (page.full || this.isEnded) return;
     if (this.#live) this.#caughtUp = true;
     else {
       this.#live = await this.#source.live(this.#last);
       this.#caughtUp = this.#source.coversSince?.(this.#last) ?? false;
     }
     // The reader may have left while the live stream was being opened.
-    if (this.#ended) await this.#live.return?.();
-  }
-
-  #end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#buffer = [];
-    for (const { resolve } of this.#waiting.splice(0)) resolve(DONE);
-    void this.#live?.return?.();
-    this.#onEnd();
+    if (this.isEnded) await this.#live.return?.();
   }
 }

@@ -1,4 +1,5 @@
 import QuickLru from "quick-lru";
+import { ReleasingIterator } from "../kernel/async/releasing-iterator.ts";
 import type { EventStream } from "./bus.ts";
 import type { DomainEvent } from "./topics.ts";
 
@@ -23,15 +24,15 @@ const MAX_KEYS = 10_000;
  * Steps of jobs or files: first their current states, then the events of `source`, of each only sequences greater than
  * those already emitted (promises F41), since an event may repeat what its current state has already shown.
  */
-export class SnapshotStream<T extends StepTopic> implements EventStream<T> {
+export class SnapshotStream<T extends StepTopic> extends ReleasingIterator<DomainEvent<T>> {
   readonly #source: EventStream<T>;
   readonly #options: SnapshotOptions<T>;
   readonly #present: DomainEvent<T>[];
   readonly #emitted = new QuickLru<string, number>({ maxSize: MAX_KEYS });
   #isFinished = false;
-  #hasEnded = false;
 
   constructor(source: EventStream<T>, options: SnapshotOptions<T>) {
+    super();
     this.#source = source;
     this.#options = options;
     this.#present = [...options.present];
@@ -48,18 +49,10 @@ export class SnapshotStream<T extends StepTopic> implements EventStream<T> {
     }
   }
 
-  async return(): Promise<IteratorResult<DomainEvent<T>>> {
+  protected release(): void {
     this.#isFinished = true;
-    if (!this.#hasEnded) {
-      this.#hasEnded = true;
-      this.#options.onEnd?.();
-    }
-    await this.#source.return?.();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+    this.#options.onEnd?.();
+    void this.#source.return?.();
   }
 
   #isNew(step: DomainEvent<T>): boolean {

@@ -1,36 +1,32 @@
+import { DONE, ReleasingIterator } from "../kernel/async/releasing-iterator.ts";
 import type { SegmentProof } from "./merkle/proof.ts";
 import type { NodeFile, StorageNode } from "./node/storage-node.ts";
 
 const SEGMENT_BYTES = 262_144;
 
 /** Concatenates several streams; each is opened when the previous one ends. */
-export class JoinedStream implements AsyncIterableIterator<Buffer> {
+export class JoinedStream extends ReleasingIterator<Buffer> {
   readonly #waiting: (() => AsyncIterableIterator<Buffer>)[];
   #current: AsyncIterableIterator<Buffer> | undefined;
 
   constructor(streams: readonly (() => AsyncIterableIterator<Buffer>)[]) {
+    super();
     this.#waiting = [...streams];
   }
 
   async next(): Promise<IteratorResult<Buffer>> {
     for (;;) {
       this.#current ??= this.#waiting.shift()?.();
-      if (!this.#current) return { done: true, value: undefined };
+      if (!this.#current) return DONE;
       const next = await this.#current.next();
       if (!next.done) return next;
       this.#current = undefined;
     }
   }
 
-  async return(): Promise<IteratorResult<Buffer>> {
+  protected release(): void {
     this.#waiting.length = 0;
-    await this.#current?.return?.();
-    this.#current = undefined;
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+    void this.#current?.return?.();
   }
 }
 
@@ -52,7 +48,7 @@ type Piece = {
 };
 
 /** The segments that overlap the pieces of files, read one by one. `return()` aborts a pending read. */
-export class ProvenStream implements AsyncIterableIterator<ProvenSegment> {
+export class ProvenStream extends ReleasingIterator<ProvenSegment> {
   readonly #node: StorageNode;
   readonly #pieces: readonly Piece[];
   readonly #abort = new AbortController();
@@ -60,13 +56,14 @@ export class ProvenStream implements AsyncIterableIterator<ProvenSegment> {
   #index: number | undefined;
 
   constructor(node: StorageNode, pieces: readonly Piece[]) {
+    super();
     this.#node = node;
     this.#pieces = pieces;
   }
 
   async next(): Promise<IteratorResult<ProvenSegment>> {
     const piece = this.#pieces[this.#piece];
-    if (!piece || this.#abort.signal.aborted) return { done: true, value: undefined };
+    if (!piece || this.isEnded) return DONE;
     const { file, at, inside } = piece;
     const index = this.#index ?? Math.floor(inside.start / SEGMENT_BYTES);
     this.#index = index + 1;
@@ -86,12 +83,7 @@ export class ProvenStream implements AsyncIterableIterator<ProvenSegment> {
     return { done: false, value };
   }
 
-  async return(): Promise<IteratorResult<ProvenSegment>> {
+  protected release(): void {
     this.#abort.abort();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
   }
 }

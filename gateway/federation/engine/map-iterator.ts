@@ -1,3 +1,4 @@
+import { DONE, ReleasingIterator } from "../../../src/kernel/async/releasing-iterator.ts";
 import type { MaybePromise } from "./subgraph-executor.ts";
 
 /** The transformation of an iterator's values. */
@@ -9,46 +10,42 @@ export type Mapping<A, B> = {
   onEnd(): void;
 };
 
-type Waiting<T> = { resolve(result: IteratorResult<T>): void };
-
-/** Maps the values of an iterator. `return()` ends it and its source at once, even while a value is pending. */
-export class MapIterator<A, B> implements AsyncIterableIterator<B> {
+/** Maps the values of an iterator. `return()` ends its source and every pending `next()`. */
+export class MapIterator<A, B> extends ReleasingIterator<B> {
   readonly #source: AsyncIterator<A>;
   readonly #mapping: Mapping<A, B>;
-  readonly #waiting = new Set<Waiting<B>>();
-  #ended = false;
+  readonly #pending = new Set<(result: IteratorResult<B>) => void>();
 
   constructor(source: AsyncIterator<A>, mapping: Mapping<A, B>) {
+    super();
     this.#source = source;
     this.#mapping = mapping;
   }
 
   next(): Promise<IteratorResult<B>> {
-    if (this.#ended) return Promise.resolve({ done: true, value: undefined });
+    if (this.isEnded) return Promise.resolve(DONE);
     return new Promise((resolve, reject) => {
-      const waiting = { resolve };
-      this.#waiting.add(waiting);
+      this.#pending.add(resolve);
       this.#pull()
         .then(resolve, (reason) => {
           reject(reason);
-          this.#end();
+          void this.return();
         })
-        .finally(() => this.#waiting.delete(waiting));
+        .finally(() => this.#pending.delete(resolve));
     });
   }
 
-  return(): Promise<IteratorResult<B>> {
-    this.#end();
-    return Promise.resolve({ done: true, value: undefined });
+  override return(): Promise<IteratorResult<B>> {
+    if (this.finish()) {
+      for (const resolve of this.#pending) resolve(DONE);
+      this.#pending.clear();
+      this.#source.return?.().catch(() => {});
+    }
+    return Promise.resolve(DONE);
   }
 
-  throw(reason?: unknown): Promise<IteratorResult<B>> {
-    this.#end();
-    return Promise.reject(reason);
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+  protected release(): void {
+    this.#mapping.onEnd();
   }
 
   async #pull(): Promise<IteratorResult<B>> {
@@ -56,22 +53,8 @@ export class MapIterator<A, B> implements AsyncIterableIterator<B> {
       throw this.#mapping.mapError(reason);
     });
     if (!pulled.done) return { done: false, value: await this.#mapping.map(pulled.value) };
-    this.#finish();
-    return { done: true, value: undefined };
-  }
-
-  #end(): void {
-    if (!this.#finish()) return;
-    for (const waiting of this.#waiting) waiting.resolve({ done: true, value: undefined });
-    this.#waiting.clear();
-    this.#source.return?.().catch(() => {});
-  }
-
-  /** False when it had already ended. */
-  #finish(): boolean {
-    if (this.#ended) return false;
-    this.#ended = true;
-    this.#mapping.onEnd();
-    return true;
+    // Values pulled before the end may still be being mapped: their `next()` stays pending.
+    this.finish();
+    return DONE;
   }
 }

@@ -1,3 +1,4 @@
+import { PushIterator } from "../../kernel/async/push-iterator.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Caller, Trace } from "../billing/admitted.ts";
 import { EventScanner, eventData } from "../dispatch/event-scanner.ts";
@@ -41,33 +42,24 @@ export function chatEvents(
   return iterator;
 }
 
-class ChatEventIterator implements StreamSink, AsyncIterableIterator<ChatPiece> {
+class ChatEventIterator extends PushIterator<ChatPiece> implements StreamSink {
   readonly #scanner = new EventScanner();
-  readonly #pieces: ChatPiece[] = [];
-  readonly #readers: PromiseWithResolvers<IteratorResult<ChatPiece>>[] = [];
   readonly #onClose: (() => void)[] = [];
   readonly #onDrain: (() => void)[] = [];
   #isFull = false;
-  #isOver = false;
   #isClosed = false;
-  #failure: { readonly reason: unknown } | undefined;
+
+  constructor() {
+    // A full sink stops the provider, so unread pieces need no limit.
+    super(undefined, Number.POSITIVE_INFINITY);
+  }
 
   start(): void {}
 
   write(bytes: Buffer): boolean {
     for (const event of this.#scanner.push(bytes)) this.#take(event);
-    this.#isFull = this.#pieces.length >= MAX_WAITING;
+    this.#isFull = this.unread >= MAX_WAITING;
     return !this.#isFull;
-  }
-
-  end(): void {
-    this.#finish();
-  }
-
-  fail(reason: unknown): void {
-    if (this.#isOver) return;
-    this.#failure = { reason };
-    this.#finish();
   }
 
   isClosed(): boolean {
@@ -82,35 +74,16 @@ class ChatEventIterator implements StreamSink, AsyncIterableIterator<ChatPiece> 
     this.#onClose.push(listener);
   }
 
-  async next(): Promise<IteratorResult<ChatPiece>> {
-    const piece = this.#pieces.shift();
-    if (piece) {
-      if (this.#isFull && this.#pieces.length === 0) this.#drained();
-      return { done: false, value: piece };
-    }
-    if (!this.#isOver) {
-      const reader = Promise.withResolvers<IteratorResult<ChatPiece>>();
-      this.#readers.push(reader);
-      return reader.promise;
-    }
-    const failure = this.#failure;
-    this.#failure = undefined;
-    if (failure) throw failure.reason;
-    return OVER;
+  override next(): Promise<IteratorResult<ChatPiece>> {
+    const piece = super.next();
+    if (this.#isFull && this.unread === 0) this.#drained();
+    return piece;
   }
 
-  async return(): Promise<IteratorResult<ChatPiece>> {
-    const wasOver = this.#isOver;
-    this.#pieces.length = 0;
-    this.#failure = undefined;
+  override return(): Promise<IteratorResult<ChatPiece>> {
     this.#isClosed = true;
-    this.#finish();
-    if (!wasOver) for (const listener of this.#onClose) listener();
-    return OVER;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+    this.#isFull = false;
+    return super.return();
   }
 
   #take(event: Buffer): void {
@@ -119,28 +92,16 @@ class ChatEventIterator implements StreamSink, AsyncIterableIterator<ChatPiece> 
     const { choices, usage, error, x_0g_trace: trace } = JSON.parse(data) as Chunk;
     if (error)
       this.fail(new AppError("provider_error", error.message ?? "The provider's response was interrupted."));
-    for (const choice of choices ?? []) this.#push(toDelta(choice));
+    for (const delta of (choices ?? []).map(toDelta)) if (delta) this.push(delta);
     if (!trace) return;
     const { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = usage ?? {};
-    this.#push({ kind: "end", inputTokens, outputTokens, trace });
+    this.push({ kind: "end", inputTokens, outputTokens, trace });
   }
 
-  #push(piece: ChatPiece | undefined): void {
-    if (!piece || this.#isOver) return;
-    const reader = this.#readers.shift();
-    if (reader) reader.resolve({ done: false, value: piece });
-    else this.#pieces.push(piece);
-  }
-
-  #finish(): void {
-    this.#isOver = true;
-    const [reader] = this.#readers;
-    if (reader && this.#failure) {
-      reader.reject(this.#failure.reason);
-      this.#failure = undefined;
-      this.#readers.shift();
-    }
-    for (const waiting of this.#readers.splice(0)) waiting.resolve(OVER);
+  /** Only a reader that leaves early aborts the provider. */
+  protected override release(): void {
+    super.release();
+    if (this.#isClosed) for (const listener of this.#onClose) listener();
   }
 
   #drained(): void {
@@ -148,8 +109,6 @@ class ChatEventIterator implements StreamSink, AsyncIterableIterator<ChatPiece> 
     for (const listener of this.#onDrain) listener();
   }
 }
-
-const OVER = { done: true, value: undefined } as const;
 
 type Choice = {
   readonly index?: number;

@@ -1,3 +1,4 @@
+import { DONE, ReleasingIterator } from "../../kernel/async/releasing-iterator.ts";
 import { ByteLru } from "../../kernel/byte-lru.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { fileFailure } from "../file-failures.ts";
@@ -87,7 +88,7 @@ export class FileReader {
 }
 
 /** The bytes of a file, segment by segment, with a few segments read ahead. */
-class FileStream implements AsyncIterableIterator<Buffer> {
+class FileStream extends ReleasingIterator<Buffer> {
   readonly #file: NodeFile;
   readonly #range: ByteRange;
   readonly #source: Source;
@@ -95,9 +96,11 @@ class FileStream implements AsyncIterableIterator<Buffer> {
   readonly #last: number;
   #next: number;
   #waiting: PromiseWithResolvers<IteratorResult<Buffer>> | undefined;
-  #ended = false;
+  /** Gives up the read that `#waiting` waits for. */
+  #onReturn: () => void = () => {};
 
   constructor(file: NodeFile, range: ByteRange, source: Source) {
+    super();
     this.#file = file;
     this.#range = range;
     this.#source = source;
@@ -133,31 +136,18 @@ class FileStream implements AsyncIterableIterator<Buffer> {
     return waiting.promise;
   }
 
-  return(): Promise<IteratorResult<Buffer>> {
-    this.#ended = true;
+  protected release(): void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (waiting) {
       this.#onReturn();
-      waiting.resolve({ done: true, value: undefined });
+      waiting.resolve(DONE);
     }
     for (const { read } of this.#ahead.splice(0)) read.release();
-    return Promise.resolve({ done: true, value: undefined });
   }
-
-  throw(reason?: unknown): Promise<IteratorResult<Buffer>> {
-    void this.return();
-    return Promise.reject(reason);
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  #onReturn: () => void = () => {};
 
   #fill(): void {
-    while (!this.#ended && this.#next <= this.#last && this.#ahead.length < READ_AHEAD) {
+    while (!this.isEnded && this.#next <= this.#last && this.#ahead.length < READ_AHEAD) {
       if (this.#ahead.length > 0 && !this.#source.mayReadAhead()) return;
       const index = this.#next++;
       const read = this.#source.acquire(index);

@@ -1,4 +1,5 @@
 import type { GraphQLError } from "graphql";
+import { DONE, ReleasingIterator } from "../../../src/kernel/async/releasing-iterator.ts";
 import type { AppError } from "../../../src/kernel/errors.ts";
 import { toGraphFailure } from "../failures.ts";
 import type { RoutedOperations } from "../routed-operations.ts";
@@ -59,15 +60,13 @@ export class RoutedSocket {
   }
 }
 
-const DONE: IteratorResult<unknown> = { done: true, value: undefined };
-
-class ErrorAsEventSource implements AsyncIterableIterator<unknown> {
+class ErrorAsEventSource extends ReleasingIterator<unknown> {
   readonly #opening: Promise<AsyncIterator<unknown>>;
   readonly #onEnd: () => void;
   #endReason: AppError | undefined;
-  #isOver = false;
 
   constructor(opening: Promise<AsyncIterator<unknown>>, onEnd: () => void) {
+    super();
     this.#opening = opening;
     this.#onEnd = onEnd;
     // `next` reports the rejection, but may not have been called yet.
@@ -75,32 +74,26 @@ class ErrorAsEventSource implements AsyncIterableIterator<unknown> {
   }
 
   async next(): Promise<IteratorResult<unknown>> {
-    if (this.#isOver) return DONE;
+    if (this.isEnded) return DONE;
     try {
       const source = await this.#opening;
       const result = this.#endReason ? DONE : await source.next();
       if (this.#endReason) throw this.#endReason;
-      if (result.done) this.#finish();
+      if (result.done) this.finish();
       return result;
     } catch (reason) {
-      if (this.#isOver) return DONE;
-      this.#finish();
+      if (!this.finish()) return DONE;
       return { done: false, value: new SubscriptionError(reason) };
     }
   }
 
-  async return(): Promise<IteratorResult<unknown>> {
-    this.#finish();
-    this.#leave();
-    return DONE;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
   end(reason: AppError): void {
     this.#endReason = reason;
+    this.#leave();
+  }
+
+  protected release(): void {
+    this.#onEnd();
     this.#leave();
   }
 
@@ -109,10 +102,5 @@ class ErrorAsEventSource implements AsyncIterableIterator<unknown> {
       (source) => source.return?.(),
       () => {},
     );
-  }
-
-  #finish(): void {
-    this.#isOver = true;
-    this.#onEnd();
   }
 }
