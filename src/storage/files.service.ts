@@ -1,36 +1,19 @@
-import type { Queries } from "../db/database.ts";
 import type { Hex } from "../kernel/text/hex.ts";
 import { fileFailure } from "./file-failures.ts";
 import type { FileId, NodeFile, NodeLocation, StorageNode } from "./node/storage-node.ts";
 import type { SubmissionNode } from "./submission.ts";
 import type { SubmissionsService, SubmittedFile } from "./submissions.service.ts";
-import { readSynced } from "./submissions.store.ts";
 
 /** A file that the chain has: a node's information about it, with its submission. */
 export type ChainFile = NodeFile & { readonly txSeq: bigint; readonly startEntryIndex: bigint };
 
-/** How far this product has followed the storage network (facts: storage section 1.5). */
-export type StorageStatus = {
-  /** The newest block whose submissions were read; 0 and a hash of zeros before the first. */
-  readonly logSyncHeight: bigint;
-  readonly logSyncBlock: Hex;
-  readonly nextTxSeq: bigint;
-  readonly chainId: number;
-  readonly flowAddress: Hex;
-};
-
 type Dependencies = {
-  readonly queries: Queries;
   readonly node: StorageNode;
   readonly submissions: SubmissionsService;
-  readonly watcher: string;
-  readonly chainId: number;
-  readonly flow: Hex;
 };
 
 /** The limit of one `StorageNode.find` call. */
 const FIND_BATCH = 100;
-const NO_HASH: Hex = `0x${"0".repeat(64)}`;
 
 /** Files of the storage network, as the chain and the nodes know them. */
 export class FilesService {
@@ -90,19 +73,6 @@ export class FilesService {
   /** Which nodes hold a file. */
   locations(file: NodeFile): Promise<readonly NodeLocation[]> {
     return this.#dependencies.node.locations(file);
-  }
-
-  /** How far the storage network has been followed. */
-  async status(): Promise<StorageStatus> {
-    const { queries, watcher, submissions, chainId, flow } = this.#dependencies;
-    const [synced, nextTxSeq] = await Promise.all([readSynced(queries, watcher), submissions.nextTxSeq()]);
-    return {
-      logSyncHeight: synced?.height ?? 0n,
-      logSyncBlock: synced?.hash ?? NO_HASH,
-      nextTxSeq,
-      chainId,
-      flowAddress: flow,
-    };
   }
 }
 

@@ -7,6 +7,7 @@ import { DownloadsService } from "./downloads.service.ts";
 import { FilesService } from "./files.service.ts";
 import { FlowClient } from "./flow.client.ts";
 import { FoldersService } from "./folders.service.ts";
+import { FollowedFiles } from "./followed-files.runner.ts";
 import { joinHandlers } from "./joined-handlers.ts";
 import { createKvModule, type KvModule } from "./kv/module.ts";
 import { createNodeModule, type NodeModule } from "./node/module.ts";
@@ -49,12 +50,18 @@ export function createStorageModule(
   });
   const { node, reader, disk } = nodes;
   const progress = new ProgressService({
-    ...{ database, events, chainId, log, committed },
-    ...(!disk && { poll: (ids) => node.find(ids) }),
+    ...{ database, events, chainId, log },
+    followed: disk ? undefined : new FollowedFiles({ database, chainId, node, log, committed }),
   });
   const listener = listenFor(progress, disk);
-  const submissions = new SubmissionsService({ queries: database, chainId, flow, listener });
-  const files = new FilesService({ queries: database, node, submissions, watcher: WATCHER, chainId, flow });
+  const submissions = new SubmissionsService({
+    queries: database,
+    chainId,
+    flow,
+    watcher: WATCHER,
+    listener,
+  });
+  const files = new FilesService({ node, submissions });
   const folders = new FoldersService({ files, reader });
   const downloads = new DownloadsService({ files, node, reader });
   const uploads = new UploadsService({

@@ -2,14 +2,16 @@ import type { Database, Queries } from "../db/database.ts";
 import type { EventStream } from "../events/bus.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { SnapshotStream } from "../events/snapshot-stream.ts";
-import type { DomainEvent, FileProgress } from "../events/topics.ts";
+import type { DomainEvent } from "../events/topics.ts";
 import { deleteInBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
 import type { Logger } from "../kernel/log.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
+import type { FollowedFiles } from "./followed-files.runner.ts";
 import { fileShape, MAX_FILE_BYTES } from "./merkle/shape.ts";
-import type { FileId, NodeFile } from "./node/storage-node.ts";
+import type { NodeFile } from "./node/storage-node.ts";
 import {
   forgetProgress,
+  progressOf,
   progressPosition,
   readProgress,
   recordProgress,
@@ -23,25 +25,17 @@ type Dependencies = {
   readonly events: EventsService;
   readonly chainId: number;
   readonly log: Logger;
-  readonly committed: () => void;
-  /** Queries the nodes for the state of files. Set only when uploads may bypass this product. */
-  readonly poll?: ((ids: readonly FileId[]) => Promise<readonly (NodeFile | undefined)[]>) | undefined;
-  readonly pollMs?: number;
+  /** Set only when uploads may bypass this product. */
+  readonly followed?: FollowedFiles | undefined;
 };
 
 const TOPIC = "file.progressed";
-const POLL_MS = 2_000;
-/** The limit of one `StorageNode.find` call. */
-const POLL_BATCH = 100;
 const SWEEP_MS = 3_600_000;
 const SWEEP_BATCH = 1_000;
 
 /** The progress of files, from their first segment or submission to their end, and the streams that follow it. */
 export class ProgressService {
   readonly #dependencies: Dependencies;
-  /** The number of streams that follow a root in this process. */
-  readonly #followed = new Map<Hex, number>();
-  readonly #polls: PeriodicTask | undefined;
   readonly #sweeps = new PeriodicTask({
     everyMs: SWEEP_MS,
     work: () => this.sweep(),
@@ -51,19 +45,11 @@ export class ProgressService {
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
-    const { poll, pollMs = POLL_MS, log } = dependencies;
-    this.#polls =
-      poll &&
-      new PeriodicTask({
-        everyMs: pollMs,
-        work: () => this.#poll(poll),
-        failed: (error) => log.warn({ err: error }, "polling storage nodes for the progress of files failed"),
-      });
   }
 
   /** Records the current state of files, with an event for each change, in the transaction that changed them. */
   record(tx: Queries, files: readonly NodeFile[]): Promise<void> {
-    return recordProgress(tx, this.#dependencies.chainId, files.map(toUpdate));
+    return recordProgress(tx, this.#dependencies.chainId, files.map(progressOf));
   }
 
   /** Records that the chain has submissions of these files, in the transaction that inserts the submissions. */
@@ -98,7 +84,7 @@ export class ProgressService {
    */
   async follow(given: Hex, after?: string): Promise<EventStream<typeof TOPIC>> {
     const root = lowerHex(given);
-    const { events, database } = this.#dependencies;
+    const { events, database, followed } = this.#dependencies;
     const source = await events.follow({ topic: TOPIC, subject: root }, after);
     try {
       const upTo = await events.position(TOPIC);
@@ -108,9 +94,9 @@ export class ProgressService {
         present: present ? [present] : [],
         keyOf: ({ subject }) => subject,
         isLast: ({ data }) => data.status === "finalized",
-        onEnd: () => this.#unfollow(root),
+        onEnd: () => followed?.remove(root),
       });
-      this.#follow(root);
+      followed?.add(root);
       if (after !== undefined && known?.step.status === "finalized") {
         const ended = await progressPosition(database, root, known.eventId);
         if (ended === "gone" || (ended !== "waiting" && ended <= events.positionOf(after)))
@@ -135,43 +121,8 @@ export class ProgressService {
 
   /** Stops sweeping and polling. */
   async stop(): Promise<void> {
-    await Promise.all([this.#polls?.stop(), this.#sweeps.stop()]);
+    await Promise.all([this.#dependencies.followed?.stop(), this.#sweeps.stop()]);
   }
-
-  #follow(root: Hex): void {
-    this.#followed.set(root, (this.#followed.get(root) ?? 0) + 1);
-    this.#polls?.start();
-  }
-
-  #unfollow(root: Hex): void {
-    const left = (this.#followed.get(root) ?? 1) - 1;
-    if (left > 0) this.#followed.set(root, left);
-    else this.#followed.delete(root);
-    if (this.#followed.size === 0) void this.#polls?.stop();
-  }
-
-  /** A failed poll is repeated at the next interval, so that followers get the event once the nodes answer again. */
-  async #poll(poll: NonNullable<Dependencies["poll"]>): Promise<void> {
-    const { database, committed } = this.#dependencies;
-    const roots = [...this.#followed.keys()];
-    for (let from = 0; from < roots.length; from += POLL_BATCH) {
-      const ids = roots.slice(from, from + POLL_BATCH).map((root) => ({ root }));
-      const found = (await poll(ids)).filter((file) => file !== undefined);
-      await database.transaction((tx) => this.record(tx, found));
-    }
-    committed();
-  }
-}
-
-function toUpdate(file: NodeFile) {
-  const { root, txSeq, segments, uploadedSegments } = file;
-  return { root, txSeq: txSeq ?? null, segments, uploadedSegments, status: statusOf(file) };
-}
-
-function statusOf({ pruned, finalized, txSeq }: NodeFile): FileProgress["status"] {
-  if (pruned) return "pruned";
-  if (finalized) return "finalized";
-  return txSeq === undefined ? "uploading" : "submitted";
 }
 
 /** The state of a file, as its event; `upTo` is a position published before the state was read. */

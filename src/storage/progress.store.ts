@@ -1,6 +1,7 @@
 import type { Queries } from "../db/database.ts";
 import type { FileProgress } from "../events/topics.ts";
 import type { Hex } from "../kernel/text/hex.ts";
+import type { NodeFile } from "./node/storage-node.ts";
 
 /** The state of a file, as reported by the module that saw it change. */
 export type ProgressUpdate = {
@@ -38,6 +39,18 @@ export async function recordProgress(
     uploaded: uploadedSegments,
   }));
   await tx.rows(RECORD, [chainId, JSON.stringify(rows)]);
+}
+
+/** The state of a file, as a node has it. */
+export function progressOf(file: NodeFile): ProgressUpdate {
+  const { root, txSeq, segments, uploadedSegments } = file;
+  return { root, txSeq: txSeq ?? null, segments, uploadedSegments, status: statusOf(file) };
+}
+
+function statusOf({ pruned, finalized, txSeq }: NodeFile): FileProgress["status"] {
+  if (pruned) return "pruned";
+  if (finalized) return "finalized";
+  return txSeq === undefined ? "uploading" : "submitted";
 }
 
 /** Marks files as removed whose submissions were reorged out and that have no other submission. */

@@ -13,6 +13,7 @@ import {
   listFrom,
   listSubmissions,
   nextTxSeq,
+  readSynced,
   type StoredSubmission,
   type SubmissionChange,
 } from "./submissions.store.ts";
@@ -26,6 +27,16 @@ export type SubmittedFile = {
   readonly submissions: number;
 };
 
+/** How far this product has followed the storage network (facts: storage section 1.5). */
+export type StorageStatus = {
+  /** The newest block whose submissions were read; 0 and a hash of zeros before the first. */
+  readonly logSyncHeight: bigint;
+  readonly logSyncBlock: Hex;
+  readonly nextTxSeq: bigint;
+  readonly chainId: number;
+  readonly flowAddress: Hex;
+};
+
 /** Receives submissions in the transaction that inserts (`came`) or deletes (`went`) them. */
 export type SubmissionListener = {
   came(tx: Queries, submissions: readonly SubmissionChange[]): Promise<void>;
@@ -36,10 +47,13 @@ type Dependencies = {
   readonly queries: Queries;
   readonly chainId: number;
   readonly flow: Hex;
+  /** The name of the chain watcher that reads the logs. */
+  readonly watcher: string;
   readonly listener?: SubmissionListener;
 };
 
 const MAX_LIST = 1_000;
+const NO_HASH: Hex = `0x${"0".repeat(64)}`;
 
 /** Stores the submissions in the logs of the Flow contract, and finds them. */
 export class SubmissionsService implements LogHandler {
@@ -127,6 +141,19 @@ export class SubmissionsService implements LogHandler {
   /** The sequence number of the next submission, as far as the chain has been read. */
   nextTxSeq(): Promise<bigint> {
     return nextTxSeq(this.#dependencies.queries, this.#dependencies.chainId);
+  }
+
+  /** How far the storage network has been followed. */
+  async status(): Promise<StorageStatus> {
+    const { queries, watcher, chainId, flow } = this.#dependencies;
+    const [synced, nextTxSeq] = await Promise.all([readSynced(queries, watcher), this.nextTxSeq()]);
+    return {
+      logSyncHeight: synced?.height ?? 0n,
+      logSyncBlock: synced?.hash ?? NO_HASH,
+      nextTxSeq,
+      chainId,
+      flowAddress: flow,
+    };
   }
 }
 

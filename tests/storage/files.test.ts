@@ -150,7 +150,7 @@ async function startStorage(database: Database, judge: RpcProxy["judge"] = () =>
   proxy.judge = judge;
   const { flow } = await deployContracts(chain.url);
   const wallet = await connectDevnet(chain.url, DEMO_USER.privateKey);
-  const submissions = new SubmissionsService({ queries: database, chainId: 16_602, flow });
+  const submissions = new SubmissionsService({ queries: database, chainId: 16_602, flow, watcher: "files" });
   const log = createLogger("silent");
   const rpc = createRpc({ urls: [proxy.url], network: "devnet", chainId: 16_602, log });
   const needs = {

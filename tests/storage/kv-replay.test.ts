@@ -248,16 +248,20 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
     };
   };
   await hold(held);
-  const kv = new KvService({
-    ...{ queries: database, chainId: CHAIN, held, keys },
-    recent: { settled: async () => {} },
-    fileOf: async (txSeq) => {
-      const file = fileOf(txSeq);
-      if (!file) throw new AppError("file_not_found", "There is no such file.");
-      return file;
+  const get = async (txSeq: bigint) => {
+    const file = fileOf(txSeq);
+    if (!file) throw new AppError("file_not_found", "There is no such file.");
+    return file;
+  };
+  const kv = new KvService(
+    {
+      ...{ queries: database, chainId: CHAIN },
+      recent: { settled: async () => {} },
+      files: { get },
+      submissions: { nextTxSeq: async () => next, listFrom: async () => [] },
     },
-    submissions: async () => ({ next, first: 0n }),
-  });
+    { held, keys },
+  );
   return {
     database,
     kv,
@@ -316,14 +320,12 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
       database?: Database;
       read?: (bytes: Buffer) => Promise<Buffer>;
     } = {}) {
-      const replay = new ReplayService({
-        ...{ database: own, chainId: CHAIN, held: holding, keys, clock, log, dataWaitMs: HOUR_MS },
-        committed: () => {},
-      });
-      return new ReplayRunner({
-        ...{ database: own, chainId: CHAIN, held: holding, replay, log },
-        find: async (txSeqs) => txSeqs.map((txSeq) => fileOf(txSeq, read)),
-      });
+      const replay = new ReplayService(
+        { database: own, chainId: CHAIN, clock, log, committed: () => {} },
+        { held: holding, keys, dataWaitMs: HOUR_MS },
+      );
+      const find = async (txSeqs: readonly bigint[]) => txSeqs.map((txSeq) => fileOf(txSeq, read));
+      return new ReplayRunner({ database: own, chainId: CHAIN, replay, files: { find }, log });
     },
     async results(): Promise<readonly (string | null)[]> {
       const rows = await database.rows<{ result: string | null }>(

@@ -3,7 +3,8 @@ import { MemoryBus } from "../../src/events/bus.memory.ts";
 import { EventsService } from "../../src/events/events.service.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
-import type { NodeFile } from "../../src/storage/node/storage-node.ts";
+import { FollowedFiles } from "../../src/storage/followed-files.runner.ts";
+import type { NodeFile, StorageNode } from "../../src/storage/node/storage-node.ts";
 import { ProgressService } from "../../src/storage/progress.service.ts";
 import { TEST_CURSORS } from "../support/cursors.ts";
 import { startRelay } from "../support/events.ts";
@@ -94,17 +95,16 @@ describeDatabases("the progress of a file", (kind) => {
     const relay = startRelay(database, bus);
     const node = { file: undefined as NodeFile | undefined, asked: 0, isDown: false };
     const committed = () => relay.nudge();
+    const common = { database, chainId: 16_602, log: createLogger("silent") };
+    const find: StorageNode["find"] = async (ids) => {
+      node.asked++;
+      if (node.isDown) throw new Error("no node answers");
+      return ids.map(() => node.file);
+    };
     const progress = new ProgressService({
-      ...{ database, committed },
+      ...common,
       events: new EventsService(database, bus, TEST_CURSORS),
-      chainId: 16_602,
-      log: createLogger("silent"),
-      poll: async (ids) => {
-        node.asked++;
-        if (node.isDown) throw new Error("no node answers");
-        return ids.map(() => node.file);
-      },
-      pollMs: 20,
+      followed: new FollowedFiles({ ...common, committed, node: { find } }, 20),
     });
     onTestFinished(() => progress.stop());
     return { progress, database, node, committed };

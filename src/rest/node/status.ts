@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { StorageStatus } from "../../storage/files.service.ts";
+import type { StorageStatus } from "../../storage/submissions.service.ts";
 import { envelope, envelopeOf } from "../envelope.ts";
 import { defineRoute, json } from "../route.ts";
 
@@ -30,7 +30,7 @@ export const getNodeStatus = defineRoute({
   allowAnyOrigin: true,
   answer: { json: envelopeOf(NODE_STATUS) },
   async handle(app) {
-    return json(envelope(toNodeStatus(await app.files.status())));
+    return json(envelope(toNodeStatus(await app.submissions.status())));
   },
 });
 

@@ -30,7 +30,7 @@ export const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
  * flow's own tree are not implemented, since this product stores only the trees of files.
  */
 export const ZGS_METHODS: RpcMethods = {
-  zgs_getStatus: async ({ app }) => toNodeStatus(await app.files.status()),
+  zgs_getStatus: async ({ app }) => toNodeStatus(await app.submissions.status()),
   zgs_getShardConfig: async () => ({ shardId: 0, numShard: 1 }),
 
   zgs_uploadSegment: async (call) => {

@@ -3,6 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { ReaderKeys } from "../encryption/file-encryption.ts";
+import type { SubmissionsService } from "../submissions.service.ts";
 import {
   findEntry,
   findNeighbours,
@@ -18,7 +19,8 @@ import {
 } from "./entry.store.ts";
 import type { HeldStreams } from "./held-streams.ts";
 import { NO_ACCOUNT } from "./judge.ts";
-import { type KvFile, reopenPlaintext } from "./kv-file.ts";
+import { reopenPlaintext } from "./kv-file.ts";
+import type { KvFiles } from "./kv-files.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 import { listPending, readPlace } from "./replay.store.ts";
 import { readState } from "./state.store.ts";
@@ -44,24 +46,25 @@ export type KvRights = {
 type Dependencies = {
   readonly queries: Queries;
   readonly chainId: number;
-  readonly held: HeldStreams;
-  readonly keys: ReaderKeys;
   /** Waits briefly for writes that were just uploaded through this process. */
   readonly recent: Pick<RecentWrites, "settled">;
-  /** The file of a transaction. Throws `file_not_found`, `file_pruned` and `file_not_finalized`. */
-  readonly fileOf: (txSeq: bigint) => Promise<KvFile>;
-  /** The number of the next submission and, if there is one, of the first. */
-  readonly submissions: () => Promise<{ readonly next: bigint; readonly first: bigint | undefined }>;
+  readonly files: Pick<KvFiles, "get">;
+  readonly submissions: Pick<SubmissionsService, "nextTxSeq" | "listFrom">;
 };
+
+/** Which streams are held here, and the keys of encrypted files. */
+type Options = { readonly held: HeldStreams; readonly keys: ReaderKeys };
 
 const MAX_STREAMS = 10_000;
 
 /** Key-value streams as on the chain: every key at every version, the rights, and the result of each transaction. */
 export class KvService {
   readonly #dependencies: Dependencies;
+  readonly #options: Options;
 
-  constructor(dependencies: Dependencies) {
+  constructor(dependencies: Dependencies, options: Options) {
     this.#dependencies = dependencies;
+    this.#options = options;
   }
 
   /** A key as of `version` (by default the latest), including a deleted one; undefined if not written by then. */
@@ -94,8 +97,8 @@ export class KvService {
     const end = Math.min(start + length, sizeBytes);
     if (end <= start) return Buffer.alloc(0);
     if (value) return value.subarray(start, end);
-    const { fileOf, keys } = this.#dependencies;
-    const plaintext = reopenPlaintext(await fileOf(version), encryptionHeader, keys);
+    const file = await this.#dependencies.files.get(version);
+    const plaintext = reopenPlaintext(file, encryptionHeader, this.#options.keys);
     const bytes = await plaintext.read(
       offset + start,
       Math.min(end - start, plaintext.sizeBytes - offset - start),
@@ -124,7 +127,8 @@ export class KvService {
 
   /** The streams held here, ascending: those of the setting, or for `all` at most 10,000 that were written to. */
   async heldStreams(): Promise<readonly Hex[]> {
-    const { held, queries, chainId } = this.#dependencies;
+    const { queries, chainId } = this.#dependencies;
+    const { held } = this.#options;
     return held === "all" ? listStreamIds(queries, chainId, MAX_STREAMS) : [...new Set(held)].sort();
   }
 
@@ -134,8 +138,8 @@ export class KvService {
     await this.#settled();
     const { nextSeq } = await readPlace(queries, chainId);
     const [pending] = await listPending(queries, chainId, { from: nextSeq, limit: 1 });
-    const { next, first } = await submissions();
-    return { nextSeq: pending?.txSeq ?? next, firstSeq: first };
+    const [next, [first]] = await Promise.all([submissions.nextTxSeq(), submissions.listFrom(0n, 1)]);
+    return { nextSeq: pending?.txSeq ?? next, firstSeq: first?.txSeq };
   }
 
   /** The rights of an account as of `version`. Without a key, the rights on keys are false. */

@@ -3,13 +3,12 @@ import type { LogHandler } from "../../chain/watcher/log-handler.ts";
 import { BusListener } from "../../events/bus-listener.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { ReaderKeys } from "../encryption/file-encryption.ts";
-import { fileFailure } from "../file-failures.ts";
 import type { FileReader } from "../node/file-reader.ts";
-import type { NodeFile, StorageNode } from "../node/storage-node.ts";
+import type { StorageNode } from "../node/storage-node.ts";
 import type { SubmissionsService } from "../submissions.service.ts";
 import type { UploadsService } from "../uploads.service.ts";
 import { KvService } from "./kv.service.ts";
-import type { KvFile } from "./kv-file.ts";
+import { KvFiles } from "./kv-files.ts";
 import { kvRollback } from "./kv-rollback.ts";
 import { KvWritesService } from "./kv-writes.service.ts";
 import { RecentWrites } from "./recent-writes.ts";
@@ -43,37 +42,14 @@ export function createKvModule(
     ...(config.KV_ENCRYPTION_KEY && { key: Buffer.from(config.KV_ENCRYPTION_KEY.slice(2), "hex") }),
     ...(config.KV_PRIVATE_KEY && { privateKey: Buffer.from(config.KV_PRIVATE_KEY.slice(2), "hex") }),
   };
-  const toKvFile = (file: NodeFile): KvFile => ({
-    root: file.root,
-    sizeBytes: file.sizeBytes,
-    read: (offset, length) => reader.read(file, { start: offset, end: offset + length }),
-  });
-  const replay = new ReplayService({
-    ...{ database, chainId, held, keys, clock, log, committed },
-    dataWaitMs: config.KV_DATA_WAIT_MS,
-  });
-  const runner = new ReplayRunner({
-    ...{ database, chainId, held, replay, log },
-    find: async (txSeqs) => {
-      const found = await node.find(txSeqs.map((txSeq) => ({ txSeq })));
-      return found.map((file) => (file?.finalized ? toKvFile(file) : undefined));
-    },
-  });
+  const files = new KvFiles({ node, reader });
+  const replay = new ReplayService(
+    { database, chainId, clock, log, committed },
+    { held, keys, dataWaitMs: config.KV_DATA_WAIT_MS },
+  );
+  const runner = new ReplayRunner({ database, chainId, replay, files, log });
   const recent = new RecentWrites({ queries: database, chainId, clock });
-  const kv = new KvService({
-    ...{ queries: database, chainId, held, keys, recent },
-    fileOf: async (txSeq) => {
-      const [file] = await node.find([{ txSeq }]);
-      if (!file) throw fileFailure("file_not_found");
-      if (file.pruned) throw fileFailure("file_pruned");
-      if (!file.finalized) throw fileFailure("file_not_finalized");
-      return toKvFile(file);
-    },
-    submissions: async () => {
-      const [next, [first]] = await Promise.all([submissions.nextTxSeq(), submissions.listFrom(0n, 1)]);
-      return { next, first: first?.txSeq };
-    },
-  });
+  const kv = new KvService({ queries: database, chainId, recent, files, submissions }, { held, keys });
   const unlisten = uploads.onFinalized((file) => {
     runner.nudge(file.root);
     if (file.txSeq !== undefined) recent.add(file.txSeq);

@@ -2,35 +2,29 @@ import { PollTimer } from "../../chain/watcher/poll-timer.ts";
 import type { Database } from "../../db/database.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import { describeHeld, type HeldStreams } from "./held-streams.ts";
-import type { KvFile } from "./kv-file.ts";
+import type { KvFiles } from "./kv-files.ts";
 import type { ReplayService } from "./replay.service.ts";
 import {
   listPending,
   movePlace,
-  openReplay,
   type PendingTransaction,
   type ReplayPlace,
   readPlace,
 } from "./replay.store.ts";
 import { decodeTags } from "./stream-tags.ts";
 
-/** For each of at most 100 submissions, in order, finds its file if it is complete. */
-type FindFiles = (txSeqs: readonly bigint[]) => Promise<readonly (KvFile | undefined)[]>;
-
 type Dependencies = {
   readonly database: Database;
   readonly chainId: number;
-  readonly held: HeldStreams;
-  readonly replay: Pick<ReplayService, "decide">;
-  readonly find: FindFiles;
+  readonly replay: Pick<ReplayService, "open" | "decide">;
+  readonly files: Pick<KvFiles, "find">;
   readonly log: Logger;
-  readonly pollMs?: number;
 };
 
 const PAGE = 100;
 /** Limits how many transactions may wait for their files at once; all later ones wait as well. */
 const MAX_PAGES = 100;
+const POLL_MS = 1_000;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 30_000;
 
@@ -92,7 +86,7 @@ export class ReplayRunner {
   async #decideAll(pending: readonly PendingTransaction[], waiting: Set<Hex>): Promise<bigint | undefined> {
     const now = performance.now();
     const due = pending.filter(({ txSeq }) => (this.#waits.get(txSeq)?.until ?? 0) <= now);
-    const found = due.length > 0 ? await this.#dependencies.find(due.map(({ txSeq }) => txSeq)) : [];
+    const found = due.length > 0 ? await this.#dependencies.files.find(due.map(({ txSeq }) => txSeq)) : [];
     const files = new Map(due.map(({ txSeq }, at) => [txSeq, found[at]]));
     let first: bigint | undefined;
     for (const transaction of pending) {
@@ -123,12 +117,12 @@ export class ReplayRunner {
   }
 
   async #run(): Promise<void> {
-    const { database, chainId, held, log, pollMs = 1_000 } = this.#dependencies;
+    const { replay, log } = this.#dependencies;
     let failures = 0;
     let isOpen = false;
     while (!this.#timer.stopped) {
       try {
-        if (!isOpen) await database.transaction((tx) => openReplay(tx, chainId, describeHeld(held)));
+        if (!isOpen) await replay.open();
         isOpen = true;
         await this.pass();
         failures = 0;
@@ -136,7 +130,7 @@ export class ReplayRunner {
         log.error({ err: error }, "replaying key-value transactions failed; trying again");
         failures++;
       }
-      await this.#timer.wait(Math.min(pollMs * 2 ** failures, MAX_WAIT_MS));
+      await this.#timer.wait(Math.min(POLL_MS * 2 ** failures, MAX_WAIT_MS));
     }
   }
 }

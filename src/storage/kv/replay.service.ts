@@ -5,7 +5,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { ReaderKeys } from "../encryption/file-encryption.ts";
-import { type HeldStreams, isHeld } from "./held-streams.ts";
+import { describeHeld, type HeldStreams, isHeld } from "./held-streams.ts";
 import { judge, NO_RIGHT, type Verdict } from "./judge.ts";
 import { type KvFile, type KvPlaintext, openPlaintext } from "./kv-file.ts";
 import {
@@ -13,6 +13,7 @@ import {
   insertStreams,
   insertWrites,
   keepDecision,
+  openReplay,
   type PendingTransaction,
   type StoredWrite,
   takeDecision,
@@ -35,14 +36,18 @@ const INLINE_TOTAL_BYTES = 1_048_576;
 type Dependencies = {
   readonly database: Database;
   readonly chainId: number;
-  readonly held: HeldStreams;
-  readonly keys: ReaderKeys;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long to wait for the file of a transaction. */
-  readonly dataWaitMs: number;
   /** Signals that events were committed. */
   readonly committed: () => void;
+};
+
+/** The settings of a replay. */
+type Options = {
+  readonly held: HeldStreams;
+  readonly keys: ReaderKeys;
+  /** How long to wait for the file of a transaction. */
+  readonly dataWaitMs: number;
 };
 
 /**
@@ -54,9 +59,17 @@ export type Outcome = "decided" | "waits" | "behind" | "gone";
 /** Decides transactions on streams as the network's key-value nodes do (facts: storage section 5.3). */
 export class ReplayService {
   readonly #dependencies: Dependencies;
+  readonly #options: Options;
 
-  constructor(dependencies: Dependencies) {
+  constructor(dependencies: Dependencies, options: Options) {
     this.#dependencies = dependencies;
+    this.#options = options;
+  }
+
+  /** Initializes the position of the replay. Other streams than in the last run restart the whole replay. */
+  async open(): Promise<void> {
+    const { database, chainId } = this.#dependencies;
+    await database.transaction((tx) => openReplay(tx, chainId, describeHeld(this.#options.held)));
   }
 
   /**
@@ -68,7 +81,8 @@ export class ReplayService {
     file: KvFile | undefined,
     waiting: ReadonlySet<Hex>,
   ): Promise<Outcome> {
-    const { database, chainId, held } = this.#dependencies;
+    const { database, chainId } = this.#dependencies;
+    const { held } = this.#options;
     const streamIds = decodeTags(pending.tags) ?? [];
     if (streamIds.length === 0 || streamIds.some((id) => !isHeld(held, id)))
       return this.#store(pending, { result: null });
@@ -100,7 +114,8 @@ export class ReplayService {
     streamIds: readonly Hex[],
     waiting: ReadonlySet<Hex>,
   ): Promise<Outcome> {
-    const { database, chainId, held, keys } = this.#dependencies;
+    const { database, chainId } = this.#dependencies;
+    const { held, keys } = this.#options;
     const plaintext = await openPlaintext(file, keys);
     const head = await readStreamData(plaintext);
     if (head.reads.some(({ streamId }) => waiting.has(streamId))) return "behind";
@@ -143,9 +158,8 @@ export class ReplayService {
   }
 
   async #missing(pending: PendingTransaction): Promise<Outcome> {
-    const { clock, dataWaitMs } = this.#dependencies;
-    const waitedMs = clock.now().getTime() - pending.seenAt.getTime();
-    return waitedMs < dataWaitMs ? "waits" : this.#store(pending, { result: "DownloadFailed" });
+    const waitedMs = this.#dependencies.clock.now().getTime() - pending.seenAt.getTime();
+    return waitedMs < this.#options.dataWaitMs ? "waits" : this.#store(pending, { result: "DownloadFailed" });
   }
 
   async #claim(pending: PendingTransaction, work: (tx: Transaction) => Promise<void>): Promise<Outcome> {

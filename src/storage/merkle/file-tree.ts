@@ -8,6 +8,9 @@ import { type FileShape, fileShape, SEGMENT_BYTES, SEGMENT_CHUNKS, segmentLeaves
 /** Hashes the chunks of one segment, possibly on a thread: the root over `leaves` chunks that begin with `data`. */
 export type SegmentHasher = { rootOfChunks(data: Uint8Array, leaves: number): Buffer | Promise<Buffer> };
 
+/** What verifies segments: `hasher` hashes their bytes, `keccak` the levels above. */
+export type Hashing = { readonly keccak: Keccak; readonly hasher: SegmentHasher };
+
 /** The merkle tree of a file, down to its segments: the nodes to submit to Flow, and the proof of each segment. */
 export type FileTree = {
   readonly root: Hex;

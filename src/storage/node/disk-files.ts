@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { constants, mkdir, open, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { NaturalBatch } from "../../kernel/async/batch.ts";
 
 /** Open files are closed above this number, except those in use. */
@@ -213,15 +213,4 @@ function keyOf(path: string, flags: number): string {
 
 async function close({ handle }: Opened): Promise<void> {
   await handle.close().catch(() => {});
-}
-
-/** The path of a file's bytes. The id makes the name unique when a deleted root is uploaded again. */
-export function dataPath(folder: string, root: string, id: string): string {
-  const shelf = (BigInt(id) % 256n).toString(16).padStart(2, "0");
-  return join(folder, shelf, `${root.slice(2)}-${id}`);
-}
-
-/** The path of a file's segment roots, 32 bytes each; a file of one segment has none. */
-export function rootsPath(folder: string, root: string, id: string): string {
-  return `${dataPath(folder, root, id)}.roots`;
 }

@@ -1,22 +1,16 @@
 import { ByteLru } from "../../kernel/byte-lru.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
-import type { Hex } from "../../kernel/text/hex.ts";
-import { HASH_BYTES, type Keccak } from "../keccak/keccak.ts";
-import { emptyRoots, type SegmentHasher } from "../merkle/file-tree.ts";
+import { HASH_BYTES } from "../keccak/keccak.ts";
+import { emptyRoots, type Hashing } from "../merkle/file-tree.ts";
 import { toHash } from "../merkle/proof.ts";
 import { SegmentTree } from "../merkle/segment-tree.ts";
-import { type FileShape, SEGMENT_BYTES, segmentBytes, segmentLeaves } from "../merkle/shape.ts";
-import { type DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
-
-/** A complete file on the disk. `id` is part of its file name. */
-export type FileOnDisk = { readonly id: string; readonly root: Hex; readonly shape: FileShape };
+import { segmentLeaves } from "../merkle/shape.ts";
+import type { DiskFolder, FileOnDisk } from "./disk-folder.ts";
 
 type Dependencies = {
-  readonly disk: DiskFiles;
-  readonly folder: string;
-  readonly keccak: Keccak;
-  readonly hasher: SegmentHasher;
+  readonly folder: DiskFolder;
+  readonly hashing: Hashing;
   readonly log: Logger;
   /** When false, the disk is trusted and damage is not detected. */
   readonly verifies: boolean;
@@ -41,7 +35,7 @@ export class DiskReader {
     if (!this.#dependencies.verifies) return this.#bytes(file, index);
     const expected = shape.paddedSegments === 1 ? toHash(root) : (await this.tree(file)).hash(0, index);
     const data = await this.#bytes(file, index);
-    const found = await this.#dependencies.hasher.rootOfChunks(data, segmentLeaves(shape, index));
+    const found = await this.#dependencies.hashing.hasher.rootOfChunks(data, segmentLeaves(shape, index));
     if (found.equals(expected)) return data;
     return this.#fail(file, index, new Error("the bytes do not match the root"));
   }
@@ -58,12 +52,9 @@ export class DiskReader {
 
   /** The whole chunks of a segment, undefined when they are not on the disk or do not have this padded root. */
   async intact(file: FileOnDisk, index: number, segmentRoot: Buffer): Promise<Buffer | undefined> {
-    const { disk, folder, hasher } = this.#dependencies;
-    const { id, root, shape } = file;
-    const path = dataPath(folder, root, id);
-    const length = segmentBytes(shape, index);
-    const data = await disk.read(path, index * SEGMENT_BYTES, length).catch(() => undefined);
-    const found = data && (await hasher.rootOfChunks(data, segmentLeaves(shape, index)));
+    const { folder, hashing } = this.#dependencies;
+    const data = await folder.readSegment(file, index).catch(() => undefined);
+    const found = data && (await hashing.hasher.rootOfChunks(data, segmentLeaves(file.shape, index)));
     return found?.equals(segmentRoot) ? data : undefined;
   }
 
@@ -72,7 +63,7 @@ export class DiskReader {
     const known = this.#trees.get(file.id);
     if (known) return known;
     const stored = await this.#readRoots(file);
-    const tree = stored && (await SegmentTree.buildInParts(this.#dependencies.keccak, stored));
+    const tree = stored && (await SegmentTree.buildInParts(this.#dependencies.hashing.keccak, stored));
     if (tree?.root !== file.root) return undefined;
     this.#trees.set(file.id, tree, tree.sizeBytes);
     return tree;
@@ -88,11 +79,11 @@ export class DiskReader {
   }
 
   /** The segment roots that were stored beside the bytes. A missing root is that of padding. */
-  async #readRoots({ id, root, shape }: FileOnDisk): Promise<Buffer | undefined> {
-    const { disk, folder, keccak } = this.#dependencies;
-    const path = rootsPath(folder, root, id);
-    const roots = await disk.read(path, 0, shape.paddedSegments * HASH_BYTES).catch(() => undefined);
-    const emptyRootOf = emptyRoots(keccak);
+  async #readRoots(file: FileOnDisk): Promise<Buffer | undefined> {
+    const { folder, hashing } = this.#dependencies;
+    const { shape } = file;
+    const roots = await folder.readRoots(file).catch(() => undefined);
+    const emptyRootOf = emptyRoots(hashing.keccak);
     for (let index = 0; roots && index < shape.paddedSegments; index++) {
       const at = index * HASH_BYTES;
       if (roots.subarray(at, at + HASH_BYTES).equals(NO_HASH))
@@ -103,8 +94,9 @@ export class DiskReader {
 
   /** Recomputes the segment roots from the bytes, and stores them again. */
   async #rebuild(file: FileOnDisk): Promise<SegmentTree> {
-    const { disk, folder, keccak, hasher, log } = this.#dependencies;
-    const { id, root, shape } = file;
+    const { folder, hashing, log } = this.#dependencies;
+    const { keccak, hasher } = hashing;
+    const { root, shape } = file;
     const roots = Buffer.alloc(shape.paddedSegments * HASH_BYTES);
     const emptyRootOf = emptyRoots(keccak);
     for (let index = 0; index < shape.paddedSegments; index++) {
@@ -118,16 +110,14 @@ export class DiskReader {
     const tree = await SegmentTree.buildInParts(keccak, roots);
     if (tree.root !== root)
       return this.#fail(file, undefined, new Error("neither the bytes nor the segment roots match the root"));
-    await disk.write(rootsPath(folder, root, id), 0, roots);
+    await folder.writeRoots(file, roots);
     log.warn({ root }, "the segment roots of a file were damaged and have been rebuilt");
     return tree;
   }
 
   #bytes(file: FileOnDisk, index: number): Promise<Buffer> {
-    const { disk, folder } = this.#dependencies;
-    const path = dataPath(folder, file.root, file.id);
-    return disk
-      .read(path, index * SEGMENT_BYTES, segmentBytes(file.shape, index))
+    return this.#dependencies.folder
+      .readSegment(file, index)
       .catch((error: unknown) => this.#fail(file, index, error));
   }
 

@@ -1,20 +1,23 @@
 import type { Database, Transaction } from "../../db/database.ts";
 import { NaturalBatch } from "../../kernel/async/batch.ts";
-import { HASH_BYTES } from "../keccak/keccak.ts";
-import { SEGMENT_BYTES } from "../merkle/shape.ts";
-import { type DiskFiles, dataPath, rootsPath } from "./disk-files.ts";
-import type { FileOnDisk } from "./disk-reader.ts";
+import type { DiskFolder, FileOnDisk } from "./disk-folder.ts";
 import { recordSegments, type WrittenSegment } from "./held-changes.store.ts";
 import { type HeldFile, heldById } from "./held-files.store.ts";
 import type { NodeFile, UploadedSegment } from "./storage-node.ts";
 
+/** Receives changes of files. */
+export type ProgressListener = {
+  /** Files with new segments, in the transaction that records those, and files that got their submission. */
+  progressed(tx: Transaction, files: readonly NodeFile[]): Promise<void>;
+  /** Called after a transaction in which `progressed` may have written. */
+  committed(): void;
+};
+
 type Dependencies = {
-  readonly disk: DiskFiles;
-  readonly folder: string;
   readonly database: Database;
   readonly chainId: number;
-  readonly progressed?: (tx: Transaction, files: readonly NodeFile[]) => Promise<void>;
-  readonly committed?: () => void;
+  readonly folder: DiskFolder;
+  readonly listener?: ProgressListener | undefined;
   /** Called when a file with recorded segments is no longer on the disk, before it is created again. */
   readonly lost: (file: FileOnDisk) => Promise<void>;
 };
@@ -44,36 +47,26 @@ export class DiskWriter {
     { index, data }: UploadedSegment,
     { segmentRoot, isLast, recorded }: Verified,
   ): Promise<Recorded> {
-    const { disk, folder, lost } = this.#dependencies;
-    const { id, root, shape } = place;
+    const { folder, lost } = this.#dependencies;
     // If the file has to be created again, the segments recorded before were lost with the old one.
     const created = recorded > 0 ? () => lost(place) : undefined;
-    const writes = [disk.write(dataPath(folder, root, id), index * SEGMENT_BYTES, data, created)];
-    if (shape.paddedSegments > 1)
-      writes.push(disk.write(rootsPath(folder, root, id), index * HASH_BYTES, segmentRoot));
-    await Promise.all(writes);
+    await folder.writeSegment(place, index, { data, segmentRoot }, created);
     const proven = isLast ? index + 1 : undefined;
     const bytes = Math.ceil(data.length / DISK_BLOCK_BYTES) * DISK_BLOCK_BYTES;
-    return this.#records.add({ heldId: id, index, bytes, proven });
-  }
-
-  /** Deletes a file from the disk. */
-  async remove({ id, root }: Pick<FileOnDisk, "id" | "root">): Promise<void> {
-    const { disk, folder } = this.#dependencies;
-    await Promise.all([disk.remove(dataPath(folder, root, id)), disk.remove(rootsPath(folder, root, id))]);
+    return this.#records.add({ heldId: place.id, index, bytes, proven });
   }
 
   async #record(written: readonly WrittenSegment[]): Promise<readonly Recorded[]> {
-    const { database, chainId, progressed, committed } = this.#dependencies;
+    const { database, chainId, listener } = this.#dependencies;
     const { isNew, files } = await database.transaction(async (tx) => {
       const isNew = await recordSegments(tx, written);
       const files = await heldById(tx, chainId, [...new Set(written.map(({ heldId }) => heldId))]);
       const changed = new Set([...isNew].map((key) => key.slice(0, key.indexOf(":"))));
       const updated = files.filter(({ heldId }) => heldId !== undefined && changed.has(heldId));
-      if (updated.length > 0) await progressed?.(tx, updated);
+      if (updated.length > 0) await listener?.progressed(tx, updated);
       return { isNew, files };
     });
-    committed?.();
+    listener?.committed();
     const byId = new Map(files.map((file) => [file.heldId, file]));
     const unclaimed = new Set(isNew);
     return written.map(({ heldId, index }) => {

@@ -6,6 +6,7 @@ import { StartupError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { HashPool } from "../keccak/hash-pool.ts";
 import { Keccak } from "../keccak/keccak.ts";
+import type { Hashing } from "../merkle/file-tree.ts";
 import { DiskNode } from "./disk-node.ts";
 import { FileReader } from "./file-reader.ts";
 import { KnownNodes } from "./known-nodes.ts";
@@ -17,8 +18,6 @@ import type { NodeFile, StorageNode } from "./storage-node.ts";
 export type NodeModule = Lifecycle & {
   readonly node: StorageNode;
   readonly reader: FileReader;
-  readonly keccak: Keccak;
-  readonly hasher: HashPool;
   /** Set when files are on a local disk: the handler of submissions must call it in its transaction. */
   readonly disk: SubmissionTarget | undefined;
 };
@@ -56,8 +55,6 @@ export function createNodeModule(parts: AppContext, options: Options): NodeModul
     node,
     disk,
     reader: new FileReader({ node, cacheBytes: config.STORAGE_CACHE_MIB * 2 ** 20 }),
-    keccak,
-    hasher,
     startWork: () => node.start(),
     async stop() {
       await node.close();
@@ -66,25 +63,23 @@ export function createNodeModule(parts: AppContext, options: Options): NodeModul
   };
 }
 
-type Hashing = { readonly keccak: Keccak; readonly hasher: HashPool };
-
 function openDisk(
   { config, network, database, log, committed }: AppContext,
-  options: Options,
+  { url, progressed }: Options,
   hashing: Hashing,
 ): DiskNode {
-  return new DiskNode({
-    database,
-    chainId: network.chainId,
-    log,
-    ...hashing,
-    folder: config.STORAGE_DIR ?? join(config.DATA_DIR, "storage"),
-    quotaBytes: config.STORAGE_QUOTA_GIB * 2 ** 30,
-    unsubmittedHours: config.STORAGE_UNSUBMITTED_HOURS,
-    verifies: config.STORAGE_VERIFY === "on",
-    committed,
-    ...options,
-  });
+  const { chainId } = network;
+  const listener = progressed && { progressed, committed };
+  return new DiskNode(
+    { database, chainId, log, hashing, ...(listener && { listener }) },
+    {
+      folder: config.STORAGE_DIR ?? join(config.DATA_DIR, "storage"),
+      quotaBytes: config.STORAGE_QUOTA_GIB * 2 ** 30,
+      unsubmittedHours: config.STORAGE_UNSUBMITTED_HOURS,
+      verifies: config.STORAGE_VERIFY === "on",
+      url,
+    },
+  );
 }
 
 function openNetwork(

@@ -1,6 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
-import type { Keccak } from "../keccak/keccak.ts";
-import type { SegmentHasher } from "../merkle/file-tree.ts";
+import type { Hashing } from "../merkle/file-tree.ts";
 import { proofFault } from "../merkle/proof.ts";
 import { type FileShape, fileShape, MAX_FILE_BYTES, segmentBytes, segmentLeaves } from "../merkle/shape.ts";
 import type { UploadedSegment } from "./storage-node.ts";
@@ -30,7 +29,7 @@ export function checkedShape(sizeBytes: number): FileShape {
 export async function checkSegment(
   { root, index, data, proof }: UploadedSegment,
   shape: FileShape,
-  { keccak, hasher }: { readonly keccak: Keccak; readonly hasher: SegmentHasher },
+  { keccak, hasher }: Hashing,
 ): Promise<{ readonly segmentRoot: Buffer; readonly isLast: boolean }> {
   if (data.length === 0) refuseSegment("data", "data is empty");
   if (!Number.isInteger(index) || index < 0 || index >= shape.segments)

@@ -126,19 +126,16 @@ export function openDisk(
 ): DiskNode & { readonly folder: string } {
   const { quotaBytes = 2 ** 40, verifies = true, onEnd = onTestFinished as OnEnd, progressed } = options;
   const folder = options.folder ?? storageFolder(onEnd);
-  const node = new DiskNode({
-    database,
-    chainId: CHAIN_ID,
-    log: createLogger("silent"),
-    keccak,
-    hasher: keccak,
-    folder,
-    quotaBytes,
-    unsubmittedHours: 24,
-    verifies,
-    url: () => "http://127.0.0.1:4000",
-    ...(progressed && { progressed }),
-  });
+  const node = new DiskNode(
+    {
+      database,
+      chainId: CHAIN_ID,
+      log: createLogger("silent"),
+      hashing: { keccak, hasher: keccak },
+      ...(progressed && { listener: { progressed, committed() {} } }),
+    },
+    { folder, quotaBytes, unsubmittedHours: 24, verifies, url: () => "http://127.0.0.1:4000" },
+  );
   onEnd(() => node.close());
   return Object.assign(node, { folder });
 }
