@@ -1,10 +1,16 @@
 import { z } from "zod";
-import { MAX_AGENT_CONTRACTS, parseAgentContract } from "./chain/agents/agent-contracts.ts";
-import { parseMarketContract } from "./chain/market/market-contract.ts";
-import { parseServerUrl } from "./db/server-address.ts";
-import { readUsd } from "./inference/routing/routing-preferences.ts";
-import { type Hex, lowerHex } from "./kernel/text/hex.ts";
-import { isAddressRange } from "./keys/auth/source-address.ts";
+import { MAX_AGENT_CONTRACTS, parseAgentContract } from "../chain/agents/agent-contracts.ts";
+import { parseMarketContract } from "../chain/market/market-contract.ts";
+import { parseServerUrl } from "../db/server-address.ts";
+import { readUsd } from "../inference/routing/routing-preferences.ts";
+import { type Hex, lowerHex } from "../kernel/text/hex.ts";
+import { isAddressRange } from "../keys/auth/source-address.ts";
+
+/** One setting: its schema, and its purpose and an example for the documentation. */
+export type Setting = { readonly schema: z.ZodType; readonly about: string; readonly example: string };
+
+/** Settings by the names of their environment variables. */
+export type Settings = Readonly<Record<string, Setting>>;
 
 /** A port; 0 picks a free one. */
 export const port = z.coerce.number().int().min(0).max(65_535);

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { NETWORK_NAMES } from "../chain/networks.ts";
+import { address, agentContracts, marketContract, privateKey, type Settings, urls } from "./values.ts";
+
+/** The network and the chain. */
+export const NETWORK_SETTINGS = {
+  NETWORK: {
+    schema: z.enum(NETWORK_NAMES).default("devnet"),
+    about: "The network: devnet starts whatever is missing on this machine, the others never do",
+    example: "testnet",
+  },
+  RPC_URL: {
+    schema: urls.optional(),
+    about: "RPC endpoints of the chain, separated by commas; on devnet, a chain that is already running",
+    example: "http://127.0.0.1:8545",
+  },
+  ROUTER_PRIVATE_KEY: {
+    schema: privateKey.optional(),
+    about: "The key of the router's wallet, which signs for providers; required on a real network",
+    example: `0x${"1".repeat(64)}`,
+  },
+  START_BLOCK: {
+    schema: z.coerce.bigint().min(0n).optional(),
+    about: "The first block to read from the chain",
+    example: "940000",
+  },
+  REORG_BLOCKS: {
+    schema: z.coerce.number().int().min(1).max(100_000).default(64),
+    about:
+      "The maximum depth of a reorg, in blocks beyond CONFIRMATIONS, that is rolled back automatically; a deeper one waits for npm run watcher:accept",
+    example: "64",
+  },
+  AGENT_CONTRACTS: {
+    schema: agentContracts.optional(),
+    about:
+      "Agent token contracts to read, separated by commas: generation (agent-nft or agentic-id), address and first block; unset: none, on devnet its own",
+    example: "agent-nft:0x1111111111111111111111111111111111111111@1000",
+  },
+  AGENT_MARKET: {
+    schema: marketContract.optional(),
+    about:
+      "The agent token market: its address, the address of the token contract it trades, and the first block; unset: none, on devnet its own",
+    example: "0x2222222222222222222222222222222222222222/0x1111111111111111111111111111111111111111@1000",
+  },
+  WAIT_FINALIZED: {
+    schema: z.enum(["on", "off"]).optional(),
+    about:
+      "Whether a deposit must also be in a finalized block, where the RPC reports finality; unset: off on devnet, on otherwise",
+    example: "on",
+  },
+  ROUTER_SECRET: {
+    schema: z.string().min(32, "must have 32 characters or more").optional(),
+    about:
+      "The secret that a third-party router sends to subgraph processes in x-zerograph-router, beside the client's Authorization (see docs/routers.md); unset: only our gateways are accepted",
+    example: "another-secret-of-at-least-32-characters",
+  },
+} as const satisfies Settings;
+
+/** Deposits. */
+export const DEPOSIT_SETTINGS = {
+  VAULT_ADDRESS: {
+    schema: address.optional(),
+    about: "The vault contract that receives deposits; unset: the network's own",
+    example: "0x0AD9690e0b34aB2d493DE02cDF149ee34f6C9939",
+  },
+  VAULT_EVENT: {
+    schema: z.string().min(1).default("event Deposited(address indexed account, uint256 amount)"),
+    about: "The vault's deposit event, in Solidity syntax",
+    example: "event Deposited(address indexed account, uint256 amount)",
+  },
+  VAULT_ACCOUNT_ARGUMENT: {
+    schema: z.string().min(1).default("account"),
+    about: "The argument of the deposit event that names the credited account",
+    example: "account",
+  },
+  VAULT_AMOUNT_ARGUMENT: {
+    schema: z.string().min(1).default("amount"),
+    about: "The argument of the deposit event that holds the amount, in neuron",
+    example: "amount",
+  },
+  CONFIRMATIONS: {
+    schema: z.coerce.number().int().min(0).max(1_000).optional(),
+    about: "Blocks that must follow a deposit before it is credited; unset: 12, on devnet 0",
+    example: "12",
+  },
+} as const satisfies Settings;

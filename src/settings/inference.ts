@@ -1,0 +1,107 @@
+import { z } from "zod";
+import { ms, type Settings, tokenUsd, words } from "./values.ts";
+
+/** Providers and models. */
+export const PROVIDER_SETTINGS = {
+  PROVIDERS_FILE: {
+    schema: z.string().min(1).optional(),
+    about:
+      "A JSON file of additional providers: OpenAI-compatible servers, their models and prices (see README)",
+    example: "providers.json",
+  },
+  CATALOGUE_REFRESH_MS: {
+    schema: ms.default(15_000),
+    about: "How often the providers are read from the chain and from PROVIDERS_FILE",
+    example: "15000",
+  },
+  PROVIDER_CONNECT_MS: {
+    schema: ms.default(5_000),
+    about: "Deadline to connect to a provider",
+    example: "5000",
+  },
+  PROVIDER_FIRST_BYTE_MS: {
+    schema: ms.default(60_000),
+    about:
+      "Deadline for the response headers of a provider; a non-streaming response has 8 ms more per token while another provider remains, and PROVIDER_TOTAL_MS with the last one",
+    example: "60000",
+  },
+  PROVIDER_FIRST_TOKEN_MS: {
+    schema: ms.default(10_000),
+    about:
+      "Deadline for the first content of a stream, or the first body byte of a non-streaming response, while another provider remains to be tried",
+    example: "10000",
+  },
+  PROVIDER_SILENCE_MS: {
+    schema: ms.default(60_000),
+    about: "Maximum time between two chunks of a provider's response after its first content",
+    example: "60000",
+  },
+  CLIENT_STALL_MS: {
+    schema: ms.default(60_000),
+    about: "How long a client may leave a stream unread before it counts as disconnected",
+    example: "60000",
+  },
+  RESUME_STREAMS: {
+    schema: z.enum(["on", "off"]).default("on"),
+    about:
+      "Whether an interrupted stream resumes with the next provider, provided that its response begins with everything already sent",
+    example: "off",
+  },
+  PROVIDER_TOTAL_MS: {
+    schema: ms.default(600_000),
+    about: "Deadline for a provider's complete response",
+    example: "600000",
+  },
+  PROVIDER_COOL_DOWN_MS: {
+    schema: ms.default(5_000),
+    about: "How long a provider that failed three times gets no requests before one probes it",
+    example: "5000",
+  },
+  PROVIDER_CONNECTIONS: {
+    schema: z.coerce.number().int().min(1).max(4_096).default(256),
+    about: "Maximum connections to one provider",
+    example: "256",
+  },
+  PLATFORM_WORDS: {
+    schema: words.default(["0G", "Platform"]),
+    about:
+      "The words accepted in the names of routing headers, such as X-<word>-Provider-Sort, separated by commas",
+    example: "0G,Platform",
+  },
+  TOKEN_USD: {
+    schema: tokenUsd.optional(),
+    about:
+      "The price of one network token in US dollars: a decimal, or the URL of a JSON document with a field usd, price or usd_price; unset: clients cannot cap prices in dollars",
+    example: "0.25",
+  },
+  MAX_COMPLETION_TOKENS: {
+    schema: z.coerce.number().int().min(1).max(1_000_000).default(4_096),
+    about: "The token limit of a completion when the client sets none",
+    example: "4096",
+  },
+  TEE_CHECK_MS: {
+    schema: ms.default(5_000),
+    about: "How long to wait for a provider's signature when a client sends verify_tee",
+    example: "5000",
+  },
+} as const satisfies Settings;
+
+/** Image jobs. */
+export const JOB_SETTINGS = {
+  JOBS_PARALLEL: {
+    schema: z.coerce.number().int().min(1).max(10_000).default(64),
+    about: "Image jobs that a worker runs at once",
+    example: "64",
+  },
+  JOB_TOTAL_MS: { schema: ms.default(1_800_000), about: "Deadline for an image job", example: "1800000" },
+  JOB_RESULT_HOURS: {
+    schema: z.coerce.number().int().min(1).max(8_760).default(24),
+    about: "How long the result of an image job is stored",
+    example: "24",
+  },
+  STORE_JOB_IMAGES: {
+    schema: z.enum(["on", "off"]).default("off"),
+    about: "Whether the images of finished jobs are stored as files, paid for by the router's wallet",
+    example: "on",
+  },
+} as const satisfies Settings;

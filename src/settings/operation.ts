@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { httpUrl, ms, port, type Settings } from "./values.ts";
+
+/** Overload protection, logs, metrics and traces. */
+export const OPERATION_SETTINGS = {
+  SHARE_PORT: {
+    schema: z.enum(["on", "off"]).default("off"),
+    about:
+      "Whether several processes of one kind may listen on the same port (Linux only): a new process then takes over without downtime",
+    example: "on",
+  },
+  STREAM_KEEP_ALIVE_MS: {
+    schema: ms.default(10_000),
+    about:
+      "How long a streamed response may be idle before a comment is sent, so that proxies and clients do not time out; the first comment also sends the response headers",
+    example: "10000",
+  },
+  MAX_PROMPT_MIB: {
+    schema: z.coerce.number().int().min(1).max(256).default(32),
+    about:
+      "Maximum body size of a chat, a message or a token count, MiB; three times the size is reserved from REQUEST_MEMORY_MIB, of which one account may use half",
+    example: "32",
+  },
+  REQUEST_MEMORY_MIB: {
+    schema: z.coerce.number().int().min(128).max(65_536).default(256),
+    about:
+      "Memory that the requests of a process may hold, MiB: bodies, and responses until they are read. One account may use half of it, one address a third, all addresses together half",
+    example: "1024",
+  },
+  MAX_EVENT_LOOP_DELAY_MS: {
+    schema: z.coerce.number().int().min(20).max(3_600_000).default(200),
+    about: "The event loop delay (99th percentile over half a second) from which on requests are rejected",
+    example: "500",
+  },
+  METRICS_PORT: {
+    schema: port.optional(),
+    about: "The port of /metrics for Prometheus, on 127.0.0.1 only; 0 picks a free one; unset: no metrics",
+    example: "9464",
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: httpUrl.optional(),
+    about:
+      "The OpenTelemetry collector that receives traces, over HTTP as JSON; unset: no traces. The other OTEL_EXPORTER_OTLP_* variables and OTEL_RESOURCE_ATTRIBUTES also apply",
+    example: "http://127.0.0.1:4318",
+  },
+  OTEL_SERVICE_NAME: {
+    schema: z.string().min(1).max(255).optional(),
+    about: "The service name of this process in traces; unset: zerograph and its role",
+    example: "zerograph-gateway",
+  },
+  OTEL_TRACES_SAMPLER: {
+    schema: z
+      .enum([
+        "always_on",
+        "always_off",
+        "traceidratio",
+        "parentbased_always_on",
+        "parentbased_always_off",
+        "parentbased_traceidratio",
+      ])
+      .default("parentbased_always_on"),
+    about: "Which requests are traced",
+    example: "parentbased_traceidratio",
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    schema: z.coerce.number().min(0).max(1).default(1),
+    about: "The sampling ratio, for the ratio samplers",
+    example: "0.1",
+  },
+  SLOW_OPERATION_MS: {
+    schema: z.coerce.number().int().min(0).max(3_600_000).default(2_000),
+    about:
+      "GraphQL operations that take longer are logged with their query plan and the duration of each fetch; 0 disables this",
+    example: "500",
+  },
+  LOG_LEVEL: {
+    schema: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
+    about: "The minimum level to log, to standard error",
+    example: "info",
+  },
+} as const satisfies Settings;
