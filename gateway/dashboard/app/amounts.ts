@@ -25,3 +25,11 @@ export function toNeuron(tokens: string): string | undefined {
 export function toChartValue(neuron: string): number {
   return Number(BigInt(neuron) / 10n ** 9n) / 1e9;
 }
+
+/** A size in bytes, in the largest unit up to GiB that is not below 1. */
+export function bytes(size: string): string {
+  const units = ["B", "KiB", "MiB", "GiB"];
+  let [value, unit] = [Number(size), 0];
+  while (value >= 1_024 && unit < units.length - 1) [value, unit] = [value / 1_024, unit + 1];
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}

@@ -1,6 +1,7 @@
 import type { ResultOf } from "gql.tada";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { useQuery } from "urql";
+import { bytes } from "../amounts.ts";
 import { toBase64 } from "../base64.ts";
 import { type FileTree, hashFile } from "../file-tree.ts";
 import { client, graphql, reasonOf } from "../graph.ts";
@@ -13,6 +14,7 @@ import { usePages } from "../ui/pages.tsx";
 import { Badge, Card, Hash, Outcome, Page, Table, Time } from "../ui/show.tsx";
 import { useWallet } from "../ui/use-wallet.tsx";
 import type { WalletChain } from "../wallet.ts";
+import { KeyValues } from "./key-values.tsx";
 
 const FILES = graphql(`
   query Files($owner: Address, $after: Cursor) {
@@ -41,17 +43,6 @@ const PROGRESS = graphql(`
     fileProgress(root: $root, after: $after) { cursor status segments uploadedSegments }
   }
 `);
-const VALUES = graphql(`
-  query KeyValues($streamId: Hash32!, $prefixText: String, $after: Cursor) {
-    kvEntries(streamId: $streamId, prefixText: $prefixText, first: 20, after: $after) {
-      nodes { key keyText version size text }
-      pageInfo { hasNextPage endCursor }
-    }
-  }
-`);
-
-const STREAMS = graphql("query Streams { kvStreams(first: 50) { nodes { streamId } } }");
-
 const SEEN_WITHIN_MS = 120_000;
 const SEEN_EVERY_MS = 1_000;
 const LARGEST_BYTES = 64 * 1_048_576;
@@ -297,74 +288,4 @@ function OneFile({ root }: { root: string }) {
       </Outcome>
     </Page>
   );
-}
-
-function KeyValues() {
-  const pages = usePages();
-  const known = useId();
-  const [streams] = useQuery({ query: STREAMS });
-  const [search, setSearch] = useState<{ streamId: string; prefixText: string | null }>();
-  const [{ data, error, fetching }] = useQuery({
-    query: VALUES,
-    variables: {
-      streamId: search?.streamId ?? "",
-      prefixText: search?.prefixText ?? null,
-      after: pages.after,
-    },
-    pause: !search,
-  });
-  return (
-    <Card title="Key-value">
-      <Form
-        label="Browse"
-        send={async (form) => {
-          const streamId = String(form.get("stream")).trim();
-          if (!/^0x[0-9a-fA-F]{64}$/.test(streamId)) throw new Error("A stream's id is 0x and 64 digits.");
-          const prefix = String(form.get("prefix"));
-          setSearch({ streamId, prefixText: prefix === "" ? null : prefix });
-        }}
-      >
-        <Field
-          label="Stream"
-          name="stream"
-          placeholder="0x…"
-          required
-          list={known}
-          hint={`${streams.data?.kvStreams?.nodes.length ?? 0} streams found: press ↓ to list them.`}
-        />
-        <datalist id={known}>
-          {streams.data?.kvStreams?.nodes.map(({ streamId }) => (
-            <option key={streamId} value={streamId} />
-          ))}
-        </datalist>
-        <Field label="Key prefix" name="prefix" />
-      </Form>
-      {search && (
-        <Outcome rows={data?.kvEntries?.nodes} error={error} fetching={fetching} empty="No keys found.">
-          {(rows) => (
-            <Table label="Values" heads={["Key", "Version", "Size", "Value"]}>
-              {rows.map((entry) => (
-                <tr key={entry.key}>
-                  <td>
-                    <code>{entry.keyText ?? entry.key}</code>
-                  </td>
-                  <td className="number">{entry.version}</td>
-                  <td className="number">{bytes(entry.size)}</td>
-                  <td>{entry.text ?? <span className="quiet">not text</span>}</td>
-                </tr>
-              ))}
-            </Table>
-          )}
-        </Outcome>
-      )}
-      {pages.pager(data?.kvEntries?.pageInfo)}
-    </Card>
-  );
-}
-
-function bytes(size: string): string {
-  const units = ["B", "KiB", "MiB", "GiB"];
-  let [value, unit] = [Number(size), 0];
-  while (value >= 1_024 && unit < units.length - 1) [value, unit] = [value / 1_024, unit + 1];
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
