@@ -5,7 +5,7 @@ import { buildSchema, type GraphQLSchema, getNamedType, isObjectType, printSchem
 import { readSupergraph } from "../gateway/federation/engine/planning/api-schema.ts";
 import { TOPICS } from "../src/events/topics.ts";
 import { toOpenApi } from "../src/rest/openapi/openapi.ts";
-import { routes } from "../src/rest/rest.plugin.ts";
+import { routes } from "../src/rest/routes.ts";
 import { modules } from "../subgraphs/modules.ts";
 import { composeSupergraph } from "./compose.ts";
 import { configurationPage } from "./configuration.ts";

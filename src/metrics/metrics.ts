@@ -1,45 +1,18 @@
-import {
-  type CollectFunction,
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  Registry,
-} from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { HoldsObserver } from "../accounts/holds.service.ts";
 import type { EndedRequest, RequestObserver } from "../inference/requests/request-observer.ts";
-
-/** Gauges that are read on each scrape. A gauge that fails is omitted. */
-export type Sampled = {
-  readonly holdsOpen: () => Promise<number>;
-  /** Age of the oldest unpublished event, seconds; 0 if there is none. */
-  readonly relayLagSeconds: () => Promise<number>;
-  /** Blocks between a watcher's last block and the head of the chain. */
-  readonly watcherLags: () => Promise<readonly { readonly watcher: string; readonly blocks: number }[]>;
-  /** Event streams open in this process: the sources of subscriptions. */
-  readonly eventStreamsOpen: () => number;
-  /** Memory that active requests hold: bodies, and responses until they are read. */
-  readonly requestMemoryBytes: () => number;
-  /** The 99th percentile of the event-loop delay in the last half second. */
-  readonly eventLoopDelaySeconds: () => number;
-  readonly circuits: () => readonly {
-    readonly provider: string;
-    readonly state: "closed" | "half-open" | "open";
-  }[];
-};
+import { registerSampledGauges, type Sampled } from "./sampled-gauges.ts";
 
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const FIRST_CHUNK_SECONDS = [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1, 2.5, 5, 7.5, 10, 30, 60];
 const HTTP_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 60];
 const TOKENS = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
 const BATCH = [1, 2, 4, 8, 16, 32, 64];
-const CIRCUITS = { closed: 0, "half-open": 1, open: 2 } as const;
 const MAX_MODELS = 100;
 /** Clients choose operation names. The first 100 have their own label; the others share the buckets. */
 const MAX_OPERATIONS = 100;
 const OPERATION_BUCKETS = 16;
 const PLAN_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
-const SAMPLE_MS = 2_000;
 const PROVIDER = "0g";
 
 /**
@@ -255,72 +228,12 @@ export class Metrics implements HoldsObserver, RequestObserver {
 
   /** Registers the sources of the gauges that are read on each scrape. */
   sample(sources: Sampled): void {
-    this.#sampled("zerograph_holds_open", "Open holds, across all processes", [], async (gauge) =>
-      gauge.set(await sources.holdsOpen()),
-    );
-    this.#sampled(
-      "zerograph_event_relay_lag_seconds",
-      "Age of the oldest unpublished event",
-      [],
-      async (gauge) => gauge.set(await sources.relayLagSeconds()),
-    );
-    this.#sampled(
-      "zerograph_event_streams_open",
-      "Event streams open in this process; many subscriptions may share one",
-      [],
-      async (gauge) => gauge.set(sources.eventStreamsOpen()),
-    );
-    this.#sampled(
-      "zerograph_request_memory_bytes",
-      "Memory held by active requests: bodies, and responses until the client has read them",
-      [],
-      async (gauge) => gauge.set(sources.requestMemoryBytes()),
-    );
-    this.#sampled(
-      "zerograph_event_loop_delay_seconds",
-      "99th percentile of the event-loop delay in the last half second; requests are rejected above MAX_EVENT_LOOP_DELAY_MS",
-      [],
-      async (gauge) => gauge.set(sources.eventLoopDelaySeconds()),
-    );
-    this.#sampled(
-      "zerograph_watcher_lag_blocks",
-      "Blocks between a chain watcher's last block and the head",
-      ["watcher"],
-      async (gauge) => {
-        for (const { watcher, blocks } of await sources.watcherLags()) gauge.set({ watcher }, blocks);
-      },
-    );
-    this.#sampled(
-      "zerograph_provider_circuit_state",
-      "Circuit breakers of this process: 0 closed, 1 half-open, 2 open",
-      ["provider"],
-      async (gauge) => {
-        for (const { provider, state } of sources.circuits()) gauge.set({ provider }, CIRCUITS[state]);
-      },
-    );
+    registerSampledGauges(this.#registry, sources);
   }
 
   /** All metrics as text, with their media type. */
   async text(): Promise<{ readonly type: string; readonly body: string }> {
     return { type: this.#registry.contentType, body: await this.#registry.metrics() };
-  }
-
-  #sampled(
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    read: (gauge: Gauge) => Promise<unknown>,
-  ): void {
-    const collect: CollectFunction<Gauge> = async function (this: Gauge) {
-      this.reset();
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise((resolve) => {
-        timer = setTimeout(resolve, SAMPLE_MS);
-      });
-      await Promise.race([read(this).catch(() => this.reset()), late]);
-      clearTimeout(timer);
-    };
-    new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry], collect });
   }
 
   #operationOf(name: string): string {

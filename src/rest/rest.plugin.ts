@@ -8,99 +8,21 @@ import type { Principal } from "../keys/auth/principal.ts";
 import type { AuthRequest } from "../keys/auth/request-authenticator.ts";
 import { hopOf } from "../keys/auth/source-address.ts";
 import { toAppError } from "./errors/error-body.ts";
-import { getFolder, getFolderEntry } from "./file/entry.ts";
-import { getFile } from "./file/file.ts";
-import { getFileInfo } from "./file/file-info.ts";
-import { uploadSegment } from "./file/segment.ts";
-import { listFileInfos } from "./files/files-info.ts";
 import type { Answer } from "./http/answer.ts";
 import { openToPages, servePreflights } from "./http/cors.ts";
 import { discardBody } from "./http/discard-body.ts";
 import { unsupportedType } from "./http/headers.ts";
-import { decodedPath, KnownPaths } from "./http/known-paths.ts";
+import { decodedPath, type KnownPaths } from "./http/known-paths.ts";
 import { quotaHeaders } from "./http/quota-headers.ts";
 import { sendAnswer, sendFailure } from "./http/reply.ts";
 import { abortSignalOf, authorizationOf, idempotencyKeyOf, requestIdsOf } from "./http/request-facts.ts";
 import { jsonPartsPlugin } from "./json-parts/json-parts.plugin.ts";
 import { JsonParts, NO_PARTS } from "./json-parts/json-parts.ts";
-import { getNodeStatus } from "./node/status.ts";
 import { toOpenApi } from "./openapi/openapi.ts";
 import type { Route } from "./route.ts";
-import { callRpc } from "./rpc/rpc.ts";
-import { getUsageByDay, getUsageHistory, getUsageStats } from "./v1/account/usage.ts";
-import { getAccount, getBalance, getFunds } from "./v1/account.ts";
-import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from "./v1/api-keys.ts";
-import { submitImageEdit } from "./v1/async/images/edits.ts";
-import { submitImages } from "./v1/async/images/generations.ts";
-import { cancelAsyncJob, getAsyncJob } from "./v1/async/jobs.ts";
-import { createTranscription } from "./v1/audio/transcriptions.ts";
-import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
-import { chatCompletions } from "./v1/chat/completions.ts";
-import { editImages } from "./v1/images/edits.ts";
-import { generateImages } from "./v1/images/generations.ts";
-import {
-  createManagementKey,
-  listManagementKeys,
-  revokeManagementKey,
-  updateManagementKey,
-} from "./v1/management-keys.ts";
-
-import { countMessageTokens, createMessage } from "./v1/messages.ts";
-import { getModel, listModels } from "./v1/models.ts";
-import { listProviders } from "./v1/providers.ts";
-import { previewRouting } from "./v1/routing/preview.ts";
-import { listServiceTypes } from "./v1/service-types.ts";
+import { routes } from "./routes.ts";
 
 const JSON_TYPE = "application/json";
-
-/** Every REST endpoint. The server, the permission tests and OpenAPI iterate over this list. */
-export const routes: readonly Route[] = [
-  chatCompletions,
-  createMessage,
-  countMessageTokens,
-  generateImages,
-  editImages,
-  submitImages,
-  submitImageEdit,
-  getAsyncJob,
-  cancelAsyncJob,
-  createTranscription,
-  previewRouting,
-  listModels,
-  getModel,
-  listProviders,
-  listServiceTypes,
-  getNonce,
-  signIn,
-  signOut,
-  getMe,
-  listApiKeys,
-  createApiKey,
-  updateApiKey,
-  revokeApiKey,
-  listManagementKeys,
-  createManagementKey,
-  updateManagementKey,
-  revokeManagementKey,
-  getAccount,
-  getBalance,
-  getFunds,
-  getUsageStats,
-  getUsageByDay,
-  getUsageHistory,
-  getFile,
-  getFileInfo,
-  listFileInfos,
-  uploadSegment,
-  getFolder,
-  getFolderEntry,
-  getNodeStatus,
-  callRpc,
-];
-
-/** The paths of the REST API, for decisions made before a request is routed. */
-export const restPaths = new KnownPaths();
-for (const { url, method } of routes) restPaths.add(url, method);
 
 /** Mounts the REST API. Every response has `X-Request-ID`; every failure has the one error shape. */
 export async function restPlugin(server: FastifyInstance, { app }: { app: App }): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { routes } from "../../src/rest/rest.plugin.ts";
+import { routes } from "../../src/rest/routes.ts";
 import { INDEXER_METHODS } from "../../src/rest/rpc/indexer-methods.ts";
 import { KV_METHODS } from "../../src/rest/rpc/kv-methods.ts";
 import { ZGS_METHODS } from "../../src/rest/rpc/zgs-methods.ts";

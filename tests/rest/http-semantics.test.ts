@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import { SCOPES } from "../../src/keys/auth/principal.ts";
-import { routes } from "../../src/rest/rest.plugin.ts";
+import { routes } from "../../src/rest/routes.ts";
 import { openSession } from "../support/callers.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { rawGet, rawPost } from "../support/clients/raw-http.ts";

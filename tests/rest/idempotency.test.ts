@@ -4,7 +4,7 @@ import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { hashRequest } from "../../src/idempotency/canonical-body.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
-import { routes } from "../../src/rest/rest.plugin.ts";
+import { routes } from "../../src/rest/routes.ts";
 import { longestTurnMs } from "../support/attack/event-loop.ts";
 import { openSession } from "../support/callers.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";

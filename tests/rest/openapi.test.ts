@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../src/devnet/provider/image.ts";
 import { SCOPES } from "../../src/keys/auth/principal.ts";
 import { toOpenApi } from "../../src/rest/openapi/openapi.ts";
-import { routes } from "../../src/rest/rest.plugin.ts";
+import { routes } from "../../src/rest/routes.ts";
 import { longestTurnMs } from "../support/attack/event-loop.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { localSignIn, signInAs } from "../support/chain/sign-in.ts";

@@ -1,7 +1,7 @@
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type ErrorCode, FAILURES } from "../../src/kernel/errors.ts";
-import { routes } from "../../src/rest/rest.plugin.ts";
+import { routes } from "../../src/rest/routes.ts";
 import { type Access, CALLERS, CallerFixture, type Owner } from "../support/callers.ts";
 import { useStack } from "../support/stack.ts";
 

@@ -7,7 +7,7 @@ import { readMessagesRequest, readTokenCountRequest } from "../../src/inference/
 import { AppError } from "../../src/kernel/errors.ts";
 import { toOpenApi } from "../../src/rest/openapi/openapi.ts";
 import { NOTES } from "../../src/rest/openapi/openapi-notes.ts";
-import { routes } from "../../src/rest/rest.plugin.ts";
+import { routes } from "../../src/rest/routes.ts";
 import { type OpenApi, OpenApiCheck } from "../support/clients/openapi.ts";
 
 const JSON_TYPE = "application/json";

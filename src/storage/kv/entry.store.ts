@@ -35,20 +35,6 @@ export type Neighbourhood = {
   readonly prefix?: Buffer | undefined;
 };
 
-/** The outcome of a transaction on streams. */
-export type KvTransaction = {
-  readonly txSeq: bigint;
-  readonly root: Hex;
-  readonly sender: Hex;
-  /** "Commit", or why it was rejected; null when its streams are not held here. */
-  readonly result: string | null;
-  readonly isCommitted: boolean;
-  readonly decidedAt: Date;
-};
-
-/** A stream, by its first transaction. */
-export type KvStream = { readonly streamId: Hex; readonly firstVersion: bigint; readonly cursor: string };
-
 /** A key as of a version, including a deleted one; undefined if it was not written by then. */
 export async function findEntry(
   queries: Queries,
@@ -111,54 +97,6 @@ export async function listEntries(
   return { rows, hasNextPage: hasNextPage || isCut };
 }
 
-/** The outcomes of transactions, in order; undefined for one that is undecided or does not write to streams. */
-export async function findTransactions(
-  queries: Queries,
-  chainId: number,
-  txSeqs: readonly bigint[],
-): Promise<readonly (KvTransaction | undefined)[]> {
-  const rows = await queries.rows<TransactionRow>(TRANSACTIONS, [
-    chainId,
-    JSON.stringify(txSeqs.map(String)),
-  ]);
-  const found = new Map(rows.map((row) => [BigInt(row.tx_seq), toTransaction(row)]));
-  return txSeqs.map((txSeq) => found.get(txSeq));
-}
-
-/** The streams that were written to, by id. */
-export async function listStreams(
-  queries: Queries,
-  chainId: number,
-  page: PageRequest,
-): Promise<Page<KvStream>> {
-  const after = page.after === undefined ? "" : (decodeCursor(page.after, 1)[0] ?? "");
-  const rows = await queries.rows<StreamRow>(STREAMS, [chainId, after, pageLimit(page)]);
-  return toPage(rows.map(toStream), page);
-}
-
-/** The ids of at most `limit` streams, ascending. */
-export async function listStreamIds(
-  queries: Queries,
-  chainId: number,
-  limit: number,
-): Promise<readonly Hex[]> {
-  return (await queries.rows<StreamRow>(STREAMS, [chainId, "", limit])).map((row) => row.stream_id);
-}
-
-/** A stream, undefined until it is written to. */
-export async function findStream(
-  queries: Queries,
-  chainId: number,
-  streamId: Hex,
-): Promise<KvStream | undefined> {
-  const rows = await queries.rows<StreamRow>(
-    `select stream_id, first_version::text as first_version from kv_stream
-     where chain_id = $1::bigint and stream_id = $2::text`,
-    [chainId, streamId],
-  );
-  return rows.map(toStream)[0];
-}
-
 /** A cursor holds a write's transaction and place in it, since a key may be too long for a cursor. */
 async function keyAt(queries: Queries, chainId: number, streamId: Hex, cursor: string): Promise<Buffer> {
   const [version = "", ordinal = ""] = decodeCursor(cursor, 2);
@@ -186,16 +124,6 @@ type EntryRow = {
   encryption_header: string | null;
 };
 type WalkRow = EntryRow & { is_last: boolean };
-type TransactionRow = {
-  tx_seq: string;
-  root: Hex;
-  sender: Hex;
-  result: string | null;
-  is_committed: boolean;
-  decided_at_ms: string;
-};
-type StreamRow = { stream_id: Hex; first_version: string };
-
 function toEntry(row: EntryRow): StoredEntry {
   return {
     streamId: row.stream_id,
@@ -208,21 +136,6 @@ function toEntry(row: EntryRow): StoredEntry {
     encryptionHeader: row.encryption_header === null ? undefined : Buffer.from(row.encryption_header, "hex"),
     cursor: encodeCursor(row.version, String(row.ordinal)),
   };
-}
-
-function toTransaction(row: TransactionRow): KvTransaction {
-  return {
-    txSeq: BigInt(row.tx_seq),
-    root: row.root,
-    sender: row.sender,
-    result: row.result,
-    isCommitted: row.is_committed,
-    decidedAt: new Date(Number(row.decided_at_ms)),
-  };
-}
-
-function toStream({ stream_id, first_version }: StreamRow): KvStream {
-  return { streamId: stream_id, firstVersion: BigInt(first_version), cursor: encodeCursor(stream_id) };
 }
 
 const COLUMNS = `e.stream_id, encode(e.key, 'base64') as key, e.version::text as version, e.ordinal,
@@ -310,14 +223,3 @@ function successor(prefix: Buffer): Buffer | undefined {
   next[last] = (next[last] ?? 0) + 1;
   return next;
 }
-
-const TRANSACTIONS = `
-  select tx_seq::text as tx_seq, root, sender, result, is_committed,
-    floor(extract(epoch from decided_at) * 1000)::bigint::text as decided_at_ms
-  from kv_transaction
-  where chain_id = $1::bigint and tx_seq in (select s::numeric from jsonb_array_elements_text($2::text::jsonb) as s)`;
-
-const STREAMS = `
-  select stream_id, first_version::text as first_version from kv_stream
-  where chain_id = $1::bigint and stream_id > $2::text
-  order by stream_id limit $3::int`;

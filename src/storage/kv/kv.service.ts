@@ -7,13 +7,7 @@ import type { SubmissionsService } from "../submissions.service.ts";
 import {
   findEntry,
   findNeighbours,
-  findStream,
-  findTransactions,
-  type KvStream,
-  type KvTransaction,
   listEntries,
-  listStreamIds,
-  listStreams,
   type Neighbourhood,
   type StoredEntry,
 } from "./entry.store.ts";
@@ -24,6 +18,14 @@ import type { KvFiles } from "./kv-files.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 import { listPending, readPlace } from "./replay.store.ts";
 import { readState } from "./state.store.ts";
+import {
+  findStream,
+  findTransactions,
+  type KvStream,
+  type KvTransaction,
+  listStreamIds,
+  listStreams,
+} from "./stream.store.ts";
 import { MAX_NAMED_KEY_BYTES, MAX_U64, type StreamKey } from "./stream-data.ts";
 
 /** A key at one version. `sizeBytes` is 0 for a deleted key. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { NOTES, TAGS, tagOf } from "../../../src/rest/openapi/openapi-notes.ts";
-import { routes } from "../../../src/rest/rest.plugin.ts";
+import { routes } from "../../../src/rest/routes.ts";
 
 test("every tag has endpoints, and every note belongs to a mounted endpoint", () => {
   const mounted = routes.map(({ method, url }) => `${method} ${url}`);
