@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { DEFAULT_VAULT_EVENT } from "../accounts/vault-event.ts";
 import { NETWORK_NAMES } from "../chain/networks.ts";
 import { address, agentContracts, marketContract, privateKey, type Settings, urls } from "./values.ts";
 
@@ -64,17 +65,17 @@ export const DEPOSIT_SETTINGS = {
     example: "0x0AD9690e0b34aB2d493DE02cDF149ee34f6C9939",
   },
   VAULT_EVENT: {
-    schema: z.string().min(1).default("event Deposited(address indexed account, uint256 amount)"),
+    schema: z.string().min(1).default(DEFAULT_VAULT_EVENT.event),
     about: "The vault's deposit event, in Solidity syntax",
-    example: "event Deposited(address indexed account, uint256 amount)",
+    example: DEFAULT_VAULT_EVENT.event,
   },
   VAULT_ACCOUNT_ARGUMENT: {
-    schema: z.string().min(1).default("account"),
+    schema: z.string().min(1).default(DEFAULT_VAULT_EVENT.accountArgument),
     about: "The argument of the deposit event that names the credited account",
     example: "account",
   },
   VAULT_AMOUNT_ARGUMENT: {
-    schema: z.string().min(1).default("amount"),
+    schema: z.string().min(1).default(DEFAULT_VAULT_EVENT.amountArgument),
     about: "The argument of the deposit event that holds the amount, in neuron",
     example: "amount",
   },

@@ -64,11 +64,6 @@ export function fileRoot(nodes: readonly SubmissionNode[]): Hex {
     .reduceRight<Hex>((right, { root }) => keccak256(concat([root, right])), last.root);
 }
 
-/** The key of a submission in Flow: the hash of its concatenated node roots. For one node this is not the file root. */
-export function submissionIdentity(nodes: readonly SubmissionNode[]): Hex {
-  return keccak256(concat(nodes.map(({ root }) => root)));
-}
-
 /** The sectors of 256 bytes that a submission occupies and pays for. */
 export function submissionSectors(nodes: readonly SubmissionNode[]): bigint {
   return nodes.reduce((sum, { height }) => sum + 2n ** BigInt(height), 0n);

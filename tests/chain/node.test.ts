@@ -3,10 +3,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { readConsensus } from "../../src/chain/node/consensus.client.ts";
+import { readExecution } from "../../src/chain/node/execution.client.ts";
 import type { Verdict } from "../../src/chain/node/judgement.ts";
 import { NodeService } from "../../src/chain/node/node.service.ts";
 import type { NodeSettings } from "../../src/chain/node/node-settings.ts";
-import { observe } from "../../src/chain/node/observation.ts";
+import { type Observation, observeSurroundings, readEngine } from "../../src/chain/node/observation.ts";
 import { type PreflightRule, preflight } from "../../src/chain/node/preflight.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { startChain } from "../support/chain/chain.ts";
@@ -24,6 +26,16 @@ const CHAIN_ID = 16_602;
 
 function serviceOf(settings: NodeSettings): NodeService {
   return new NodeService({ settings, chainId: CHAIN_ID, clock: systemClock });
+}
+
+/** Observes the whole node once. */
+async function observe(settings: NodeSettings, now: Date): Promise<Observation> {
+  const [consensus, execution, engine] = await Promise.all([
+    readConsensus(settings.consensusUrl, "NODE_CONSENSUS_URL"),
+    readExecution(settings.executionUrl),
+    readEngine(settings, now),
+  ]);
+  return { consensus, execution, engine, ...(await observeSurroundings(settings, consensus)) };
 }
 
 /** A node that satisfies every rule except those of the machine; tests break one part at a time. */

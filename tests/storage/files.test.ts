@@ -11,12 +11,13 @@ import { deployContracts } from "../../src/devnet/chain/deploy.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
 import { findHeld } from "../../src/storage/node/held-files.store.ts";
-import { fileRoot, submissionIdentity } from "../../src/storage/submission.ts";
+import { fileRoot } from "../../src/storage/submission.ts";
 import { SubmissionsService } from "../../src/storage/submissions.service.ts";
 import { findFirst } from "../../src/storage/submissions.store.ts";
 import { startChain } from "../support/chain/chain.ts";
 import { type RpcProxy, startRpcProxy } from "../support/chain/rpc-proxy.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+import { submissionIdentity } from "../support/storage/submission-identity.ts";
 import { until } from "../support/until.ts";
 
 const sender = DEMO_USER.address.toLowerCase();

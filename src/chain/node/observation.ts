@@ -9,7 +9,6 @@ import {
   type ExecutionStatus,
   readBlockNumber,
   readChainId,
-  readExecution,
 } from "./execution.client.ts";
 import { type JwtFile, readJwtFile } from "./jwt-secret.ts";
 import type { NodeSettings } from "./node-settings.ts";
@@ -61,16 +60,6 @@ type NodeStatuses = Pick<Observation, "consensus" | "execution" | "engine">;
 
 /** Everything observed besides the interfaces. */
 export type Surroundings = Omit<Observation, keyof NodeStatuses>;
-
-/** Observes the whole node once. It never throws and changes nothing. */
-export async function observe(settings: NodeSettings, now: Date): Promise<Observation> {
-  const [consensus, execution, engine] = await Promise.all([
-    readConsensus(settings.consensusUrl, "NODE_CONSENSUS_URL"),
-    readExecution(settings.executionUrl),
-    readEngine(settings, now),
-  ]);
-  return { consensus, execution, engine, ...(await observeSurroundings(settings, consensus)) };
-}
 
 /** Probes the engine API with the consensus client's secret, else with the execution client's. It never throws. */
 export async function readEngine(settings: NodeSettings, now: Date): Promise<EngineStatus> {

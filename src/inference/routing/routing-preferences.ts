@@ -22,9 +22,6 @@ export type RoutingPreferences = {
   readonly caps?: PriceCaps | undefined;
 };
 
-/** The preferences of a client that sets none. */
-export const NO_PREFERENCES: RoutingPreferences = {};
-
 const DECIMAL = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;
 const USD_DIGITS = 18;
 

@@ -22,7 +22,6 @@ import { ProviderClient } from "../../../src/inference/providers/provider.client
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { RequestsService } from "../../../src/inference/requests/requests.service.ts";
 import { ChoiceService } from "../../../src/inference/routing/choice.service.ts";
-import { NO_PREFERENCES } from "../../../src/inference/routing/routing-preferences.ts";
 import { JobRunner, type JobTiming } from "../../../src/jobs/job.runner.ts";
 import { JobsService } from "../../../src/jobs/jobs.service.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
@@ -127,7 +126,7 @@ export async function openJobWorld(
         operation: "generations",
         body: Buffer.from(JSON.stringify({ model: IMAGE_MODEL, prompt: "the sea", n: images })),
         contentType: "application/json",
-        preferences: NO_PREFERENCES,
+        preferences: {},
         ...more,
       };
       return (await imageJobs.submit(ask, { account, keyId })).id;

@@ -7,11 +7,7 @@ import {
   choose,
   type ProviderState,
 } from "../../../src/inference/routing/choice.ts";
-import {
-  NO_PREFERENCES,
-  type RoutingPreferences,
-  readUsd,
-} from "../../../src/inference/routing/routing-preferences.ts";
+import { type RoutingPreferences, readUsd } from "../../../src/inference/routing/routing-preferences.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { UNRESTRICTED } from "../../../src/keys/api-keys/key-settings.ts";
@@ -54,7 +50,7 @@ function chosen(
       model: MODEL,
       serviceType: "chatbot",
       format: "openai",
-      preferences: NO_PREFERENCES,
+      preferences: {},
       restrictions: UNRESTRICTED,
       stateOf: ({ address }) => states.get(address) ?? IDLE,
       tokenUsd: undefined,

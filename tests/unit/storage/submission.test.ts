@@ -3,13 +3,8 @@ import { encodeAbiParameters, encodeEventTopics, getAbiItem, keccak256 } from "v
 import { describe, expect, test } from "vitest";
 import { flowAbi } from "../../../src/chain/abi/flow.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
-import {
-  decodeSubmit,
-  fileRoot,
-  SUBMIT_TOPIC,
-  submissionIdentity,
-  submissionSectors,
-} from "../../../src/storage/submission.ts";
+import { decodeSubmit, fileRoot, SUBMIT_TOPIC, submissionSectors } from "../../../src/storage/submission.ts";
+import { submissionIdentity } from "../../support/storage/submission-identity.ts";
 
 type Vector = {
   readonly size: number;
