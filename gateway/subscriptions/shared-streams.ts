@@ -8,6 +8,7 @@ import {
   valueFromASTUntyped,
 } from "graphql";
 import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
+import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
 import { readFragments } from "../federation/engine/document/fragments.ts";
 import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
 import type { Results, StreamedOperation } from "./streamed-operation.ts";
@@ -112,7 +113,7 @@ class SharedStream {
     this.#readers.delete(reader);
     if (this.#readers.size > 0 || this.#joining > 0) return;
     this.#end();
-    void this.#source?.return?.();
+    closeSource(this.#source);
   }
 
   #pumping = false;

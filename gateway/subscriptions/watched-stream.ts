@@ -1,5 +1,5 @@
 import { type ExecutionResult, GraphQLError } from "graphql";
-import { DONE, ReleasingIterator } from "../../src/kernel/async/releasing-iterator.ts";
+import { closeSource, DONE, ReleasingIterator } from "../../src/kernel/async/releasing-iterator.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
 type Results = AsyncIterableIterator<ExecutionResult>;
@@ -41,7 +41,7 @@ export class WatchedStream extends ReleasingIterator<ExecutionResult> {
   protected release(): void {
     this.#stopWatching();
     this.#why = undefined;
-    void this.#source.return?.();
+    closeSource(this.#source);
   }
 
   #lose(error: unknown): never {

@@ -1,4 +1,5 @@
 import { PushIterator } from "../kernel/async/push-iterator.ts";
+import { closeSource } from "../kernel/async/releasing-iterator.ts";
 import type { DomainEvent } from "./topics.ts";
 
 /** A page of past events. The next page starts after `upTo`; `full` means that more may be waiting. */
@@ -69,7 +70,7 @@ export class ReplayedStream extends PushIterator<DomainEvent> {
 
   protected override release(): void {
     this.#buffer = [];
-    void this.#live?.return?.();
+    closeSource(this.#live);
     super.release();
   }
 

@@ -1,5 +1,5 @@
 import QuickLru from "quick-lru";
-import { ReleasingIterator } from "../kernel/async/releasing-iterator.ts";
+import { closeSource, ReleasingIterator } from "../kernel/async/releasing-iterator.ts";
 import type { EventStream } from "./bus.ts";
 import type { DomainEvent } from "./topics.ts";
 
@@ -52,7 +52,7 @@ export class SnapshotStream<T extends StepTopic> extends ReleasingIterator<Domai
   protected release(): void {
     this.#isFinished = true;
     this.#options.onEnd?.();
-    void this.#source.return?.();
+    closeSource(this.#source);
   }
 
   #isNew(step: DomainEvent<T>): boolean {

@@ -1,4 +1,4 @@
-import { DONE, ReleasingIterator } from "../kernel/async/releasing-iterator.ts";
+import { closeSource, DONE, ReleasingIterator } from "../kernel/async/releasing-iterator.ts";
 import type { SegmentProof } from "./merkle/proof.ts";
 import type { NodeFile, StorageNode } from "./node/storage-node.ts";
 
@@ -26,7 +26,7 @@ export class JoinedStream extends ReleasingIterator<Buffer> {
 
   protected release(): void {
     this.#waiting.length = 0;
-    void this.#current?.return?.();
+    closeSource(this.#current);
   }
 }
 

@@ -40,3 +40,8 @@ export abstract class ReleasingIterator<T> implements AsyncIterableIterator<T> {
     return this;
   }
 }
+
+/** Ends a source that has no reader any more; a failure to close it is dropped. */
+export function closeSource(source: Pick<AsyncIterator<unknown>, "return"> | undefined): void {
+  void Promise.resolve(source?.return?.()).catch(() => {});
+}
