@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ExecutionResult } from "graphql";
+import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Principal } from "../../src/keys/auth/principal.ts";
 import type { Hop } from "../../src/keys/auth/source-address.ts";
@@ -117,7 +118,7 @@ class EventStream {
     const { report } = this.#streams;
     const results = await this.#streams.run(operation).catch((error: unknown) => lossResult(error, report));
     if (Symbol.asyncIterator in results) own.results = results;
-    if (own.abort.signal.aborted) return void own.results?.return?.();
+    if (own.abort.signal.aborted) return closeSource(own.results);
     const deliver = (result: ExecutionResult) =>
       this.#write(`event: next\ndata: {"id":${JSON.stringify(id)},"payload":${resultText(result)}}\n\n`);
     await pump(results, deliver, (reason) => deliver(lossResult(reason, report)));
@@ -131,7 +132,7 @@ class EventStream {
     const operation = this.#operations.get(id);
     this.#operations.delete(id);
     operation?.abort.abort(new ClientLeft());
-    void operation?.results?.return?.();
+    closeSource(operation?.results);
   }
 
   close(): void {

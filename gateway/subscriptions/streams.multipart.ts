@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
+import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
 import type { OperationPayload } from "../federation/policy/policy.ts";
 import { showError } from "../federation/policy/refusals.ts";
@@ -57,7 +58,7 @@ export async function streamMultipart(
   );
   reply.raw.once("close", () => memory.end());
   const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
-  if (Symbol.asyncIterator in results) reply.raw.once("close", () => void results.return?.());
+  if (Symbol.asyncIterator in results) reply.raw.once("close", () => closeSource(results));
   if (reply.raw.destroyed && Symbol.asyncIterator in results) void results.return?.();
   await pump(
     results,

@@ -3,6 +3,7 @@ import type { ExecutionResult, GraphQLError } from "graphql";
 import { getOperationAST } from "graphql";
 import type { App } from "../../src/app.ts";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
+import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { Slot } from "../../src/kernel/slot.ts";
 import { ANONYMOUS } from "../../src/keys/auth/principal.ts";
@@ -90,7 +91,9 @@ export async function streamEvents(streams: Streams, call: Call): Promise<Fastif
   const results = isAdmitted
     ? await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report))
     : { errors: operation };
-  const letGo = () => void (Symbol.asyncIterator in results && results.return?.());
+  const letGo = () => {
+    if (Symbol.asyncIterator in results) closeSource(results);
+  };
   abort.signal.addEventListener("abort", letGo);
   if (abort.signal.aborted) letGo();
   const deliver = (result: ExecutionResult) => response.write(`event: next\ndata: ${resultText(result)}\n\n`);

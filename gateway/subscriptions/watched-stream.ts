@@ -24,7 +24,7 @@ export class WatchedStream extends ReleasingIterator<ExecutionResult> {
     this.#taken = given.taken;
     this.#stopWatching = given.watch((why) => {
       this.#why = why;
-      void source.return?.();
+      closeSource(source);
     });
   }
 

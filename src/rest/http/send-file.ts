@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
+import { closeSource } from "../../kernel/async/releasing-iterator.ts";
 import type { Answer } from "./answer.ts";
 
 type FileAnswer = Extract<Answer, { kind: "file" }>;
@@ -15,7 +16,7 @@ export async function sendFile(
   { more, stallMs }: { readonly more: Readonly<Record<string, string>>; readonly stallMs: number },
 ): Promise<void> {
   const response = reply.raw;
-  const leave = () => void body?.return?.();
+  const leave = () => closeSource(body);
   response.once("close", leave);
   const first = body && (await body.next());
   const announced = headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
