@@ -10,7 +10,7 @@ export type Target = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** The load: so many connections, each with one running request, for so long. */
+/** The number of connections, each with one request at a time, and the duration of the load. */
 export type Load = { readonly body: Buffer; readonly connections: number; readonly durationMs: number };
 
 /**

@@ -51,9 +51,13 @@ export type Choice = { readonly candidates: readonly Provider[]; readonly refuse
 export type ChoiceContext = {
   readonly model: string;
   readonly serviceType: ServiceType;
+  /** The format of the called endpoint: `openai` for every endpoint except `/v1/messages`. */
   readonly format: ApiFormat;
   readonly preferences: RoutingPreferences;
-  /** Estimated tokens of the prompt and the answer, used to compare offers. Both default to 1. */
+  /**
+   * Estimated tokens of the prompt and the answer, used to compare offers; undefined where billing is not by token. Both
+   * default to 1.
+   */
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
   /** The client's limit on the tokens of the answer, if it sets one. */

@@ -27,7 +27,7 @@ export const MAX_DATA_CHARACTERS = Math.ceil(SEGMENT_BYTES / 3) * 4;
  * The storage node's methods (facts: storage section 2.2). Uploads by `txSeq` return 0 where a node returns null: older
  * TypeScript SDKs treat null as a failure, and no other client reads the result. A repeated upload returns the same,
  * since those SDKs fail on a node's "already uploaded"; uploads by root have the node's errors. Methods about the
- * flow's own tree are not implemented, since this product stores only the trees of files.
+ * flow's own tree do not exist here: a gateway stores the trees of files only.
  */
 export const ZGS_METHODS: RpcMethods = {
   zgs_getStatus: async ({ app }) => toNodeStatus(await app.submissions.status()),
