@@ -4,8 +4,12 @@ import { insertJob } from "../../../jobs/job.store.ts";
 import { findJob } from "../../../jobs/job-view.store.ts";
 import type { JobView } from "../../../jobs/jobs.service.ts";
 import { newId } from "../../../kernel/text/ids.ts";
-import type { AdmissionService } from "../../billing/admission.service.ts";
-import { type AdmissionPlan, affordable, type Payer } from "../../billing/admission-plan.ts";
+import {
+  type AdmissionPlan,
+  type AdmissionService,
+  affordable,
+  type Payer,
+} from "../../billing/admission.service.ts";
 import { type Provider, trustModeOf } from "../../providers/provider.ts";
 import { RequestTrace } from "../../requests/request-trace.ts";
 import type { Choice } from "../../routing/choice.ts";
