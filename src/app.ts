@@ -9,12 +9,11 @@ import type { Database } from "./db/database.ts";
 import { readDeploymentSecret } from "./db/deployment-secret.ts";
 import { openDatabase } from "./db/open.ts";
 import { MemoryBus } from "./events/bus.memory.ts";
-import { RedisBus } from "./events/bus.redis.ts";
 import type { Bus } from "./events/bus.ts";
 import { EventCursors } from "./events/event-cursors.ts";
 import { EventsService } from "./events/events.service.ts";
 import { KEPT_HOURS } from "./events/outbox.ts";
-import { dropRedis, openRedis, type RedisConnection } from "./events/redis-connection.ts";
+import type { RedisConnection } from "./events/redis-connection.ts";
 import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
 import { createInferenceModule, type InferenceServices, requestSeconds } from "./inference/module.ts";
@@ -67,8 +66,9 @@ export async function createApp(
   });
   const database = await open();
   try {
-    const bus = config.REDIS_URL ? await RedisBus.create(config.REDIS_URL, { log }) : new MemoryBus();
-    const redis = config.REDIS_URL ? await openCounters(config.REDIS_URL, log) : undefined;
+    const { bus, redis } = config.REDIS_URL
+      ? await openOnRedis(config.REDIS_URL, log)
+      : { bus: new MemoryBus() };
     const { secret, createdAt } = await readDeploymentSecret(database, "event cursors");
     const cursors = new EventCursors(secret, new Date(createdAt.getTime() + KEPT_HOURS * 3_600_000));
     return wire({ config, network, log, rpc, database, bus, redis, cursors });
@@ -149,7 +149,7 @@ function wire(dependencies: {
       await Promise.all([accounts, keys, chain, storage].map((module) => module.stop()));
       await relay.stop();
       await bus.close();
-      if (redis) dropRedis(redis);
+      if (redis?.isOpen) redis.destroy();
       await database.close();
     },
   };
@@ -223,8 +223,16 @@ export function databaseOf(
   return { kind: "folder", path: config.DATA_DIR } as const;
 }
 
-/** The connection of the shared rate-limit counters. It may break and reconnect: requests are served without it. */
-async function openCounters(url: string, log: Logger): Promise<RedisConnection> {
-  const redis = openRedis(url, (error) => log.debug({ err: error }, "requests are not counted in Redis now"));
-  return redis.connect();
+/**
+ * The bus on Redis, and the connection of the shared rate-limit counters, which may break and reconnect: requests are
+ * served without it. The client is loaded here, as it is a sixth of the modules of a process.
+ */
+async function openOnRedis(url: string, log: Logger): Promise<{ bus: Bus; redis?: RedisConnection }> {
+  const [{ RedisBus }, { openRedis }] = await Promise.all([
+    import("./events/bus.redis.ts"),
+    import("./events/redis-connection.ts"),
+  ]);
+  const onError = (error: unknown) => log.debug({ err: error }, "requests are not counted in Redis now");
+  const bus = await RedisBus.create(url, { log });
+  return { bus, redis: await openRedis(url, onError).connect() };
 }

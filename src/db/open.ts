@@ -29,7 +29,8 @@ export type DatabaseConfig =
 /**
  * A PostgreSQL server. `statementTimeoutMs` limits every statement except expensive reads, which have `readPoolSize`
  * separate connections and `readTimeoutMs`; 0 for no limit. Behind a `pooler` in transaction mode connections have no
- * state: neither prepared statements nor settings.
+ * state: neither prepared statements nor settings. A server that takes longer than `patienceMs` to accept a connection
+ * or to answer a probe counts as unavailable; by default 4 s and 2 s.
  */
 type ServerConfig = {
   readonly kind: "server";
@@ -39,6 +40,7 @@ type ServerConfig = {
   readonly statementTimeoutMs?: number;
   readonly readTimeoutMs?: number;
   readonly pooler?: "none" | "transaction";
+  readonly patienceMs?: number;
 };
 
 /** Processes that start at the same time on one server migrate one after another. */
@@ -67,7 +69,8 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
 }
 
 async function openServer(config: ServerConfig): Promise<Database> {
-  const address = { connectionTimeoutMillis: CONNECT_MS, ...serverAddress(config.url) };
+  const connectMs = config.patienceMs ?? CONNECT_MS;
+  const address = { connectionTimeoutMillis: connectMs, ...serverAddress(config.url) };
   const { MikroORM: Server } = await import("@mikro-orm/postgresql");
   const orm = await Server.init({
     ...common(),
@@ -90,7 +93,7 @@ async function openServer(config: ServerConfig): Promise<Database> {
       await requireTimeLimits(address, statementTimeoutMs);
       await limitStatements(pool, statementTimeoutMs);
     }
-    const watch = new ServerWatch(pool, address);
+    const watch = new ServerWatch(pool, address, config.patienceMs);
     const reads = new ServerReads(
       {
         address,

@@ -5,7 +5,7 @@ import type { ServerAddress } from "./server-address.ts";
 const CHECK_MS = 250;
 /** If no statement ends for this long while some are in progress, the server is probed ... */
 const QUIET_MS = 800;
-/** ... and must respond within this time, including the connection. */
+/** ... and must respond within this time, including the connection, unless another is given. */
 const PING_MS = 2_000;
 
 /**
@@ -20,14 +20,16 @@ const PING_MS = 2_000;
 export class ServerWatch {
   readonly #pool: Pool;
   readonly #address: ServerAddress;
+  readonly #pingMs: number;
   readonly #timer: NodeJS.Timeout;
   #progressAtMs = performance.now();
   #isAway = false;
   #isReadOnly = false;
   #checking: Promise<void> | undefined;
 
-  /** Watches the server at `address`, to which `pool` connects. */
-  constructor(pool: Pool, address: ServerAddress) {
+  /** Watches the server at `address`, to which `pool` connects. A probe has `pingMs` to be answered. */
+  constructor(pool: Pool, address: ServerAddress, pingMs = PING_MS) {
+    this.#pingMs = pingMs;
     this.#pool = pool;
     this.#address = address;
     pool.on("release", this.#noteProgress);
@@ -81,7 +83,7 @@ export class ServerWatch {
   }
 
   async #probe(): Promise<void> {
-    const state = await stateOf(this.#address);
+    const state = await stateOf(this.#address, this.#pingMs);
     this.#isAway = state === "away";
     if (this.#isAway) cutConnections(this.#pool);
     else this.#progressAtMs = performance.now();
@@ -95,8 +97,11 @@ export class ServerWatch {
  * Probes the state of a server over a separate connection. A server that refuses the connection is responsive too: it
  * is starting, stopping, or has too many connections.
  */
-async function stateOf(address: ServerAddress): Promise<"away" | "refusing" | "read-only" | "writable"> {
-  const limits = { connectionTimeoutMillis: PING_MS, query_timeout: PING_MS };
+async function stateOf(
+  address: ServerAddress,
+  pingMs: number,
+): Promise<"away" | "refusing" | "read-only" | "writable"> {
+  const limits = { connectionTimeoutMillis: pingMs, query_timeout: pingMs };
   const client = new pg.Client({ ...address, ...limits });
   client.on("error", () => {});
   try {

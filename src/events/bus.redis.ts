@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MultiErrorReply } from "redis";
+import { within } from "../kernel/async/within.ts";
 import { AppError, StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
 import { Readers } from "./readers.ts";
-import { dropRedis, openRedis, type RedisConnection, within } from "./redis-connection.ts";
+import { dropRedis, openRedis, type RedisConnection } from "./redis-connection.ts";
 import { decodeEntry, encodeEntry, entryId, positionOf } from "./redis-entry.ts";
 import { FELL_BEHIND, REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import { type DomainEvent, TOPICS, type Topic } from "./topics.ts";

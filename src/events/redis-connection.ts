@@ -1,5 +1,4 @@
 import { createClient } from "redis";
-import { AppError } from "../kernel/errors.ts";
 
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 1_000;
@@ -28,24 +27,4 @@ export function openRedis(url: string, onError: (error: unknown) => void, silenc
 /** Closes the connection at once; pending commands fail. */
 export function dropRedis(connection: RedisConnection): void {
   if (connection.isOpen) connection.destroy();
-}
-
-/** Resolves as `work` does; when that takes longer than `limitMs`, runs `onLate` and rejects. */
-export async function within<T>(
-  limitMs: number,
-  work: Promise<T>,
-  onLate: () => void = () => {},
-): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    late.reject(
-      new AppError("unavailable", `Events are unavailable: no answer within ${limitMs / 1_000} s.`),
-    );
-    onLate();
-  }, limitMs);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

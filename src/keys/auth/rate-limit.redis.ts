@@ -1,5 +1,6 @@
 import { RateLimiterRedis } from "rate-limiter-flexible";
-import { type RedisConnection, within } from "../../events/redis-connection.ts";
+import type { RedisConnection } from "../../events/redis-connection.ts";
+import { within } from "../../kernel/async/within.ts";
 import { MemoryRateLimit, quotaOf } from "./rate-limit.memory.ts";
 import { type Quota, type RateLimit, WINDOW_SECONDS } from "./rate-limit.ts";
 
