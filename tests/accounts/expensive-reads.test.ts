@@ -13,7 +13,7 @@ const UNAVAILABLE = { code: "unavailable" };
 
 async function openServer(limits: { readTimeoutMs?: number; statementTimeoutMs?: number } = {}) {
   const url = await borrowServerDatabase(onTestFinished);
-  const database = await openDatabase({ kind: "server", url, poolSize: 3, ...limits });
+  const database = await openDatabase({ kind: "server", url, poolSize: 3, patienceMs: 120_000, ...limits });
   onTestFinished(() => database.close());
   return database;
 }

@@ -5,7 +5,6 @@ import { listTokens } from "../../src/chain/agents/agent-tokens.store.ts";
 import { listSealedKeys } from "../../src/chain/agents/sealed-keys.store.ts";
 import { listFills, listMoves } from "../../src/chain/market/market.store.ts";
 import type { Database } from "../../src/db/database.ts";
-import { openDatabase } from "../../src/db/open.ts";
 import { RequestsService } from "../../src/inference/requests/requests.service.ts";
 import { listJobs } from "../../src/jobs/job-view.store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
@@ -14,7 +13,7 @@ import { newId } from "../../src/kernel/text/ids.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { ManagementKeyService } from "../../src/keys/management-keys/management-key.service.ts";
 import { listFirst, listSubmissions } from "../../src/storage/submissions.store.ts";
-import { borrowServerDatabase } from "../support/servers/database.ts";
+import { borrowServerDatabase, openPatiently } from "../support/servers/database.ts";
 
 const ACCOUNT = "0x0000000000000000000000000000000000000001";
 const CHAIN = 16_602;
@@ -105,7 +104,7 @@ describe.skipIf(!inject("postgresUrl"))("lists", () => {
     "a page of $name is a range scan of an index, in its order",
     async ({ after, range, list }) => {
       const url = await borrowServerDatabase(onTestFinished);
-      const database = await openDatabase({ kind: "server", url, poolSize: 2 });
+      const database = await openPatiently(url, 2);
       onTestFinished(() => database.close());
       const statements = await recordStatements(async () => {
         await list(database, { first: 20 });

@@ -7,10 +7,14 @@ import { UsageService } from "../../src/accounts/usage.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { entities } from "../../src/db/entities.ts";
 import { migrations } from "../../src/db/migrations/index.ts";
-import { openDatabase } from "../../src/db/open.ts";
 import { newRequestId } from "../../src/kernel/text/ids.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
-import { createServerDatabase, describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+import {
+  createServerDatabase,
+  describeDatabases,
+  openPatiently,
+  openTestDatabase,
+} from "../support/servers/database.ts";
 
 async function hold(database: Database, seeded: readonly Seeded[]): Promise<readonly string[]> {
   const holds = seeded.map(({ account, keyId }) => ({
@@ -159,7 +163,7 @@ describe.skipIf(!inject("postgresUrl"))("migration of usage numbers", () => {
     const orm = await MikroORM.init({ clientUrl: url, entities: [...entities], ensureDatabase: false });
     await orm.em.getConnection().execute(FILL);
     await orm.close();
-    const database = await openDatabase({ kind: "server", url, poolSize: 2 });
+    const database = await openPatiently(url, 2);
     try {
       const rows = await database.rows<{ account: string; ids: string; names: string; count: string }>(`
         select account, string_agg(usage_number::text, ' ' order by usage_number) as ids,

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "../../src/db/database.ts";
-import { openDatabase } from "../../src/db/open.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
 import { ManagementKeyService } from "../../src/keys/management-keys/management-key.service.ts";
 import { startNetwork, type TestNetwork } from "../support/chain/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
-import { createServerDatabase, type OnEnd } from "../support/servers/database.ts";
+import { createServerDatabase, type OnEnd, openPatiently } from "../support/servers/database.ts";
 import { type PausableProxy, startPausableProxy } from "../support/servers/pausable-proxy.ts";
 import { freePort } from "../support/servers/postgres.ts";
 import { newFolder, type ReadyProcess, startReady } from "../support/servers/process.ts";
@@ -50,7 +49,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
     ...SUBGRAPHS.map(() => freePort()),
   ]);
   onEnd(() => redis.stop());
-  const database = await openDatabase({ kind: "server", url, poolSize: 4 });
+  const database = await openPatiently(url, 4);
   onEnd(() => database.close());
   const away = new URL(url);
   const postgres = await startPausableProxy(Number(away.port));

@@ -13,7 +13,13 @@ import type { StandInProvider } from "../../src/devnet/provider/provider.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { auditDatabase, requireNoSecret } from "./audit.ts";
 import { startNetwork, type TestNetwork } from "./chain/network.ts";
-import { borrowServerDatabase, type DatabaseKind, type OnEnd, openOwnDatabase } from "./servers/database.ts";
+import {
+  borrowServerDatabase,
+  type DatabaseKind,
+  type OnEnd,
+  openOwnDatabase,
+  openPatiently,
+} from "./servers/database.ts";
 import { newFolder } from "./servers/process.ts";
 
 /** The whole product in one process, with its own chain and provider, listening on a free port. */
@@ -70,7 +76,7 @@ export function useTwins(settings: Settings = {}): () => readonly [Stack, Stack]
     const [network, url] = await Promise.all([startNetwork(onEnd), borrowServerDatabase(onEnd)]);
     const all = { DATA_DIR: newFolder(onEnd), ...settings };
     const start = (runs: "all" | "requests") =>
-      startStack(network, all, onEnd, () => openDatabase({ kind: "server", url, poolSize: 10 }), runs);
+      startStack(network, all, onEnd, () => openPatiently(url, 10), runs);
     return [await start("all"), await start("requests")] as const;
   });
 }

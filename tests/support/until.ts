@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { scaled } from "./machine.ts";
 
+/** Below the limit of a test, whose own message would not name the condition. */
+const LIMIT_MS = 600_000;
+
 /**
  * Retries until `attempt` neither throws nor returns false, and returns its result. `patienceMs` is for an idle
- * machine: it is extended by as much as this one is slower when it runs out.
+ * machine: it is extended by as much as this one is slower when it runs out, to at most LIMIT_MS.
  */
 export async function until<T>(
   attempt: () => T | Promise<T>,
@@ -13,7 +16,7 @@ export async function until<T>(
   let deadlineMs = startedMs + patienceMs;
   const isOver = () => {
     if (performance.now() <= deadlineMs) return false;
-    deadlineMs = startedMs + scaled(patienceMs);
+    deadlineMs = startedMs + Math.max(patienceMs, Math.min(scaled(patienceMs), LIMIT_MS));
     return performance.now() > deadlineMs;
   };
   for (;;) {

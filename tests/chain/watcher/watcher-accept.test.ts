@@ -1,13 +1,11 @@
-import { describe, expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { readStatuses } from "../../../src/chain/watcher/log-watcher.store.ts";
 import { WatcherAcceptanceService } from "../../../src/chain/watcher/watcher-acceptance.service.ts";
-import { openDatabase } from "../../../src/db/open.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { FLOOD, flood, handlesOf, watchAgents } from "../../support/chain/agent-chain.ts";
 import { startChain } from "../../support/chain/chain.ts";
 import { balanceOf, faultsOf, newAccount, watchDeposits } from "../../support/chain/deposits.ts";
-import { createServerDatabase, describeDatabases, openTestDatabase } from "../../support/servers/database.ts";
-import { runProcess } from "../../support/servers/process.ts";
+import { describeDatabases, openTestDatabase } from "../../support/servers/database.ts";
 import { until } from "../../support/until.ts";
 
 const CHAIN_ID = 16_602;
@@ -95,37 +93,5 @@ describeDatabases("a halt that an operator accepts", (kind) => {
     watcher.poke();
     await caughtUp();
     expect(await owned()).toEqual([1, 2, 21]);
-  });
-});
-
-describe.skipIf(!inject("postgresUrl"))("npm run watcher:accept", () => {
-  test("lets a running worker continue, and says what it did", async () => {
-    const [chain, url] = [await startChain(), await createServerDatabase()];
-    const database = await openDatabase({ kind: "server", url, poolSize: 4 });
-    const account = newAccount();
-    const { watcher, scanned } = watchDeposits(database, { urls: [chain.url], confirmations: 1 });
-    watcher.start();
-    try {
-      await chain.deposit(account, 7n);
-      await chain.mine(2);
-      await scanned(await chain.height());
-      await chain.reorg(3);
-      await chain.mine(3);
-      await until(() => watcher.status().state === HALTED);
-      const run = (...args: string[]) =>
-        runProcess({ script: "gateway/cli/accept-reorg.ts", args, settings: { DATABASE_URL: url } });
-      expect(await run("files")).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining("deposits: halted_deep_reorg"),
-      });
-      const accepted = await run("deposits");
-      expect(accepted).toMatchObject({ code: 0, stdout: expect.stringContaining("Accepted.") });
-      watcher.poke();
-      await scanned(await chain.height());
-      expect(await balanceOf(database, account)).toBe(7n);
-    } finally {
-      await watcher.stop();
-      await database.close();
-    }
   });
 });

@@ -14,7 +14,7 @@ import { seedAccount } from "../../support/seed.ts";
 import { useStack } from "../../support/stack.ts";
 import { until } from "../../support/until.ts";
 
-const stack = useStack({ GRAPH_QUERY_MS: "1500" });
+const stack = useStack();
 const PREFLIGHT = { "apollo-require-preflight": "true" };
 const url = () => `${stack().origin}/graphql`;
 
@@ -314,12 +314,10 @@ describe("a gateway whose subgraphs are slow or answer too much", () => {
     const urls = Object.fromEntries(
       ["accounts", "inference", "storage", "chain"].map((name) => [name, place]),
     );
-    const graph = await openGraph(
-      { kind: "remote", urls, secret: "a secret of tests, long enough" },
-      stack().app,
-    );
+    const app = { ...stack().app, config: { ...stack().app.config, GRAPH_QUERY_MS: scaled(1_500) } };
+    const graph = await openGraph({ kind: "remote", urls, secret: "a secret of tests, long enough" }, app);
     ends.unshift(() => graph.close());
-    const server = await createGateway(stack().app, graph);
+    const server = await createGateway(app, graph);
     ends.unshift(() => server.close());
     origin = await server.listen({ host: "127.0.0.1", port: 0 });
   });
@@ -335,11 +333,24 @@ describe("a gateway whose subgraphs are slow or answer too much", () => {
       ...(signal && { signal }),
     });
 
+  /** Sends an operation until it reaches a subgraph: on a busy machine its time may run out before. */
+  async function sendUntilAsked(query: string) {
+    return until(async () => {
+      asked.length = 0;
+      const leaving = new AbortController();
+      let isOver = false;
+      const answer = send(query, leaving.signal)
+        .catch(() => "left")
+        .finally(() => {
+          isOver = true;
+        });
+      await until(() => asked.length === 1 || isOver);
+      return !isOver && { answer, leaving };
+    });
+  }
+
   test("ends its requests to them as soon as the client disconnects", async () => {
-    asked.length = 0;
-    const leaving = new AbortController();
-    const answer = send("{ network { name } }", leaving.signal).catch(() => "left");
-    await until(() => asked.length === 1);
+    const { answer, leaving } = await sendUntilAsked("{ network { name } }");
     expect(asked[0]?.gone).toBe(false);
     leaving.abort();
     await until(() => asked[0]?.gone === true, 1_000);
@@ -374,24 +385,22 @@ describe("a gateway whose subgraphs are slow or answer too much", () => {
     const since = performance.now();
     const answer = (await (await send("{ network { name } }")).json()) as { errors: object[] };
     expect(answer.errors).toMatchObject([{ extensions: { code: "unavailable" } }]);
-    expect(performance.now() - since).toBeLessThan(scaled(4_000));
+    expect(performance.now() - since).toBeLessThan(scaled(1_500) + scaled(4_000));
   });
 
   test("does not begin the next mutation of a client that disconnected", async () => {
-    asked.length = 0;
-    const leaving = new AbortController();
     const chained = `mutation { createSignInNonce { nonce } cancelImageJob(id: "1") { id } }`;
-    const answer = send(chained, leaving.signal).catch(() => "left");
-    await until(() => asked.length === 1);
+    const { answer, leaving } = await sendUntilAsked(chained);
     leaving.abort();
     await until(() => asked[0]?.gone === true, 1_000);
     expect(await answer).toBe("left");
     // The gateway would have sent the request at once.
-    await send("{ network { name } }");
-    expect(asked.map(({ query }) => /nonce|cancelImageJob|network/.exec(query)?.[0])).toEqual([
-      "nonce",
-      "network",
-    ]);
+    await until(async () => {
+      await send("{ network { name } }");
+      return asked.length > 1;
+    });
+    const names = asked.map(({ query }) => /nonce|cancelImageJob|network/.exec(query)?.[0]);
+    expect([...new Set(names)]).toEqual(["nonce", "network"]);
   });
 });
 

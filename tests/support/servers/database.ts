@@ -47,7 +47,12 @@ export async function openOwnDatabase(
   { poolSize = 20, onEnd = onTestFinished as OnEnd } = {},
 ): Promise<Database> {
   if (kind === "embedded") return openEmbedded();
-  return openDatabase({ kind, url: await borrowServerDatabase(onEnd), poolSize });
+  return openPatiently(await borrowServerDatabase(onEnd), poolSize);
+}
+
+/** Opens a server's database as the product does, but does not count a server on a busy machine as unavailable. */
+export function openPatiently(url: string, poolSize: number): Promise<Database> {
+  return openDatabase({ kind: "server", url, poolSize, patienceMs: 120_000 });
 }
 
 /** Databases kept for the next test of this worker: a new database takes as long as a test. */
@@ -118,7 +123,7 @@ function migratedTemplate(): Promise<string> {
     await rows("select pg_advisory_lock(1)");
     if ((await rows("select 1 from pg_database where datname = $1", [name])).length > 0) return name;
     await rows(`create database ${draft}`);
-    await (await openDatabase({ kind: "server", url: addressOf(draft), poolSize: 2 })).close();
+    await (await openPatiently(addressOf(draft), 2)).close();
     await rows(`alter database ${draft} rename to ${name}`);
     return name;
   });

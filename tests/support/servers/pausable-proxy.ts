@@ -19,8 +19,8 @@ export async function startPausableProxy(target: number): Promise<PausableProxy>
   const port = await freePort();
   const ends = new Set<Socket>();
   let isPaused = false;
-  const server = createServer((near) => {
-    const far = connect(target, "127.0.0.1");
+  const server = createServer({ noDelay: true }, (near) => {
+    const far = connect({ port: target, host: "127.0.0.1", noDelay: true });
     for (const [end, other] of [
       [near, far],
       [far, near],

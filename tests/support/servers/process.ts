@@ -1,11 +1,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import { requireNoSecret } from "../audit.ts";
+import { until } from "../until.ts";
 import type { OnEnd } from "./database.ts";
 
 /** How a process ended: with an exit code, or by a signal. */
@@ -30,10 +31,7 @@ export type ReadyProcess = RunningProcess & { readonly origin: string };
 /** What `npm start` runs: the sources. */
 export const NPM_START = "gateway/main.ts";
 
-/**
- * What to run, with these settings and no others: the built product as deployed, unless another script is
- * named. Without a build it is run as `npm start` does.
- */
+/** What to run, with these settings and no others: the built product as deployed, unless another script is named. */
 export type ProcessOptions = {
   readonly script?: string;
   readonly args?: readonly string[];
@@ -101,6 +99,7 @@ function startProcess(options: ProcessOptions = {}): RunningProcess {
 
 /** Starts a process and waits until it serves. */
 export async function startReady(options: ProcessOptions = {}): Promise<ReadyProcess> {
+  await untilBuilt(options);
   const started = startProcess(options);
   const [, gateway, subgraph] = await started.saw(ADDRESS);
   return { ...started, origin: gateway ?? subgraph ?? "" };
@@ -110,9 +109,20 @@ export async function startReady(options: ProcessOptions = {}): Promise<ReadyPro
 export async function runProcess(
   options: ProcessOptions,
 ): Promise<Ending & { stdout: string; stderr: string }> {
+  await untilBuilt(options);
   const started = startProcess(options);
   const ending = await started.ended;
   return { ...ending, stdout: started.stdout(), stderr: started.stderr() };
+}
+
+/** Waits for the build of this test run. A benchmark has built before. */
+async function untilBuilt({ script }: ProcessOptions): Promise<void> {
+  if (script?.endsWith(".ts") || !process.env.VITEST) return;
+  const result = inject("buildResult");
+  if (!result) throw new Error("the built product runs only in projects that build it: see vitest.config.ts");
+  await until(() => existsSync(result), 120_000);
+  const failure = readFileSync(result, "utf8");
+  if (failure) throw new Error(failure);
 }
 
 /** A new folder, removed with the test. */

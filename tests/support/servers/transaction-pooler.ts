@@ -58,7 +58,7 @@ export async function startTransactionPooler(options: Options): Promise<Transact
     next();
   }
 
-  const listener = createServer(async (socket) => {
+  const listener = createServer({ noDelay: true }, async (socket) => {
     sockets.add(socket);
     socket.on("error", () => {});
     const client: Client = { socket, waiting: [], unanswered: 0 };
@@ -117,7 +117,7 @@ async function connectServer(
   { port, database }: Options,
   onMessage: (message: Buffer) => void,
 ): Promise<Socket> {
-  const socket = connect(port, "127.0.0.1");
+  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   socket.on("error", () => {});
   await once(socket, "connect");
   const parameters = Buffer.from(`user\0postgres\0database\0${database}\0\0`);

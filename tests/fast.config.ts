@@ -1,0 +1,45 @@
+import { defineConfig } from "vitest/config";
+import base from "../vitest.config.ts";
+
+const FOLDERS = ["unit", "accounts", "keys", "jobs", "events", "rest", "graph", "sim"];
+
+/** Files of these folders that wait for timeouts, or try thousands of inputs: together they take as long as the rest. */
+const SLOW = [
+  "accounts/expensive-reads",
+  "keys/permission-table",
+  "keys/stored-content",
+  "jobs/image-jobs",
+  "rest/metrics",
+  "rest/storage/large-rpc",
+  "unit/inference/body-pool",
+  "graph/account-streams",
+  "graph/image-jobs",
+  "graph/router",
+  "graph/engine/fuzz",
+  "graph/gateway/streams",
+  "graph/gateway/resume",
+  "graph/policy/permissions",
+];
+
+/**
+ * `npm run test:fast`, for the edit loop: rules, services, REST, the graph and the simulation with two seeds. The
+ * product runs in the process of its test; no built product, no browser, no attack.
+ */
+export default defineConfig({
+  ...base,
+  root: new URL("..", import.meta.url).pathname,
+  test: {
+    ...base.test,
+    env: { SIM_SEEDS: "2" },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "fast",
+          include: FOLDERS.map((folder) => `tests/${folder}/**/*.test.ts`),
+          exclude: SLOW.map((file) => `tests/${file}.test.ts`),
+        },
+      },
+    ],
+  },
+});
