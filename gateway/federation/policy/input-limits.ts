@@ -50,8 +50,13 @@ export const TEXT_BYTES: Readonly<Record<string, number>> = {
   "OperatorNode.diagnose(message)": LONG_HEX,
 };
 
-/** The scalar for any JSON: its texts are limited only by the request size, its depth by `jsonDepth`. */
+/** The scalar for any JSON. */
 const ANY_JSON = "JSON";
+
+/** Whether values are any JSON: their texts are limited only by the request size, their depth by `jsonDepth`. */
+export function isAnyJson(type: GraphQLInputType): boolean {
+  return getNamedType(type).name === ANY_JSON;
+}
 
 type Limits = Pick<GraphLimits, "listItems" | "textBytes" | "jsonDepth">;
 
@@ -107,8 +112,7 @@ export class InputLimits {
         return this.refuseValue(members[name], field.type, `${nullable.name}.${field.name}`, depth + 1);
       });
     }
-    if (typeof value === "string" && getNamedType(type).name !== ANY_JSON)
-      return this.refuseText(value, coordinate);
+    if (typeof value === "string" && !isAnyJson(type)) return this.refuseText(value, coordinate);
     return typeof value === "object" && isDeeper(value, this.#limits.jsonDepth - depth)
       ? this.#refuseDepth(coordinate)
       : undefined;

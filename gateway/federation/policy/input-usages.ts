@@ -16,7 +16,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from "graphql";
-import type { InputLimits } from "./input-limits.ts";
+import { type InputLimits, isAnyJson } from "./input-limits.ts";
 
 /** A place where a variable is used. */
 type Usage = { readonly variable: string; readonly type: GraphQLInputType; readonly coordinate: string };
@@ -113,7 +113,7 @@ class Reader {
       // Any JSON, which may contain variables.
       const inner = node.kind === Kind.LIST ? node.values : node.fields.map(({ value }) => value);
       for (const value of inner) this.#walkJson(value, type, coordinate, usages);
-    } else if ("value" in node && typeof node.value === "string")
+    } else if ("value" in node && typeof node.value === "string" && !isAnyJson(type))
       this.refusal ??= this.#limits.refuseText(node.value, coordinate);
   }
 

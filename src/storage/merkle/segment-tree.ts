@@ -51,10 +51,13 @@ export class SegmentTree {
     return this.#levels.reduce((sum, level) => sum + level.length, 0);
   }
 
-  /** The hash number `position` of a level, over 2^`level` segments: 32 bytes. Do not write to them. */
+  /**
+   * The hash number `position` of a level, over 2^`level` segments: 32 bytes. Do not write to them. Throws a
+   * `RangeError` if there is none.
+   */
   hash(level: number, position: number): Buffer {
     const hashes = this.#levels[level];
-    if (!hashes || (position + 1) * HASH_BYTES > hashes.length)
+    if (!hashes || !Number.isInteger(position) || position < 0 || position * HASH_BYTES >= hashes.length)
       throw new RangeError(`no hash ${position} on level ${level}`);
     return hashes.subarray(position * HASH_BYTES, (position + 1) * HASH_BYTES);
   }

@@ -1,64 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
-import {
-  type Choice,
-  type ChoiceContext,
-  choose,
-  type ProviderState,
-} from "../../../src/inference/routing/choice.ts";
+import type { Choice } from "../../../src/inference/routing/choice.ts";
 import { type RoutingPreferences, readUsd } from "../../../src/inference/routing/routing-preferences.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { UNRESTRICTED } from "../../../src/keys/api-keys/key-settings.ts";
 import { readRouting } from "../../../src/rest/routing-headers.ts";
-
-const MODEL = "m";
-const IDLE: ProviderState = { circuit: "closed", isResting: false, latencyMs: undefined, inFlight: 0 };
-
-function offer(n: number, fields: Partial<Provider> = {}): Provider {
-  return {
-    address: addressOf(n),
-    serviceType: "chatbot",
-    source: "chain",
-    profile: { formats: ["openai"] },
-    url: "https://provider.example.com",
-    model: MODEL,
-    verifiability: "TeeML",
-    inputPrice: BigInt(n),
-    outputPrice: BigInt(n),
-    teeSigner: addressOf(n),
-    teeAcknowledged: true,
-    isCentralized: false,
-    updatedAt: new Date(0),
-    ...fields,
-  };
-}
-
-function addressOf(n: number): Hex {
-  return `0x${n.toString(16).padStart(40, "0")}`;
-}
-
-function chosen(
-  offers: readonly Provider[],
-  given: Partial<ChoiceContext> = {},
-  states: ReadonlyMap<string, ProviderState> = new Map(),
-): Choice {
-  return choose(
-    { id: MODEL, serviceType: "chatbot", providers: offers },
-    {
-      model: MODEL,
-      serviceType: "chatbot",
-      format: "openai",
-      preferences: {},
-      restrictions: UNRESTRICTED,
-      stateOf: ({ address }) => states.get(address) ?? IDLE,
-      tokenUsd: undefined,
-      isKnown: (address) => offers.some((known) => known.address === address),
-      ...given,
-    },
-  );
-}
+import { addresses, addressOf, chosen, IDLE, offer } from "../../support/inference/offers.ts";
 
 function codeOf(run: () => unknown): string {
   try {
@@ -70,7 +19,6 @@ function codeOf(run: () => unknown): string {
   return "";
 }
 
-const addresses = ({ candidates }: Choice) => candidates.map(({ address }) => address);
 const [ONE, TWO, THREE, FOUR] = [1, 2, 3, 4].map((n) => offer(n)) as [Provider, Provider, Provider, Provider];
 
 const state = fc.record({

@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { refuseText } from "../../../gateway/federation/policy/text-limits.ts";
+import { GRAPH_LIMITS } from "../../../src/graph-limits.ts";
+
+const limitOf = (text: string, documentBytes: number = GRAPH_LIMITS.documentBytes) =>
+  refuseText(text, { ...GRAPH_LIMITS, documentBytes })?.extensions;
+const open = (sign: string, count = 201) => sign.repeat(count);
+
+describe("a document", () => {
+  test("has at most as many bytes as the limit, and a character may have several", () => {
+    expect(limitOf("{abc}", 5)).toBeUndefined();
+    expect(limitOf("{abcd}", 5)).toMatchObject({ limit: "documentBytes", most: 5 });
+    expect(limitOf("{é}", 4)).toBeUndefined();
+    expect(limitOf("{é}", 3)).toMatchObject({ limit: "documentBytes" });
+  });
+
+  test.each(["{}", "()", "[]"])("nests %s in at most 200 levels", (pair) => {
+    const nested = (levels: number) => `${open(pair.charAt(0), levels)} a ${open(pair.charAt(1), levels)}`;
+    expect(limitOf(nested(200))).toBeUndefined();
+    expect(limitOf(nested(201))).toMatchObject({ limit: "nesting", most: 200 });
+    // A level that is closed is not nested any more.
+    expect(limitOf(pair.repeat(1_000))).toBeUndefined();
+  });
+
+  test("counts all kinds of brackets together", () => {
+    expect(limitOf("{([".repeat(67))).toMatchObject({ limit: "nesting" });
+    expect(limitOf("{([".repeat(66))).toBeUndefined();
+  });
+
+  test.each([
+    ["a string", `{ a(b: "${open("{")}") }`],
+    ["a string with escaped quotes", `{ a(b: "\\"${open("{")}\\\\") }`],
+    ["a string without an end", `{ a(b: "${open("{")}`],
+    ["a block string of several lines", `{ a(b: """\n${open("{")}\n"${open("[")}\n""") }`],
+    ["a block string with an escaped end", `{ a(b: """ \\""" ${open("{")} """) }`],
+    ["a block string without an end", `{ a(b: """ ${open("{")} " \n" ${open("{")}`],
+    ["a comment", `{ # ${open("{")} "\n a }`],
+  ])("does not count brackets in %s", (_where, text) => {
+    expect(limitOf(text)).toBeUndefined();
+  });
+
+  test.each([
+    ["a string", `{ a(b: "x") ${open("{")} }`],
+    ["an empty string", `{ a(b: "") ${open("{")} }`],
+    ["a string that ends in a backslash", `{ a(b: "\\\\") ${open("{")} }`],
+    ["a string that its line ends", `{ a(b: "x\n${open("{")}`],
+    ["a block string", `{ a(b: """ " """) ${open("{")} }`],
+    ["an empty block string", `{ a(b: """""") ${open("{")} }`],
+    ["a comment", `{ # x\n ${open("{")}`],
+    ["a comment that a carriage return ends", `{ # x\r ${open("{")}`],
+    ["a quote in a comment", `{ # "\n ${open("{")} # "`],
+  ])("counts brackets after %s", (_where, text) => {
+    expect(limitOf(text)).toMatchObject({ limit: "nesting" });
+  });
+
+  test("is refused for its nesting whatever literals stand between its brackets", () => {
+    const literal = fc.constantFrom('"}"', '"\\""', '"""}"}"""', '"""\\""" } """', '""', "# }\n", "a");
+    fc.assert(
+      fc.property(fc.array(literal, { minLength: 201, maxLength: 201 }), (literals) => {
+        const text = literals.map((one) => `{ ${one} `).join("");
+        expect(limitOf(text)).toMatchObject({ limit: "nesting" });
+        expect(limitOf(text.slice(text.indexOf("{ ", 1)))).toBeUndefined();
+      }),
+    );
+  });
+});
