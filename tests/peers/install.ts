@@ -13,6 +13,8 @@ export type PeerPackages = {
   readonly manifest: string;
   /** Where they are installed. */
   readonly folder: string;
+  /** Further flags for npm. */
+  readonly flags?: readonly string[];
 };
 
 /**
@@ -25,6 +27,7 @@ export const ROUTERS: PeerPackages = {
   folder: resolve(".cache/peers"),
 };
 const FILES = ["package.json", "package-lock.json"] as const;
+const FLAGS = ["--ignore-scripts", "--fetch-retries=1", "--no-audit", "--no-fund", "--loglevel=error"];
 const INSTALL_MS = 600_000;
 /** Modules are resolved from the importing file's folder, so a file has to exist there. */
 const LOADER = "load.mjs";
@@ -33,7 +36,7 @@ const LOADER = "load.mjs";
  * Installs packages with the caller's npm settings, unless they are there as their lock file says. Returns false and
  * prints a line when npm cannot install them; with `REQUIRE_ALL` it throws.
  */
-export async function installPeers({ what, manifest, folder }: PeerPackages): Promise<boolean> {
+export async function installPeers({ what, manifest, folder, flags = [] }: PeerPackages): Promise<boolean> {
   const wanted = createHash("sha256");
   for (const file of FILES) wanted.update(readFileSync(join(manifest, file)));
   const stamp = wanted.digest("hex");
@@ -45,8 +48,7 @@ export async function installPeers({ what, manifest, folder }: PeerPackages): Pr
   for (const file of FILES) cpSync(join(manifest, file), join(folder, file));
   console.log(`Installing ${what} ...`);
   try {
-    const flags = ["--ignore-scripts", "--fetch-retries=1", "--no-audit", "--no-fund", "--loglevel=error"];
-    await promisify(execFile)("npm", ["ci", ...flags], { cwd: folder, timeout: INSTALL_MS });
+    await promisify(execFile)("npm", ["ci", ...FLAGS, ...flags], { cwd: folder, timeout: INSTALL_MS });
   } catch (error) {
     if (process.env.REQUIRE_ALL) throw error;
     console.error(`SKIPPED: npm cannot install ${what} (${String(error).split("\n")[0]}).`);
