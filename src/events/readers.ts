@@ -29,7 +29,7 @@ export class Readers {
     this.#groups.set(key, group);
     const reader: Reader = new PushIterator<DomainEvent>(() => {
       group.delete(reader);
-      if (group.size === 0 && this.#groups.get(key) === group) this.#groups.delete(key);
+      if (group.size === 0) this.#groups.delete(key);
     }, MAX_BEHIND);
     group.add(reader);
     if (this.#ended) reader.end();

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { installPeers, type PeerPackages } from "../peers/install.ts";
 
-/** A mutant after the run. Lines and columns are counted from 0. */
+/** A mutant after the run. Lines and columns are counted from 1. */
 export type Mutant = {
   readonly fileName: string;
   readonly status: string;
@@ -45,7 +45,7 @@ function optionsFor(files: readonly string[]): object {
     coverageAnalysis: "perTest",
     concurrency: 2,
     // An endless loop is found by the count of its turns; the time limit is for what waits, on a busy machine.
-    timeoutMS: 15_000,
+    timeoutMS: 8_000,
     timeoutFactor: 4,
     dryRunTimeoutMinutes: 30,
     // Vitest removes the types and does not check them.

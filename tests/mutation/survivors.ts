@@ -58,11 +58,11 @@ function keyOf({ file, original, replacement }: Survivor): string {
 function toSurvivor({ fileName, location: { start, end }, replacement }: Mutant): Survivor {
   const file = relative(".", resolve(fileName));
   const lines = readFileSync(file, "utf8").split("\n");
-  const inside = lines.slice(start.line, end.line + 1);
+  const inside = lines.slice(start.line - 1, end.line);
   const last = inside.length - 1;
-  inside[last] = (inside[last] ?? "").slice(0, end.column);
-  inside[0] = (inside[0] ?? "").slice(start.column);
-  return { file, line: start.line + 1, original: shown(inside.join(" ")), replacement: shown(replacement) };
+  inside[last] = (inside[last] ?? "").slice(0, end.column - 1);
+  inside[0] = (inside[0] ?? "").slice(start.column - 1);
+  return { file, line: start.line, original: shown(inside.join(" ")), replacement: shown(replacement) };
 }
 
 /** Code in one line, which Markdown can quote. */

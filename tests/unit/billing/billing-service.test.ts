@@ -103,6 +103,10 @@ describe("a completed request", () => {
       outputCost: 4n,
       answeredBy: { provider: addressOf(7), inputPrice: 1n, outputPrice: 1n, trustMode: "private" },
     });
+    const short = [{ maxInputTokens: 9, inputPrice: 1n, outputPrice: 1n }];
+    const provider = offer(7, { tiers: short });
+    await billing.settle(admit().admitted, { outcome: "completed", usage, provider });
+    expect(settled[1]).toMatchObject({ inputCost: 70n, answeredBy: { inputPrice: 7n, outputPrice: 7n } });
   });
 
   test("of images or seconds is charged by their number", async () => {

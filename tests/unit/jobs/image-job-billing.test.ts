@@ -193,3 +193,16 @@ test("the time of an attempt is never negative, even if the clock of another wor
   );
   expect(behind.attempted(CANDIDATE, "failed").at(-1)).toMatchObject({ durationMs: 0 });
 });
+
+test("a step of a job is stored with all that was known before it", async () => {
+  const { state } = openJob();
+  const advanced: object[] = [];
+  const lease = {
+    job: { spec: state.spec, checkpoint: state.checkpoint },
+    advance: async (...given: object[]) => void advanced.push(...given),
+  };
+  const stepping = new ImageJobState(lease as unknown as JobLease, state.request);
+  await stepping.advance({ failures: 2 }, { attempt: 3 });
+  expect(advanced).toEqual([{ ...state.checkpoint, failures: 2 }, { attempt: 3 }]);
+  expect(stepping.checkpoint).toEqual(advanced[0]);
+});

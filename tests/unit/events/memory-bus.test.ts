@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import { MemoryBus } from "../../../src/events/bus.memory.ts";
+import { FELL_BEHIND } from "../../../src/events/replayed-stream.ts";
+import { publishedFile, take } from "../../support/events.ts";
+
+const TOPIC = "file.submitted";
+
+/** The events at these positions, of subject `0xaa`. */
+const numbered = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, n) => publishedFile(from + n));
+
+/** A bus that kept the newest 10,000 of 20,000 events. */
+async function trimmedBus(): Promise<MemoryBus> {
+  const bus = new MemoryBus();
+  await bus.publish(numbered(1, 20_000));
+  return bus;
+}
+
+/** The first position that a reader after `after` receives. */
+async function firstAfter(bus: MemoryBus, after: bigint): Promise<bigint | undefined> {
+  const stream = await bus.subscribe({ topic: TOPIC }, after);
+  const [first] = await take(stream, 1);
+  await stream.return?.();
+  return first?.position;
+}
+
+test("everything is retained up to 19,999 events, and of 20,000 the newest 10,000", async () => {
+  const bus = new MemoryBus();
+  await bus.publish(numbered(1, 19_999));
+  expect(bus.coversSince(TOPIC, 0n)).toBe(true);
+  expect(await firstAfter(bus, 0n)).toBe(1n);
+  await bus.publish(numbered(20_000, 20_000));
+  expect([9_999n, 10_000n].map((after) => bus.coversSince(TOPIC, after))).toEqual([false, true]);
+  expect(await firstAfter(bus, 10_000n)).toBe(10_001n);
+  expect(await firstAfter(bus, 9_999n)).toBe(10_001n);
+});
+
+test("a replay whose next events were dropped fails, so that no gap is unnoticed", async () => {
+  const bus = new MemoryBus();
+  await bus.publish(numbered(1, 600));
+  const stream = await bus.subscribe({ topic: TOPIC }, 0n);
+  expect((await take(stream, 1))[0]?.position).toBe(1n);
+  await bus.publish(numbered(601, 20_000));
+  const rest = await take(stream, 499);
+  expect(rest.at(-1)?.position).toBe(500n);
+  await expect(stream.next()).rejects.toMatchObject({ code: "unavailable", message: FELL_BEHIND });
+});
+
+test("a replay that begins right after the dropped events is whole", async () => {
+  const bus = await trimmedBus();
+  const positions = (await take(await bus.subscribe({ topic: TOPIC }, 10_000n), 10_000)).map(
+    ({ position }) => position,
+  );
+  expect(positions).toEqual(numbered(10_001, 20_000).map(({ position }) => position));
+});
+
+test("a replay has only its own subject, in every page", async () => {
+  const bus = new MemoryBus();
+  const events = Array.from({ length: 1_200 }, (_, n) => publishedFile(n + 1, n % 3 === 0 ? "0xaa" : "0xbb"));
+  await bus.publish(events);
+  const stream = await bus.subscribe({ topic: TOPIC, subject: "0xaa" }, 0n);
+  expect(await take(stream, 400)).toEqual(events.filter(({ subject }) => subject === "0xaa"));
+});
+
+test("the newest position is that of any topic, and an older event does not lower it", async () => {
+  const bus = new MemoryBus();
+  expect(await bus.newestPosition()).toBe(0n);
+  await bus.publish([publishedFile(7)]);
+  const step = { ...publishedFile(5), topic: "kv.committed" } as never;
+  await bus.publish([step]);
+  expect(await bus.newestPosition()).toBe(7n);
+});
+
+test("the bus of one process is always seeded, as its readers share its memory", async () => {
+  expect(await new MemoryBus().isSeeded()).toBe(true);
+});
+
+test("a long batch is published in turns, so that readers keep up with it", async () => {
+  const bus = new MemoryBus();
+  const stream = await bus.subscribe({ topic: TOPIC });
+  const reading = take(stream, 5_000);
+  await bus.publish(numbered(1, 5_000));
+  expect((await reading).at(-1)?.position).toBe(5_000n);
+});
