@@ -15,7 +15,8 @@ export function faultOf(
   if (search !== "" || hash !== "") return "a query or fragment in the URL";
   if (allowsPrivate) return undefined;
   if (protocol === "http:") return "not https";
-  if (port !== "" && Number(port) < 1_024 && port !== "80" && port !== "443") return `port ${port}`;
+  // Of https, port 443 is shown as none.
+  if (port !== "" && Number(port) < 1_024 && port !== "80") return `port ${port}`;
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
   if (isIP(host) !== 0) return isPublicAddress(host) ? undefined : "not a public address";
   return /(^|\.)(localhost|local|internal|home\.arpa)$/.test(host) || !host.includes(".")

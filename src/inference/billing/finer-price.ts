@@ -47,11 +47,9 @@ export function finerPriceOf(additionalInfo: string): FinerPrice {
   };
 }
 
-/** Whether tiers are in strictly ascending order of their lengths. */
+/** Whether tiers are in strictly ascending order of their lengths, from 1. */
 export function isAscending(tiers: readonly Pick<PriceTier, "maxInputTokens">[]): boolean {
-  return tiers.every(
-    ({ maxInputTokens }, at) => at === 0 || maxInputTokens > (tiers[at - 1]?.maxInputTokens ?? 0),
-  );
+  return tiers.every(({ maxInputTokens }, at) => maxInputTokens > (tiers[at - 1]?.maxInputTokens ?? 0));
 }
 
 function parse(json: string): unknown {

@@ -103,7 +103,7 @@ export function choose(offered: Model | undefined, context: ChoiceContext): Choi
     eligible = kept;
   }
   const fitting = eligible.filter((offer) => mayFit(offer, context));
-  if (fitting.length > 0 && fitting.length < eligible.length) {
+  if (fitting.length > 0) {
     for (const offer of eligible)
       if (!fitting.includes(offer)) refused.push({ provider: offer.address, reason: "context_too_short" });
     eligible = fitting;
@@ -149,7 +149,7 @@ function firstAndLongest(
   const lengthOf = ({ profile }: Provider) => profile.contextLength ?? 0;
   const mostTokens = inputTokens * LIKELY_SHORTAGE + answerTokens;
   const isShort = ({ profile }: Provider) => (profile.contextLength ?? mostTokens) < mostTokens;
-  if (ranked.length === first.length || !first.every(isShort)) return first;
+  if (!first.every(isShort)) return first;
   const longest = ranked.reduce((best, offer) => (lengthOf(offer) > lengthOf(best) ? offer : best));
   return first.includes(longest) ? first : [...first.slice(0, -1), longest];
 }

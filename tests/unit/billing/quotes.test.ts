@@ -95,6 +95,7 @@ test("beyond the last of several tiers, each rate is the higher of that tier's a
     inputPrice: 5n,
     outputPrice: 9n,
     tiers: [
+      { maxInputTokens: 5, inputPrice: 200n, outputPrice: 200n },
       { maxInputTokens: 10, inputPrice: 100n, outputPrice: 100n },
       { maxInputTokens: 20, inputPrice: 7n, outputPrice: 3n },
     ],

@@ -37,8 +37,9 @@ describe("the answer to a submission", () => {
   });
 
   test("that did not arrive, or has neither, is a failure of the provider", () => {
+    const failure = { code: "provider_error", message: "The provider failed." };
     for (const missing of [undefined, answer({}), answer("{"), answer("[]"), answer("null")])
-      expect(readSubmission(missing)).toEqual({ kind: "failed", failure: PROVIDER_FAILED });
+      expect(readSubmission(missing)).toEqual({ kind: "failed", failure });
   });
 
   test.each([

@@ -22,6 +22,16 @@ const [ONE, TWO] = [candidate(1), candidate(2)];
 const next = (candidates: readonly ImageCandidate[], progress: Partial<ImageJobCheckpoint>) =>
   nextAction({ candidates }, { ...UNTRIED, ...progress });
 
+test("a new job has not been tried", () => {
+  expect(UNTRIED).toMatchObject({
+    failures: 0,
+    submissions: 0,
+    attempts: [],
+    lastFailure: null,
+    answerId: null,
+  });
+});
+
 describe("the next action of a job", () => {
   test("is a submission to each candidate in turn, with three attempts in all", () => {
     expect(next([ONE, TWO], {})).toEqual({ kind: "submit", candidate: ONE, attempt: 1 });

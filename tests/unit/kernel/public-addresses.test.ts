@@ -26,6 +26,7 @@ describe("the operator is told why a URL is rejected", () => {
     ["https://localhost", "not a public name"],
     ["https://printer.local.", "not a public name"],
     ["https://router.home.arpa", "not a public name"],
+    ["https://home.arpa", "not a public name"],
     ["https://intranet", "not a public name"],
   ])("%s: %s", (url, reason) => {
     expect(fault(url)).toBe(reason);

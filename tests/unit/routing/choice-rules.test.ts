@@ -151,6 +151,9 @@ describe("the context of a model", () => {
   test("gives the longest a place where the first three may be too short, and only then", () => {
     const offers = [sized(1, 3_999), sized(2, 3_999), sized(3, 3_999), sized(4, 6_000), sized(5, 9_000)];
     expect(numbers(offers, { inputTokens: 1_000 })).toEqual([1, 2, 5]);
+    // Of several that are equally long, the cheapest.
+    const longest = [...offers.slice(0, 3), sized(4, 9_000), sized(5, 9_000), sized(6, 4_000), sized(7)];
+    expect(numbers(longest, { inputTokens: 1_000 })).toEqual([1, 2, 4]);
     expect(numbers(offers, { inputTokens: 899, answerTokens: 400 })).toEqual([1, 2, 3]);
     expect(numbers(offers, { inputTokens: 900, answerTokens: 400 })).toEqual([1, 2, 5]);
     for (const length of [4_000, undefined])
@@ -216,7 +219,7 @@ describe("of offers at one price", () => {
   });
 
   test("latency decides before the price only where the client sorts by it", () => {
-    const offers = [offer(1), offer(2), offer(3)];
+    const offers = [offer(3), offer(2), offer(1)];
     const states = { 1: { latencyMs: 50 }, 2: { latencyMs: 20 }, 3: { latencyMs: 20 } };
     expect(order(offers, states)).toEqual([1, 2, 3]);
     expect(order(offers, states, { preferences: { sort: "price" } })).toEqual([1, 2, 3]);
