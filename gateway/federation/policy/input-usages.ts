@@ -112,14 +112,9 @@ class Reader {
     } else if (node.kind === Kind.OBJECT || node.kind === Kind.LIST) {
       // Any JSON, which may contain variables.
       const inner = node.kind === Kind.LIST ? node.values : node.fields.map(({ value }) => value);
-      for (const value of inner) this.#walkJson(value, type, coordinate, usages);
+      for (const value of inner) this.#walk(value, type, coordinate, usages);
     } else if ("value" in node && typeof node.value === "string" && !isAnyJson(type))
       this.refusal ??= this.#limits.refuseText(node.value, coordinate);
-  }
-
-  #walkJson(node: ValueNode, type: GraphQLInputType, coordinate: string, usages: Map<string, Usage>): void {
-    if (node.kind === Kind.VARIABLE || node.kind === Kind.OBJECT || node.kind === Kind.LIST)
-      this.#walk(node, type, coordinate, usages);
   }
 }
 

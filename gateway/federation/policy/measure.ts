@@ -70,7 +70,7 @@ type Size = {
 class Measurer {
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #known = new Map<string, Size>();
-  readonly #open = new Set<string>();
+  readonly #begun = new Set<string>();
   #cycles = 0;
 
   constructor(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
@@ -128,14 +128,13 @@ class Measurer {
   #fragment(name: string): Size {
     const known = this.#known.get(name);
     if (known) return known;
-    if (this.#open.has(name)) {
+    if (this.#begun.has(name)) {
       this.#cycles += 1;
       return newSize();
     }
-    this.#open.add(name);
+    this.#begun.add(name);
     const fragment = this.#fragments.get(name);
     const size = fragment ? this.#sizeOf(fragment.selectionSet) : newSize();
-    this.#open.delete(name);
     this.#known.set(name, size);
     return size;
   }

@@ -10,6 +10,7 @@ const schema = buildSchema(`
     a(text: String, list: [String!], input: Outer, any: JSON, other: Int): Query
     b(list: [[Int!]!]): Int
   }
+  type Mutation { signIn(signature: String): Int, other(signature: String): Int }
   input Outer { text: String, list: [Outer!], any: JSON, message: ChatMessageInput }
   input ChatMessageInput { content: String }
 `);
@@ -54,6 +55,7 @@ describe("a literal that is too long is refused, by the name of its argument or 
       { limit: "textBytes", param: "other" },
     ],
     ["a text of a nested field", `{ a { a(other: 1, text: "${LONG}") { b } } }`, { param: "text" }],
+    ["a text of another field", `mutation { other(signature: "${LONG}") }`, { param: "signature" }],
     ["a text of a fragment", `{ ...f } fragment f on Query { a(text: "${LONG}") { b } }`, { param: "text" }],
   ])("%s", (_what, query, details) => {
     expect(literal(query)).toMatchObject(details);
@@ -65,6 +67,8 @@ describe("a literal that is too long is refused, by the name of its argument or 
     ["a text that may be long", `{ a(input: { message: { content: "${LONG}" } }) { b } }`],
     ["a number", "{ a(other: 1234567890) { b } }"],
     ["a text as any JSON", `{ a(any: "${LONG}") { b } }`],
+    ["a text that may be long as this argument of this field", `mutation { signIn(signature: "${LONG}") }`],
+    ["a null in place of an input", "{ a(input: null, any: null) { b } }"],
     ["an unknown argument, which the validation refuses", `{ a(nope: "${LONG}") { b } }`],
     ["an unknown field of an input", `{ a(input: { nope: "${LONG}" }) { b } }`],
     ["an unknown field", `{ nope(text: "${LONG}") }`],
@@ -123,6 +127,13 @@ describe("a variable that is too long is refused, by the name of the argument or
     expect(variable(query, { v: LONG })).toMatchObject({ most: 10, param: "text" });
     const long = "query ($v: String) { a(input: { message: { content: $v } }) { b } }";
     expect(variable(long, { v: LONG })).toBeUndefined();
+  });
+
+  test("every variable is checked, whatever the others hold", () => {
+    const query =
+      "query ($a: String, $b: String, $c: Int) { a(text: $a, other: $c) { a(list: [$b]) { b } } }";
+    expect(variable(query, { a: "", b: LONG, c: 1 })).toMatchObject({ param: "list" });
+    expect(variable(query, { a: LONG, b: "", c: 1 })).toMatchObject({ param: "text" });
   });
 
   test("only the variables of the requested operation count", () => {

@@ -34,6 +34,7 @@ describe("a document", () => {
     ["a string without an end", `{ a(b: "${open("{")}`],
     ["a block string of several lines", `{ a(b: """\n${open("{")}\n"${open("[")}\n""") }`],
     ["a block string with an escaped end", `{ a(b: """ \\""" ${open("{")} """) }`],
+    ["a block string of several lines without an end", `{ a(b: """\n${open("{")}`],
     ["a block string without an end", `{ a(b: """ ${open("{")} " \n" ${open("{")}`],
     ["a comment", `{ # ${open("{")} "\n a }`],
   ])("does not count brackets in %s", (_where, text) => {
