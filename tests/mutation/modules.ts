@@ -1,4 +1,7 @@
-/** The pure modules in which an error costs money or safety, with their files: what is mutated. */
+/**
+ * The pure modules in which an error costs money or safety, with their files: what is mutated. Stores are not: what
+ * they do is SQL in texts, which the tests on PostgreSQL and the simulation check.
+ */
 export const MODULES = {
   pricing: [
     "src/inference/billing/pricing.ts",

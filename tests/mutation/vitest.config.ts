@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     include: [
       "tests/unit/billing/*.test.ts",
-      "tests/unit/inference/{choice,inference,pricing,providers-file}.test.ts",
+      "tests/unit/inference/{chat-event-iterator,choice,inference,pricing,providers-file}.test.ts",
       "tests/unit/routing/*.test.ts",
       "tests/unit/keys/*.test.ts",
       "tests/unit/policy/*.test.ts",

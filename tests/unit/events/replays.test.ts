@@ -117,3 +117,8 @@ test("an encrypted cursor of a position too large for the database is refused", 
   // Only this deployment can encrypt one: unsigned, a negative number is such a position.
   expect(() => cursors.open(cursors.seal(-5n))).toThrow(expect.objectContaining({ code: "invalid_cursor" }));
 });
+
+test("a cursor that an earlier release gave to a client still opens", () => {
+  const cursors = new EventCursors("a secret of thirty-two characters");
+  expect(cursors.open("pVynO8yFJhrerTh6bXz8UQ")).toBe(7n);
+});
