@@ -46,7 +46,7 @@ function optionsFor(files: readonly string[]): object {
     concurrency: 2,
     // An endless loop is found by the count of its turns; the time limit is for what waits, on a busy machine.
     timeoutMS: 8_000,
-    timeoutFactor: 4,
+    timeoutFactor: 2,
     dryRunTimeoutMinutes: 30,
     // Vitest removes the types and does not check them.
     disableTypeChecks: false,
