@@ -36,8 +36,10 @@ export type ProcessOptions = {
   readonly script?: string;
   readonly args?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
-  /** The working directory; without it the current one, and then without reading a `.env`. */
+  /** The working directory; without it the checkout's, and then without reading a `.env`. */
   readonly folder?: string;
+  /** The checkout whose product it is, installed with its own packages; without it this one. */
+  readonly checkout?: string;
   readonly onEnd?: OnEnd;
 };
 
@@ -53,11 +55,12 @@ function startProcess(options: ProcessOptions = {}): RunningProcess {
     args = [],
     settings = {},
     folder,
+    checkout = ".",
     onEnd = onTestFinished as OnEnd,
   } = options;
   const loader = script.endsWith(".ts") ? ["--import", "tsx"] : [];
-  const child = spawn(resolve("scripts/node"), [...loader, resolve(script), ...args], {
-    cwd: folder,
+  const child = spawn(resolve(checkout, "scripts/node"), [...loader, resolve(checkout, script), ...args], {
+    cwd: folder ?? checkout,
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
