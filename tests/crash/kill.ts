@@ -1,0 +1,88 @@
+import {
+  findChatFaults,
+  findProviderFaults,
+  findStoredFaults,
+  readRequests,
+  type StoredRequest,
+} from "./audit.ts";
+import { loadUntilGone, type Sent, sendChat } from "./load.ts";
+import type { Plan } from "./points.ts";
+import { CHAT_MODEL } from "./provider.ts";
+import type { CrashWorld } from "./world.ts";
+
+/** What one kill did. */
+export type KillOutcome = {
+  readonly faults: readonly string[];
+  /** Complete answers and accepted jobs. */
+  readonly acknowledged: number;
+  /** Requests whose clients received no complete answer, and those of them that were charged. */
+  readonly unanswered: number;
+  readonly unansweredCharged: number;
+  /** From the start of the next process until every hold and job had ended. */
+  readonly recoveredMs: number;
+};
+
+/** Kills the product under load, starts it again, and compares what it stored with what its clients received. */
+export async function killOnce(world: CrashWorld, plan: Plan): Promise<KillOutcome> {
+  const { providers, queries, secret, tripwire } = world;
+  const known = await readRequests(queries);
+  providers.chunkPauseMs = plan.chunkPauseMs;
+  await world.arm(plan.trip);
+  const { origin } = world.product();
+  const sent = await loadUntilGone({ origin, secret, tripwire }, plan);
+  await world.killed(plan.trip);
+  const startedMs = performance.now();
+  await world.start();
+  const recoveredMs = performance.now() - startedMs;
+  const repeats = await repeatKeyed(world, sent);
+  const requests = await readRequests(queries);
+  const added = [...requests.values()].filter(({ id }) => !known.has(id));
+  const faults = [
+    ...sent.refusals,
+    ...repeats.faults,
+    ...(await findStoredFaults(queries)),
+    ...findChatFaults(sent.chats, requests),
+    ...findProviderFaults(providers),
+    ...findExtraRequests(added, sent, repeats.fresh),
+  ];
+  return { faults, recoveredMs, ...count(sent, added, repeats.fresh) };
+}
+
+/**
+ * Sends the chats with a key again, as their clients would: the first answer comes again, or a refusal. Only a chat
+ * that the killed process had not accepted may be answered anew.
+ */
+async function repeatKeyed(world: CrashWorld, { chats }: Sent) {
+  const { secret, tripwire } = world;
+  const { origin } = world.product();
+  const faults: string[] = [];
+  let fresh = 0;
+  for (const chat of chats) {
+    if (chat.key === undefined) continue;
+    const reply = await sendChat({ origin, secret, tripwire }, chat);
+    const text = await reply.text();
+    const isReplay = reply.headers.get("idempotent-replayed") === "true";
+    if (reply.status === 409) continue;
+    if (reply.status !== 200) faults.push(`${reply.status} for the key of ${chat.prompt}: ${text}`);
+    else if (!isReplay) fresh++;
+    if (chat.answer !== undefined && (!isReplay || text !== chat.answer))
+      faults.push(`an answer was not replayed: ${chat.prompt}: ${text}`);
+  }
+  return { faults, fresh };
+}
+
+/** No request was stored that no client had sent. */
+function findExtraRequests(added: readonly StoredRequest[], sent: Sent, fresh: number): readonly string[] {
+  const most = sent.chats.length + fresh + sent.submissions;
+  return added.length > most ? [`${added.length} requests are stored of ${most} that were sent`] : [];
+}
+
+function count({ chats, jobs }: Sent, added: readonly StoredRequest[], fresh: number) {
+  const answered = chats.filter(({ answer }) => answer !== undefined).length;
+  const charged = added.filter(({ settlements, model }) => settlements > 0 && model === CHAT_MODEL).length;
+  return {
+    acknowledged: answered + jobs.length,
+    unanswered: chats.length - answered,
+    unansweredCharged: charged - answered - fresh,
+  };
+}
