@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Queries } from "../../src/db/database.ts";
 import { readEnvelope } from "../support/envelope.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { newFolder } from "../support/servers/process.ts";
@@ -12,6 +13,7 @@ import { type CrashWorld, recovered, startWatched } from "./world.ts";
 
 type CopyRequest = {
   readonly pid: number;
+  readonly queries: Queries;
   readonly from: string;
   readonly to: string;
   readonly random: () => number;
@@ -22,19 +24,10 @@ export const COPY_FORMS = {
   /** What `kill -9` leaves, and a snapshot of the file system. */
   "one instant": ({ pid, from, to }: CopyRequest) => copyFrozen(pid, from, to),
   "file by file": ({ from, to }: CopyRequest) => copyRunning(from, to),
-  /** The files of PGlite are never flushed; stored files are, and so are those of the later instant. */
-  "power failure": async ({ pid, from, to, random }: CopyRequest) => {
-    const [before, after] = [`${to}-before`, `${to}-after`];
-    await copyFrozen(pid, from, before);
-    await sleep(random() * MAX_UNFLUSHED_MS);
-    await copyFrozen(pid, from, after);
-    await mixPages(
-      { before: join(before, DATABASE), after: join(after, DATABASE), to: join(to, DATABASE) },
-      random,
-    );
-    await copyRunning(join(after, STORED), join(to, STORED));
-    for (const path of [before, after]) rmSync(path, { recursive: true });
-  },
+  "power failure": (request: CopyRequest) => failPower(request),
+  /** PostgreSQL then relies on data pages that PGlite has not flushed. */
+  "power failure after a checkpoint": (request: CopyRequest) =>
+    failPower(request, () => request.queries.rows("checkpoint")),
 } as const;
 
 export type CopyForm = keyof typeof COPY_FORMS;
@@ -52,6 +45,22 @@ const MAX_UNFLUSHED_MS = 1_000;
 /** Load before a copy. */
 const MAX_LOAD_MS = 500;
 
+/** The files of PGlite are never flushed; stored files are, so those are of the later instant. */
+async function failPower(
+  { pid, from, to, random }: CopyRequest,
+  meanwhile: () => Promise<unknown> = async () => {},
+): Promise<void> {
+  const [before, after] = [`${to}-before`, `${to}-after`];
+  await copyFrozen(pid, from, before);
+  await sleep(random() * MAX_UNFLUSHED_MS);
+  await meanwhile();
+  await copyFrozen(pid, from, after);
+  const database = { before: join(before, DATABASE), after: join(after, DATABASE), to: join(to, DATABASE) };
+  await mixPages(database, random);
+  await copyRunning(join(after, STORED), join(to, STORED));
+  for (const path of [before, after]) rmSync(path, { recursive: true });
+}
+
 /** Makes copies of a running product's folder under load, and starts the product on each. */
 export async function judgeCopies(
   world: CrashWorld,
@@ -67,12 +76,13 @@ export async function judgeCopies(
   const record: DiskRecord = { chats: [], files: [] };
   for (let seed = 0; seed < copies; seed++) {
     const random = randomOf(seed);
-    const load = await startDiskLoad(world, rpcUrl, record, seed);
+    const load = await startDiskLoad(world, rpcUrl, record, { name: form, seed });
     await load.underWay;
     await sleep(random() * MAX_LOAD_MS);
     const to = join(newFolder(onEnd), "copy");
     const beganMs = performance.now();
-    const request = { pid: world.product().pid, from: world.settings.DATA_DIR ?? "", to, random };
+    const { queries } = world;
+    const request = { pid: world.product().pid, queries, from: world.settings.DATA_DIR ?? "", to, random };
     await COPY_FORMS[form](request);
     await load.stop();
     judged.push(await judge(world, acknowledgedBefore(record, beganMs), to));

@@ -22,12 +22,15 @@ export type DiskLoad = {
 const CHAT_LANES = 4;
 const FILE_BYTES = 3 * 256 * 1_024 + 1;
 
-/** Starts clients that send chats and upload files, one after the other, and add them to the record. */
+/**
+ * Starts clients that send chats and upload files, one after the other, and add them to the record. No two loads on one
+ * product may have the same name and seed: their keys would be the same.
+ */
 export async function startDiskLoad(
   world: CrashWorld,
   rpcUrl: string,
   { chats, files }: DiskRecord,
-  seed: number,
+  { name, seed }: { readonly name: string; readonly seed: number },
 ): Promise<DiskLoad> {
   const { secret, tripwire } = world;
   const { origin } = world.product();
@@ -37,7 +40,7 @@ export async function startDiskLoad(
   const chatLane = async (_: unknown, lane: number) => {
     const random = randomOf(seed * 1_000 + lane);
     for (let n = 0; !isStopped; n++) {
-      const chat = newChat({ point: "a copy", seed, maxTokens: 30 }, `${lane}-${n}`, random);
+      const chat = newChat({ point: name, seed, maxTokens: 30 }, `${lane}-${n}`, random);
       chats.push(chat);
       const sent = { chats: [], jobs: [], submissions: 0, refusals: [] };
       if (!(await sendNewChat({ origin, secret, tripwire }, sent, chat)) || sent.refusals.length > 0)
