@@ -117,7 +117,7 @@ const findAnvil = madeOnce((): string => {
   const found = candidates.find((path) => spawnSync(path, ["--version"]).status === 0);
   if (found) return found;
   throw new StartupError(
-    `There is no anvil for ${process.platform}-${process.arch}: install Foundry so that 'anvil' is on PATH, or set RPC_URL to a chain that runs elsewhere.`,
+    `There is no anvil for ${process.platform}-${process.arch}: run 'npm ci' without --omit=dev (on Linux), install Foundry so that 'anvil' is on PATH, or set RPC_URL to a chain that runs elsewhere.`,
   );
 });
 
