@@ -65,10 +65,17 @@ export async function startChain({ port = 0 } = {}) {
     const hash = await client.sendRawTransaction({ serializedTransaction: raw });
     return { raw, hash };
   }
-  /** Sends a deposit and waits until it is mined. */
+  /**
+   * Sends a deposit and waits until it is mined. Rarely anvil keeps a transaction that arrives right after a reorg
+   * without mining it; another block has it.
+   */
   async function deposit(...how: Parameters<typeof send>): Promise<SignedDeposit> {
     const sent = await send(...how);
-    await client.waitForTransactionReceipt({ hash: sent.hash });
+    const mined = client.waitForTransactionReceipt({ hash: sent.hash, timeout: 10_000 });
+    await mined.catch(async () => {
+      await client.mine({ blocks: 1 });
+      await client.waitForTransactionReceipt({ hash: sent.hash });
+    });
     return sent;
   }
   return {
