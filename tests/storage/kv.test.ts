@@ -14,15 +14,15 @@ const bytes = (text: string) => Buffer.from(text);
 describeDatabases("key-value streams", (kind) => {
   const stack = useStack({ KV_DATA_WAIT_MS: "3600000", KV_ENCRYPTION_KEY: KEY }, kind);
 
-  test("a committed write is readable at once, and at every earlier version", async () => {
+  test("a committed write is readable, and at every earlier version", async () => {
     const { app, rpcUrl } = stack();
     const writer = await newWriter(rpcUrl);
     const streamId = newStream();
     const set = (key: string, value: string) => ({ streamId, key: bytes(key), value: bytes(value) });
     const first = await write(app, writer, { writes: [set("price", "1"), set("place", "here")] });
-    expect(await textAt(streamId, "price")).toBe("1");
+    await sees(streamId, "price", "1");
     const second = await write(app, writer, { writes: [set("price", "2")], version: first });
-    expect(await textAt(streamId, "price")).toBe("2");
+    await sees(streamId, "price", "2");
     const third = await write(app, writer, { writes: [set("price", "")] });
     expect(await resultOf(app, third)).toBe("Commit");
     expect(await app.kv.entry(streamId, bytes("price"))).toMatchObject({ version: third, sizeBytes: 0 });
@@ -199,7 +199,7 @@ describeDatabases("key-value streams", (kind) => {
     const next = async () => ((await commits.next()).value as DomainEvent<"kv.committed">).data;
     const kept = await write(app, writer, { writes: set("kept") });
     const lost = await write(app, writer, { writes: set("lost") });
-    expect(await textAt(streamId, "k")).toBe("lost");
+    await sees(streamId, "k", "lost");
     expect(await next()).toMatchObject({ txSeq: kept.toString(), removed: false });
     expect(await next()).toMatchObject({ txSeq: lost.toString(), removed: false });
     await reorg(rpcUrl, 1);
@@ -246,6 +246,11 @@ describeDatabases("key-value streams", (kind) => {
     const { app } = stack();
     const entry = await app.kv.entry(streamId, bytes(key), version);
     return entry && (await app.kv.read(entry, 0, entry.sizeBytes)).toString();
+  }
+
+  /** A read waits a second for recent writes, and on a busy machine they take longer. */
+  function sees(streamId: Hex, key: string, text: string) {
+    return until(async () => expect(await textAt(streamId, key)).toBe(text));
   }
 
   async function walk(
