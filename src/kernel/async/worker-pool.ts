@@ -19,19 +19,26 @@ type Options = {
   readonly threads: number;
   /** Bytes that all running and waiting tasks may hold together. */
   readonly maxBytes: number;
-  /** Deadline of a task, including its wait, milliseconds. */
+  /**
+   * How long a task may wait, and how much processor time of its thread it may use, milliseconds. On a busy machine it
+   * may run up to six times as long.
+   */
   readonly deadlineMs: number;
   /** Idle time after which the threads end, as each holds its modules in memory, milliseconds. */
   readonly idleMs: number;
 };
 
+/** How often the processor time of a running task is read before the task is given up, whatever it used. */
+const MAX_READINGS = 6;
+
 type Job<Result> = {
   readonly task: object;
   readonly transfer: readonly ArrayBuffer[];
-  readonly sizeBytes: number;
   readonly done: PromiseWithResolvers<Result>;
   deadline?: NodeJS.Timeout;
   thread?: Thread<Result>;
+  readings: number;
+  isOver: boolean;
 };
 
 /**
@@ -63,15 +70,17 @@ export class WorkerPool<Result> {
     const { maxBytes, deadlineMs } = this.#options;
     if (this.#closed) throw closed();
     if (this.#bytes > 0 && this.#bytes + sizeBytes > maxBytes) throw busy();
-    const job: Job<Result> = { task, transfer, sizeBytes, done: Promise.withResolvers<Result>() };
+    const done = Promise.withResolvers<Result>();
+    const job: Job<Result> = { task, transfer, done, readings: 0, isOver: false };
     clearTimeout(this.#idle);
     this.#bytes += sizeBytes;
-    job.deadline = setTimeout(() => this.#giveUp(job), deadlineMs).unref();
+    job.deadline = setTimeout(() => void this.#judge(job, deadlineMs), deadlineMs).unref();
     this.#waiting.push(job);
     this.#hand();
     try {
-      return await job.done.promise;
+      return await done.promise;
     } finally {
+      job.isOver = true;
       clearTimeout(job.deadline);
       this.#bytes -= sizeBytes;
     }
@@ -122,6 +131,16 @@ export class WorkerPool<Result> {
     this.#idle = setTimeout(end, this.#options.idleMs).unref();
   }
 
+  /** Gives a task up at its deadline, unless a busy machine kept its thread from computing for that long. */
+  async #judge(job: Job<Result>, deadlineMs: number): Promise<void> {
+    const { thread } = job;
+    const leftMs = thread && ++job.readings < MAX_READINGS ? deadlineMs - (await thread.usedMs()) : 0;
+    // It may have ended while its thread was asked.
+    if (job.isOver) return;
+    if (leftMs <= 0) this.#giveUp(job);
+    else job.deadline = setTimeout(() => void this.#judge(job, deadlineMs), leftMs).unref();
+  }
+
   #giveUp(job: Job<Result>): void {
     const at = this.#waiting.indexOf(job);
     if (at >= 0) this.#waiting.splice(at, 1);
@@ -133,6 +152,8 @@ export class WorkerPool<Result> {
 class Thread<Result> {
   readonly #worker: Worker;
   #job: Job<Result> | undefined;
+  /** Its processor time when the current task began. */
+  #usedBefore: Promise<number> = Promise.resolve(0);
   #isStopping = false;
 
   constructor(file: URL, { freed, ended }: { readonly freed: () => void; readonly ended: () => void }) {
@@ -162,6 +183,21 @@ class Thread<Result> {
     this.#job = job;
     this.#worker.ref();
     this.#worker.postMessage(job.task, job.transfer);
+    this.#usedBefore = this.#cpuMs().catch(() => 0);
+  }
+
+  /** The processor time that the current task has used, milliseconds; infinite if the thread is ending. */
+  async usedMs(): Promise<number> {
+    const before = await this.#usedBefore;
+    return this.#cpuMs().then(
+      (ms) => ms - before,
+      () => Number.POSITIVE_INFINITY,
+    );
+  }
+
+  async #cpuMs(): Promise<number> {
+    const { user, system } = await this.#worker.cpuUsage();
+    return (user + system) / 1_000;
   }
 
   async stop(reason: AppError): Promise<void> {

@@ -138,13 +138,25 @@ describe("a thread pool", () => {
   const quick = { kind: "count-text", text: "a" };
   const slow = { kind: "count-text", text: SLOW };
 
-  test("aborts tasks past their deadline, waiting or running, and continues with the next", async () => {
-    const pool = new WorkerPool<string>({
+  const endless = (deadlineMs: number) =>
+    new WorkerPool<string>({
       file: new URL("../../support/attack/endless-worker.ts", import.meta.url),
-      ...{ threads: 1, maxBytes: 1_000, deadlineMs: 5_000, idleMs: 60_000 },
+      ...{ threads: 1, maxBytes: 1_000, deadlineMs, idleMs: 60_000 },
     });
+
+  test("aborts tasks past their deadline, waiting or running, and continues with the next", async () => {
+    const pool = endless(5_000);
     const late = [pool.run({ kind: "endless" }, 1), pool.run({ kind: "endless" }, 1)];
     await Promise.all(late.map((task) => expect(task).rejects.toMatchObject({ code: "unavailable" })));
+    expect(await pool.run({ kind: "echo", value: "next" }, 1)).toBe("next");
+    await pool.close();
+  });
+
+  test("does not count the time in which a busy machine runs something else", async () => {
+    const pool = endless(1_000);
+    expect(await pool.run({ kind: "echo", value: "late", suspendedMs: 2_500 }, 1)).toBe("late");
+    const never = pool.run({ kind: "echo", value: "never", suspendedMs: 600_000 }, 1);
+    await expect(never).rejects.toMatchObject({ code: "unavailable" });
     expect(await pool.run({ kind: "echo", value: "next" }, 1)).toBe("next");
     await pool.close();
   });
