@@ -1,5 +1,4 @@
 import { setDefaultResultOrder } from "node:dns";
-import closeWithGrace from "close-with-grace";
 import { readConfig } from "../src/config.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger } from "../src/kernel/log.ts";
@@ -7,8 +6,7 @@ import { startTraces } from "../src/metrics/trace-export.ts";
 import { runOrExplain } from "./cli/run-or-explain.ts";
 import { METRICS_HOST, requireFreePort } from "./listen.ts";
 import type { Ends, Start } from "./roles/start.ts";
-
-const SHUTDOWN_MS = 45_000;
+import { endGracefully } from "./shutdown.ts";
 
 /**
  * The roles of a process: everything in one (`all`, the default), or one of several. A role is loaded on demand, so
@@ -42,10 +40,7 @@ await runOrExplain(async () => {
     await endAll(ends);
     throw error;
   }
-  closeWithGrace({ delay: SHUTDOWN_MS, logger: false }, async ({ err }) => {
-    if (err) log.error({ err }, "the process is shutting down because of an error");
-    await endAll(ends);
-  });
+  endGracefully(() => endAll(ends), log);
 });
 
 function serviceName(role: string, name: string): string {

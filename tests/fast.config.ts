@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import base from "../vitest.config.ts";
 
@@ -27,7 +28,7 @@ const SLOW = [
  */
 export default defineConfig({
   ...base,
-  root: new URL("..", import.meta.url).pathname,
+  root: fileURLToPath(new URL("..", import.meta.url)),
   test: {
     ...base.test,
     env: { SIM_SEEDS: "2" },

@@ -11,6 +11,8 @@ declare module "vitest" {
 
 /** Starts PostgreSQL and Redis, side by side, for all test files. Without one, what needs it is skipped aloud. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Every client of PostgreSQL would read them, here and in the workers, which inherit this environment.
+  for (const name of Object.keys(process.env)) if (name.startsWith("PG")) delete process.env[name];
   const started = await Promise.allSettled([startPostgres(), startRedis()]);
   const [postgres, redis] = started;
   const stop = async () => {

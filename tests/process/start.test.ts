@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { request } from "node:http";
@@ -9,6 +9,7 @@ import { lockFolder } from "../../src/db/lock.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import {
   chainsOf,
+  childrenOf,
   isAlive,
   NPM_START,
   newFolder,
@@ -196,4 +197,19 @@ test("kill -9 under 20 chats ends the chain too, and every delivered answer is c
     settings: { DATA_DIR: folder },
   });
   expect(verified).toMatchObject({ code: 0, stdout: expect.stringContaining("The ledger is exact") });
+});
+
+test("a signal to npm ends the program that it started", async () => {
+  const { PATH, HOME } = process.env;
+  const env = { PATH, HOME, PORT: "0", ENV_FILE: "", DATA_DIR: newFolder() };
+  const npm = spawn("npm", ["start"], { env, stdio: ["ignore", "pipe", "ignore"] });
+  let output = "";
+  npm.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  await until(() => output.includes("zerograph is starting"));
+  const started = await childrenOf(npm.pid ?? 0);
+  expect(started).toHaveLength(1);
+  npm.kill();
+  await until(async () => !(await Promise.all(started.map(isAlive))).includes(true));
 });

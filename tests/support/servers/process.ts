@@ -150,6 +150,11 @@ export async function chainsOf(pid: number): Promise<readonly number[]> {
   return all.filter((row) => row.name === "anvil" && parents.get(row.parent) === pid).map((row) => row.pid);
 }
 
+/** The process ids of the programs that a process started. */
+export async function childrenOf(pid: number): Promise<readonly number[]> {
+  return (await listProcesses()).filter(({ parent }) => parent === pid).map((row) => row.pid);
+}
+
 /** Whether a process is running; a zombie that its parent has not yet collected is not. */
 export async function isAlive(pid: number): Promise<boolean> {
   return (await listProcesses()).some((row) => row.pid === pid && !row.state.startsWith("Z"));
