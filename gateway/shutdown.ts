@@ -5,7 +5,7 @@ const SHUTDOWN_MS = 45_000;
 
 /**
  * Signals that report a fault of the process itself. A handler in JavaScript would replace V8's own, by which a trap in
- * WebAssembly becomes an exception, and the faulting instruction would then be repeated for ever.
+ * WebAssembly becomes an exception, and the failing instruction would be repeated forever.
  */
 const FAULTS: NonNullable<closeWithGrace.Options["skip"]> = [
   "SIGSEGV",
@@ -16,7 +16,10 @@ const FAULTS: NonNullable<closeWithGrace.Options["skip"]> = [
   "SIGABRT",
 ];
 
-/** Runs `end` once when the process is asked to end or has a bug, and ends the process, after 45 s at the latest. */
+/**
+ * Ends the process gracefully when it receives a signal to end or throws an uncaught error: runs `end` once, and exits
+ * after 45 s at the latest.
+ */
 export function endGracefully(end: () => Promise<void>, log: Pick<Logger, "error">): void {
   closeWithGrace({ delay: SHUTDOWN_MS, logger: false, skip: FAULTS }, async ({ err }) => {
     if (err) log.error({ err }, "the process is shutting down because of an error");

@@ -173,12 +173,14 @@ export class RedisBus implements Bus {
     const redis = this.#commands;
     if (!redis.isReady)
       return Promise.reject(new AppError("unavailable", "Events are unavailable. Try again later."));
-    return within(COMMAND_MS, run(redis), () => {
+    const onLate = () => {
       if (this.#commands !== redis || this.#closing.signal.aborted) return;
       this.#commands = openRedis(this.#url, this.#onError);
       this.#commands.connect().catch(this.#onError);
       dropRedis(redis);
-    });
+    };
+    const message = `Events are unavailable: no answer within ${COMMAND_MS / 1_000} s.`;
+    return within(COMMAND_MS, run(redis), { message, onLate });
   }
 
   #key(topic: Topic): string {

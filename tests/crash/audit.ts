@@ -47,12 +47,12 @@ export function findChatFaults(
     const full = chatCost(chat.tokens);
     // A chat that its client left is billed by the router's own count of the prompt.
     const most = chatCost(chat.tokens, countPromptTokens([{ role: "user", content: chat.prompt }]));
-    const told = `${chat.prompt} (${JSON.stringify(stored)})`;
+    const details = `${chat.prompt} (${JSON.stringify(stored)})`;
     if (chat.answer !== undefined && (stored?.settlements !== 1 || BigInt(stored.cost) !== full))
-      return [`an acknowledged answer was not charged ${full} once: ${told}`];
+      return [`an acknowledged answer was not charged ${full} once: ${details}`];
     if (stored && BigInt(stored.cost) > (chat.cancels ? most : full))
-      return [`more than ${most} was charged: ${told}`];
-    if (stored?.status === "running") return [`it never ended: ${told}`];
+      return [`more than ${most} was charged: ${details}`];
+    if (stored?.status === "running") return [`it never ended: ${details}`];
     return [];
   });
 }

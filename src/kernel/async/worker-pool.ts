@@ -28,8 +28,8 @@ type Options = {
   readonly idleMs: number;
 };
 
-/** How often the processor time of a running task is read before the task is given up, whatever it used. */
-const MAX_READINGS = 6;
+/** How many deadlines a running task may pass before it is given up, however little processor time it used. */
+const MAX_DEADLINES = 6;
 
 type Job<Result> = {
   readonly task: object;
@@ -37,7 +37,7 @@ type Job<Result> = {
   readonly done: PromiseWithResolvers<Result>;
   deadline?: NodeJS.Timeout;
   thread?: Thread<Result>;
-  readings: number;
+  deadlines: number;
   isOver: boolean;
 };
 
@@ -71,10 +71,10 @@ export class WorkerPool<Result> {
     if (this.#closed) throw closed();
     if (this.#bytes > 0 && this.#bytes + sizeBytes > maxBytes) throw busy();
     const done = Promise.withResolvers<Result>();
-    const job: Job<Result> = { task, transfer, done, readings: 0, isOver: false };
+    const job: Job<Result> = { task, transfer, done, deadlines: 0, isOver: false };
     clearTimeout(this.#idle);
     this.#bytes += sizeBytes;
-    job.deadline = setTimeout(() => void this.#judge(job, deadlineMs), deadlineMs).unref();
+    job.deadline = setTimeout(() => void this.#checkDeadline(job, deadlineMs), deadlineMs).unref();
     this.#waiting.push(job);
     this.#hand();
     try {
@@ -131,14 +131,14 @@ export class WorkerPool<Result> {
     this.#idle = setTimeout(end, this.#options.idleMs).unref();
   }
 
-  /** Gives a task up at its deadline, unless a busy machine kept its thread from computing for that long. */
-  async #judge(job: Job<Result>, deadlineMs: number): Promise<void> {
+  /** Gives up a task at its deadline, unless its thread has used less processor time than that on a busy machine. */
+  async #checkDeadline(job: Job<Result>, deadlineMs: number): Promise<void> {
     const { thread } = job;
-    const leftMs = thread && ++job.readings < MAX_READINGS ? deadlineMs - (await thread.usedMs()) : 0;
-    // It may have ended while its thread was asked.
+    const leftMs = thread && ++job.deadlines < MAX_DEADLINES ? deadlineMs - (await thread.usedMs()) : 0;
+    // It may have ended while the processor time was read.
     if (job.isOver) return;
     if (leftMs <= 0) this.#giveUp(job);
-    else job.deadline = setTimeout(() => void this.#judge(job, deadlineMs), leftMs).unref();
+    else job.deadline = setTimeout(() => void this.#checkDeadline(job, deadlineMs), leftMs).unref();
   }
 
   #giveUp(job: Job<Result>): void {

@@ -30,7 +30,7 @@ function admit({ verifyTee, trace }: { verifyTee?: boolean; trace?: RequestTrace
   return { admitted, at: (ms: number) => Object.assign(clock, { nowMs: 100 + ms }) };
 }
 
-/** A billing service that charges the cost, or the given amount, and records what it is told. */
+/** A billing service that charges the cost, or the given amount, and records what it receives. */
 function openBilling({ charged, verdict = true }: { charged?: bigint; verdict?: boolean } = {}) {
   const settled: Settlement[] = [];
   const observed: EndedRequest[] = [];

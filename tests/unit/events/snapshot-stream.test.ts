@@ -100,7 +100,7 @@ describe("a stream of steps", () => {
     expect(present).toHaveLength(1);
   });
 
-  test("needs nobody to be told of its end", async () => {
+  test("needs no callback for its end", async () => {
     const source = new PushIterator<Step>();
     const stream = new SnapshotStream<"file.progressed">(source, { present: [], keyOf: () => "a" });
     await stream.return();

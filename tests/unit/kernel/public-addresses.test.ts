@@ -9,7 +9,7 @@ import {
 
 const fault = (url: string) => faultOf(url, { allowsPrivate: false });
 
-describe("the operator is told why a URL is rejected", () => {
+describe("the reason why a URL is rejected", () => {
   test.each([
     ["nonsense", "not a URL"],
     ["ftp://example.com", "scheme ftp:"],
