@@ -21,7 +21,10 @@ export async function startAll(start: Start): Promise<void> {
 async function startWithDevnet(start: Start): Promise<void> {
   const { config, log, ends } = start;
   const { startDevnet } = await import("../../src/devnet/devnet.ts");
+  const { findAnvil } = await import("../../src/devnet/chain/anvil.ts");
   const { DEVNET_MODEL } = await import("../../src/devnet/provider/offers.ts");
+  // A start that is refused for the lack of it has created nothing.
+  findAnvil();
   // Locked before anything is opened, released after the chain's last write: two devnets never share a file.
   const folder = join(config.DATA_DIR, "devnet");
   const lock = lockFolder(folder);

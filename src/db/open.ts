@@ -59,8 +59,8 @@ const DEFAULT_READ_TIMEOUT_MS = 5_000;
 const DEFAULT_READ_POOL_SIZE = 2;
 
 /**
- * Opens the database and migrates its schema. Throws `StartupError` for a folder that another process uses and for an
- * unreachable server.
+ * Opens the database and migrates its schema. Throws `StartupError` for a folder that another process uses or that is
+ * not writable, and for an unreachable server.
  */
 export async function openDatabase(config: DatabaseConfig): Promise<Database> {
   if (config.kind === "server") return openServer(config);
@@ -143,15 +143,26 @@ function nameOf({ host, port, database = "" }: ServerAddress): string {
 async function openFolder(path: string): Promise<Database> {
   const lock = lockFolder(path);
   try {
-    const dataDir = join(path, "postgres");
-    copyTemplate(dataDir);
-    const supervisor = await PostgresSupervisor.open({ dataDir });
+    const supervisor = await openPostgres(join(path, "postgres"));
     const database = await openSession(supervisor, { onClose: () => lock.release() });
     supervisor.limitStatements(MAX_STATEMENT_MS);
     return database;
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+async function openPostgres(dataDir: string): Promise<PostgresSupervisor> {
+  try {
+    copyTemplate(dataDir);
+    return await PostgresSupervisor.open({ dataDir });
+  } catch (cause) {
+    const reason = `${(cause as Error).message}`.replace(/\.$/, "");
+    throw new StartupError(
+      `DATA_DIR: the database in ${dataDir} cannot be opened (${reason}). Check its owner and its disk, or set DATA_DIR to another folder.`,
+      { cause },
+    );
   }
 }
 

@@ -25,7 +25,7 @@ export async function startChild(
   const flags = [...(options.nodeFlags ?? []), ...loader, file];
   const child = spawn(process.execPath, flags, {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, ...options.env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   const exited = once(child, "exit");

@@ -67,7 +67,12 @@ export function testExamples(started: () => Product): void {
     const { origin, sk } = started();
     const chat = (key: string) =>
       run(resolve("scripts/node"), ["examples/openai-client/chat.ts", "What is the sea?"], {
-        env: { PATH: process.env.PATH, OPENAI_BASE_URL: `${origin}/v1`, OPENAI_API_KEY: key },
+        env: {
+          PATH: process.env.PATH,
+          TMPDIR: process.env.TMPDIR,
+          OPENAI_BASE_URL: `${origin}/v1`,
+          OPENAI_API_KEY: key,
+        },
       });
     const { stdout } = await chat(sk);
     expect(stdout).toMatch(/^\S.+\n\nIt cost [1-9]\d* neuron and was answered by 0x[0-9a-fA-F]{40}\.\n$/s);
@@ -84,7 +89,7 @@ export function testExamples(started: () => Product): void {
       ([, command = ""]) => command,
     );
     expect(commands.length).toBeGreaterThan(10);
-    const env = { PATH: process.env.PATH, ZEROGRAPH: origin, SK: sk, MK: mk };
+    const env = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ZEROGRAPH: origin, SK: sk, MK: mk };
     await Promise.all(
       commands.map(async (command) => {
         const output = await firstOutput(command, { cwd: folder, env });

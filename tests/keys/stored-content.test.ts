@@ -8,13 +8,12 @@ import { MODEL } from "../support/chain/network.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { toWav } from "../support/inference/wav.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
-import { findRedis } from "../support/servers/find-redis.ts";
 import { startRedis } from "../support/servers/redis.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const redis = inject("postgresUrl") && (await findRedis()) ? await startRedis() : undefined;
+const redis = inject("postgresUrl") && inject("redisUrl") ? await startRedis() : undefined;
 afterAll(() => redis?.stop());
 const stack = useStack(redis && { REDIS_URL: redis.url, DATABASE_URL: "postgres://the.tests.own/zerograph" });
 const services = useServices(stack, ["images", "messages", "speech"]);

@@ -42,6 +42,7 @@ export async function startHive(
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
+        TMPDIR: process.env.TMPDIR,
         ROUTER_SECRET: routerSecret,
         LOG_LEVEL: "error",
       },

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -135,6 +135,19 @@ describe("a start that cannot succeed is refused in one line that names the inva
     ]);
     expect(database).toMatch(/^DATABASE_URL: 127\.0\.0\.1:\d+\/zerograph cannot be used \(.+\)$/);
     expect(folder).toMatch(/^DATA_DIR: .*$/);
+  });
+
+  test("a DATA_DIR that cannot be locked or written, and a damaged database in it", async () => {
+    const [lock, database] = [newFolder(), newFolder()];
+    mkdirSync(join(lock, "devnet/lock.sqlite"), { recursive: true });
+    mkdirSync(join(database, "postgres"));
+    writeFileSync(join(database, "postgres/PG_VERSION"), "none");
+    const refusals = await Promise.all([lock, database].map((DATA_DIR) => refusalOf({ DATA_DIR })));
+    const remedy = "Check its owner and its disk, or set DATA_DIR to another folder.";
+    expect(refusals).toEqual([
+      `DATA_DIR: the folder ${lock}/devnet cannot be used (unable to open database file). ${remedy}`,
+      expect.stringMatching(/^DATA_DIR: the database in \S+\/postgres cannot be opened \(.+\)\. /),
+    ]);
   });
 
   test.skipIf(!inject("postgresUrl"))("a REDIS_URL that does not answer", async () => {

@@ -200,8 +200,8 @@ test("kill -9 under 20 chats ends the chain too, and every delivered answer is c
 });
 
 test("a signal to npm ends the program that it started", async () => {
-  const { PATH, HOME } = process.env;
-  const env = { PATH, HOME, PORT: "0", ENV_FILE: "", DATA_DIR: newFolder() };
+  const { PATH, HOME, TMPDIR } = process.env;
+  const env = { PATH, HOME, TMPDIR, PORT: "0", ENV_FILE: "", DATA_DIR: newFolder() };
   const npm = spawn("npm", ["start"], { env, stdio: ["ignore", "pipe", "ignore"] });
   let output = "";
   npm.stdout.setEncoding("utf8").on("data", (text: string) => {

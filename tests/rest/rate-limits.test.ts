@@ -1,5 +1,5 @@
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { openRedis, type RedisConnection } from "../../src/events/redis-connection.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { MemoryRateLimit } from "../../src/keys/auth/rate-limit.memory.ts";
@@ -11,7 +11,6 @@ import { MODEL } from "../support/chain/network.ts";
 import { signInAs } from "../support/chain/sign-in.ts";
 import { scaled } from "../support/machine.ts";
 import { seedAccount } from "../support/seed.ts";
-import { findRedis } from "../support/servers/find-redis.ts";
 import { startRedis, type TestRedis } from "../support/servers/redis.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -182,7 +181,7 @@ test("one client is an IPv4 address or an IPv6 network", () => {
   ).toEqual(["192.0.2.1", "2001:db8:0:0::/64", "2001:db8:0:0::/64", "0:0:0:0::/64", "2001:db8:1:2::/64"]);
 });
 
-const hasRedis = (await findRedis()) !== undefined;
+const hasRedis = inject("redisUrl") !== undefined;
 
 describe.each(["memory", "redis"] as const)("a limit in %s", (kind) => {
   let redis: { server: TestRedis; connection: RedisConnection } | undefined;

@@ -109,15 +109,15 @@ async function claimPort(wanted: number): Promise<number> {
   return typeof address === "object" && address ? address.port : wanted;
 }
 
-/** The binary of the npm package for this platform, else the one on PATH. */
-const findAnvil = madeOnce((): string => {
+/** The binary of the npm package for this platform, else the one on PATH. Throws `StartupError` if there is none. */
+export const findAnvil = madeOnce((): string => {
   const architecture = process.arch === "x64" ? "amd64" : process.arch;
   const name = `@foundry-rs/anvil-${process.platform}-${architecture}`;
   const candidates = [packagedAnvil(name), "anvil"].filter((path) => path !== undefined);
   const found = candidates.find((path) => spawnSync(path, ["--version"]).status === 0);
   if (found) return found;
   throw new StartupError(
-    `There is no anvil for ${process.platform}-${process.arch}: run 'npm ci' without --omit=dev (on Linux), install Foundry so that 'anvil' is on PATH, or set RPC_URL to a chain that runs elsewhere.`,
+    `There is no anvil for ${process.platform}-${process.arch}: run 'npm ci' without --omit=dev (on Linux), install Foundry so that 'anvil' is on PATH, or set RPC_URL to a chain that has the network's contracts.`,
   );
 });
 

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
@@ -10,19 +10,29 @@ export type RedisServer = { readonly bin: string; readonly libraries: string };
 
 /**
  * REDIS_SERVER, then PATH, then a private unpacking of the distribution's package (no root, nothing
- * installed). Throws when this machine has none of them.
+ * installed). Throws with the reason when this machine has none of them.
  */
 export async function findRedis(cache = resolve(".cache/redis")): Promise<RedisServer> {
   const asked = process.env.REDIS_SERVER;
   const names = [...(asked ? [asked] : []), "redis-server", "valkey-server"];
   const candidates = [...names.map((bin) => ({ bin, libraries: "" })), unpacked(cache)];
   for (const candidate of candidates) if (await runs(candidate)) return candidate;
-  await unpack(cache).catch((cause: unknown) => {
-    throw new Error("no redis-server on PATH and none from apt-get (or set REDIS_SERVER)", { cause });
-  });
+  // Two first runs in one checkout may unpack at once: each has a folder of its own, and the first is kept.
+  const own = `${cache}-${process.pid}`;
+  try {
+    await unpack(own);
+    if (!existsSync(cache)) renameSync(own, cache);
+  } catch (cause) {
+    if (!existsSync(cache))
+      throw new Error(`no redis-server on PATH, nor from apt-get (or set REDIS_SERVER): ${String(cause)}`, {
+        cause,
+      });
+  } finally {
+    rmSync(own, { recursive: true, force: true });
+  }
   const fetched = unpacked(cache);
   if (await runs(fetched)) return fetched;
-  throw new Error("the redis-server from apt-get does not run (set REDIS_SERVER)");
+  throw new Error("the redis-server from apt-get does not run");
 }
 
 async function runs({ bin, libraries }: RedisServer): Promise<boolean> {

@@ -71,6 +71,7 @@ function startProcess(options: ProcessOptions = {}): RunningProcess {
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
+      TMPDIR: process.env.TMPDIR,
       PORT: "0",
       SUBGRAPH_PORT: "0",
       ...(folder === undefined && { ENV_FILE: "" }),
