@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type PublishedFile, prepareFile, startPublisher } from "../support/storage/publisher.ts";
 import { until } from "../support/until.ts";
-import { newChat, type SentChat, sendNewChat } from "./load.ts";
+import { newChat, type Sent, type SentChat, sendNewChat } from "./load.ts";
 import { randomOf } from "./points.ts";
 import type { CrashWorld } from "./world.ts";
 
@@ -42,8 +42,9 @@ export async function startDiskLoad(
     for (let n = 0; !isStopped; n++) {
       const chat = newChat({ point: name, seed, maxTokens: 30 }, `${lane}-${n}`, random);
       chats.push(chat);
-      const sent = { chats: [], jobs: [], submissions: 0, refusals: [] };
-      if (!(await sendNewChat({ origin, secret, tripwire }, sent, chat)) || sent.refusals.length > 0)
+      const sent: Sent = { chats: [], jobs: [], submissions: 0, refusals: [] };
+      const isServed = await sendNewChat({ origin, secret, tripwire }, sent, chat);
+      if (!isServed || sent.refusals.some((refusal) => !refusal.startsWith("503")))
         throw new Error(`a chat failed: ${sent.refusals.join()}`);
     }
   };
@@ -53,8 +54,7 @@ export async function startDiskLoad(
       files.push(uploaded);
       await publisher.submit(uploaded.file);
       for (const segment of uploaded.file.segments) {
-        const reply = await publisher.post({ root: uploaded.file.root, ...segment });
-        if (reply.status !== 200) throw new Error(`${reply.status} ${await reply.text()}`);
+        await untilNotBusy(() => publisher.post({ root: uploaded.file.root, ...segment }));
         uploaded.acknowledgedMs.push(performance.now());
       }
     }
@@ -72,4 +72,14 @@ export async function startDiskLoad(
       await lanes;
     },
   };
+}
+
+/** Sends again what a busy machine answered with 503: nothing of it is acknowledged. */
+async function untilNotBusy(send: () => Promise<Response>): Promise<void> {
+  await until(async () => {
+    const reply = await send();
+    if (reply.status === 503) return false;
+    if (reply.status !== 200) throw new Error(`${reply.status} ${await reply.text()}`);
+    return true;
+  });
 }

@@ -14,6 +14,7 @@ import type { OnEnd } from "../support/servers/database.ts";
 import { NPM_START, newFolder, startReady } from "../support/servers/process.ts";
 import { useStarted } from "../support/stack.ts";
 import { newStream } from "../support/storage/kv.ts";
+import { until } from "../support/until.ts";
 
 // The network's own SDKs, as published on npm, against what `npm start` starts and prints. They pause for
 // whole seconds between their steps, so everything runs in parallel.
@@ -69,7 +70,11 @@ describe.concurrent.each([
     const txSeq = await writeStream(streamId, values, onTestFinished);
     const client = new sdk.KvClient(origin);
     for (const [key, value] of values) {
-      const read = await client.getValue(streamId, sdk.keyOf(Buffer.from(key)) as never);
+      // At once on most machines: a read waits for a write that is known, for a limited time (recent-writes.test.ts).
+      const read = await until(async () => {
+        const entry = await client.getValue(streamId, sdk.keyOf(Buffer.from(key)) as never);
+        return entry !== null && entry.size > 0 && entry;
+      });
       expect(read?.size).toBe(value.length);
       expect(read?.version).toBe(txSeq);
       expect(Buffer.from(String(read?.data), "base64").equals(value)).toBe(true);

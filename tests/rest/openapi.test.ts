@@ -298,9 +298,10 @@ function soundForm(format: string): FormData {
   return form;
 }
 
-/** A pending job: the only worker is busy with another one. */
+/** A pending job: the only worker is busy with another one, until the end of the test. */
 async function waitingJob(world: World): Promise<string> {
-  await newJob(world, 1_500);
+  const endless = await newJob(world, 3_600_000);
+  await untilStatus(world, endless, "processing");
   return newJob(world);
 }
 
@@ -314,11 +315,15 @@ async function newJob({ sk }: World, processingMs = 50): Promise<string> {
 
 async function doneJob(world: World): Promise<string> {
   const id = await newJob(world);
-  await until(async () => {
-    const { body } = await rest<{ status: string }>(stack().origin, `/v1/async/jobs/${id}`, world.sk);
-    return body.status === "completed";
-  });
+  await untilStatus(world, id, "completed");
   return id;
+}
+
+function untilStatus({ sk }: World, id: string, status: string): Promise<true> {
+  return until(async () => {
+    const { body } = await rest<{ status: string }>(stack().origin, `/v1/async/jobs/${id}`, sk);
+    return body.status === status;
+  });
 }
 
 test("a trace without a verdict omits the member, and never has null", () => {
