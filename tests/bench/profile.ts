@@ -1,7 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import pg from "pg";
 import { buildBench } from "./build.ts";
 import { withEnds } from "./ends.ts";
@@ -13,7 +11,7 @@ import { openMarket, openProduct } from "./world.ts";
  * `scripts/node --import tsx tests/bench/profile.ts [server|embedded] [connections] [seconds] [--cpu-prof]`:
  * puts load on our product alone and reports the CPU time of one request, which other work on the machine
  * hardly changes, and the statements on which PostgreSQL spent its time. With `--cpu-prof` it leaves a
- * .cpuprofile.
+ * .cpuprofile in .cache/profiles.
  */
 const [kind = "server", connections = "16", seconds = "6"] = process.argv
   .slice(2)
@@ -27,7 +25,7 @@ const STATEMENTS = `
 
 await buildBench();
 await withEnds(async (onEnd) => {
-  const folder = await mkdtemp(join(tmpdir(), "zerograph-profile-"));
+  const folder = resolve(".cache/profiles");
   const market = await openMarket(onEnd);
   const flags = process.argv.includes("--cpu-prof") ? ["--cpu-prof", "--cpu-prof-dir", folder] : [];
   const product = await openProduct(kind === "server" ? "server" : "embedded", market, onEnd, flags);
