@@ -2,13 +2,22 @@ import QuickLru from "quick-lru";
 import type { Database, Queries } from "../db/database.ts";
 import { NaturalBatch } from "../kernel/async/batch.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
+import { type Clock, systemClock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { KeyRestrictionsChanged } from "../keys/api-keys/key-settings.ts";
 import { credentialEnded } from "../keys/auth/ended-credential.ts";
-import { countOpen, findExpired, type HoldAnswer, type HoldRequest, placeHolds } from "./holds.store.ts";
+import {
+  countOpen,
+  findExpired,
+  type HoldAnswer,
+  type HoldRequest,
+  type NewHold,
+  placeHolds,
+} from "./holds.store.ts";
 import { OrphanedHolds } from "./orphaned-holds.ts";
-import { resolveHolds, type Settlement } from "./settlements.store.ts";
+import { RunningRequests } from "./running-requests.ts";
+import { type RecordedSettlement, resolveHolds, type Settlement } from "./settlements.store.ts";
 
 /** Observes how requests are admitted and billed. `outcome` is `admitted`, or the error code of the refusal. */
 export type HoldsObserver = {
@@ -19,6 +28,7 @@ export type HoldsObserver = {
 
 type Dependencies = {
   readonly database: Database;
+  readonly clock?: Clock;
   readonly log: Logger;
   readonly committed: () => void;
   readonly observer?: HoldsObserver | undefined;
@@ -35,8 +45,9 @@ const SWEEP_BATCH = 500;
  */
 export class HoldsService {
   readonly #dependencies: Dependencies;
-  readonly #admissions: NaturalBatch<HoldRequest, HoldAnswer>;
-  readonly #settlements: NaturalBatch<Settlement, bigint | undefined>;
+  readonly #admissions: NaturalBatch<NewHold, HoldAnswer>;
+  readonly #settlements: NaturalBatch<RecordedSettlement, bigint | undefined>;
+  readonly #running: RunningRequests;
   readonly #orphans: OrphanedHolds;
   readonly #spendable = new QuickLru<string, bigint>({ maxSize: REMEMBERED_KEYS });
   readonly #sweeps = new PeriodicTask({
@@ -47,7 +58,8 @@ export class HoldsService {
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
-    const { observer } = dependencies;
+    const { observer, database: queries, clock = systemClock, log } = dependencies;
+    this.#running = new RunningRequests({ queries, clock, log });
     this.#orphans = new OrphanedHolds({ ...dependencies, queries: dependencies.database });
     this.#admissions = new NaturalBatch((holds) => {
       observer?.admissionBatch(holds.length);
@@ -60,7 +72,8 @@ export class HoldsService {
   }
 
   /**
-   * Holds up to `maximum` and records the request as running; resolves with the amount held. Throws `api_key_revoked`
+   * Holds up to `maximum`; resolves with the amount held. The request is recorded when this process settles it, and as
+   * running after a second. Throws `api_key_revoked`
    * or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` if the balance or the key's limit does not
    * cover `minimum`; and `KeyRestrictionsChanged` if the provider was chosen by outdated restrictions of the key.
    */
@@ -70,16 +83,18 @@ export class HoldsService {
       throw error;
     });
     const granted = this.#grantedBy(answer, request);
+    this.#running.add(request);
     this.#dependencies.observer?.admission("admitted");
     return granted;
   }
 
   /**
-   * Places a hold in the caller's transaction, which the caller passes to `awaitCommit`. Resolves with the amount held.
+   * Places a hold in the caller's transaction, which the caller passes to `awaitCommit`, and records its request as
+   * running: any process may settle it. Resolves with the amount held.
    * Throws what `hold` throws; then nothing was held.
    */
   async holdIn(tx: Queries, request: HoldRequest): Promise<bigint> {
-    return this.#grantedBy(await placeAlone(tx, request), request);
+    return this.#grantedBy(await placeAlone(tx, { ...request, isListed: true }), request);
   }
 
   /** Awaits a transaction in which `holdIn` places this hold, and signals its commit. Rejects as the transaction does. */
@@ -102,12 +117,16 @@ export class HoldsService {
     return this.#spendable.get(keyId);
   }
 
-  /** Ends a hold and records the request's outcome. Resolves with the neuron charged; a hold ends only once. */
+  /** Ends a hold of this process, or a listed one, and records the request's outcome. Resolves with the neuron charged; a hold ends only once. */
   async settle(settlement: Settlement): Promise<bigint> {
-    const charged = await this.#settlements.add(settlement).catch((error: unknown) => {
-      if (isOutage(error)) this.#orphans.add(settlement);
-      throw error;
-    });
+    const recorded = { ...settlement, request: this.#running.get(settlement.id) };
+    const charged = await this.#settlements
+      .add(recorded)
+      .catch((error: unknown) => {
+        if (isOutage(error)) this.#orphans.add(recorded);
+        throw error;
+      })
+      .finally(() => this.#running.delete(settlement.id));
     if (charged === undefined) {
       this.#dependencies.log.warn(
         { requestId: settlement.id },
@@ -153,14 +172,15 @@ export class HoldsService {
 
   async stop(): Promise<void> {
     this.#orphans.stop();
-    await this.#sweeps.stop();
+    await Promise.all([this.#sweeps.stop(), this.#running.stop()]);
   }
 
   async #place(request: HoldRequest): Promise<HoldAnswer> {
-    const first = await this.#admissions.add(request);
+    const hold = { ...request, isListed: false };
+    const first = await this.#admissions.add(hold);
     // In a batch, earlier holds count at their maximum, so a refusal may be too strict: the request is retried alone.
     if (isFinal(first, request)) return first;
-    return this.#commit(() => placeAlone(this.#dependencies.database, request));
+    return this.#commit(() => placeAlone(this.#dependencies.database, hold));
   }
 
   /** The amount held; throws the refusal if nothing was. */
@@ -185,7 +205,7 @@ export class HoldsService {
   }
 }
 
-async function placeAlone(queries: Queries, request: HoldRequest): Promise<HoldAnswer> {
+async function placeAlone(queries: Queries, request: NewHold): Promise<HoldAnswer> {
   const [answer] = await placeHolds(queries, [request]);
   if (!answer) throw new Error("an admission was not answered");
   return answer;

@@ -25,6 +25,9 @@ export type HoldRequest = {
   readonly trustMode?: "standard" | TrustFloor;
 };
 
+/** A hold to place. If it `isListed`, its request is recorded as running in the same statement. */
+export type NewHold = HoldRequest & { readonly isListed: boolean };
+
 /**
  * The outcome of an admission. `restrictions` is set if those of the key differ from the version in the request.
  * `available` and `keyAvailable` are what the account and the key's limit had left after the whole batch, neuron.
@@ -40,7 +43,7 @@ export type HoldAnswer = {
 /** Admits a batch in one statement, in order. See `PLACE`. */
 export async function placeHolds(
   queries: Queries,
-  holds: readonly HoldRequest[],
+  holds: readonly NewHold[],
 ): Promise<readonly HoldAnswer[]> {
   const requested = holds.map((hold, n) => ({
     n,
@@ -57,6 +60,7 @@ export async function placeHolds(
     seconds: hold.expiresInSeconds,
     restrictions: hold.restrictionsVersion ?? 0,
     trust_mode: hold.trustMode ?? "standard",
+    listed: hold.isListed,
   }));
   const rows = await queries.rows<PlacedRow>(PLACE, [JSON.stringify(requested)]);
   return rows.map(toHoldAnswer);
@@ -105,7 +109,7 @@ const PLACE = `
   with requested as (
     select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, account text, key uuid, minimum numeric,
       maximum numeric, model text, provider text, service_type text, input_price numeric, output_price numeric,
-      seconds int, restrictions int, trust_mode text)
+      seconds int, restrictions int, trust_mode text, listed boolean)
   ), live as (
     select k.id, k.account, k.expires_at <= now() as expired, k.terms_version,
       jsonb_build_object('version', k.terms_version, 'models', k.allowed_models, 'providers', k.allowed_providers,
@@ -150,16 +154,16 @@ const PLACE = `
     insert into inference_request (id, account, api_key_id, model, provider, service_type, status, input_price,
       output_price, trust_mode)
     select id, account, key, model, provider, service_type, 'running', input_price, output_price, trust_mode
-    from split
+    from split where listed
   ), holds as (
     insert into hold (id, account, api_key_id, amount, from_credit, state, expires_at)
     select id, account, key, amount, from_credit, 'open', now() + make_interval(secs => seconds) from split
-  ), entries as (
-    insert into ledger_entry (transfer_id, book, account, amount, cause)
-    select 'hold:' || s.id, e.book, s.account, e.amount, 'hold'
-    from split s, lateral (values ('held', s.amount), ('deposit', s.from_credit - s.amount), ('credit', -s.from_credit))
-      as e(book, amount)
-    where e.amount <> 0
+  ), transfers as (
+    insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
+    select 'hold:' || s.id, t.from_book, 'held', s.account, t.amount, 'hold'
+    from split s, lateral (values ('deposit', s.amount - s.from_credit), ('credit', s.from_credit))
+      as t(from_book, amount)
+    where t.amount > 0
   ), events as (
     insert into outbox (topic, subject, data)
     select 'balance.changed', m.address, ${balanceChanged("m", "'hold'", "null")} from moved m

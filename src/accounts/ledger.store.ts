@@ -5,7 +5,7 @@ export type DepositMove = { readonly account: string; readonly amount: bigint; r
 
 /**
  * Books a confirmed deposit: credits the account's `deposit` book and debits the outside's `deposits-in`. The unique
- * index over (transfer, book, account) makes a second booking of one transfer fail.
+ * index of deposits makes a second booking of one of them fail.
  */
 export async function creditDeposit(tx: Queries, move: DepositMove): Promise<void> {
   const rows = await tx.rows(MOVE, [move.account, move.amount.toString(), move.transferId, "deposit"]);
@@ -36,11 +36,9 @@ const MOVE = `
   with moved as (
     update account set deposit = deposit + $2::numeric where address = $1
     returning *
-  ), entries as (
-    insert into ledger_entry (transfer_id, book, account, amount, cause)
-    select $3::text, e.book, e.account, e.amount, $4::text
-    from moved, lateral (values ('deposit', moved.address, $2::numeric), ('deposits-in', 'chain', -$2::numeric))
-      as e(book, account, amount)
+  ), transfers as (
+    insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
+    select $3::text, 'deposits-in', 'deposit', moved.address, $2::numeric, $4::text from moved
   ), events as (
     insert into outbox (topic, subject, data)
     select 'balance.changed', m.address, ${balanceChanged("m", "$4::text", "null")} from moved m
@@ -50,6 +48,9 @@ const MOVE = `
 const FAULTS = `
   select 'a transfer does not sum to zero' as fault, transfer_id as subject
     from ledger_entry group by transfer_id having sum(amount) <> 0
+  union all
+  select 'a transfer was made twice', transfer_id
+    from ledger_transfer group by transfer_id, from_book, to_book having count(*) > 1
   union all
   select 'the ' || b.book || ' of an account is not the sum of its entries', a.address
     from account a
@@ -87,6 +88,10 @@ const FAULTS = `
   select 'a finished request has an open hold, or a running one none', r.id
     from inference_request r join hold h on h.id = r.id
     where (r.status = 'running') <> (h.state = 'open')
+  union all
+  select 'a charged hold has no request', h.id
+    from hold h left join inference_request r on r.id = h.id
+    where h.state = 'settled' and r.id is null
   union all
   select 'the cost of a request is not what its account paid', r.id
     from inference_request r

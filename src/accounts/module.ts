@@ -33,7 +33,7 @@ export function createAccountModule(
   const { config, network, log, clock, rpc, database, committed } = parts;
   const vault = config.VAULT_ADDRESS ?? addressOf(network, "routerVault");
   const balances = new BalanceService(database);
-  const holds = new HoldsService({ database, log, committed, observer });
+  const holds = new HoldsService({ database, clock, log, committed, observer });
   const deposits = new DepositsService({
     queries: database,
     chainId: network.chainId,

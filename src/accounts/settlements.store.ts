@@ -1,5 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { TrustFloor } from "../keys/api-keys/key-settings.ts";
+import type { HoldRequest } from "./holds.store.ts";
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
 
@@ -34,14 +35,30 @@ export type Settlement = {
   readonly routing?: unknown;
 };
 
+/** A settlement with the request that its hold was placed for; without it only the row of a listed request is written. */
+export type RecordedSettlement = Settlement & {
+  readonly request?:
+    | Omit<HoldRequest, "id" | "account" | "keyId" | "minimum" | "maximum" | "expiresInSeconds">
+    | undefined;
+};
+
 /** Ends a batch of holds in one statement. Returns the amount charged per hold, undefined if it was not open. */
 export async function resolveHolds(
   queries: Queries,
-  settlements: readonly Settlement[],
+  settlements: readonly RecordedSettlement[],
 ): Promise<readonly (bigint | undefined)[]> {
-  const requested = settlements.map((settlement, n) => ({
+  const requested = settlements.map((settlement, n) => toRow(settlement, n));
+  const rows = await queries.rows<{ charged: string | null }>(RESOLVE, [JSON.stringify(requested)]);
+  return rows.map(({ charged }) => (charged === null ? undefined : BigInt(charged)));
+}
+
+function toRow(settlement: RecordedSettlement, n: number) {
+  const answeredBy = settlement.answeredBy ?? settlement.request;
+  return {
     n,
     id: settlement.id,
+    model: settlement.request?.model,
+    service_type: settlement.request?.serviceType,
     outcome: settlement.outcome,
     expired: settlement.expired ?? false,
     input_tokens: settlement.inputTokens,
@@ -55,16 +72,37 @@ export async function resolveHolds(
     error_code: settlement.errorCode,
     first_byte_ms: settlement.firstByteMs,
     duration_ms: settlement.durationMs,
-    provider: settlement.answeredBy?.provider,
-    input_price: settlement.answeredBy?.inputPrice.toString(),
-    output_price: settlement.answeredBy?.outputPrice.toString(),
-    trust_mode: settlement.answeredBy?.trustMode,
+    provider: answeredBy?.provider,
+    input_price: answeredBy?.inputPrice.toString(),
+    output_price: answeredBy?.outputPrice.toString(),
+    trust_mode: answeredBy && (answeredBy.trustMode ?? "standard"),
     units: settlement.units,
     routing: settlement.routing,
-  }));
-  const rows = await queries.rows<{ charged: string | null }>(RESOLVE, [JSON.stringify(requested)]);
-  return rows.map(({ charged }) => (charged === null ? undefined : BigInt(charged)));
+  };
 }
+
+/** The columns of a request that its end determines, and those of the provider that answered. */
+const OUTCOME = [
+  ...[
+    "status",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+    "cache_write_tokens",
+    "cache_write_1h_tokens",
+  ],
+  ...[
+    "usage_estimated",
+    "input_cost",
+    "output_cost",
+    "total_cost",
+    "error_code",
+    "first_byte_ms",
+    "duration_ms",
+  ],
+  ...["finished_at", "units", "routing", "credit_used", "deposit_used", "usage_number", "usage_id"],
+] as const;
+const OFFER = ["provider", "input_price", "output_price", "trust_mode"] as const;
 
 /**
  * A hold leaves the state `open` once: a second settlement finds no row. The amount that is not charged returns to the
@@ -79,12 +117,15 @@ export async function resolveHolds(
  * holds the lock of the account's row, so the numbers of an account increase in the order of its commits. (`usage_id`
  * numbers usage across all accounts, for processes of the previous version; clients never see it.)
  *
+ * A request is recorded whole: `recorded` inserts it, and replaces its row if it was listed as running meanwhile; a
+ * settlement without the request, such as that of a job, changes the row that exists.
+ *
  * A plan is cached as long as its connection, even one made while the tables were empty: `any` makes the plan look up
  * holds by their key even then, and `|| ''` prevents the index of open holds, which is full of dead entries under load.
  */
 const RESOLVE = `
   with requested as (
-    select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, outcome text, expired boolean,
+    select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, model text, service_type text, outcome text, expired boolean,
       input_tokens bigint, output_tokens bigint, cached bigint, cache_write bigint, cache_write_1h bigint,
       estimated boolean, input_cost numeric, output_cost numeric,
       error_code text, first_byte_ms int, duration_ms int, provider text, input_price numeric, output_price numeric,
@@ -143,27 +184,37 @@ const RESOLVE = `
       from shares s join wallet on wallet.address = s.account group by s.account) t
     where w.address = t.account
     returning w.*
-  ), finished as (
-    update inference_request r set status = a.outcome, input_tokens = a.input_tokens,
-      output_tokens = a.output_tokens, cached_tokens = a.cached, cache_write_tokens = a.cache_write,
-      cache_write_1h_tokens = a.cache_write_1h, usage_estimated = a.estimated,
-      input_cost = least(a.input_cost, s.charged), output_cost = s.charged - least(a.input_cost, s.charged),
-      total_cost = s.charged, error_code = a.error_code,
-      first_byte_ms = a.first_byte_ms, duration_ms = a.duration_ms, finished_at = now(),
-      provider = coalesce(a.provider, r.provider), input_price = coalesce(a.input_price, r.input_price),
-      output_price = coalesce(a.output_price, r.output_price), trust_mode = coalesce(a.trust_mode, r.trust_mode),
-      units = a.units, routing = a.routing,
-      credit_used = s.from_credit - s.credit_back, deposit_used = s.charged - s.from_credit + s.credit_back,
-      usage_number = case when s.used = 1 then m.usage_count - s.used_from_here + 1 end,
-      usage_id = case when s.used = 1 then nextval('usage_id') end
-    from requested a join shares s on s.n = a.n join moved m on m.address = s.account where r.id = a.id
-  ), entries as (
-    insert into ledger_entry (transfer_id, book, account, amount, cause)
-    select 'settle:' || s.id, e.book, e.account, e.amount, s.state
-    from shares s, lateral (values ('held', s.account, -s.amount), ('deposit', s.account, s.deposit_back),
-      ('credit', s.account, s.credit_back), ('revenue', 'router', s.cost), ('loss', 'router', s.charged - s.cost))
-      as e(book, account, amount)
-    where e.amount <> 0
+  ), ended as (
+    select a.id, s.account, s.api_key_id, a.model, a.service_type,
+      now() - coalesce(a.duration_ms, 0) * interval '1 millisecond' as created_at,
+      a.outcome as status, a.input_tokens, a.output_tokens, a.cached as cached_tokens,
+      a.cache_write as cache_write_tokens, a.cache_write_1h as cache_write_1h_tokens, a.estimated as usage_estimated,
+      least(a.input_cost, s.charged) as input_cost, s.charged - least(a.input_cost, s.charged) as output_cost,
+      s.charged as total_cost, a.error_code, a.first_byte_ms, a.duration_ms, now() as finished_at,
+      a.provider, a.input_price, a.output_price, a.trust_mode, a.units, a.routing,
+      s.from_credit - s.credit_back as credit_used, s.charged - s.from_credit + s.credit_back as deposit_used,
+      case when s.used = 1 then m.usage_count - s.used_from_here + 1 end as usage_number,
+      case when s.used = 1 then nextval('usage_id') end as usage_id
+    from requested a join shares s on s.n = a.n join moved m on m.address = s.account
+  ), recorded as (
+    insert into inference_request (id, account, api_key_id, model, service_type, created_at,
+      ${OUTCOME.join(", ")}, ${OFFER.join(", ")})
+    select id, account, api_key_id, model, service_type, created_at, ${OUTCOME.join(", ")}, ${OFFER.join(", ")}
+    from ended where model is not null
+    on conflict (id) do update set ${[...OUTCOME, ...OFFER].map((column) => `${column} = excluded.${column}`).join(", ")}
+  ), changed as (
+    update inference_request r set ${OUTCOME.map((column) => `${column} = e.${column}`).join(", ")},
+      ${OFFER.map((column) => `${column} = coalesce(e.${column}, r.${column})`).join(", ")}
+    from ended e where r.id = e.id and r.id = any(array(select id from ended where model is null))
+  ), transfers as (
+    insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
+    select 'settle:' || s.id, t.from_book, t.to_book, s.account, t.amount, s.state
+    from shares s, lateral (values
+      ('held', 'revenue', s.covered), ('held', 'deposit', s.amount - s.covered - s.unused_credit),
+      ('held', 'credit', s.unused_credit), ('deposit', 'revenue', s.extra - s.extra_credit),
+      ('credit', 'revenue', s.extra_credit), ('loss', 'revenue', s.cost - s.charged))
+      as t(from_book, to_book, amount)
+    where t.amount > 0
   ), events as (
     insert into outbox (topic, subject, data)
     select 'balance.changed', m.address,

@@ -53,8 +53,8 @@ export async function finishKey(
 }
 
 /**
- * Frees the key of a failed request, so that the client may retry it, unless `inference_request` shows that it was
- * charged or is still running. For a request without such a row, `isUndone` says whether it is known to be undone.
+ * Frees the key of a failed request, so that the client may retry it, unless the ledger shows that it was charged or
+ * still holds money. For a request that never did, `isUndone` says whether it is known to be undone.
  */
 export async function freeKey(
   queries: Queries,
@@ -111,7 +111,7 @@ const FINISH = `
 const FREE = `
   with verdict as (
     select coalesce((select status <> 'running' and total_cost = 0 from inference_request where id = $5::text),
-      $6::boolean) as undone
+      (select state <> 'open' from hold where id = $5::text), $6::boolean) as undone
   ), kept as (
     update idempotency_key set state = 'lost'
     where ${SCOPE} and request_id = $5::text and state = 'running' and not (select undone from verdict)

@@ -100,7 +100,9 @@ describeDatabases("holds", (kind) => {
       const services = [holdsOn(database), holdsOn(database)];
       const asked = Array.from({ length: 100 }, () => asking(seeded, 7n));
       const answers = await Promise.allSettled(asked.map((hold, n) => services[n % 2]?.hold(hold)));
-      const granted = asked.filter((_, n) => answers[n]?.status === "fulfilled");
+      const granted = asked.flatMap(({ id }, n) =>
+        answers[n]?.status === "fulfilled" ? [{ id, holds: services[n % 2] }] : [],
+      );
       expect(granted).toHaveLength(50);
       for (const answer of answers)
         if (answer.status === "rejected")
@@ -110,7 +112,7 @@ describeDatabases("holds", (kind) => {
         available: 0n,
         total: 350n,
       });
-      await Promise.all(granted.map(({ id }, n) => services[n % 2]?.settle(ending(id, 7n))));
+      await Promise.all(granted.map(({ id, holds }) => holds?.settle(ending(id, 7n))));
       expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, total: 0n });
     }
     expect(await findLedgerFaults(database)).toEqual([]);
@@ -299,10 +301,10 @@ describeDatabases("holds", (kind) => {
     expect(after?.n).toBe(0);
   });
 
-  test("a ledger entry can be neither changed nor deleted", async () => {
+  test("a transfer can be neither changed nor deleted", async () => {
     const database = await openTestDatabase(kind);
     await seedAccount(database, 10n);
-    await expect(database.rows("update ledger_entry set amount = 1")).rejects.toThrow("never changed");
-    await expect(database.rows("delete from ledger_entry")).rejects.toThrow("never changed");
+    await expect(database.rows("update ledger_transfer set amount = 1")).rejects.toThrow("never changed");
+    await expect(database.rows("delete from ledger_transfer")).rejects.toThrow("never changed");
   });
 });

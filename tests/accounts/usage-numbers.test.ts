@@ -29,6 +29,7 @@ async function hold(database: Database, seeded: readonly Seeded[]): Promise<read
     inputPrice: 1n,
     outputPrice: 1n,
     expiresInSeconds: 60,
+    isListed: true,
   }));
   await placeHolds(database, holds);
   return holds.map(({ id }) => id);

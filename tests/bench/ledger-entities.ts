@@ -40,13 +40,14 @@ const Hold = defineEntity({
   },
 });
 
-const Entry = defineEntity({
-  name: "BenchEntry",
-  tableName: "ledger_entry",
+const Transfer = defineEntity({
+  name: "BenchTransfer",
+  tableName: "ledger_transfer",
   properties: {
     id: p.bigint().primary().autoincrement(),
     transferId: p.text(),
-    book: p.text(),
+    fromBook: p.text(),
+    toBook: p.text(),
     account: p.text(),
     amount: neuron(),
     cause: p.text(),
@@ -69,7 +70,7 @@ export function entityManagerHolds(database: Database) {
   // The product has an entity for the key as well, but leaves its held amount to SQL.
   const discovery = database.orm.config.get("discovery");
   database.orm.config.set("discovery", { ...discovery, checkDuplicateTableNames: false });
-  database.orm.discoverEntity([Account, Key, Hold, Entry, Event]);
+  database.orm.discoverEntity([Account, Key, Hold, Transfer, Event]);
   return {
     hold: (request: HoldRequest) => database.transaction(({ em }) => hold(em, request)),
     settle: (settlement: Settlement) => database.transaction(({ em }) => settle(em, settlement)),
@@ -103,10 +104,7 @@ async function hold(em: EntityManager, request: HoldRequest): Promise<bigint> {
     expiresAt,
     resolvedAt: null,
   });
-  book(em, `hold:${id}`, "hold", [
-    ["held", address, amount],
-    ["deposit", address, -amount],
-  ]);
+  book(em, `hold:${id}`, "hold", address, [["deposit", "held", amount]]);
   tell(em, address, "hold");
   await em.flush();
   return amount;
@@ -133,10 +131,9 @@ async function settle(em: EntityManager, { id, inputCost, outputCost }: Settleme
     totalCost: cost,
     finishedAt: new Date(),
   });
-  book(em, `settle:${id}`, "settled", [
-    ["held", open.account, -open.amount],
-    ["deposit", open.account, open.amount - cost],
-    ["revenue", "router", cost],
+  book(em, `settle:${id}`, "settled", open.account, [
+    ["held", "deposit", open.amount - cost],
+    ["held", "revenue", cost],
   ]);
   tell(em, open.account, "settlement");
   await em.flush();
@@ -147,10 +144,11 @@ function book(
   em: EntityManager,
   transferId: string,
   cause: string,
-  entries: readonly (readonly [string, string, bigint])[],
+  account: string,
+  transfers: readonly (readonly [string, string, bigint])[],
 ): void {
-  for (const [name, account, amount] of entries)
-    em.create(Entry, { transferId, book: name, account, amount, cause } as never);
+  for (const [fromBook, toBook, amount] of transfers)
+    em.create(Transfer, { transferId, fromBook, toBook, account, amount, cause } as never);
 }
 
 function tell(em: EntityManager, account: string, cause: string): void {

@@ -95,7 +95,11 @@ async function auditJobs(database: Database, { books, publishedEvents }: Observa
 async function auditRequests(database: Database, books: LedgerModel): Promise<ReadonlyMap<string, bigint>> {
   type Row = { id: string; account: string; status: string; cost: string | null; held: string };
   const spent = new Map<string, bigint>();
-  for (const { id, account, status, cost, held } of await database.rows<Row>(REQUESTS)) {
+  const rows = await database.rows<Row>(REQUESTS);
+  const recorded = new Set(rows.map(({ id }) => id));
+  for (const [id, { bill }] of books.chats)
+    demand(!bill || recorded.has(id), `${id} was billed ${bill} and is not recorded`);
+  for (const { id, account, status, cost, held } of rows) {
     const paid = BigInt(cost ?? -1);
     spent.set(account, (spent.get(account) ?? 0n) + paid);
     if (books.jobOf(id)) continue;

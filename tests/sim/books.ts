@@ -225,6 +225,6 @@ const KEYS = `
   from api_key`;
 
 const HOLDS = `
-  select h.id, h.account, r.api_key_id::text as key, h.amount::text as amount,
+  select h.id, h.account, h.api_key_id::text as key, h.amount::text as amount,
     (extract(epoch from h.expires_at) * 1000)::bigint::text as expires_ms
-  from hold h join inference_request r using (id) where h.state = 'open'`;
+  from hold h where h.state = 'open'`;

@@ -19,6 +19,8 @@ import { NameJobKeys } from "./17-job-keys.ts";
 import { SealAnswers } from "./17-sealed-answers.ts";
 import { NumberUsagePerAccount } from "./17-usage.ts";
 import { NumberUsageAfterUpdate } from "./18-usage-trigger.ts";
+import { WriteRequestsAtTheirEnd } from "./19-requests-at-their-end.ts";
+import { KeepTransfers } from "./20-ledger-transfers.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -43,4 +45,6 @@ export const migrations = [
   { name: "17-sealed-answers", class: SealAnswers },
   { name: "17-usage", class: NumberUsagePerAccount },
   { name: "18-usage-trigger", class: NumberUsageAfterUpdate },
+  { name: "19-requests-at-their-end", class: WriteRequestsAtTheirEnd },
+  { name: "20-ledger-transfers", class: KeepTransfers },
 ] as const;

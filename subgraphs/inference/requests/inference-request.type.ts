@@ -8,7 +8,8 @@ import { ServiceType } from "../../shared/schema/service-type.ts";
 
 /** The status of a request. */
 const RequestStatus = defineEnum<InferenceRequest["status"]>("RequestStatus", "The status of a request.", {
-  running: "The provider is processing the request, and its cost is held.",
+  running:
+    "The provider is processing the request, and its cost is held. Listed once it has run for a second.",
   completed: "The request was answered and charged.",
   failed: "The request was not answered; `errorCode` states why.",
   aborted: "The client disconnected early and was charged for what was delivered.",

@@ -19,7 +19,7 @@ import { quantile } from "../load.ts";
 type Way = {
   readonly name: string;
   hold(request: HoldRequest): Promise<unknown>;
-  settle(settlement: Settlement): Promise<unknown>;
+  settle(settlement: Settlement, request: HoldRequest): Promise<unknown>;
 };
 type Round = { readonly perSecond: number; readonly p50Ms: number };
 
@@ -85,8 +85,8 @@ function implementationsOn(database: Database): readonly Way[] {
     },
     {
       name: "one statement each",
-      hold: (request) => placeHolds(database, [request]),
-      settle: (end) => resolveHolds(database, [end]),
+      hold: (request) => placeHolds(database, [{ ...request, isListed: false }]),
+      settle: (end, request) => resolveHolds(database, [{ ...end, request }]),
     },
     { name: "entity manager", ...entityManagerHolds(database) },
   ];
@@ -105,7 +105,7 @@ async function runLoad(
       const beganMs = performance.now();
       const request = asking(accounts[turn % accounts.length]);
       await way.hold(request);
-      await way.settle(ending(request.id));
+      await way.settle(ending(request.id), request);
       latencies.push(performance.now() - beganMs);
     }
   };

@@ -394,5 +394,5 @@ function isExpected(error: unknown): boolean {
 }
 
 const EMPTY = `
-  truncate account, api_key, inference_request, hold, ledger_entry, deposit, outbox, outbox_forgotten,
+  truncate account, api_key, inference_request, hold, earlier_ledger_entry, ledger_transfer, deposit, outbox, outbox_forgotten,
     watcher_cursor, watcher_block, job, job_content restart identity cascade`;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 /** The module in `src` that writes each table. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  accounts: ["account", "deposit", "hold", "inference_request", "ledger_entry"],
+  accounts: ["account", "deposit", "hold", "inference_request", "ledger_entry", "ledger_transfer"],
   chain: [
     "agent_authorization",
     "agent_clone",
