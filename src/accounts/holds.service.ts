@@ -1,6 +1,6 @@
 import QuickLru from "quick-lru";
 import type { Database, Queries } from "../db/database.ts";
-import { NaturalBatch } from "../kernel/async/batch.ts";
+import { NaturalBatch, Turns } from "../kernel/async/batch.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -61,14 +61,23 @@ export class HoldsService {
     const { observer, database: queries, clock = systemClock, log } = dependencies;
     this.#running = new RunningRequests({ queries, clock, log });
     this.#orphans = new OrphanedHolds({ ...dependencies, queries: dependencies.database });
-    this.#admissions = new NaturalBatch((holds) => {
-      observer?.admissionBatch(holds.length);
-      return this.#commit(() => placeHolds(dependencies.database, holds));
-    });
-    this.#settlements = new NaturalBatch((ends) => {
-      observer?.settlementBatch(ends.length);
-      return this.#commit(() => resolveHolds(dependencies.database, ends));
-    });
+    // At once, the two wait for each other's locks on accounts and keys inside PostgreSQL, in smaller batches: with 16
+    // requests in flight each statement took three times as long, and a request twice PostgreSQL's processor time.
+    const turns = new Turns();
+    this.#admissions = new NaturalBatch(
+      (holds) => {
+        observer?.admissionBatch(holds.length);
+        return this.#commit(() => placeHolds(dependencies.database, holds));
+      },
+      { turns },
+    );
+    this.#settlements = new NaturalBatch(
+      (ends) => {
+        observer?.settlementBatch(ends.length);
+        return this.#commit(() => resolveHolds(dependencies.database, ends));
+      },
+      { turns },
+    );
   }
 
   /**

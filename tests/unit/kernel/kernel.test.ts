@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { NaturalBatch } from "../../../src/kernel/async/batch.ts";
+import { NaturalBatch, Turns } from "../../../src/kernel/async/batch.ts";
 import { PushIterator } from "../../../src/kernel/async/push-iterator.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
 import { decodeCursor, encodeCursor } from "../../../src/kernel/page.ts";
@@ -133,4 +133,35 @@ test("a log line is complete JSON, contains no prompt, and is bounded in size", 
   });
   expect(first.err.cause).not.toHaveProperty("query");
   expect(second).toMatchObject({ big: (2n ** 70n).toString() });
+});
+
+test("batches that share turns run one at a time, gather what arrives meanwhile, and pass on after a failure", async () => {
+  const turns = new Turns();
+  const runs: string[] = [];
+  let inFlight = 0;
+  const batch = (name: string) =>
+    new NaturalBatch(
+      async (items: readonly number[]) => {
+        expect(++inFlight).toBe(1);
+        runs.push(`${name} ${items.join()}`);
+        await Promise.resolve();
+        inFlight--;
+        if (items.includes(0)) throw new Error("zero");
+        return items;
+      },
+      { turns },
+    );
+  const [first, second] = [batch("first"), batch("second")];
+  const results = await Promise.allSettled([
+    first.add(0),
+    second.add(1),
+    first.add(2),
+    second.add(3),
+    first.add(4),
+  ]);
+  expect(results.map((result) => (result.status === "fulfilled" ? result.value : "failed"))).toEqual([
+    ...["failed", 1, 2, 3, 4],
+  ]);
+  expect(runs).toEqual(["first 0", "second 1,3", "first 2,4"]);
+  expect(await second.add(5)).toBe(5);
 });
