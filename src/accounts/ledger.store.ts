@@ -47,7 +47,7 @@ const MOVE = `
 
 const FAULTS = `
   select 'a transfer does not sum to zero' as fault, transfer_id as subject
-    from ledger_entry group by transfer_id having sum(amount) <> 0
+    from earlier_ledger_entry group by transfer_id having sum(amount) <> 0
   union all
   select 'a transfer was made twice', transfer_id
     from ledger_transfer group by transfer_id, from_book, to_book having count(*) > 1

@@ -301,6 +301,25 @@ describeDatabases("holds", (kind) => {
     expect(after?.n).toBe(0);
   });
 
+  test("what a process of the previous version books during an upgrade counts, and is final", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedAccount(database, 10n);
+    const transfer = `
+      with moved as (
+        update account set deposit = deposit - 4, credit = credit + 4 where address = $1 returning address
+      ), entries as (
+        insert into ledger_entry (transfer_id, book, account, amount, cause)
+        select 'an earlier transfer', e.book, moved.address, e.amount, 'credit'
+        from moved, lateral (values ('deposit', -4), ('credit', 4)) as e(book, amount)
+      )
+      select address from moved`;
+    expect(await database.rows(transfer, [seeded.account])).toHaveLength(1);
+    expect(await findLedgerFaults(database)).toEqual([]);
+    await expect(database.rows(transfer, [seeded.account])).rejects.toThrow("ledger_entry_once");
+    await expect(database.rows("delete from earlier_ledger_entry")).rejects.toThrow("never changed");
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
   test("a transfer can be neither changed nor deleted", async () => {
     const database = await openTestDatabase(kind);
     await seedAccount(database, 10n);
