@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { StartupError } from "../src/kernel/errors.ts";
-import { isSupervised } from "./processes.ts";
 
 /** Metrics are served to this machine only. */
 export const METRICS_HOST = "127.0.0.1";
@@ -17,12 +16,12 @@ type Place = {
 };
 
 /**
- * Throws a `StartupError` where `listenAt` would, before anything else starts. A shared port is not probed, nor
- * that of several processes: the probe could receive connections meant for the processes that listen there.
+ * Throws a `StartupError` where `listenAt` would, before anything else starts. A shared port is not probed: the
+ * probe could receive connections meant for the processes that listen there.
  */
 export async function requireFreePort(place: Place): Promise<void> {
   const { host, port, isShared = false } = place;
-  if (port === 0 || isShared || isSupervised) return;
+  if (port === 0 || isShared) return;
   const trial = createServer();
   try {
     trial.listen({ host, port });
@@ -36,16 +35,10 @@ export async function requireFreePort(place: Place): Promise<void> {
 
 /** Starts listening. Throws a `StartupError` that names the setting at fault when the address is unavailable. */
 export async function listenAt(server: FastifyInstance, place: Place): Promise<void> {
-  const { host, port, setting, isShared = false } = place;
+  const { host, port, isShared = false } = place;
   try {
-    // Each of several processes has its own metrics.
     // Fastify passes this on to Node, although its types do not declare it.
-    await server.listen({
-      host,
-      port,
-      exclusive: setting === "METRICS_PORT",
-      ...(isShared && { reusePort: true }),
-    });
+    await server.listen({ host, port, ...(isShared && { reusePort: true }) });
   } catch (cause) {
     throw explained(cause, place);
   }

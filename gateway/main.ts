@@ -5,7 +5,6 @@ import { createLogger } from "../src/kernel/log.ts";
 import { startTraces } from "../src/metrics/trace-export.ts";
 import { runOrExplain } from "./cli/run-or-explain.ts";
 import { METRICS_HOST, requireFreePort } from "./listen.ts";
-import { countProcesses, isSupervised, ProcessSupervisor, processNumber, reportReady } from "./processes.ts";
 import type { Ends, Start } from "./roles/start.ts";
 import { endGracefully } from "./shutdown.ts";
 
@@ -25,22 +24,13 @@ await runOrExplain(async () => {
   const [role = "all", name = ""] = process.argv.slice(2);
   const load = Object.hasOwn(ROLES, role) ? ROLES[role] : undefined;
   if (!load) throw new StartupError(`There is no role ${role}: ${Object.keys(ROLES).join(", ")}.`);
-  const given = readConfig();
-  const log = createLogger(given.LOG_LEVEL);
-  const count = countProcesses(given);
-  if (count > 1 && !isSupervised) {
-    const supervisor = new ProcessSupervisor(count, log);
-    endGracefully(() => supervisor.end(), log);
-    return supervisor.start();
-  }
-  const number = processNumber();
-  const config = { ...given, METRICS_PORT: given.METRICS_PORT && given.METRICS_PORT + number };
+  const config = readConfig();
+  const log = createLogger(config.LOG_LEVEL);
   const ends: Ends = [];
   if (config.METRICS_PORT !== undefined)
     await requireFreePort({ host: METRICS_HOST, port: config.METRICS_PORT, setting: "METRICS_PORT" });
   // Printed before the role is loaded, which takes seconds.
-  if (number === 0)
-    console.log(`zerograph is starting: ${[role, name].join(" ").trim()}, NETWORK=${config.NETWORK} ...`);
+  console.log(`zerograph is starting: ${[role, name].join(" ").trim()}, NETWORK=${config.NETWORK} ...`);
   const endTraces = await startTraces(config, serviceName(role, name));
   // Tracing started first, so it stops last.
   if (endTraces) ends.unshift(endTraces);
@@ -51,7 +41,6 @@ await runOrExplain(async () => {
     throw error;
   }
   endGracefully(() => endAll(ends), log);
-  reportReady();
 });
 
 function serviceName(role: string, name: string): string {

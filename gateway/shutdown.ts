@@ -1,6 +1,5 @@
 import closeWithGrace from "close-with-grace";
 import type { Logger } from "../src/kernel/log.ts";
-import { isSupervised } from "./processes.ts";
 
 const SHUTDOWN_MS = 45_000;
 
@@ -22,10 +21,7 @@ const FAULTS: NonNullable<closeWithGrace.Options["skip"]> = [
  * after 45 s at the latest.
  */
 export function endGracefully(end: () => Promise<void>, log: Pick<Logger, "error">): void {
-  // A terminal sends Ctrl-C to all processes; a supervised one waits for its supervisor, as a second signal ends it at once.
-  if (isSupervised) process.on("SIGINT", () => {});
-  const skip = isSupervised ? [...FAULTS, "SIGINT" as const] : FAULTS;
-  closeWithGrace({ delay: SHUTDOWN_MS, logger: false, skip }, async ({ err }) => {
+  closeWithGrace({ delay: SHUTDOWN_MS, logger: false, skip: FAULTS }, async ({ err }) => {
     if (err) log.error({ err }, "the process is shutting down because of an error");
     await end();
   });

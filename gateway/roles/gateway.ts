@@ -4,7 +4,6 @@ import { type Demo, removeStatus, toBanner, toStatus, writeStatus } from "../cli
 import { openGraph, type SubgraphPlaces } from "../federation/graph.ts";
 import { listenAt, requireFreePort } from "../listen.ts";
 import type { DevelopmentWallet } from "../pages/dashboard.plugin.ts";
-import { processNumber } from "../processes.ts";
 import { createServer } from "../server.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
 import { requireSettings } from "./required-settings.ts";
@@ -42,7 +41,6 @@ export async function serve(
   ends.unshift(() => server.close());
   await listenAt(server, placeOf(config));
   const status = toStatus({ network: config.NETWORK, origin: server.listeningOrigin, ...(demo && { demo }) });
-  if (processNumber() > 0) return;
   if (places.kind === "local") {
     writeStatus(config.DATA_DIR, status);
     ends.unshift(async () => removeStatus(config.DATA_DIR));
