@@ -1,6 +1,6 @@
 import QuickLru from "quick-lru";
 import type { Database, Queries } from "../db/database.ts";
-import { NaturalBatch, Turns } from "../kernel/async/batch.ts";
+import { Mutex, NaturalBatch } from "../kernel/async/batch.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -63,28 +63,29 @@ export class HoldsService {
     this.#orphans = new OrphanedHolds({ ...dependencies, queries: dependencies.database });
     // At once, the two wait for each other's locks on accounts and keys inside PostgreSQL, in smaller batches: with 16
     // requests in flight each statement took three times as long, and a request twice PostgreSQL's processor time.
-    const turns = new Turns();
+    const mutex = new Mutex();
     this.#admissions = new NaturalBatch(
       (holds) => {
         observer?.admissionBatch(holds.length);
         return this.#commit(() => placeHolds(dependencies.database, holds));
       },
-      { turns },
+      { mutex },
     );
     this.#settlements = new NaturalBatch(
       (ends) => {
         observer?.settlementBatch(ends.length);
         return this.#commit(() => resolveHolds(dependencies.database, ends));
       },
-      { turns },
+      { mutex },
     );
   }
 
   /**
    * Holds up to `maximum`; resolves with the amount held. The request is recorded when this process settles it, and as
-   * running after a second. Throws `api_key_revoked`
-   * or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` if the balance or the key's limit does not
-   * cover `minimum`; and `KeyRestrictionsChanged` if the provider was chosen by outdated restrictions of the key.
+   * running after a second.
+   * Throws `api_key_revoked` or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` if the balance or
+   * the key's limit does not cover `minimum`; and `KeyRestrictionsChanged` if the provider was chosen by outdated
+   * restrictions of the key.
    */
   async hold(request: HoldRequest): Promise<bigint> {
     const answer = await this.#place(request).catch((error: unknown) => {
@@ -99,8 +100,7 @@ export class HoldsService {
 
   /**
    * Places a hold in the caller's transaction, which the caller passes to `awaitCommit`, and records its request as
-   * running: any process may settle it. Resolves with the amount held.
-   * Throws what `hold` throws; then nothing was held.
+   * running: any process may settle it. Resolves with the amount held. If it throws, as `hold` does, nothing was held.
    */
   async holdIn(tx: Queries, request: HoldRequest): Promise<bigint> {
     return this.#grantedBy(await placeAlone(tx, { ...request, isListed: true }), request);
@@ -126,7 +126,10 @@ export class HoldsService {
     return this.#spendable.get(keyId);
   }
 
-  /** Ends a hold of this process, or a listed one, and records the request's outcome. Resolves with the neuron charged; a hold ends only once. */
+  /**
+   * Ends a hold of this process, or a listed one, and records the request's outcome. Resolves with the neuron charged:
+   * 0 if the hold had already ended.
+   */
   async settle(settlement: Settlement): Promise<bigint> {
     const recorded = { ...settlement, request: this.#running.get(settlement.id) };
     const charged = await this.#settlements

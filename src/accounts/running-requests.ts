@@ -82,7 +82,7 @@ export class RunningRequests {
 
 /**
  * The hold is locked and must be open: of a request that is settled at the same moment either the settlement replaces
- * this row, or it is not inserted.
+ * this row, or it is not inserted. A hold that is locked is being settled; its request is skipped.
  */
 const LIST = `
   with requested as (
@@ -90,7 +90,8 @@ const LIST = `
       input_price numeric, output_price numeric, trust_mode text, age_ms int)
   ), held as (
     select id, account, api_key_id from hold
-    where id = any(array(select id from requested)) and state || '' = 'open' order by id for no key update
+    where id = any(array(select id from requested)) and state || '' = 'open' order by id
+    for no key update skip locked
   )
   insert into inference_request (id, account, api_key_id, model, provider, service_type, status, input_price,
     output_price, trust_mode, created_at)

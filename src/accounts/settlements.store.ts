@@ -37,9 +37,7 @@ export type Settlement = {
 
 /** A settlement with the request that its hold was placed for; without it only the row of a listed request is written. */
 export type RecordedSettlement = Settlement & {
-  readonly request?:
-    | Omit<HoldRequest, "id" | "account" | "keyId" | "minimum" | "maximum" | "expiresInSeconds">
-    | undefined;
+  readonly request?: HoldRequest | undefined;
 };
 
 /** Ends a batch of holds in one statement. Returns the amount charged per hold, undefined if it was not open. */
@@ -82,27 +80,12 @@ function toRow(settlement: RecordedSettlement, n: number) {
 }
 
 /** The columns of a request that its end determines, and those of the provider that answered. */
-const OUTCOME = [
-  ...[
-    "status",
-    "input_tokens",
-    "output_tokens",
-    "cached_tokens",
-    "cache_write_tokens",
-    "cache_write_1h_tokens",
-  ],
-  ...[
-    "usage_estimated",
-    "input_cost",
-    "output_cost",
-    "total_cost",
-    "error_code",
-    "first_byte_ms",
-    "duration_ms",
-  ],
-  ...["finished_at", "units", "routing", "credit_used", "deposit_used", "usage_number", "usage_id"],
-] as const;
-const OFFER = ["provider", "input_price", "output_price", "trust_mode"] as const;
+const OUTCOME = (
+  "status, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens, usage_estimated, " +
+  "input_cost, output_cost, total_cost, error_code, first_byte_ms, duration_ms, finished_at, units, routing, " +
+  "credit_used, deposit_used, usage_number, usage_id"
+).split(", ");
+const OFFER = ["provider", "input_price", "output_price", "trust_mode"];
 
 /**
  * A hold leaves the state `open` once: a second settlement finds no row. The amount that is not charged returns to the
@@ -125,8 +108,8 @@ const OFFER = ["provider", "input_price", "output_price", "trust_mode"] as const
  */
 const RESOLVE = `
   with requested as (
-    select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, model text, service_type text, outcome text, expired boolean,
-      input_tokens bigint, output_tokens bigint, cached bigint, cache_write bigint, cache_write_1h bigint,
+    select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, model text, service_type text, outcome text,
+      expired boolean, input_tokens bigint, output_tokens bigint, cached bigint, cache_write bigint, cache_write_1h bigint,
       estimated boolean, input_cost numeric, output_cost numeric,
       error_code text, first_byte_ms int, duration_ms int, provider text, input_price numeric, output_price numeric,
       trust_mode text, units bigint, routing jsonb)

@@ -9,8 +9,8 @@ const SQLITE_BUSY = 5;
 export type FolderLock = { release(): void };
 
 /**
- * Locks the data folder for this process, or throws a `StartupError` at once if another process has locked it or it is not
- * writable: PGlite does not notice a second process in its folder and corrupts it. The lock is SQLite's own lock on a
+ * Locks the data folder for this process, or throws a `StartupError` at once if another process has locked it or it is
+ * not writable: PGlite does not notice a second process in its folder and corrupts it. The lock is SQLite's own lock on a
  * side file, because it does not survive a kill -9.
  */
 export function lockFolder(folder: string): FolderLock {
@@ -26,9 +26,7 @@ export function lockFolder(folder: string): FolderLock {
     file?.close();
     throw new StartupError(
       `DATA_DIR: the folder ${folder} ${problemOf(cause)}, or set DATA_DIR to another folder.`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
 }

@@ -1,14 +1,12 @@
 import { expect, test } from "vitest";
 import { BalanceService } from "../../src/accounts/balance.service.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
-import type { HoldRequest } from "../../src/accounts/holds.store.ts";
 import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
-import type { Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { newRequestId } from "../../src/kernel/text/ids.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
+import { requestFor, settlementOf } from "../support/admissions.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
@@ -16,38 +14,6 @@ const log = createLogger("silent");
 
 function holdsOn(database: Database): HoldsService {
   return new HoldsService({ database, log, committed: () => {} });
-}
-
-function asking(seeded: Seeded, neuron: bigint, more: Partial<HoldRequest> = {}): HoldRequest {
-  return {
-    id: newRequestId(),
-    account: seeded.account,
-    keyId: seeded.keyId,
-    minimum: neuron,
-    maximum: neuron,
-    model: "m",
-    provider: "0x0",
-    serviceType: "chatbot",
-    inputPrice: 1n,
-    outputPrice: 1n,
-    expiresInSeconds: 60,
-    ...more,
-  };
-}
-
-function ending(id: string, cost: bigint, outcome: Settlement["outcome"] = "completed"): Settlement {
-  return {
-    id,
-    outcome,
-    inputTokens: 1,
-    outputTokens: 1,
-    usageEstimated: false,
-    inputCost: cost,
-    outputCost: 0n,
-    errorCode: undefined,
-    firstByteMs: undefined,
-    durationMs: 1,
-  };
 }
 
 async function balanceOf(database: Database, account: string) {
@@ -98,7 +64,7 @@ describeDatabases("holds", (kind) => {
       const seeded = await seedAccount(database, 50n * 7n);
       // Two services over one database behave as two processes.
       const services = [holdsOn(database), holdsOn(database)];
-      const asked = Array.from({ length: 100 }, () => asking(seeded, 7n));
+      const asked = Array.from({ length: 100 }, () => requestFor(seeded, 7n));
       const answers = await Promise.allSettled(asked.map((hold, n) => services[n % 2]?.hold(hold)));
       const granted = asked.flatMap(({ id }, n) =>
         answers[n]?.status === "fulfilled" ? [{ id, holds: services[n % 2] }] : [],
@@ -112,7 +78,7 @@ describeDatabases("holds", (kind) => {
         available: 0n,
         total: 350n,
       });
-      await Promise.all(granted.map(({ id, holds }) => holds?.settle(ending(id, 7n))));
+      await Promise.all(granted.map(({ id, holds }) => holds?.settle(settlementOf(id, 7n))));
       expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, total: 0n });
     }
     expect(await findLedgerFaults(database)).toEqual([]);
@@ -122,9 +88,9 @@ describeDatabases("holds", (kind) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 10n);
     const holds = holdsOn(database);
-    const first = holds.hold(asking(seeded, 1n));
-    const large = holds.hold(asking(seeded, 100n));
-    const small = holds.hold(asking(seeded, 9n));
+    const first = holds.hold(requestFor(seeded, 1n));
+    const large = holds.hold(requestFor(seeded, 100n));
+    const small = holds.hold(requestFor(seeded, 9n));
     await expect(large).rejects.toMatchObject({ code: "insufficient_balance" });
     expect([await first, await small]).toEqual([1n, 9n]);
   });
@@ -133,8 +99,8 @@ describeDatabases("holds", (kind) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 10n);
     const holds = holdsOn(database);
-    expect(await holds.hold(asking(seeded, 0n, { minimum: 3n, maximum: 1_000n }))).toBe(10n);
-    await expect(holds.hold(asking(seeded, 0n, { minimum: 3n, maximum: 1_000n }))).rejects.toMatchObject({
+    expect(await holds.hold(requestFor(seeded, 0n, { minimum: 3n, maximum: 1_000n }))).toBe(10n);
+    await expect(holds.hold(requestFor(seeded, 0n, { minimum: 3n, maximum: 1_000n }))).rejects.toMatchObject({
       code: "insufficient_balance",
     });
   });
@@ -143,10 +109,10 @@ describeDatabases("holds", (kind) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
     const services = [holdsOn(database), holdsOn(database)];
-    const hold = asking(seeded, 60n);
+    const hold = requestFor(seeded, 60n);
     await services[0]?.hold(hold);
     const charged = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => services[n % 2]?.settle(ending(hold.id, 25n))),
+      Array.from({ length: 20 }, (_, n) => services[n % 2]?.settle(settlementOf(hold.id, 25n))),
     );
     expect(charged.filter((neuron) => neuron === 25n)).toHaveLength(1);
     expect(charged.filter((neuron) => neuron === 0n)).toHaveLength(19);
@@ -162,13 +128,13 @@ describeDatabases("holds", (kind) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
     const holds = holdsOn(database);
-    const [first, second] = [asking(seeded, 40n), asking(seeded, 10n)];
+    const [first, second] = [requestFor(seeded, 40n), requestFor(seeded, 10n)];
     await holds.hold(first);
-    expect(await holds.settle(ending(first.id, 55n))).toBe(55n);
+    expect(await holds.settle(settlementOf(first.id, 55n))).toBe(55n);
     expect(await balanceOf(database, seeded.account)).toMatchObject({ available: 45n, held: 0n });
     expect(await routerAccount(database)).toEqual({ revenue: 55n });
     await holds.hold(second);
-    expect(await holds.settle(ending(second.id, 60n))).toBe(45n);
+    expect(await holds.settle(settlementOf(second.id, 60n))).toBe(45n);
     expect(await balanceOf(database, seeded.account)).toMatchObject({ available: 0n, held: 0n });
     expect(await routerAccount(database)).toEqual({ revenue: 115n, loss: -15n });
     expect(await billsOf(database, seeded)).toEqual([
@@ -183,13 +149,13 @@ describeDatabases("holds", (kind) => {
     const seeded = await seedAccount(database, 20n);
     await giveCredit(database, seeded, 30n);
     const holds = holdsOn(database);
-    const [other, first, second] = [asking(seeded, 15n), asking(seeded, 5n), asking(seeded, 1n)];
+    const [other, first, second] = [requestFor(seeded, 15n), requestFor(seeded, 5n), requestFor(seeded, 1n)];
     for (const hold of [other, first, second]) await holds.hold(hold);
-    expect(await holds.settle(ending(first.id, 12n))).toBe(12n);
+    expect(await holds.settle(settlementOf(first.id, 12n))).toBe(12n);
     expect(await balanceOf(database, seeded.account)).toMatchObject({ credit: 18n, deposit: 20n, held: 16n });
-    expect(await holds.settle(ending(second.id, 1_000n))).toBe(23n);
+    expect(await holds.settle(settlementOf(second.id, 1_000n))).toBe(23n);
     expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 15n, available: 0n });
-    expect(await holds.settle(ending(other.id, 3n))).toBe(3n);
+    expect(await holds.settle(settlementOf(other.id, 3n))).toBe(3n);
     expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, available: 12n });
     const [used] = await database.rows<{ credit: string; deposit: string }>(
       `select sum(credit_used)::text as credit, sum(deposit_used)::text as deposit
@@ -207,9 +173,9 @@ describeDatabases("holds", (kind) => {
     const apiKeys = new ApiKeyService({ database, clock: systemClock, committed: () => {} });
     const { key } = await apiKeys.create(account, "limited", { creditLimit: 30n });
     const limited = { account, keyId: key.id } as Seeded;
-    const [first, second] = [asking(limited, 10n), asking(limited, 10n)];
+    const [first, second] = [requestFor(limited, 10n), requestFor(limited, 10n)];
     await Promise.all([first, second].map((hold) => holds.hold(hold)));
-    const charged = await Promise.all([first, second].map(({ id }) => holds.settle(ending(id, 18n))));
+    const charged = await Promise.all([first, second].map(({ id }) => holds.settle(settlementOf(id, 18n))));
     expect(charged.toSorted()).toEqual([12n, 18n]);
     expect(await balanceOf(database, account)).toMatchObject({ available: 70n, held: 0n });
     expect(await routerAccount(database)).toEqual({ revenue: 36n, loss: -6n });
@@ -221,11 +187,11 @@ describeDatabases("holds", (kind) => {
     for (let round = 0; round < 3; round++) {
       const seeded = await seedAccount(database, 1_000n);
       const services = [holdsOn(database), holdsOn(database)];
-      const asked = Array.from({ length: 60 }, () => asking(seeded, 10n));
+      const asked = Array.from({ length: 60 }, () => requestFor(seeded, 10n));
       await Promise.all(asked.map((hold, n) => services[n % 2]?.hold(hold)));
       const costs = asked.map((_, n) => BigInt((n * 7) % 40));
       const charged = await Promise.all(
-        asked.map(({ id }, n) => services[n % 2]?.settle(ending(id, costs[n] ?? 0n))),
+        asked.map(({ id }, n) => services[n % 2]?.settle(settlementOf(id, costs[n] ?? 0n))),
       );
       const total = charged.reduce<bigint>((sum, neuron) => sum + (neuron ?? 0n), 0n);
       for (const [n, neuron] of charged.entries()) {
@@ -246,14 +212,14 @@ describeDatabases("holds", (kind) => {
     const seeded = await seedAccount(database, 100n);
     await giveCredit(database, seeded, 30n);
     const holds = holdsOn(database);
-    const hold = asking(seeded, 50n);
+    const hold = requestFor(seeded, 50n);
     await holds.hold(hold);
     expect(await balanceOf(database, seeded.account)).toMatchObject({
       credit: 30n,
       deposit: 100n,
       held: 50n,
     });
-    await holds.settle(ending(hold.id, 35n));
+    await holds.settle(settlementOf(hold.id, 35n));
     expect(await balanceOf(database, seeded.account)).toMatchObject({ credit: 0n, deposit: 95n, held: 0n });
     expect(await findLedgerFaults(database)).toEqual([]);
   });
@@ -262,10 +228,10 @@ describeDatabases("holds", (kind) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 10n);
     const holds = holdsOn(database);
-    const hold = asking(seeded, 10n, { expiresInSeconds: -1 });
+    const hold = requestFor(seeded, 10n, { expiresInSeconds: -1 });
     await holds.hold(hold);
     expect(await holds.sweep()).toBe(1);
-    expect(await holds.settle(ending(hold.id, 10n))).toBe(0n);
+    expect(await holds.settle(settlementOf(hold.id, 10n))).toBe(0n);
     expect(await balanceOf(database, seeded.account)).toMatchObject({ available: 10n, held: 0n });
     expect(await findLedgerFaults(database)).toEqual([]);
   });
@@ -283,7 +249,7 @@ describeDatabases("holds", (kind) => {
         revoked = true;
       }
       const startedAfter = revoked;
-      const hold = asking(seeded, 1n);
+      const hold = requestFor(seeded, 1n);
       const admitted = await holds.hold(hold).then(
         () => true,
         () => false,
@@ -292,7 +258,7 @@ describeDatabases("holds", (kind) => {
     });
     await Promise.all(calls);
     expect(late).toEqual([]);
-    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject({ code: "api_key_revoked" });
+    await expect(holds.hold(requestFor(seeded, 1n))).rejects.toMatchObject({ code: "api_key_revoked" });
     const [after] = await database.rows<{ n: number }>(
       `select count(*)::int as n from hold h join api_key k on k.account = h.account
        where k.id = $1 and h.created_at > k.revoked_at + interval '1 second'`,

@@ -1,14 +1,12 @@
 import { expect, test } from "vitest";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
-import type { HoldRequest } from "../../src/accounts/holds.store.ts";
 import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
-import type { Settlement } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { newRequestId } from "../../src/kernel/text/ids.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import type { KeySettings } from "../../src/keys/api-keys/key-settings.ts";
+import { requestFor, settlementOf } from "../support/admissions.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
@@ -25,38 +23,6 @@ async function seedLimited(database: Database, terms: Partial<KeySettings>): Pro
   const seeded = await seedAccount(database, 1_000_000n);
   const { key, secret } = await keysOn(database).create(seeded.account, "limited", terms);
   return { account: seeded.account, keyId: key.id, secret };
-}
-
-function asking(seeded: Seeded, neuron: bigint, more: Partial<HoldRequest> = {}): HoldRequest {
-  return {
-    id: newRequestId(),
-    account: seeded.account,
-    keyId: seeded.keyId,
-    minimum: neuron,
-    maximum: neuron,
-    model: "m",
-    provider: "0x0",
-    serviceType: "chatbot",
-    inputPrice: 1n,
-    outputPrice: 1n,
-    expiresInSeconds: 60,
-    ...more,
-  };
-}
-
-function ending(id: string, cost: bigint): Settlement {
-  return {
-    id,
-    outcome: "completed",
-    inputTokens: 1,
-    outputTokens: 1,
-    usageEstimated: false,
-    inputCost: cost,
-    outputCost: 0n,
-    errorCode: undefined,
-    firstByteMs: undefined,
-    durationMs: 1,
-  };
 }
 
 async function usedOf(database: Database, { keyId }: Seeded): Promise<bigint | undefined> {
@@ -80,7 +46,7 @@ describeDatabases("the limits of a key", (kind) => {
     for (let round = 0; round < 3; round++) {
       const seeded = await seedLimited(database, { creditLimit: 350n });
       const services = [holdsOn(database), holdsOn(database)];
-      const asked = Array.from({ length: 100 }, () => asking(seeded, 7n));
+      const asked = Array.from({ length: 100 }, () => requestFor(seeded, 7n));
       const answers = await Promise.allSettled(asked.map((hold, n) => services[n % 2]?.hold(hold)));
       const granted = asked.flatMap(({ id }, n) =>
         answers[n]?.status === "fulfilled" ? [{ id, holds: services[n % 2] }] : [],
@@ -88,9 +54,9 @@ describeDatabases("the limits of a key", (kind) => {
       expect(granted).toHaveLength(50);
       for (const answer of answers)
         if (answer.status === "rejected") expect(answer.reason).toMatchObject(OVER);
-      await Promise.all(granted.map(({ id, holds }) => holds?.settle(ending(id, 7n))));
+      await Promise.all(granted.map(({ id, holds }) => holds?.settle(settlementOf(id, 7n))));
       expect(await usedOf(database, seeded)).toBe(350n);
-      await expect(services[0]?.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+      await expect(services[0]?.hold(requestFor(seeded, 1n))).rejects.toMatchObject(OVER);
     }
     expect(await findLedgerFaults(database)).toEqual([]);
   });
@@ -99,14 +65,14 @@ describeDatabases("the limits of a key", (kind) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { creditLimit: 100n });
     const holds = holdsOn(database);
-    const first = asking(seeded, 80n);
+    const first = requestFor(seeded, 80n);
     await holds.hold(first);
     expect(await usedOf(database, seeded)).toBe(0n);
-    await expect(holds.hold(asking(seeded, 21n))).rejects.toMatchObject(OVER);
-    await holds.settle(ending(first.id, 30n));
+    await expect(holds.hold(requestFor(seeded, 21n))).rejects.toMatchObject(OVER);
+    await holds.settle(settlementOf(first.id, 30n));
     expect(await usedOf(database, seeded)).toBe(30n);
-    expect(await holds.hold(asking(seeded, 0n, { minimum: 1n, maximum: 1_000n }))).toBe(70n);
-    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    expect(await holds.hold(requestFor(seeded, 0n, { minimum: 1n, maximum: 1_000n }))).toBe(70n);
+    await expect(holds.hold(requestFor(seeded, 1n))).rejects.toMatchObject(OVER);
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
@@ -114,9 +80,9 @@ describeDatabases("the limits of a key", (kind) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { creditLimit: 10n });
     const holds = holdsOn(database);
-    const first = holds.hold(asking(seeded, 1n));
-    const large = holds.hold(asking(seeded, 100n));
-    const small = holds.hold(asking(seeded, 9n));
+    const first = holds.hold(requestFor(seeded, 1n));
+    const large = holds.hold(requestFor(seeded, 100n));
+    const small = holds.hold(requestFor(seeded, 9n));
     await expect(large).rejects.toMatchObject(OVER);
     expect([await first, await small]).toEqual([1n, 9n]);
   });
@@ -127,10 +93,10 @@ describeDatabases("the limits of a key", (kind) => {
     const other = await keysOn(database).create(seeded.account, "other", { creditLimit: 20n });
     const holds = holdsOn(database);
     const answers = await Promise.allSettled([
-      holds.hold(asking(seeded, 10n)),
-      holds.hold(asking({ ...seeded, keyId: other.key.id }, 20n)),
-      holds.hold(asking({ ...seeded, keyId: other.key.id }, 1n)),
-      holds.hold(asking(seeded, 1n)),
+      holds.hold(requestFor(seeded, 10n)),
+      holds.hold(requestFor({ ...seeded, keyId: other.key.id }, 20n)),
+      holds.hold(requestFor({ ...seeded, keyId: other.key.id }, 1n)),
+      holds.hold(requestFor(seeded, 1n)),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "rejected"]);
   });
@@ -143,15 +109,15 @@ describeDatabases("the limits of a key", (kind) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { creditLimit: 10n, resetPeriod });
     const holds = holdsOn(database);
-    const first = asking(seeded, 10n);
+    const first = requestFor(seeded, 10n);
     await holds.hold(first);
-    await holds.settle(ending(first.id, 10n));
-    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    await holds.settle(settlementOf(first.id, 10n));
+    await expect(holds.hold(requestFor(seeded, 1n))).rejects.toMatchObject(OVER);
     await age(database, seeded, interval);
     expect(await usedOf(database, seeded)).toBe(0n);
-    const second = asking(seeded, 10n);
+    const second = requestFor(seeded, 10n);
     expect(await holds.hold(second)).toBe(10n);
-    await holds.settle(ending(second.id, 4n));
+    await holds.settle(settlementOf(second.id, 4n));
     expect(await usedOf(database, seeded)).toBe(4n);
     expect(await findLedgerFaults(database)).toEqual([]);
   });
@@ -161,28 +127,28 @@ describeDatabases("the limits of a key", (kind) => {
     const seeded = await seedLimited(database, { creditLimit: 10n });
     const holds = holdsOn(database);
     const keys = keysOn(database);
-    const first = asking(seeded, 10n);
+    const first = requestFor(seeded, 10n);
     await holds.hold(first);
-    await holds.settle(ending(first.id, 10n));
+    await holds.settle(settlementOf(first.id, 10n));
     await age(database, seeded, "400 days");
     await database.rows(
       "update inference_request set finished_at = finished_at - interval '400 days' where api_key_id = $1::uuid",
       [seeded.keyId],
     );
-    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    await expect(holds.hold(requestFor(seeded, 1n))).rejects.toMatchObject(OVER);
     expect(await keys.update(seeded.account, seeded.keyId, { resetPeriod: "monthly" })).toMatchObject({
       used: 0n,
     });
-    const second = asking(seeded, 6n);
+    const second = requestFor(seeded, 6n);
     await holds.hold(second);
-    await holds.settle(ending(second.id, 6n));
+    await holds.settle(settlementOf(second.id, 6n));
     expect(await keys.update(seeded.account, seeded.keyId, { resetPeriod: "daily" })).toMatchObject({
       used: 6n,
     });
     expect(await keys.update(seeded.account, seeded.keyId, { resetPeriod: "never" })).toMatchObject({
       used: 16n,
     });
-    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    await expect(holds.hold(requestFor(seeded, 1n))).rejects.toMatchObject(OVER);
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
@@ -191,14 +157,14 @@ describeDatabases("the limits of a key", (kind) => {
     const seeded = await seedLimited(database, {});
     const holds = holdsOn(database);
     const keys = keysOn(database);
-    const open = asking(seeded, 60n);
+    const open = requestFor(seeded, 60n);
     await holds.hold(open);
     await keys.update(seeded.account, seeded.keyId, { creditLimit: 60n });
-    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject(OVER);
+    await expect(holds.hold(requestFor(seeded, 1n))).rejects.toMatchObject(OVER);
     await keys.update(seeded.account, seeded.keyId, { creditLimit: 61n });
-    await holds.hold(asking(seeded, 1n));
+    await holds.hold(requestFor(seeded, 1n));
     await keys.update(seeded.account, seeded.keyId, { creditLimit: null });
-    await holds.hold(asking(seeded, 1_000n));
+    await holds.hold(requestFor(seeded, 1_000n));
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
@@ -206,11 +172,11 @@ describeDatabases("the limits of a key", (kind) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { expiresAt: new Date(Date.now() + 3_600_000) });
     const holds = holdsOn(database);
-    await holds.hold(asking(seeded, 1n));
+    await holds.hold(requestFor(seeded, 1n));
     await database.rows("update api_key set expires_at = now() - interval '1 second' where id = $1::uuid", [
       seeded.keyId,
     ]);
-    await expect(holds.hold(asking(seeded, 1n))).rejects.toMatchObject({ code: "api_key_expired" });
+    await expect(holds.hold(requestFor(seeded, 1n))).rejects.toMatchObject({ code: "api_key_expired" });
     expect(await keysOn(database).byIds([seeded.keyId])).toMatchObject([{ status: "expired" }]);
   });
 
@@ -218,15 +184,15 @@ describeDatabases("the limits of a key", (kind) => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { allowedModels: ["m"] });
     const holds = holdsOn(database);
-    await holds.hold(asking(seeded, 1n, { restrictionsVersion: 1 }));
+    await holds.hold(requestFor(seeded, 1n, { restrictionsVersion: 1 }));
     await keysOn(database).update(seeded.account, seeded.keyId, {
       allowedModels: ["n"],
       trustMode: "private",
     });
-    await expect(holds.hold(asking(seeded, 1n, { restrictionsVersion: 1 }))).rejects.toMatchObject({
+    await expect(holds.hold(requestFor(seeded, 1n, { restrictionsVersion: 1 }))).rejects.toMatchObject({
       restrictions: { version: 2, models: ["n"], providers: [], trustMode: "private" },
     });
-    await holds.hold(asking(seeded, 1n, { restrictionsVersion: 2 }));
+    await holds.hold(requestFor(seeded, 1n, { restrictionsVersion: 2 }));
   });
 
   test("when admissions, settlements and changes of the key race, the limit holds and nothing deadlocks", async () => {
@@ -236,10 +202,10 @@ describeDatabases("the limits of a key", (kind) => {
     const keys = keysOn(database);
     let charged = 0n;
     const calls = Array.from({ length: 200 }, async (_, n) => {
-      const hold = asking(seeded, 5n);
+      const hold = requestFor(seeded, 5n);
       const held = await services[n % 2]?.hold(hold).catch(() => undefined);
       if (held === undefined) return;
-      const cost = await services[n % 2]?.settle(ending(hold.id, 3n));
+      const cost = await services[n % 2]?.settle(settlementOf(hold.id, 3n));
       charged += cost ?? 0n;
     });
     const changes = Array.from({ length: 20 }, (_, n) =>

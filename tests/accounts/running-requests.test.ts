@@ -1,47 +1,16 @@
 import { expect, test } from "vitest";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
-import type { HoldRequest } from "../../src/accounts/holds.store.ts";
 import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
 import { RunningRequests } from "../../src/accounts/running-requests.ts";
-import { resolveHolds, type Settlement } from "../../src/accounts/settlements.store.ts";
+import { resolveHolds } from "../../src/accounts/settlements.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { createLogger } from "../../src/kernel/log.ts";
-import { newRequestId } from "../../src/kernel/text/ids.ts";
-import { type Seeded, seedAccount } from "../support/seed.ts";
+import { requestFor, settlementOf } from "../support/admissions.ts";
+import { seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
 const log = createLogger("silent");
-
-function asking({ account, keyId }: Seeded): HoldRequest {
-  return {
-    id: newRequestId(),
-    account,
-    keyId,
-    minimum: 1n,
-    maximum: 5n,
-    model: "the model",
-    provider: "0xasked",
-    serviceType: "chatbot",
-    inputPrice: 1n,
-    outputPrice: 2n,
-    expiresInSeconds: 60,
-  };
-}
-
-function ending({ id }: HoldRequest, durationMs: number): Settlement {
-  return {
-    id,
-    outcome: "completed",
-    inputTokens: 1,
-    outputTokens: 1,
-    usageEstimated: false,
-    inputCost: 3n,
-    outputCost: 0n,
-    errorCode: undefined,
-    firstByteMs: undefined,
-    durationMs,
-  };
-}
+const OFFER = { model: "model-1", provider: "0x00000000000000000000000000000000000000aa" };
 
 async function open(kind: "embedded" | "server") {
   const database = await openTestDatabase(kind);
@@ -51,7 +20,7 @@ async function open(kind: "embedded" | "server") {
   const seeded = await seedAccount(database, 1_000n);
   /** Admits a request whose service lists it only when the test says so. */
   const admit = async () => {
-    const request = asking(seeded);
+    const request = requestFor(seeded, 5n);
     await holds.hold(request);
     running.add(request);
     return request;
@@ -73,8 +42,8 @@ describeDatabases("a request that runs", (kind) => {
     clock.nowMs = 999;
     await running.list();
     expect(await listedIn(database)).toEqual([]);
-    await holds.settle(ending(request, 999));
-    const whole = { id: request.id, status: "completed", model: "the model", provider: "0xasked", age: 1 };
+    await holds.settle(settlementOf(request.id, 3n, { durationMs: 999 }));
+    const whole = { id: request.id, status: "completed", ...OFFER, age: 1 };
     expect(await listedIn(database)).toEqual([whole]);
   });
 
@@ -84,7 +53,7 @@ describeDatabases("a request that runs", (kind) => {
     clock.nowMs = 30_000;
     await admit();
     await running.list();
-    const listed = { id: first.id, status: "running", model: "the model", provider: "0xasked", age: 30 };
+    const listed = { id: first.id, status: "running", ...OFFER, age: 30 };
     expect(await listedIn(database)).toEqual([listed]);
     const answeredBy = {
       provider: "0xother",
@@ -92,7 +61,7 @@ describeDatabases("a request that runs", (kind) => {
       outputPrice: 1n,
       trustMode: "standard",
     } as const;
-    await holds.settle({ ...ending(first, 40_000), answeredBy });
+    await holds.settle(settlementOf(first.id, 3n, { durationMs: 40_000, answeredBy }));
     const [ended] = await listedIn(database);
     expect(ended).toEqual({ ...listed, status: "completed", provider: "0xother" });
   });
@@ -114,7 +83,7 @@ describeDatabases("a request that runs", (kind) => {
     for (let round = 0; round < 20; round++) {
       const requests = await Promise.all(Array.from({ length: 10 }, admit));
       clock.nowMs += 2_000;
-      const ends = requests.map((request) => () => holds.settle(ending(request, 1)));
+      const ends = requests.map((request) => () => holds.settle(settlementOf(request.id, 3n)));
       await Promise.all([running.list(), ...ends.slice(0, 5).map((end) => end())]);
       await Promise.all([...ends.slice(5).map((end) => end()), running.list()]);
     }
@@ -127,7 +96,7 @@ describeDatabases("a request that runs", (kind) => {
   test("is not listed after another process has ended its hold", async () => {
     const { database, running, clock, admit } = await open(kind);
     const request = await admit();
-    await resolveHolds(database, [{ ...ending(request, 1), inputCost: 0n, outcome: "failed" }]);
+    await resolveHolds(database, [settlementOf(request.id, 0n, { outcome: "failed" })]);
     clock.nowMs = 2_000;
     await running.list();
     expect(await listedIn(database)).toEqual([]);

@@ -17,17 +17,17 @@ export class NaturalBatch<Item, Result> {
   }> = [];
   #inFlight = 0;
   readonly #lanes: number;
-  readonly #turns: Turns | undefined;
+  readonly #mutex: Mutex | undefined;
 
-  /** At most `max` items a call, and at most `lanes` calls at once; one at a time of all batches with the same `turns`. */
+  /** At most `max` items a call, and at most `lanes` calls at once; one at a time of all batches that share a `mutex`. */
   constructor(
     run: (items: readonly Item[]) => Promise<readonly Result[]>,
-    { max = 64, lanes = 1, turns }: { max?: number; lanes?: number; turns?: Turns } = {},
+    { max = 64, lanes = 1, mutex }: { max?: number; lanes?: number; mutex?: Mutex } = {},
   ) {
     this.#run = run;
     this.#max = max;
     this.#lanes = lanes;
-    this.#turns = turns;
+    this.#mutex = mutex;
   }
 
   /** Resolves with the result of `item`, once the batch that carried it is done. */
@@ -41,9 +41,9 @@ export class NaturalBatch<Item, Result> {
   async #drain(): Promise<void> {
     if (this.#inFlight >= this.#lanes || this.#queue.length === 0) return;
     this.#inFlight++;
-    const turn = this.#turns?.take();
-    // Not in any case: an item in an idle batch runs at once.
-    if (turn) await turn;
+    const locked = this.#mutex?.lock();
+    // Only if it has to: an item in an idle batch runs at once, in the caller's own turn of the event loop.
+    if (locked) await locked;
     const batch = this.#queue.slice(0, this.#max);
     this.#queue = this.#queue.slice(this.#max);
     try {
@@ -57,27 +57,27 @@ export class NaturalBatch<Item, Result> {
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
-      this.#turns?.pass();
+      this.#mutex?.unlock();
       this.#inFlight--;
       void this.#drain();
     }
   }
 }
 
-/** One turn at a time, in the order of arrival. */
-export class Turns {
+/** A lock that one caller holds at a time, in the order of arrival. */
+export class Mutex {
   readonly #waiting: (() => void)[] = [];
-  #isTaken = false;
+  #isLocked = false;
 
-  /** Resolves when it is the caller's turn, who then calls `pass` once; undefined if it is already. */
-  take(): Promise<void> | undefined {
-    if (this.#isTaken) return new Promise((resolve) => this.#waiting.push(resolve));
-    this.#isTaken = true;
+  /** Undefined if the caller holds the lock at once, else resolves when it does. It then calls `unlock` once. */
+  lock(): Promise<void> | undefined {
+    if (this.#isLocked) return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#isLocked = true;
   }
 
-  pass(): void {
+  unlock(): void {
     const next = this.#waiting.shift();
     if (next) next();
-    else this.#isTaken = false;
+    else this.#isLocked = false;
   }
 }

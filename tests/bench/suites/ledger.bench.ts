@@ -8,7 +8,7 @@ import { resolveHolds, type Settlement } from "../../../src/accounts/settlements
 import type { Database } from "../../../src/db/database.ts";
 import { openDatabase } from "../../../src/db/open.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
-import { newRequestId } from "../../../src/kernel/text/ids.ts";
+import { requestFor, settlementOf } from "../../support/admissions.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
 import type { OnEnd } from "../../support/servers/database.ts";
 import { startDurablePostgres } from "../durable-postgres.ts";
@@ -103,9 +103,11 @@ async function runLoad(
   const worker = async (first: number) => {
     for (let turn = first; performance.now() - startedMs < durationMs; turn += inFlight) {
       const beganMs = performance.now();
-      const request = asking(accounts[turn % accounts.length]);
+      const seeded = accounts[turn % accounts.length];
+      if (!seeded) throw new Error("there is no account");
+      const request = requestFor(seeded, 500n);
       await way.hold(request);
-      await way.settle(ending(request.id), request);
+      await way.settle(settlementOf(request.id, 350n), request);
       latencies.push(performance.now() - beganMs);
     }
   };
@@ -145,36 +147,4 @@ function median(values: readonly number[]): number {
     values.toSorted((a, b) => a - b),
     0.5,
   );
-}
-
-function asking(seeded: Seeded | undefined): HoldRequest {
-  if (!seeded) throw new Error("there is no account");
-  return {
-    id: newRequestId(),
-    account: seeded.account,
-    keyId: seeded.keyId,
-    minimum: 500n,
-    maximum: 500n,
-    model: "bench-chat",
-    provider: "0x00000000000000000000000000000000000000aa",
-    serviceType: "chatbot",
-    inputPrice: 3n,
-    outputPrice: 5n,
-    expiresInSeconds: 660,
-  };
-}
-
-function ending(id: string): Settlement {
-  return {
-    id,
-    outcome: "completed",
-    inputTokens: 90,
-    outputTokens: 16,
-    usageEstimated: false,
-    inputCost: 270n,
-    outputCost: 80n,
-    errorCode: undefined,
-    firstByteMs: 1,
-    durationMs: 2,
-  };
 }

@@ -22,11 +22,13 @@ async function reap(folder: string, run: number): Promise<void> {
   const find = () =>
     processesOf(folder).filter(({ pid, command }) => pid !== run && !command.startsWith(WATCHDOG));
   const deadlineMs = performance.now() + PATIENCE_MS;
-  while (wasEnded && find().length > 0 && performance.now() < deadlineMs) await sleep(POLL_MS);
+  if (wasEnded) {
+    while (find().length > 0 && performance.now() < deadlineMs) await sleep(POLL_MS);
+    for (const { pid, command } of find()) console.log(`${pid} ${command}`);
+  }
   for (let round = 0; round < PATIENCE_MS / POLL_MS; round++) {
     const left = find();
     if (left.length === 0) break;
-    if (wasEnded && round === 0) for (const { pid, command } of left) console.log(`${pid} ${command}`);
     for (const { pid } of left) kill(pid);
     await sleep(POLL_MS);
   }
@@ -55,7 +57,7 @@ function processesOf(folder: string): readonly Process[] {
       const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").slice(0, 200);
       return [{ pid, parent: Number(parent), command }];
     } catch {
-      // It has ended, or belongs to somebody else.
+      // It has ended, or belongs to another user.
       return [];
     }
   });

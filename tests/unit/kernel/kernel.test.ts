@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { NaturalBatch, Turns } from "../../../src/kernel/async/batch.ts";
+import { Mutex, NaturalBatch } from "../../../src/kernel/async/batch.ts";
 import { PushIterator } from "../../../src/kernel/async/push-iterator.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
 import { decodeCursor, encodeCursor } from "../../../src/kernel/page.ts";
@@ -135,8 +135,8 @@ test("a log line is complete JSON, contains no prompt, and is bounded in size", 
   expect(second).toMatchObject({ big: (2n ** 70n).toString() });
 });
 
-test("batches that share turns run one at a time, gather what arrives meanwhile, and pass on after a failure", async () => {
-  const turns = new Turns();
+test("batches that share a mutex run one at a time, gather what arrives meanwhile, and pass on after a failure", async () => {
+  const mutex = new Mutex();
   const runs: string[] = [];
   let inFlight = 0;
   const batch = (name: string) =>
@@ -149,7 +149,7 @@ test("batches that share turns run one at a time, gather what arrives meanwhile,
         if (items.includes(0)) throw new Error("zero");
         return items;
       },
-      { turns },
+      { mutex },
     );
   const [first, second] = [batch("first"), batch("second")];
   const results = await Promise.allSettled([
