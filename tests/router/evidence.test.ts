@@ -13,7 +13,7 @@ import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 
 /** Above what a busy machine takes to read a signature. */
-const WAIT_MS = 4_000;
+const WAIT_MS = 8_000;
 const stack = useStack({ TEE_CHECK_MS: String(WAIT_MS) });
 
 afterEach(() => {
