@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import {
   DONE,
   event,
@@ -86,7 +87,7 @@ test("a client that reads nothing applies back-pressure, is disconnected after a
   expect(request.cost?.total).toBeGreaterThan(0n);
   expect(sentBytes).toBeLessThan(32_000_000);
   expect(process.memoryUsage().rss - before).toBeLessThan(256 * 1_048_576);
-  const [balance] = await app.balances.byAccounts([seeded.account]);
+  const balance = await balanceAtRest(app, seeded.account);
   expect(balance).toMatchObject({ held: 0n });
   outgoing.destroy();
 });
