@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { countPromptTokens, countTokens } from "../../src/inference/billing/tokens.ts";
-import { balanceAtRest } from "../support/balance.ts";
 import {
   breakOff,
   completion,
@@ -537,7 +536,7 @@ test.each(CASES)(
       expect(second.callsOf(model)).toHaveLength(0);
       expect(charged).toBe(0n);
     }
-    const balance = await balanceAtRest(app, seeded.account);
+    const [balance] = await app.balances.byAccounts([seeded.account]);
     expect(balance).toMatchObject({ held: 0n, total: 10_000_000n - charged });
   },
 );

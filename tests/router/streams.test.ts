@@ -3,7 +3,6 @@ import { request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
-import { balanceAtRest } from "../support/balance.ts";
 import {
   DONE,
   event,
@@ -87,7 +86,7 @@ test("a client that reads nothing applies back-pressure, is disconnected after a
   expect(request.cost?.total).toBeGreaterThan(0n);
   expect(sentBytes).toBeLessThan(32_000_000);
   expect(process.memoryUsage().rss - before).toBeLessThan(256 * 1_048_576);
-  const balance = await balanceAtRest(app, seeded.account);
+  const [balance] = await app.balances.byAccounts([seeded.account]);
   expect(balance).toMatchObject({ held: 0n });
   outgoing.destroy();
 });

@@ -12,9 +12,9 @@ import { BalanceType } from "./balance.type.ts";
 const BalanceCause = defineEnum<Cause>("BalanceCause", "Why a balance changed.", {
   deposit: "A deposit was credited.",
   deposit_reverted: "A deposit was reverted.",
-  hold: "Funds were held, for a request and for the next ones of its key.",
+  hold: "Funds were held for a request.",
   settlement: "A request was charged.",
-  release: "Held funds were not needed and returned, or a request cost nothing.",
+  release: "A request cost nothing, and its hold was released.",
   credit: "Credit was granted.",
 });
 

@@ -5,7 +5,6 @@ import type { WaitingClock } from "../../../src/kernel/clock.ts";
 export class SimClock implements WaitingClock {
   #nowMs = 0;
   #isTold = false;
-  #isOverridden = true;
   #sleepers: { readonly untilMs: number; wake(): void }[] = [];
   readonly #database: Database;
 
@@ -45,18 +44,10 @@ export class SimClock implements WaitingClock {
     for (const sleeper of sleepers) if (sleeper.untilMs <= this.#nowMs) sleeper.wake();
   }
 
-  /** The database has lost its settings, as PGlite does when a function raises an error. */
-  forget(): void {
-    this.#isTold = false;
-    this.#isOverridden = false;
-  }
-
   /** Sets the time of the database; called before every statement. */
   async tell(): Promise<void> {
     if (this.#isTold) return;
     this.#isTold = true;
-    if (!this.#isOverridden) await this.#database.rows(OVERRIDE);
-    this.#isOverridden = true;
     await this.#database.rows(`set sim.now = '${this.now().toISOString()}'`);
   }
 }
@@ -72,10 +63,8 @@ export async function overrideNow(database: Database): Promise<void> {
      as $$ select current_setting('sim.now')::timestamptz $$`,
   );
   await database.rows(TAKE_DEFAULTS);
-  await database.rows(OVERRIDE);
+  await database.rows("set search_path = sim, pg_catalog, public");
 }
-
-const OVERRIDE = "set search_path = sim, pg_catalog, public";
 
 const TAKE_DEFAULTS = `
   do $$

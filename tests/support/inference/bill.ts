@@ -1,6 +1,5 @@
 import { expect } from "vitest";
 import type { App } from "../../../src/app.ts";
-import { balanceAtRest } from "../balance.ts";
 import type { Seeded } from "../seed.ts";
 import { until } from "../until.ts";
 
@@ -11,7 +10,7 @@ export async function requireAvailable(
   { available }: { readonly available: bigint },
 ): Promise<void> {
   await until(async () => {
-    const balance = await balanceAtRest(app, account);
+    const [balance] = await app.balances.byAccounts([account]);
     expect({ available: balance?.available, held: balance?.held }).toEqual({ available, held: 0n });
   });
 }
