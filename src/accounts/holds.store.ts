@@ -104,6 +104,10 @@ export async function findExpired(queries: Queries, limit: number): Promise<read
  * its limit or lost access to this provider: a change either waits for this statement or is visible to it. Then the
  * accounts are locked in order of address (always keys before accounts), and each hold is taken from what the earlier
  * holds of the batch left of the account and of the key's limit. Credit is used before deposit.
+ *
+ * The account is updated from the locked balance (`wallet`): PostgreSQL checks constraints on what an update makes of
+ * the row as the statement's snapshot has it, before it finds that another transaction has changed it, and would fail
+ * if only the locked balance is enough.
  */
 const PLACE = `
   with requested as (
@@ -140,9 +144,10 @@ const PLACE = `
     window earlier as (partition by account order by n rows between unbounded preceding and 1 preceding)
   ), moved as (
     update account w set
-      deposit = w.deposit - t.amount + t.from_credit, credit = w.credit - t.from_credit,
+      deposit = b.deposit - t.amount + t.from_credit, credit = b.credit - t.from_credit,
       held = w.held + t.amount, held_credit = w.held_credit + t.from_credit
     from (select account, sum(amount) as amount, sum(from_credit) as from_credit from split group by account) t
+    join wallet b on b.address = t.account
     where w.address = t.account
     returning w.*
   ), counted as (

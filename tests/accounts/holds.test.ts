@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import { BalanceService } from "../../src/accounts/balance.service.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
 import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
@@ -7,8 +7,9 @@ import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { requestFor, settlementOf } from "../support/admissions.ts";
-import { type Seeded, seedAccount } from "../support/seed.ts";
+import { bookDeposit, type Seeded, seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+import { until } from "../support/until.ts";
 
 const log = createLogger("silent");
 
@@ -56,6 +57,22 @@ async function billsOf(database: Database, { account }: Seeded) {
     total: BigInt(total),
   }));
 }
+
+describe.skipIf(!inject("postgresUrl"))("on a server", () => {
+  test("a hold that waits for a deposit of the same moment is placed on it", async () => {
+    const database = await openTestDatabase("server");
+    const seeded = await seedAccount(database, 10n);
+    const held = await database.transaction(async (tx) => {
+      await bookDeposit(tx, seeded.account, 100n);
+      const placed = holdsOn(database).hold(requestFor(seeded, 60n));
+      await until(async () => (await database.rows("select 1 from pg_locks where not granted")).length > 0);
+      return { placed };
+    });
+    expect(await held.placed).toBe(60n);
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 60n, available: 50n });
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+});
 
 describeDatabases("holds", (kind) => {
   test("of 100 parallel holds on money for 50, 50 are granted and 50 refused, and nothing is left over", async () => {

@@ -24,7 +24,12 @@ export async function seedAccount(database: Database, neuron: bigint): Promise<S
   return { account, keyId: key.id, secret };
 }
 
-async function bookDeposit(tx: { rows: Database["rows"] }, account: string, neuron: bigint): Promise<void> {
+/** Credits a deposit, with its deposit row. */
+export async function bookDeposit(
+  tx: { rows: Database["rows"] },
+  account: string,
+  neuron: bigint,
+): Promise<void> {
   const id = newId();
   await tx.rows(
     `insert into deposit (id, account, amount, status, chain_id, transaction_hash, log_index, block_number, block_hash)
