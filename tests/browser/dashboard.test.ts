@@ -102,7 +102,7 @@ test("a key created on the page is used, its cost appears without a reload, and 
   const rows = page.getByRole("table").locator("tbody tr");
   const search = page.getByLabel("Search this page");
   await search.fill("from the page verified");
-  await expect.poll(() => rows.count()).toBe(1);
+  await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(1);
   // While the page is open, another request arrives.
   await ask();
   await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(2);
@@ -204,7 +204,7 @@ test("a job that is watched while its connection breaks continues after the last
   const shown = await steps.allTextContents();
   expect(shown.length).toBeGreaterThan(1);
   await page.reload();
-  await expect.poll(() => steps.allTextContents()).toEqual(shown);
+  await expect.poll(() => steps.allTextContents(), { timeout: PATIENCE_MS }).toEqual(shown);
 });
 
 test("a management key is created with chosen scopes, changed, and revoked after a confirmation", async (context) => {
