@@ -1,23 +1,17 @@
-import QuickLru from "quick-lru";
 import type { Database, Queries } from "../db/database.ts";
-import { Mutex, NaturalBatch } from "../kernel/async/batch.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
-import { type Clock, systemClock } from "../kernel/clock.ts";
+import { systemClock, type WaitingClock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { KeyRestrictionsChanged } from "../keys/api-keys/key-settings.ts";
 import { credentialEnded } from "../keys/auth/ended-credential.ts";
-import {
-  countOpen,
-  findExpired,
-  type HoldAnswer,
-  type HoldRequest,
-  type NewHold,
-  placeHolds,
-} from "./holds.store.ts";
+import { AllotmentsService } from "./allotments.service.ts";
+import { recallAllotments } from "./allotments.store.ts";
+import { countOpen, findExpired, type HoldAnswer, type HoldRequest, placeHold } from "./holds.store.ts";
+import { LostAllotments } from "./lost-allotments.ts";
 import { OrphanedHolds } from "./orphaned-holds.ts";
-import { RunningRequests } from "./running-requests.ts";
-import { type RecordedSettlement, resolveHolds, type Settlement } from "./settlements.store.ts";
+import { awaitReturn } from "./recalls.ts";
+import { failedSettlement, resolveHolds, type Settlement } from "./settlements.store.ts";
 
 /** Observes how requests are admitted and billed. `outcome` is `admitted`, or the error code of the refusal. */
 export type HoldsObserver = {
@@ -28,28 +22,31 @@ export type HoldsObserver = {
 
 type Dependencies = {
   readonly database: Database;
-  readonly clock?: Clock;
+  readonly clock?: WaitingClock;
   readonly log: Logger;
   readonly committed: () => void;
   readonly observer?: HoldsObserver | undefined;
+  /** False if the owner calls `beat` and `sweep` itself, as a simulation does. */
+  readonly isTimed?: boolean;
 };
 
-/** The number of keys whose spendable amount is cached. */
-const REMEMBERED_KEYS = 10_000;
-const SWEEP_EVERY_MS = 10_000;
+const SWEEP_EVERY_MS = 5_000;
 const SWEEP_BATCH = 500;
+/** How often money that other allotments do not use is recalled for one request. */
+const MAX_RECALLS = 3;
 
 /**
- * Holds money before a request and charges its cost afterwards (promises P1-P3). Requests that arrive while a statement
- * is in flight share the next one.
+ * Holds money before a request and charges its cost afterwards (promises P1-P3). Requests of this process are paid from
+ * its allotments; one that any process may end, such as a job, has a hold of its own, in the database.
  */
 export class HoldsService {
   readonly #dependencies: Dependencies;
-  readonly #admissions: NaturalBatch<NewHold, HoldAnswer>;
-  readonly #settlements: NaturalBatch<RecordedSettlement, bigint | undefined>;
-  readonly #running: RunningRequests;
+  readonly #clock: WaitingClock;
+  readonly #allotments: AllotmentsService;
+  readonly #lost: LostAllotments;
   readonly #orphans: OrphanedHolds;
-  readonly #spendable = new QuickLru<string, bigint>({ maxSize: REMEMBERED_KEYS });
+  /** Refusals that recalling unused allotments may change. */
+  readonly #uncertain = new WeakSet<object>();
   readonly #sweeps = new PeriodicTask({
     everyMs: SWEEP_EVERY_MS,
     work: () => this.sweep(),
@@ -58,95 +55,82 @@ export class HoldsService {
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
-    const { observer, database: queries, clock = systemClock, log } = dependencies;
-    this.#running = new RunningRequests({ queries, clock, log });
-    this.#orphans = new OrphanedHolds({ ...dependencies, queries: dependencies.database });
-    // At once, the two wait for each other's locks on accounts and keys inside PostgreSQL, in smaller batches: with 16
-    // requests in flight each statement took three times as long, and a request twice PostgreSQL's processor time.
-    const mutex = new Mutex();
-    this.#admissions = new NaturalBatch(
-      (holds) => {
-        observer?.admissionBatch(holds.length);
-        return this.#commit(() => placeHolds(dependencies.database, holds));
-      },
-      { mutex },
-    );
-    this.#settlements = new NaturalBatch(
-      (ends) => {
-        observer?.settlementBatch(ends.length);
-        return this.#commit(() => resolveHolds(dependencies.database, ends));
-      },
-      { mutex },
-    );
+    const { observer, database: queries, clock = systemClock, log, committed, isTimed = true } = dependencies;
+    this.#clock = clock;
+    this.#allotments = new AllotmentsService({
+      ...{ queries, clock, log, committed, isTimed },
+      admissionBatch: (size) => observer?.admissionBatch(size),
+      settlementBatch: (size) => observer?.settlementBatch(size),
+    });
+    this.#lost = new LostAllotments({ queries, clock });
+    this.#orphans = new OrphanedHolds({ queries, log, committed });
   }
 
   /**
-   * Holds up to `maximum`; resolves with the amount held. The request is recorded when this process settles it, and as
-   * running after a second.
+   * Sets up to `maximum` aside for a request that this process settles; resolves with that amount. The request is
+   * recorded when it is settled, and as running after a second.
    * Throws `api_key_revoked` or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` if the balance or
    * the key's limit does not cover `minimum`; and `KeyRestrictionsChanged` if the provider was chosen by outdated
    * restrictions of the key.
    */
   async hold(request: HoldRequest): Promise<bigint> {
-    const answer = await this.#place(request).catch((error: unknown) => {
-      this.#noteOutage(request, error);
-      throw error;
+    const { processId } = this.#allotments;
+    const recall = () => this.#recall(request.account, { keyId: request.keyId, processId });
+    const granted = await this.#unlessElsewhere(recall, async () => {
+      const admission = await this.#allotments.admit(request);
+      if (typeof admission === "bigint") return admission;
+      throw this.#refusal(admission.answer, request, admission.unused);
     });
-    const granted = this.#grantedBy(answer, request);
-    this.#running.add(request);
     this.#dependencies.observer?.admission("admitted");
     return granted;
   }
 
   /**
-   * Places a hold in the caller's transaction, which the caller passes to `awaitCommit`, and records its request as
-   * running: any process may settle it. Resolves with the amount held. If it throws, as `hold` does, nothing was held.
+   * Places a hold in the caller's transaction, inside `commit`, and records its request as running: any process may
+   * settle it. Resolves with the amount held. If it throws, as `hold` does, nothing was held.
    */
   async holdIn(tx: Queries, request: HoldRequest): Promise<bigint> {
-    return this.#grantedBy(await placeAlone(tx, { ...request, isListed: true }), request);
+    const answer = await placeHold(tx, request);
+    if (answer.granted === undefined) throw this.#refusal(answer, request, 0n);
+    return answer.granted;
   }
 
-  /** Awaits a transaction in which `holdIn` places this hold, and signals its commit. Rejects as the transaction does. */
-  async awaitCommit<T>(request: HoldRequest, transaction: Promise<T>): Promise<T> {
+  /**
+   * Runs a transaction in which `holdIn` places this hold, and signals its commit. Rejects as the transaction does. It
+   * is repeated if money that was not used elsewhere may be enough.
+   */
+  async commit<T>(request: HoldRequest, transact: () => Promise<T>): Promise<T> {
     try {
-      const result = await this.#commit(() => transaction);
+      const result = await this.#unlessElsewhere(
+        () => this.#recall(request.account),
+        () => this.#signal(transact),
+      );
       this.#dependencies.observer?.admission("admitted");
       return result;
     } catch (error) {
-      this.#noteOutage(request, error);
+      // After an outage, the hold may or may not have been placed; no request will use it.
+      if (isOutage(error)) this.#orphans.add(failedSettlement(request.id, "unavailable"));
       throw error;
     }
   }
 
   /**
-   * What the key could spend beyond its open holds when it was last admitted in this process, neuron; undefined if that
-   * is not cached. Only a hint: the amount may have been spent since.
+   * What the key could spend beyond its open holds when money was last taken for it in this process, neuron; undefined
+   * if that is not cached. Only a hint: the amount may have been spent since.
    */
   lastSpendable(keyId: string): bigint | undefined {
-    return this.#spendable.get(keyId);
+    return this.#allotments.lastSpendable(keyId);
   }
 
   /**
-   * Ends a hold of this process, or a listed one, and records the request's outcome. Resolves with the neuron charged:
-   * 0 if the hold had already ended.
+   * Ends a request of this process and records its outcome. Resolves with the neuron charged: 0 if it had already ended.
    */
   async settle(settlement: Settlement): Promise<bigint> {
-    const recorded = { ...settlement, request: this.#running.get(settlement.id) };
-    const charged = await this.#settlements
-      .add(recorded)
-      .catch((error: unknown) => {
-        if (isOutage(error)) this.#orphans.add(recorded);
-        throw error;
-      })
-      .finally(() => this.#running.delete(settlement.id));
-    if (charged === undefined) {
-      this.#dependencies.log.warn(
-        { requestId: settlement.id },
-        "a hold had already ended when it was settled",
-      );
-      return 0n;
-    }
-    return charged;
+    const charged = await this.#allotments.settle(settlement);
+    if (charged !== undefined) return charged;
+    const { id: requestId } = settlement;
+    this.#dependencies.log.warn({ requestId }, "a request had already ended when it was settled");
+    return 0n;
   }
 
   /**
@@ -158,86 +142,112 @@ export class HoldsService {
     return charged;
   }
 
-  /** The number of open holds, across all processes. */
+  /** The number of open holds and of allotments, across all processes. */
   open(): Promise<number> {
     return countOpen(this.#dependencies.database);
   }
 
-  /** Releases every expired hold, without a charge. Returns their number. */
+  /** Releases every expired hold and the allotments of processes that died, without a charge. Returns their number. */
   async sweep(): Promise<number> {
-    const ids = await findExpired(this.#dependencies.database, SWEEP_BATCH);
-    if (ids.length === 0) return 0;
-    await this.#commit(() =>
-      resolveHolds(
-        this.#dependencies.database,
-        ids.map((id) => ({ ...ending(id, "expired"), expired: true })),
-      ),
-    );
-    this.#dependencies.log.warn({ holds: ids.length }, "expired holds were released");
-    return ids.length;
+    const { database, log, committed } = this.#dependencies;
+    const ids = await findExpired(database, SWEEP_BATCH);
+    if (ids.length > 0) {
+      const expired = ids.map((id) => ({ ...failedSettlement(id, "expired"), expired: true }));
+      await this.#signal(() => resolveHolds(database, expired));
+      log.warn({ holds: ids.length }, "expired holds were released");
+    }
+    const lost = await this.#lost.look();
+    if (lost > 0) {
+      committed();
+      log.warn({ allotments: lost }, "allotments of processes that ended were released");
+    }
+    return ids.length + lost;
   }
 
-  /** Sweeps now and every 10 s until `stop`. */
+  /** The name of this process among those that hold allotments. */
+  get processId(): string {
+    return this.#allotments.processId;
+  }
+
+  /** See `AllotmentsService.beat`. */
+  beat(): Promise<void> {
+    return this.#allotments.beat();
+  }
+
+  /** Returns what this process holds and does not need for requests in progress. */
+  returnUnused(): Promise<void> {
+    return this.#allotments.returnUnused();
+  }
+
+  /** Allotments of the account were recalled, maybe those of this process. */
+  recalled(account: string): void {
+    this.#allotments.recalled(account);
+  }
+
+  /** Sweeps now and every 5 s until `stop`. */
   start(): void {
     this.#sweeps.start();
   }
 
   async stop(): Promise<void> {
     this.#orphans.stop();
-    await Promise.all([this.#sweeps.stop(), this.#running.stop()]);
+    await this.#sweeps.stop();
+    await this.#allotments.stop();
   }
 
-  async #place(request: HoldRequest): Promise<HoldAnswer> {
-    const hold = { ...request, isListed: false };
-    const first = await this.#admissions.add(hold);
-    // In a batch, earlier holds count at their maximum, so a refusal may be too strict: the request is retried alone.
-    if (isFinal(first, request)) return first;
-    return this.#commit(() => placeAlone(this.#dependencies.database, hold));
+  /** Repeats an admission that was refused while other allotments of the account were not used up, without them. */
+  async #unlessElsewhere<T>(recall: () => Promise<void>, admit: () => Promise<T>): Promise<T> {
+    for (let recalls = 0; ; recalls++) {
+      try {
+        return await admit();
+      } catch (error) {
+        if (recalls < MAX_RECALLS && this.#uncertain.has(Object(error))) {
+          await recall();
+          continue;
+        }
+        if (error instanceof AppError && REFUSALS.has(error.code))
+          this.#dependencies.observer?.admission(error.code);
+        throw error;
+      }
+    }
   }
 
-  /** The amount held; throws the refusal if nothing was. */
-  #grantedBy(answer: HoldAnswer, request: HoldRequest): bigint {
-    const { granted, available, keyAvailable = available } = answer;
-    this.#spendable.set(request.keyId, keyAvailable < available ? keyAvailable : available);
-    if (granted !== undefined) return granted;
-    const refusal = refusalOf(answer, request);
-    if (refusal instanceof AppError) this.#dependencies.observer?.admission(refusal.code);
-    throw refusal;
+  async #recall(
+    account: string,
+    except?: { readonly keyId: string; readonly processId: string },
+  ): Promise<void> {
+    const { database } = this.#dependencies;
+    const ids = await this.#signal(() => recallAllotments(database, account, except));
+    this.#allotments.recalled(account);
+    await awaitReturn(database, this.#clock, ids);
   }
 
-  /** After an outage, the hold may or may not have been placed; no request will use it. */
-  #noteOutage({ id }: HoldRequest, error: unknown): void {
-    if (isOutage(error)) this.#orphans.add(ending(id, "unavailable"));
+  #refusal(answer: HoldAnswer, request: HoldRequest, unused: bigint): Error {
+    const refusal = refusalOf(answer, request, unused);
+    if (answer.isElsewhere && isForMoney(refusal)) this.#uncertain.add(refusal);
+    return refusal;
   }
 
-  async #commit<T>(work: () => Promise<T>): Promise<T> {
+  async #signal<T>(work: () => Promise<T>): Promise<T> {
     const result = await work();
     this.#dependencies.committed();
     return result;
   }
 }
 
-async function placeAlone(queries: Queries, request: NewHold): Promise<HoldAnswer> {
-  const [answer] = await placeHolds(queries, [request]);
-  if (!answer) throw new Error("an admission was not answered");
-  return answer;
+const MONEY_REFUSALS: ReadonlySet<string> = new Set(["insufficient_balance", "credit_limit_exceeded"]);
+const REFUSALS: ReadonlySet<string> = new Set([...MONEY_REFUSALS, "api_key_revoked", "api_key_expired"]);
+
+function isForMoney(refusal: Error): boolean {
+  return refusal instanceof AppError && MONEY_REFUSALS.has(refusal.code);
 }
 
-function isFinal(answer: HoldAnswer, request: HoldRequest): boolean {
-  const { granted, key, restrictions, available } = answer;
-  const isJudged = granted !== undefined || key !== "active" || restrictions !== undefined;
-  return isJudged || available < request.minimum || isOverLimit(answer, request);
-}
-
-function isOverLimit({ keyAvailable }: HoldAnswer, { minimum }: HoldRequest): boolean {
-  return keyAvailable !== undefined && keyAvailable < minimum;
-}
-
-function refusalOf(answer: HoldAnswer, request: HoldRequest): Error {
+/** Why nothing was granted, although `unused` of the process's own allotment was there. */
+function refusalOf(answer: HoldAnswer, request: HoldRequest, unused: bigint): Error {
   if (answer.key === "revoked") return credentialEnded("api_key_revoked");
   if (answer.key === "expired") return credentialEnded("api_key_expired");
   if (answer.restrictions) return new KeyRestrictionsChanged(answer.restrictions);
-  if (isOverLimit(answer, request))
+  if (answer.keyAvailable !== undefined && answer.keyAvailable + unused < request.minimum)
     return new AppError(
       "credit_limit_exceeded",
       "The remaining credit limit of this key does not cover this request.",
@@ -250,20 +260,4 @@ function refusalOf(answer: HoldAnswer, request: HoldRequest): Error {
 
 function isOutage(error: unknown): boolean {
   return error instanceof AppError && error.code === "unavailable";
-}
-
-/** A settlement that ends a hold without a charge. */
-function ending(id: string, errorCode: string): Settlement {
-  return {
-    id,
-    outcome: "failed",
-    inputTokens: undefined,
-    outputTokens: undefined,
-    usageEstimated: false,
-    inputCost: 0n,
-    outputCost: 0n,
-    errorCode,
-    firstByteMs: undefined,
-    durationMs: undefined,
-  };
 }

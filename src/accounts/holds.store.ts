@@ -25,12 +25,10 @@ export type HoldRequest = {
   readonly trustMode?: "standard" | TrustFloor;
 };
 
-/** A hold to place. If it `isListed`, its request is recorded as running in the same statement. */
-export type NewHold = HoldRequest & { readonly isListed: boolean };
-
 /**
  * The outcome of an admission. `restrictions` is set if those of the key differ from the version in the request.
- * `available` and `keyAvailable` are what the account and the key's limit had left after the whole batch, neuron.
+ * `available` and `keyAvailable` are what the account and the key's limit had left afterwards, neuron; `isElsewhere`
+ * tells whether nothing was granted while allotments of the account may have money that they do not use.
  */
 export type HoldAnswer = {
   readonly granted: bigint | undefined;
@@ -38,57 +36,46 @@ export type HoldAnswer = {
   readonly restrictions: KeyRestrictions | undefined;
   readonly available: bigint;
   readonly keyAvailable: bigint | undefined;
+  readonly isElsewhere: boolean;
 };
 
-/** Admits a batch in one statement, in order. See `PLACE`. */
-export async function placeHolds(
-  queries: Queries,
-  holds: readonly NewHold[],
-): Promise<readonly HoldAnswer[]> {
-  const requested = holds.map((hold, n) => ({
-    n,
-    id: hold.id,
-    account: hold.account,
-    key: hold.keyId,
-    minimum: hold.minimum.toString(),
-    maximum: hold.maximum.toString(),
-    model: hold.model,
-    provider: hold.provider,
-    service_type: hold.serviceType,
-    input_price: hold.inputPrice.toString(),
-    output_price: hold.outputPrice.toString(),
-    seconds: hold.expiresInSeconds,
-    restrictions: hold.restrictionsVersion ?? 0,
-    trust_mode: hold.trustMode ?? "standard",
-    listed: hold.isListed,
-  }));
-  const rows = await queries.rows<PlacedRow>(PLACE, [JSON.stringify(requested)]);
-  return rows.map(toHoldAnswer);
+/** Places a hold of its own for a request, and records the request as running. See `PLACE`. */
+export async function placeHold(tx: Queries, request: HoldRequest): Promise<HoldAnswer> {
+  const [row] = await tx.rows<HoldAnswerRow>(PLACE, [
+    ...[request.id, request.account, request.keyId, request.minimum.toString(), request.maximum.toString()],
+    ...[request.restrictionsVersion ?? 0, request.expiresInSeconds, request.model, request.provider],
+    ...[request.serviceType, request.inputPrice.toString(), request.outputPrice.toString()],
+    request.trustMode ?? "standard",
+  ]);
+  if (!row) throw new Error("an admission was not answered");
+  return toHoldAnswer(row);
 }
 
-type PlacedRow = {
-  readonly amount: string | null;
+/** A `HoldAnswer` as the database returns it; `restrictions` is the JSON text of a `KeyRestrictions`. */
+export type HoldAnswerRow = {
+  readonly granted: string | null;
   readonly key_state: HoldAnswer["key"];
-  /** JSON text of a `KeyRestrictions`. */
   readonly restrictions: string | null;
   readonly available: string;
   readonly key_available: string | null;
+  readonly is_elsewhere: boolean;
 };
 
-function toHoldAnswer(row: PlacedRow): HoldAnswer {
+export function toHoldAnswer(row: HoldAnswerRow): HoldAnswer {
   return {
-    granted: row.amount === null ? undefined : BigInt(row.amount),
+    granted: row.granted === null ? undefined : BigInt(row.granted),
     key: row.key_state,
     restrictions: row.restrictions === null ? undefined : (JSON.parse(row.restrictions) as KeyRestrictions),
     available: BigInt(row.available),
     keyAvailable: row.key_available === null ? undefined : BigInt(row.key_available),
+    isElsewhere: row.is_elsewhere,
   };
 }
 
-/** The number of open holds. */
+/** The number of open holds and of allotments. */
 export async function countOpen(queries: Queries): Promise<number> {
   const [row] = await queries.rows<{ open: string }>(
-    "select count(*)::text as open from hold where state = 'open'",
+    "select ((select count(*) from hold where state = 'open') + (select count(*) from allotment))::text as open",
   );
   return Number(row?.open ?? 0);
 }
@@ -99,11 +86,36 @@ export async function findExpired(queries: Queries, limit: number): Promise<read
   return rows.map(({ id }) => id);
 }
 
+/** SQL that locks and reads the unrevoked keys of `requested`, in order of their ids. */
+export const LIVE_KEYS = `
+    select k.id, k.account, k.expires_at <= now() as expired, k.terms_version,
+      (extract(epoch from k.expires_at - now()) * 1000)::bigint as lasts_ms,
+      jsonb_build_object('version', k.terms_version, 'models', k.allowed_models, 'providers', k.allowed_providers,
+        'trustMode', k.trust_mode)::text as restrictions,
+      k.credit_limit - k.held - ${spentSql("k")} as left_over
+    from api_key k
+    where k.id = any(array(select key from requested)) and k.revoked_at is null order by k.id for no key update`;
+
+/**
+ * SQL for the columns of a `HoldAnswerRow`, from the request (`a`), what it is granted (`g`), its key (`l`, after it
+ * `c`) and its account (`w`, after it `m`).
+ */
+export const HOLD_ANSWER = `g.amount::text as granted,
+    case when l.id is null then 'revoked' when l.expired then 'expired' else 'active' end as key_state,
+    case when l.terms_version <> a.restrictions then l.restrictions end as restrictions,
+    coalesce(m.deposit + m.credit, w.deposit + w.credit, 0)::text as available,
+    coalesce(c.left_over, l.left_over)::text as key_available`;
+
+/** SQL: whether an account has allotments with money that may be unused. Arguments are SQL, never user input. */
+export function hasOtherAllotments(account: string, where = "true"): string {
+  return `exists (select 1 from allotment o
+      where o.account = ${account} and o.state <> 'closed' and o.amount > 0 and ${where})`;
+}
+
 /**
  * Key rows are locked and read under that lock, so that no cached key is billed after it was revoked, expired, reached
- * its limit or lost access to this provider: a change either waits for this statement or is visible to it. Then the
- * accounts are locked in order of address (always keys before accounts), and each hold is taken from what the earlier
- * holds of the batch left of the account and of the key's limit. Credit is used before deposit.
+ * its limit or lost access to this provider: a change either waits for this statement or is visible to it. The account
+ * is locked after its key, as everywhere. Credit is used before deposit.
  *
  * The account is updated from the locked balance (`wallet`): PostgreSQL checks constraints on what an update makes of
  * the row as the statement's snapshot has it, before it finds that another transaction has changed it, and would fail
@@ -111,58 +123,37 @@ export async function findExpired(queries: Queries, limit: number): Promise<read
  */
 const PLACE = `
   with requested as (
-    select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, account text, key uuid, minimum numeric,
-      maximum numeric, model text, provider text, service_type text, input_price numeric, output_price numeric,
-      seconds int, restrictions int, trust_mode text, listed boolean)
-  ), live as (
-    select k.id, k.account, k.expires_at <= now() as expired, k.terms_version,
-      jsonb_build_object('version', k.terms_version, 'models', k.allowed_models, 'providers', k.allowed_providers,
-        'trustMode', k.trust_mode)::text as restrictions,
-      k.credit_limit - k.held - ${spentSql("k")} as left_over
-    from api_key k
-    where k.id = any(array(select key from requested)) and k.revoked_at is null order by k.id for no key update
+    select $1::text as id, $2::text as account, $3::uuid as key, $4::numeric as minimum, $5::numeric as maximum,
+      $6::int as restrictions
+  ), live as (${LIVE_KEYS}
   ), fit as (
     select a.*, l.left_over as key_left_over
     from requested a join live l on l.id = a.key and l.account = a.account
     where l.expired is not true and l.terms_version = a.restrictions
   ), wallet as (
-    select address, deposit, credit from account
-    where address in (select account from fit) order by address for update
-  ), placed as (
-    select f.*, w.credit, least(
-      w.deposit + w.credit - coalesce(sum(f.maximum) over earlier, 0),
-      f.key_left_over - coalesce(sum(f.maximum) over earlier_of_key, 0)) as left_over
-    from fit f
-    join wallet w on w.address = f.account
-    window earlier as (partition by f.account order by f.n rows between unbounded preceding and 1 preceding),
-      earlier_of_key as (partition by f.key order by f.n rows between unbounded preceding and 1 preceding)
+    select address, deposit, credit from account where address in (select account from fit) for update
   ), granted as (
-    select *, least(maximum, left_over) as amount from placed where left_over >= minimum
+    select f.*, w.deposit, w.credit, least(maximum, w.deposit + w.credit, key_left_over) as amount
+    from fit f join wallet w on w.address = f.account
+    where least(w.deposit + w.credit, key_left_over) >= minimum
   ), split as (
-    select *, least(amount, greatest(credit - coalesce(sum(amount) over earlier, 0), 0)) as from_credit
-    from granted
-    window earlier as (partition by account order by n rows between unbounded preceding and 1 preceding)
+    select *, least(amount, credit) as from_credit from granted
   ), moved as (
     update account w set
-      deposit = b.deposit - t.amount + t.from_credit, credit = b.credit - t.from_credit,
-      held = w.held + t.amount, held_credit = w.held_credit + t.from_credit
-    from (select account, sum(amount) as amount, sum(from_credit) as from_credit from split group by account) t
-    join wallet b on b.address = t.account
-    where w.address = t.account
+      deposit = s.deposit - s.amount + s.from_credit, credit = s.credit - s.from_credit,
+      held = w.held + s.amount, held_credit = w.held_credit + s.from_credit
+    from split s where w.address = s.account
     returning w.*
   ), counted as (
-    update api_key k set held = k.held + t.amount
-    from (select key, sum(amount) as amount from split group by key) t
-    where k.id = t.key
+    update api_key k set held = k.held + s.amount from split s where k.id = s.key
     returning k.id, k.credit_limit - k.held - ${spentSql("k")} as left_over
   ), requests as (
     insert into inference_request (id, account, api_key_id, model, provider, service_type, status, input_price,
       output_price, trust_mode)
-    select id, account, key, model, provider, service_type, 'running', input_price, output_price, trust_mode
-    from split where listed
+    select id, account, key, $8::text, $9::text, $10::text, 'running', $11::numeric, $12::numeric, $13::text from split
   ), holds as (
     insert into hold (id, account, api_key_id, amount, from_credit, state, expires_at)
-    select id, account, key, amount, from_credit, 'open', now() + make_interval(secs => seconds) from split
+    select id, account, key, amount, from_credit, 'open', now() + make_interval(secs => $7::int) from split
   ), transfers as (
     insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
     select 'hold:' || s.id, t.from_book, 'held', s.account, t.amount, 'hold'
@@ -173,18 +164,13 @@ const PLACE = `
     insert into outbox (topic, subject, data)
     select 'balance.changed', m.address, ${balanceChanged("m", "'hold'", "null")} from moved m
   )
-  select s.amount::text as amount,
-    case when l.id is null then 'revoked' when l.expired then 'expired' else 'active' end as key_state,
-    case when l.terms_version <> a.restrictions then l.restrictions end as restrictions,
-    coalesce(m.deposit + m.credit, w.deposit + w.credit, 0)::text as available,
-    coalesce(c.left_over, l.left_over)::text as key_available
+  select ${HOLD_ANSWER}, g.id is null and ${hasOtherAllotments("a.account")} as is_elsewhere
   from requested a
-  left join split s on s.n = a.n
-  left join live l on l.id = a.key and l.account = a.account
-  left join wallet w on w.address = a.account
-  left join moved m on m.address = a.account
-  left join counted c on c.id = a.key
-  order by a.n`;
+  left join split g on true
+  left join live l on l.account = a.account
+  left join wallet w on true
+  left join moved m on true
+  left join counted c on true`;
 
 const EXPIRED = `
   select id from hold where state = 'open' and expires_at < now() order by expires_at limit $1::int`;

@@ -63,16 +63,20 @@ const FAULTS = `
     from ledger_entry e left join account a on a.address = e.account
     where e.book in ('deposit', 'credit', 'held') and a.address is null
   union all
-  select 'held is not the sum of the open holds', a.address
+  select 'held is not the sum of the open holds and the allotments', a.address
     from account a
     left join (select account, sum(amount) as amount, sum(from_credit) as from_credit
-        from hold where state = 'open' group by account) h on h.account = a.address
+        from (select account, amount, from_credit from hold where state = 'open'
+          union all select account, amount, from_credit from allotment) p
+        group by account) h on h.account = a.address
     where a.held <> coalesce(h.amount, 0) or a.held_credit <> coalesce(h.from_credit, 0)
   union all
-  select 'held of a key is not the sum of its open holds', k.id::text
+  select 'held of a key is not the sum of its open holds and allotments', k.id::text
     from api_key k
-    left join (select api_key_id, sum(amount) as amount from hold where state = 'open' group by api_key_id) h
-      on h.api_key_id = k.id
+    left join (select api_key_id, sum(amount) as amount
+        from (select api_key_id, amount from hold where state = 'open'
+          union all select api_key_id, amount from allotment) p
+        group by api_key_id) h on h.api_key_id = k.id
     where k.held <> coalesce(h.amount, 0)
   union all
   select 'a key without a period was not charged what it used', k.id::text
@@ -88,6 +92,16 @@ const FAULTS = `
   select 'a finished request has an open hold, or a running one none', r.id
     from inference_request r join hold h on h.id = r.id
     where (r.status = 'running') <> (h.state = 'open')
+  union all
+  select 'a running request has neither a hold nor an allotment', r.id
+    from inference_request r
+    left join hold h on h.id = r.id
+    left join allotment a on a.id = r.allotment_id
+    where r.status = 'running' and h.id is null and a.id is null
+  union all
+  select 'a payment has no request', e.transfer_id
+    from ledger_transfer e left join inference_request r on r.id = substr(e.transfer_id, 8)
+    where e.transfer_id like 'settle:%' and r.id is null
   union all
   select 'a charged hold has no request', h.id
     from hold h left join inference_request r on r.id = h.id

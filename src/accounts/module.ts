@@ -2,6 +2,7 @@ import type { AppContext, Lifecycle } from "../app-context.ts";
 import type { ChainModule } from "../chain/module.ts";
 import { addressOf } from "../chain/networks.ts";
 import { VaultClient } from "../chain/vault.client.ts";
+import { BusListener } from "../events/bus-listener.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { BalanceService } from "./balance.service.ts";
 import { DepositsService } from "./deposits.service.ts";
@@ -30,10 +31,17 @@ export function createAccountModule(
   { services: { chain }, confirmations, follow }: ChainModule,
   observer: Metrics | undefined,
 ): AccountModule {
-  const { config, network, log, clock, rpc, database, committed } = parts;
+  const { config, network, log, clock, rpc, database, bus, committed } = parts;
   const vault = config.VAULT_ADDRESS ?? addressOf(network, "routerVault");
   const balances = new BalanceService(database);
   const holds = new HoldsService({ database, clock, log, committed, observer });
+  const recalls = new BusListener({
+    bus,
+    topic: "allotment.recalled",
+    onEvent: ({ data }) => holds.recalled(data.account),
+    onLost: (error) => log.warn({ err: error }, "recalls are not received; they are read every half second"),
+  });
+  recalls.start();
   const deposits = new DepositsService({
     queries: database,
     chainId: network.chainId,
@@ -56,6 +64,9 @@ export function createAccountModule(
       holds,
     },
     startWork: () => holds.start(),
-    stop: () => holds.stop(),
+    stop: async () => {
+      await recalls.stop();
+      await holds.stop();
+    },
   };
 }

@@ -1,6 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { Logger } from "../kernel/log.ts";
-import { type RecordedSettlement, resolveHolds } from "./settlements.store.ts";
+import { resolveHolds, type Settlement } from "./settlements.store.ts";
 
 type Dependencies = { readonly queries: Queries; readonly log: Logger; readonly committed: () => void };
 
@@ -18,7 +18,7 @@ const BATCH = 500;
  */
 export class OrphanedHolds {
   readonly #dependencies: Dependencies;
-  readonly #orphans = new Map<string, { readonly end: RecordedSettlement; attempts: number }>();
+  readonly #orphans = new Map<string, { readonly end: Settlement; attempts: number }>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(dependencies: Dependencies) {
@@ -28,7 +28,7 @@ export class OrphanedHolds {
   /**
    * Records a hold to be ended; the last settlement for an id wins. Beyond 10,000 holds, the rest is left to expiry.
    */
-  add(end: RecordedSettlement): void {
+  add(end: Settlement): void {
     if (this.#orphans.size >= MAX_ORPHANS && !this.#orphans.has(end.id)) return;
     this.#orphans.set(end.id, { end, attempts: 0 });
     this.#timer ??= setInterval(() => void this.#endAll(), ROUND_MS).unref();

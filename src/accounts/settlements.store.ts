@@ -1,8 +1,15 @@
 import type { Queries } from "../db/database.ts";
 import type { TrustFloor } from "../keys/api-keys/key-settings.ts";
-import type { HoldRequest } from "./holds.store.ts";
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
+
+/** A provider, with its prices per token and its trust mode; `standard` by default. */
+export type Offer = {
+  readonly provider: string;
+  readonly inputPrice: bigint;
+  readonly outputPrice: bigint;
+  readonly trustMode?: "standard" | TrustFloor;
+};
 
 /**
  * How a hold ends. A cost of zero releases it. If the cost exceeds the hold, the rest is charged to what the account
@@ -23,40 +30,49 @@ export type Settlement = {
   readonly firstByteMs: number | undefined;
   readonly durationMs: number | undefined;
   /** The provider that answered, and its prices, if they differ from those of the admission. */
-  readonly answeredBy?: {
-    readonly provider: string;
-    readonly inputPrice: bigint;
-    readonly outputPrice: bigint;
-    readonly trustMode: "standard" | TrustFloor;
-  };
+  readonly answeredBy?: Offer;
   /** Usage that is not counted in tokens. */
   readonly units?: number | undefined;
   /** How the request was routed to its provider, as JSON. */
   readonly routing?: unknown;
 };
 
-/** A settlement with the request that its hold was placed for; without it only the row of a listed request is written. */
-export type RecordedSettlement = Settlement & {
-  readonly request?: HoldRequest | undefined;
-};
+/** What a settlement costs in all, neuron. */
+export function costOf({ inputCost, outputCost }: Settlement): bigint {
+  return inputCost + outputCost;
+}
+
+/** A settlement that ends a request without a charge. */
+export function failedSettlement(id: string, errorCode: string): Settlement {
+  return {
+    id,
+    outcome: "failed",
+    inputTokens: undefined,
+    outputTokens: undefined,
+    usageEstimated: false,
+    inputCost: 0n,
+    outputCost: 0n,
+    errorCode,
+    firstByteMs: undefined,
+    durationMs: undefined,
+  };
+}
 
 /** Ends a batch of holds in one statement. Returns the amount charged per hold, undefined if it was not open. */
 export async function resolveHolds(
   queries: Queries,
-  settlements: readonly RecordedSettlement[],
+  settlements: readonly Settlement[],
 ): Promise<readonly (bigint | undefined)[]> {
-  const requested = settlements.map((settlement, n) => toRow(settlement, n));
+  const requested = settlements.map((settlement, n) => outcomeOf(settlement, n, settlement.answeredBy));
   const rows = await queries.rows<{ charged: string | null }>(RESOLVE, [JSON.stringify(requested)]);
   return rows.map(({ charged }) => (charged === null ? undefined : BigInt(charged)));
 }
 
-function toRow(settlement: RecordedSettlement, n: number) {
-  const answeredBy = settlement.answeredBy ?? settlement.request;
+/** A settlement as a row of `OUTCOME_TYPES`. */
+export function outcomeOf(settlement: Settlement, n: number, offer: Partial<Offer> | undefined) {
   return {
     n,
     id: settlement.id,
-    model: settlement.request?.model,
-    service_type: settlement.request?.serviceType,
     outcome: settlement.outcome,
     expired: settlement.expired ?? false,
     input_tokens: settlement.inputTokens,
@@ -70,22 +86,31 @@ function toRow(settlement: RecordedSettlement, n: number) {
     error_code: settlement.errorCode,
     first_byte_ms: settlement.firstByteMs,
     duration_ms: settlement.durationMs,
-    provider: answeredBy?.provider,
-    input_price: answeredBy?.inputPrice.toString(),
-    output_price: answeredBy?.outputPrice.toString(),
-    trust_mode: answeredBy && (answeredBy.trustMode ?? "standard"),
+    provider: offer?.provider,
+    input_price: offer?.inputPrice?.toString(),
+    output_price: offer?.outputPrice?.toString(),
+    trust_mode: offer && (offer.trustMode ?? "standard"),
     units: settlement.units,
     routing: settlement.routing,
   };
 }
 
-/** The columns of a request that its end determines, and those of the provider that answered. */
+/** SQL for the columns of `outcomeOf`. */
+export const OUTCOME_TYPES = `n int, id text, outcome text, expired boolean, input_tokens bigint, output_tokens bigint,
+      cached bigint, cache_write bigint, cache_write_1h bigint, estimated boolean, input_cost numeric,
+      output_cost numeric, error_code text, first_byte_ms int, duration_ms int, provider text, input_price numeric,
+      output_price numeric, trust_mode text, units bigint, routing jsonb`;
+
+/** The columns of a request that its end determines. */
 const OUTCOME = (
   "status, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cache_write_1h_tokens, usage_estimated, " +
   "input_cost, output_cost, total_cost, error_code, first_byte_ms, duration_ms, finished_at, units, routing, " +
   "credit_used, deposit_used, usage_number, usage_id"
 ).split(", ");
+/** The columns of a request that the provider determines that answered it. */
 const OFFER = ["provider", "input_price", "output_price", "trust_mode"];
+/** All of them. */
+export const END_COLUMNS: readonly string[] = [...OUTCOME, ...OFFER];
 
 /**
  * A hold leaves the state `open` once: a second settlement finds no row. The amount that is not charged returns to the
@@ -100,19 +125,12 @@ const OFFER = ["provider", "input_price", "output_price", "trust_mode"];
  * holds the lock of the account's row, so the numbers of an account increase in the order of its commits. (`usage_id`
  * numbers usage across all accounts, for processes of the previous version; clients never see it.)
  *
- * A request is recorded whole: `recorded` inserts it, and replaces its row if it was listed as running meanwhile; a
- * settlement without the request, such as that of a job, changes the row that exists.
- *
  * A plan is cached as long as its connection, even one made while the tables were empty: `any` makes the plan look up
  * holds by their key even then, and `|| ''` prevents the index of open holds, which is full of dead entries under load.
  */
 const RESOLVE = `
   with requested as (
-    select * from jsonb_to_recordset($1::jsonb) as a(n int, id text, model text, service_type text, outcome text,
-      expired boolean, input_tokens bigint, output_tokens bigint, cached bigint, cache_write bigint, cache_write_1h bigint,
-      estimated boolean, input_cost numeric, output_cost numeric,
-      error_code text, first_byte_ms int, duration_ms int, provider text, input_price numeric, output_price numeric,
-      trust_mode text, units bigint, routing jsonb)
+    select * from jsonb_to_recordset($1::jsonb) as a(${OUTCOME_TYPES})
   ), resolved as (
     update hold h set resolved_at = now(), state =
       case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end
@@ -168,9 +186,7 @@ const RESOLVE = `
     where w.address = t.account
     returning w.*
   ), ended as (
-    select a.id, s.account, s.api_key_id, a.model, a.service_type,
-      now() - coalesce(a.duration_ms, 0) * interval '1 millisecond' as created_at,
-      a.outcome as status, a.input_tokens, a.output_tokens, a.cached as cached_tokens,
+    select a.id, a.outcome as status, a.input_tokens, a.output_tokens, a.cached as cached_tokens,
       a.cache_write as cache_write_tokens, a.cache_write_1h as cache_write_1h_tokens, a.estimated as usage_estimated,
       least(a.input_cost, s.charged) as input_cost, s.charged - least(a.input_cost, s.charged) as output_cost,
       s.charged as total_cost, a.error_code, a.first_byte_ms, a.duration_ms, now() as finished_at,
@@ -179,16 +195,10 @@ const RESOLVE = `
       case when s.used = 1 then m.usage_count - s.used_from_here + 1 end as usage_number,
       case when s.used = 1 then nextval('usage_id') end as usage_id
     from requested a join shares s on s.n = a.n join moved m on m.address = s.account
-  ), recorded as (
-    insert into inference_request (id, account, api_key_id, model, service_type, created_at,
-      ${OUTCOME.join(", ")}, ${OFFER.join(", ")})
-    select id, account, api_key_id, model, service_type, created_at, ${OUTCOME.join(", ")}, ${OFFER.join(", ")}
-    from ended where model is not null
-    on conflict (id) do update set ${[...OUTCOME, ...OFFER].map((column) => `${column} = excluded.${column}`).join(", ")}
   ), changed as (
     update inference_request r set ${OUTCOME.map((column) => `${column} = e.${column}`).join(", ")},
       ${OFFER.map((column) => `${column} = coalesce(e.${column}, r.${column})`).join(", ")}
-    from ended e where r.id = e.id and r.id = any(array(select id from ended where model is null))
+    from ended e where r.id = e.id and r.id = any(array(select id from ended))
   ), transfers as (
     insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
     select 'settle:' || s.id, t.from_book, t.to_book, s.account, t.amount, s.state

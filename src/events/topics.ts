@@ -28,6 +28,8 @@ export type TopicPayloads = {
     kind: "api-key" | "management-key";
     change: "created" | "updated" | "revoked";
   };
+  /** Subject: account address. The unused part of allotments is needed elsewhere, or their key was changed. */
+  "allotment.recalled": { account: string };
   /** Subject: account address. Steps of one job arrive in order, numbered by `sequence` from 1 without gaps. */
   "job.progressed": JobStep;
   /** Subject: file root. */
@@ -143,6 +145,7 @@ export const TOPICS = [
   "balance.changed",
   "deposit.seen",
   "key.changed",
+  "allotment.recalled",
   "job.progressed",
   "file.submitted",
   "sealed-key.published",

@@ -24,8 +24,12 @@ const SAMPLE_MS = 2_000;
 
 /** Registers the gauges that are read from `sources` on each scrape. */
 export function registerSampledGauges(registry: Registry, sources: Sampled): void {
-  register(registry, "zerograph_holds_open", "Open holds, across all processes", [], async (gauge) =>
-    gauge.set(await sources.holdsOpen()),
+  register(
+    registry,
+    "zerograph_holds_open",
+    "Open holds of jobs, and allotments, across all processes",
+    [],
+    async (gauge) => gauge.set(await sources.holdsOpen()),
   );
   register(
     registry,

@@ -1,13 +1,13 @@
 import { Migrator } from "@mikro-orm/migrations";
 import { MikroORM } from "@mikro-orm/postgresql";
 import { describe, expect, inject, test } from "vitest";
-import { placeHolds } from "../../src/accounts/holds.store.ts";
+import { placeHold } from "../../src/accounts/holds.store.ts";
 import { resolveHolds, type Settlement } from "../../src/accounts/settlements.store.ts";
 import { UsageService } from "../../src/accounts/usage.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { entities } from "../../src/db/entities.ts";
 import { migrations } from "../../src/db/migrations/index.ts";
-import { newRequestId } from "../../src/kernel/text/ids.ts";
+import { requestFor, settlementOf } from "../support/admissions.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import {
   createServerDatabase,
@@ -17,37 +17,14 @@ import {
 } from "../support/servers/database.ts";
 
 async function hold(database: Database, seeded: readonly Seeded[]): Promise<readonly string[]> {
-  const holds = seeded.map(({ account, keyId }) => ({
-    id: newRequestId(),
-    account,
-    keyId,
-    minimum: 1n,
-    maximum: 1n,
-    model: "m",
-    provider: "0x0",
-    serviceType: "chatbot" as const,
-    inputPrice: 1n,
-    outputPrice: 1n,
-    expiresInSeconds: 60,
-    isListed: true,
-  }));
-  await placeHolds(database, holds);
-  return holds.map(({ id }) => id);
+  const requests = seeded.map((one) => requestFor(one, 1n));
+  for (const request of requests) await placeHold(database, request);
+  return requests.map(({ id }) => id);
 }
 
 function settlement(id: string, isUsed = true): Settlement {
-  return {
-    id,
-    outcome: isUsed ? "completed" : "failed",
-    inputTokens: isUsed ? 1 : undefined,
-    outputTokens: isUsed ? 1 : undefined,
-    usageEstimated: false,
-    inputCost: isUsed ? 1n : 0n,
-    outputCost: 0n,
-    errorCode: undefined,
-    firstByteMs: undefined,
-    durationMs: 1,
-  };
+  if (isUsed) return settlementOf(id, 1n);
+  return settlementOf(id, 0n, { outcome: "failed", inputTokens: undefined, outputTokens: undefined });
 }
 
 /** The numbers of an account's history, newest first, page by page. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { longestTurnMs } from "../support/attack/event-loop.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import { requireAvailable } from "../support/inference/bill.ts";
 import { scatteredBytes, scatteredHan } from "../support/inference/scattered-text.ts";
 import { completion, DONE, event, FINISH, openStream } from "../support/inference/scripted-provider.ts";
@@ -87,6 +88,6 @@ async function requireShortTurn(
   });
   expect(reply?.status).toBe(status);
   expect(turnMs).toBeLessThan(MAX_TURN_MS);
-  const [balance] = await app.balances.byAccounts([seeded.account]);
+  const balance = await balanceAtRest(app, seeded.account);
   await requireAvailable(app, seeded, { available: balance?.available ?? -1n });
 }

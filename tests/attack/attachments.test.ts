@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { longestAnswerMs, longestTurnMs } from "../support/attack/event-loop.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import { type RestFailure, rest } from "../support/clients/rest-client.ts";
 import { requireAvailable } from "../support/inference/bill.ts";
 import { scatteredBytes, scatteredHan } from "../support/inference/scattered-text.ts";
@@ -67,7 +68,7 @@ async function bill(
   const seeded = await router().seed(balance);
   let held = 0n;
   scripted[0]?.scripts.set("eyes", async (_call, response) => {
-    const [state] = await app.balances.byAccounts([seeded.account]);
+    const state = await balanceAtRest(app, seeded.account);
     held = state?.held ?? 0n;
     sendJson(response, 200, answer(usage));
   });

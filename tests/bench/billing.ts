@@ -9,9 +9,9 @@ export async function checkBilling(postgresUrl: string, answered: number): Promi
     const rows = async <Row>(sql: string) => (await client.query(sql)).rows as Row[];
     const faults = await findLedgerFaults({ rows });
     const [row] = await rows<{ settled: number; others: number }>(
-      `select count(*) filter (where state = 'settled' and r.total_cost > 0)::int as settled,
-         count(*) filter (where state <> 'settled')::int as others
-       from hold join inference_request r using (id)`,
+      `select count(*) filter (where total_cost > 0)::int as settled,
+         count(*) filter (where coalesce(total_cost, 0) = 0)::int as others
+       from inference_request`,
     );
     if (faults.length > 0 || row?.settled !== answered || row.others > 0)
       throw new Error(

@@ -73,7 +73,7 @@ export function findProviderFaults({ received, broker }: CrashProviders): readon
 }
 
 const OPEN_WORK = `
-  select ((select count(*) from hold where state = 'open')
+  select ((select count(*) from hold where state = 'open') + (select count(*) from allotment)
     + (select count(*) from job where state in ('pending', 'processing')))::int as open`;
 
 const OPEN_ROWS = `
@@ -89,6 +89,8 @@ const REQUESTS = `
 
 const FAULTS = `
   select 'a hold is open' as fault, id as subject from hold where state = 'open'
+  union all
+  select 'an allotment is left', id::text from allotment
   union all
   select 'money is held without a hold', address from account where held <> 0
   union all

@@ -1,4 +1,6 @@
+import { until } from "../support/until.ts";
 import {
+  countOpenWork,
   findChatFaults,
   findProviderFaults,
   findStoredFaults,
@@ -35,6 +37,8 @@ export async function killOnce(world: CrashWorld, plan: Plan): Promise<KillOutco
   await world.start();
   const recoveredMs = performance.now() - startedMs;
   const repeats = await repeatKeyed(world, sent);
+  // The product returns what it holds in advance when no request follows.
+  await until(async () => (await countOpenWork(queries)) === 0);
   const requests = await readRequests(queries);
   const added = [...requests.values()].filter(({ id }) => !known.has(id));
   const faults = [

@@ -2,13 +2,13 @@ import type { StatementTrip } from "./points.ts";
 
 /** How the product's statements are recognised in its own text. A change of their SQL is a change here. */
 const STATEMENTS = {
-  hold: /insert into hold\b/,
-  settlement: /update hold h set resolved_at/,
+  hold: /insert into allotment\b/,
+  settlement: /insert into inference_request as r\b/,
   claim: /set state = 'processing', fence/,
 } as const satisfies Record<StatementTrip["statement"], RegExp>;
 
-/** The statements that wait for time to pass: for the expiry of holds, and of the leases of jobs. */
-const EXPIRED_HOLDS = /from hold where state = 'open' and expires_at < now\(\)/;
+/** The statements that wait for time to pass: for the expiry of what is held, and of the leases of jobs. */
+const EXPIRED = /from (?:hold where state = 'open' and|process_lease\s+where) expires_at < now\(\)/;
 const EXPIRED_LEASES = /leased_until < now\(\)/;
 
 /** More than the hold of a chat lasts, less than the hold of an image job does. */
@@ -25,11 +25,11 @@ export class TimeGap {
   #isClaimed = false;
 
   /**
-   * The text to run. Holds of the process before are found until `end`; leases only by the first claim, as the next one
+   * The text to run. What the process before held is found until `end`; leases only by the first claim, as the next one
    * would find those of this process as well.
    */
   shift(text: string): string {
-    if (!this.#isOver && EXPIRED_HOLDS.test(text)) return text.replace(EXPIRED_HOLDS, LATER);
+    if (!this.#isOver && EXPIRED.test(text)) return text.replace(EXPIRED, LATER);
     if (this.#isClaimed || !EXPIRED_LEASES.test(text)) return text;
     this.#isClaimed = true;
     return text.replace(EXPIRED_LEASES, LATER);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { newId } from "../../src/kernel/text/ids.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import { MODEL } from "../support/chain/network.ts";
 import {
   ask,
@@ -71,7 +72,7 @@ const codeOf = ({ errors }: GraphResult) => errors?.[0]?.extensions?.code;
 /** The charges of an account, once it has no open holds. */
 async function charged({ account }: Seeded): Promise<bigint> {
   const total = await until(async () => {
-    const [balance] = await stack().app.balances.byAccounts([account]);
+    const balance = await balanceAtRest(stack().app, account);
     return balance?.held === 0n && balance.total;
   });
   return 10n ** 9n - total;

@@ -22,11 +22,12 @@ export function eventsOf({ results }: Following): readonly BalanceEvent[] {
   return results.map(({ data }) => data.balanceChanged);
 }
 
-/** The events of a follower, once the last one is the settlement of an answer with so many tokens. */
+/** The events of a follower up to its last settlement, once that is the one of an answer with so many tokens. */
 export function settledLast(follower: Following, tokens: number): readonly BalanceEvent[] | false {
   const events = eventsOf(follower);
-  const [before, last] = events.slice(-2).map(({ balance }) => BigInt(balance.total));
-  return before !== undefined && last === before - priceOf(tokens) && events;
+  const settled = events.slice(0, events.findLastIndex(({ cause }) => cause === "SETTLEMENT") + 1);
+  const [before, last] = settled.slice(-2).map(({ balance }) => BigInt(balance.total));
+  return before !== undefined && last === before - priceOf(tokens) && settled;
 }
 
 /**

@@ -94,7 +94,7 @@ test("SIGTERM lets running answers finish, plain and streamed, before the proces
   // It waits for answers, not for clients that keep their connections open.
   expect(performance.now() - overMs).toBeLessThan(scaled(10_000));
   const rows = await queries.rows<{ id: string }>(
-    "select id from hold where state = 'settled' and id = any($1::text[])",
+    "select id from inference_request where total_cost > 0 and id = any($1::text[])",
     [chats.map(({ requestId }) => requestId)],
   );
   expect(rows).toHaveLength(chats.length);

@@ -30,6 +30,7 @@ test("the balance is given in exact decimal strings that add up", async () => {
   const seeded = await seedAccount(stack().app.database, 2n ** 200n);
   const key = await managementKey(seeded.account, "account:read");
   await chat(seeded);
+  await stack().app.holds.returnUnused();
   const { rows } = await stack().app.requests.list(seeded.account, { first: 1 });
   const left = String(2n ** 200n - (rows[0]?.cost?.total ?? 0n));
   expect(await get("/v1/account/balance", key)).toMatchObject({
@@ -61,6 +62,7 @@ test("the hold of a running request is part of the balance, and not available", 
     outputPrice: 1n,
     expiresInSeconds: 60,
   });
+  await stack().app.holds.returnUnused();
   const { body } = await get("/v1/account/balance", await managementKey(seeded.account, "account:read"));
   expect(body).toMatchObject({ balance: "1000", held_balance: "100", available_balance: "900" });
 });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { newSecret } from "../../src/keys/auth/secret.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
 import { scaled } from "../support/machine.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
@@ -43,7 +44,7 @@ async function failureOf(reply: Response): Promise<[number, string]> {
 }
 
 async function balanceOf(seeded: Seeded) {
-  const [balance] = await stack().app.balances.byAccounts([seeded.account]);
+  const balance = await balanceAtRest(stack().app, seeded.account);
   return balance;
 }
 

@@ -6,6 +6,7 @@ import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { routes } from "../../src/rest/routes.ts";
 import { longestTurnMs } from "../support/attack/event-loop.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import { openSession } from "../support/callers.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
@@ -42,7 +43,7 @@ async function post(
 }
 
 async function chargedTo({ app }: Stack, { account }: Seeded, given = 1_000_000n): Promise<bigint> {
-  const { total, held } = await app.balances.byAccount(account);
+  const { total, held } = await balanceAtRest(app, account);
   expect(held).toBe(0n);
   return given - total;
 }

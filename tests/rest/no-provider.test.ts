@@ -4,6 +4,7 @@ import { DEPLOYER, PROVIDER, ROUTER_WALLET } from "../../src/devnet/chain/accoun
 import { registerProvider } from "../../src/devnet/chain/actors.ts";
 import { connectDevnet, mined } from "../../src/devnet/chain/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
@@ -35,7 +36,7 @@ async function expectRefusal(status: number, code: string): Promise<void> {
     const { error } = (await reply.json()) as { error: { code: string } };
     expect([reply.status, error.code]).toEqual([status, code]);
   }
-  const [balance] = await app.balances.byAccounts([seeded.account]);
+  const balance = await balanceAtRest(app, seeded.account);
   expect(balance).toMatchObject({ total: 1_000_000n, held: 0n });
 }
 

@@ -68,8 +68,8 @@ async function race(stacks: readonly Stack[]): Promise<void> {
     expect(await codeOf(await chat(stack.origin, secret))).toEqual([401, "api_key_revoked"]);
   const [books] = await app.database.rows<{ billed: number; after: number }>(
     `select count(*) filter (where r.total_cost > 0)::int as billed,
-       count(*) filter (where h.created_at > k.revoked_at + interval '1 second')::int as after
-     from inference_request r join hold h on h.id = r.id join api_key k on k.id = r.api_key_id
+       count(*) filter (where r.created_at > k.revoked_at + interval '1 second')::int as after
+     from inference_request r join api_key k on k.id = r.api_key_id
      where k.id = $1::uuid`,
     [keyId],
   );

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { rest } from "../support/clients/rest-client.ts";
 import { requireAvailable } from "../support/inference/bill.ts";
@@ -292,7 +293,7 @@ test("a client that disconnects pays for what it received", async () => {
   leaving.abort();
   await until(async () => expect(services().messages.aborted).toBe(aborted + 1));
   await until(async () => {
-    const [balance] = await stack().app.balances.byAccounts([owner.account]);
+    const balance = await balanceAtRest(stack().app, owner.account);
     expect(balance?.held).toBe(0n);
     expect(balance?.available).toBeLessThan(START - BigInt(PROMPT) * inputPrice);
     expect(balance?.available).toBeGreaterThan(START - BigInt(PROMPT) * inputPrice - 60n * outputPrice);

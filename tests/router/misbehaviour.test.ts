@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { countPromptTokens, countTokens } from "../../src/inference/billing/tokens.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import {
   breakOff,
   completion,
@@ -536,7 +537,7 @@ test.each(CASES)(
       expect(second.callsOf(model)).toHaveLength(0);
       expect(charged).toBe(0n);
     }
-    const [balance] = await app.balances.byAccounts([seeded.account]);
+    const balance = await balanceAtRest(app, seeded.account);
     expect(balance).toMatchObject({ held: 0n, total: 10_000_000n - charged });
   },
 );

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { countPromptTokens, countTokens } from "../../src/inference/billing/tokens.ts";
 import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import {
   breakOff,
   DONE,
@@ -89,7 +90,7 @@ async function requestOf({ account }: Seeded): Promise<InferenceRequest> {
     expect(rows).toHaveLength(1);
     return rows[0] !== undefined && rows[0].status !== "running" && rows[0];
   });
-  const [balance] = await app.balances.byAccounts([account]);
+  const balance = await balanceAtRest(app, account);
   expect(balance).toMatchObject({ held: 0n, total: 10_000_000n - (request.cost?.total ?? 0n) });
   return request;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { sendJson, USAGE } from "../support/inference/scripted-provider.ts";
 import { PRICES, type RouterStack, useRouter } from "../support/router.ts";
@@ -122,7 +123,7 @@ test.each<[Record<string, string>, object, number, string]>([
         code,
       ]);
     expect(scripted.map((provider) => provider.callsOf("m-other").length)).toEqual(before);
-    const [balance] = await app.balances.byAccounts([seeded.account]);
+    const balance = await balanceAtRest(app, seeded.account);
     expect(balance).toMatchObject({ total: 10_000_000n, held: 0n });
   },
 );
@@ -179,7 +180,7 @@ test("the hold covers the most expensive candidate, and the charge is that of th
   });
   const asked = chat(seeded, { model: "m-hold", max_tokens: 10 });
   await until(() => (scripted[2]?.callsOf("m-hold").length ?? 0) > 0);
-  const [during] = await app.balances.byAccounts([seeded.account]);
+  const during = await balanceAtRest(app, seeded.account);
   const [, , dearest] = PRICES;
   const prompt = BigInt((await tokensOf()) ?? 0);
   expect(during?.held).toBe(prompt * dearest.prompt + 10n * dearest.completion);
@@ -218,7 +219,7 @@ test("a balance for the cheapest provider alone is admitted, and more expensive 
     "provider_error",
   ]);
   expect(scripted.map((provider) => provider.callsOf("m-money").length)).toEqual([1, 0, 0]);
-  const [balance] = await app.balances.byAccounts([seeded.account]);
+  const balance = await balanceAtRest(app, seeded.account);
   expect(balance).toMatchObject({ total: enough, held: 0n });
   const poor = await seed(enough - 1n);
   expect(await codeOf(await chat(poor, { model: "m-money", max_tokens: 10 }))).toEqual([

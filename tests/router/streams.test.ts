@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { balanceAtRest } from "../support/balance.ts";
 import {
   DONE,
   event,
@@ -85,7 +86,7 @@ test("a client that reads nothing applies back-pressure, is disconnected after a
   expect(request.cost?.total).toBeGreaterThan(0n);
   // All that the router and the sockets can have kept of it.
   expect(sentBytes).toBeLessThan(32_000_000);
-  const [balance] = await app.balances.byAccounts([seeded.account]);
+  const balance = await balanceAtRest(app, seeded.account);
   expect(balance).toMatchObject({ held: 0n });
   outgoing.destroy();
 });

@@ -24,7 +24,12 @@ export async function auditLedger(database: Database): Promise<void> {
 /** Checks the database when everything has ended. Throws a `Fault` for each violation. */
 export async function auditEnd(database: Database, observations: Observations): Promise<void> {
   await auditLedger(database);
-  demand(observations.books.holds.size === 0, `${observations.books.holds.size} holds are open at the end`);
+  demand(
+    observations.books.holds.size === 0,
+    `${observations.books.holds.size} holds are open at the end: ${[...observations.books.holds.keys()].join(" ")}`,
+  );
+  const left = await database.rows("select 1 from allotment");
+  demand(left.length === 0, `${left.length} allotments are left at the end`);
   await auditJobs(database, observations);
   const spent = await auditRequests(database, observations.books);
   await auditDeposits(database, observations.paidIn);
@@ -33,13 +38,11 @@ export async function auditEnd(database: Database, observations: Observations): 
 
 async function auditAccounts(
   database: Database,
-  { books, paidIn, publishedEvents, spent }: Observations & { readonly spent: ReadonlyMap<string, bigint> },
+  { paidIn, publishedEvents, spent }: Observations & { readonly spent: ReadonlyMap<string, bigint> },
 ): Promise<void> {
   type Row = { address: Hex; deposit: string; held: string };
   for (const { address, deposit, held } of await database.rows<Row>(ACCOUNTS)) {
     demand(held === "0", `${held} of ${address} is held at the end`);
-    const said = books.available.get(address);
-    demand(BigInt(deposit) === said, `${address} has ${deposit}, the model has ${said}`);
     const left = (paidIn.get(address) ?? 0n) - (spent.get(address) ?? 0n);
     demand(BigInt(deposit) === left, `${address} has ${deposit}, its deposits less its charges are ${left}`);
     const last = publishedEvents.findLast(
@@ -93,13 +96,13 @@ async function auditJobs(database: Database, { books, publishedEvents }: Observa
 
 /** The charges of each account, neuron. */
 async function auditRequests(database: Database, books: LedgerModel): Promise<ReadonlyMap<string, bigint>> {
-  type Row = { id: string; account: string; status: string; cost: string | null; held: string };
+  type Row = { id: string; account: string; status: string; cost: string | null };
   const spent = new Map<string, bigint>();
   const rows = await database.rows<Row>(REQUESTS);
   const recorded = new Set(rows.map(({ id }) => id));
   for (const [id, { bill }] of books.chats)
     demand(!bill || recorded.has(id), `${id} was billed ${bill} and is not recorded`);
-  for (const { id, account, status, cost, held } of rows) {
+  for (const { id, account, status, cost } of rows) {
     const paid = BigInt(cost ?? -1);
     spent.set(account, (spent.get(account) ?? 0n) + paid);
     if (books.jobOf(id)) continue;
@@ -108,7 +111,8 @@ async function auditRequests(database: Database, books: LedgerModel): Promise<Re
     // No event of its end arrived: then the last provider that had it has failed.
     chat.failed();
     const owed = chat.over?.owed ?? 0n;
-    const due = owed < BigInt(held) ? owed : BigInt(held);
+    const held = books.grants.get(id) ?? 0n;
+    const due = chat.isUncovered ? 0n : owed < held ? owed : held;
     const isDue = paid >= due && paid <= owed;
     if (chat.bill !== undefined) demand(paid === chat.bill, `${id} was billed ${chat.bill} and paid ${paid}`);
     demand(isDue || (chat.isDisturbed && paid === 0n), `${id} paid ${paid} of ${held} held and owes ${owed}`);
@@ -124,8 +128,7 @@ const CREDITED = `
   where book = 'deposit' and cause = 'deposit' group by account`;
 
 const REQUESTS = `
-  select r.id, r.account, r.status, r.total_cost::text as cost, h.amount::text as held
-  from inference_request r join hold h using (id)`;
+  select r.id, r.account, r.status, r.total_cost::text as cost from inference_request r`;
 
 const ENDED: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
 

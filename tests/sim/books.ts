@@ -16,18 +16,27 @@ export type KeyBook = {
   readonly account: string;
   readonly limit: bigint | undefined;
   readonly period: "daily" | "never";
+  /** Its revocation was answered. */
   isRevoked: boolean;
-  held: bigint;
+  /** Its revocation has begun. */
+  isEnding: boolean;
   spent: bigint;
   spentAtMs: number;
 };
 
+/** What a request in progress may cost. `expiresAtMs` is that of a hold of its own, which a job has. */
 type OpenHold = {
   readonly account: string;
   readonly keyId: string;
   readonly amount: bigint;
   readonly expiresAtMs: number;
+  /** The allotment that pays for it, and its process; of a chat. */
+  readonly process?: number;
+  allotmentId?: string | undefined;
 };
+
+/** A process as the database names it. */
+export type KnownProcess = { readonly id: number; readonly processId: string };
 
 /**
  * The expected state of the ledger, as simple arithmetic independent of the product. Every answer of the
@@ -35,7 +44,16 @@ type OpenHold = {
  * read from the database (`reread`).
  */
 export class LedgerModel {
-  readonly available = new Map<string, bigint>();
+  /** The balance of each account, held or not. */
+  readonly totals = new Map<string, bigint>();
+  /** What of it is neither in a hold nor in an allotment. */
+  readonly free = new Map<string, bigint>();
+  /** What allotments of dead processes still bind, by account and by key. */
+  readonly #lost = new Map<string, bigint>();
+  /** What holds and allotments have of each key's limit. */
+  readonly #heldOfKeys = new Map<string, bigint>();
+  /** What was granted to each chat, also after its end. */
+  readonly grants = new Map<string, bigint>();
   readonly keys = new Map<string, KeyBook>();
   readonly holds = new Map<string, OpenHold>();
   readonly chats = new Map<string, SimChat>();
@@ -54,14 +72,22 @@ export class LedgerModel {
     const key = this.#key(request.keyId);
     demand(!key.isRevoked, `a hold was granted to a revoked key (${request.id})`);
     demand(amount >= request.minimum && amount <= request.maximum, `a hold of ${amount} for ${request.id}`);
-    this.#add(request.account, -amount);
     const expiresAtMs = nowMs + request.expiresInSeconds * 1_000;
-    this.holds.set(request.id, { account: request.account, keyId: key.id, amount, expiresAtMs });
-    key.held += amount;
-    this.#judgeCharge(request.account, key, nowMs);
+    const process = this.chats.get(request.id)?.process;
+    const { account } = request;
+    this.holds.set(request.id, {
+      account,
+      keyId: key.id,
+      amount,
+      expiresAtMs,
+      ...(process !== undefined && { process }),
+    });
+    if (process !== undefined) this.grants.set(request.id, amount);
+    this.#later.push(() => this.#judgeCharge(account, key, nowMs));
   }
 
-  refused(request: HoldRequest, error: unknown, nowMs: number): void {
+  /** A refusal for want of money is just if there is none, or if it was in allotments that were recalled in vain. */
+  refused(request: HoldRequest, error: unknown, nowMs: number, hasRecalled: boolean): void {
     if (error instanceof ConnectionBroke) {
       this.disturb(request.id);
       return;
@@ -69,33 +95,39 @@ export class LedgerModel {
     if (!(error instanceof AppError)) throw new Fault(`a hold failed: ${String(error)}`);
     const key = this.#key(request.keyId);
     const isJust = () => {
-      if (error.code === "api_key_revoked") return key.isRevoked;
+      if (error.code === "api_key_revoked") return key.isEnding;
       const left = this.#leftOf(key, nowMs);
-      if (error.code === "credit_limit_exceeded") return left !== undefined && left < request.minimum;
-      const available = this.available.get(request.account) ?? 0n;
-      return error.code === "insufficient_balance" && available < request.minimum;
+      if (error.code === "credit_limit_exceeded")
+        return left !== undefined && (hasRecalled || left < request.minimum);
+      const isShort = this.#availableOf(request.account) < request.minimum;
+      return error.code === "insufficient_balance" && (hasRecalled || isShort);
     };
     this.#later.push(() => demand(isJust(), `${request.id} was refused without reason: ${error.code}`));
   }
 
   settled(settlement: Settlement, charged: bigint, nowMs: number): void {
     const { id } = settlement;
-    const hold = this.holds.get(id);
     const chat = this.#chat(id);
+    const hold = this.holds.get(id) ?? (chat.isUncovered && charged > 0n ? uncovered(chat) : undefined);
     if (!hold) {
+      // It ran for longer than anything is held for, and was ended meanwhile.
+      if (chat.isUncovered) this.disturb(id);
       demand(charged === 0n, `${charged} was charged for ${id}, whose hold had ended`);
       return;
     }
+    // It was ended at the same moment, without a charge.
+    if (hold.expiresAtMs < nowMs && charged === 0n) chat.isDisturbed = true;
     if (settlement.outcome === "failed") chat.gaveUp(nowMs);
     const owed = chat.over?.owed ?? 0n;
+    const isDue = charged >= least(owed, hold.amount) || chat.isUncovered;
     demand(
-      (charged >= least(owed, hold.amount) && charged <= owed) || (chat.isDisturbed && charged === 0n),
+      (isDue && charged <= owed) || (chat.isDisturbed && charged === 0n),
       `${id} was charged ${charged} of a hold of ${hold.amount} and owes ${owed}`,
     );
     this.#release(id, hold, charged, nowMs);
     // The settlements of one statement share what all of them release, so the rest is checked when all are
     // known.
-    if (charged < owed && charged > 0n)
+    if (charged < owed && charged > 0n && !chat.isUncovered)
       this.#later.push(() =>
         demand(
           this.#isSpent(hold, nowMs),
@@ -106,13 +138,17 @@ export class LedgerModel {
 
   /** Whether the account of a hold, or its key, has nothing left to spend. */
   #isSpent({ account, keyId }: OpenHold, nowMs: number): boolean {
-    const leftOfKey = this.#leftOf(this.#key(keyId), nowMs);
-    return this.available.get(account) === 0n || (leftOfKey !== undefined && leftOfKey <= 0n);
+    const key = this.#key(keyId);
+    const held = this.#heldOfKeys.get(keyId) ?? 0n;
+    const isAtLimit = key.limit !== undefined && key.limit - held - this.#spentOf(key, nowMs) <= 0n;
+    return this.#freeOf(account) <= 0n || isAtLimit;
   }
 
+  /** Its process repeats the settlement, which may have been executed. */
   settleFailed({ id }: Settlement, error: unknown): void {
     if (!(error instanceof ConnectionBroke)) throw new Fault(`settling ${id} failed: ${String(error)}`);
     this.disturb(id);
+    this.holds.delete(id);
   }
 
   /** The product ends a job, in a transaction that may still fail. */
@@ -121,9 +157,14 @@ export class LedgerModel {
   }
 
   /** The hold of a job is gone, in a transaction that was committed. */
-  jobEnded(id: string, hold: OpenHold): void {
+  jobEnded(id: string, hold: OpenHold, nowMs: number): void {
     const job = this.jobOf(id);
     const ending = this.#ending.get(id);
+    // A sweep released it, which has not ended yet.
+    if (!ending && hold.expiresAtMs < nowMs) {
+      this.disturb(id);
+      return;
+    }
     demand(job !== undefined && ending !== undefined, `the hold of ${id} is gone, and its job did not end`);
     const { settlement, charged } = ending;
     const provider = settlement.answeredBy?.provider ?? "";
@@ -142,22 +183,56 @@ export class LedgerModel {
     for (const check of this.#later.splice(0)) check();
   }
 
-  /** Reads the balances: deposits are credited without an answer to any client. */
-  async rereadAvailable(database: Database): Promise<void> {
-    for (const row of await database.rows<{ address: string; available: string }>(AVAILABLE))
-      this.available.set(row.address, BigInt(row.available));
+  /**
+   * Reads the balances, as deposits are credited without an answer to any client, and the allotments: those of dead
+   * processes, and which chats of these processes are not covered any more.
+   */
+  async rereadMoney(database: Database, processes: readonly KnownProcess[], nowMs: number): Promise<void> {
+    type Row = { id: string; process: string; account: string; key: string; amount: string };
+    const rows = await database.rows<Row>(ALLOTMENTS);
+    for (const row of await database.rows<{ address: string; total: string; free: string }>(TOTALS)) {
+      this.totals.set(row.address, BigInt(row.total));
+      this.free.set(row.address, BigInt(row.free));
+    }
+    for (const { id, held } of await database.rows<{ id: string; held: string }>(HELD_OF_KEYS))
+      this.#heldOfKeys.set(id, BigInt(held));
+    await this.#forgetOverdue(database, nowMs);
+    this.#lost.clear();
+    for (const { process, account, key, amount } of rows)
+      if (!processes.some(({ processId }) => processId === process))
+        for (const subject of [account, key])
+          this.#lost.set(subject, (this.#lost.get(subject) ?? 0n) + BigInt(amount));
+    for (const [id, hold] of this.holds) {
+      if (hold.process === undefined) continue;
+      const processId = processes.find((process) => process.id === hold.process)?.processId;
+      const current = rows.find(({ process, key }) => process === processId && key === hold.keyId)?.id;
+      hold.allotmentId ??= current;
+      if (hold.allotmentId === current) continue;
+      this.#chat(id).isUncovered = true;
+      this.holds.delete(id);
+    }
+  }
+
+  /** What was held for longer than that lasts was released without a charge, by a sweep or by the process itself. */
+  async #forgetOverdue(database: Database, nowMs: number): Promise<void> {
+    const overdue = [...this.holds].flatMap(([id, { expiresAtMs }]) => (expiresAtMs < nowMs ? [id] : []));
+    if (overdue.length === 0) return;
+    for (const { id } of await database.rows<{ id: string }>(EXPIRED, [JSON.stringify(overdue)])) {
+      this.holds.delete(id);
+      this.disturb(id);
+      const chat = this.chats.get(id);
+      if (chat) chat.isUncovered = true;
+    }
   }
 
   /** Reads everything that a broken connection withheld. */
   async reread(database: Database): Promise<void> {
     type Hold = { id: string; account: string; key: string; amount: string; expires_ms: string };
-    type Key = { id: string; held: string; used: string; spent_ms: string | null };
-    this.holds.clear();
-    await this.rereadAvailable(database);
+    type Key = { id: string; used: string; spent_ms: string | null };
+    for (const id of [...this.holds.keys()]) if (this.jobOf(id)) this.holds.delete(id);
     for (const row of await database.rows<Key>(KEYS)) {
       const key = this.keys.get(row.id);
       if (!key) continue;
-      key.held = BigInt(row.held);
       key.spent = BigInt(row.used);
       key.spentAtMs = Number(row.spent_ms ?? 0);
     }
@@ -170,9 +245,7 @@ export class LedgerModel {
 
   #release(id: string, hold: OpenHold, charged: bigint, nowMs: number): void {
     this.holds.delete(id);
-    this.#add(hold.account, hold.amount - charged);
     const key = this.#key(hold.keyId);
-    key.held -= hold.amount;
     if (charged === 0n) return;
     key.spent = this.#spentOf(key, nowMs) + charged;
     key.spentAtMs = nowMs;
@@ -180,7 +253,24 @@ export class LedgerModel {
   }
 
   #leftOf(key: KeyBook, nowMs: number): bigint | undefined {
-    return key.limit === undefined ? undefined : key.limit - key.held - this.#spentOf(key, nowMs);
+    if (key.limit === undefined) return undefined;
+    return key.limit - this.#heldBy("keyId", key.id) - this.#spentOf(key, nowMs);
+  }
+
+  /** What is left of an account besides what its requests in progress may cost. */
+  #availableOf(account: string): bigint {
+    return (this.totals.get(account) ?? 0n) - this.#heldBy("account", account);
+  }
+
+  /** What neither holds nor allotments have of an account. */
+  #freeOf(account: string): bigint {
+    return this.free.get(account) ?? 0n;
+  }
+
+  #heldBy(by: "account" | "keyId", subject: string): bigint {
+    let sum = this.#lost.get(subject) ?? 0n;
+    for (const hold of this.holds.values()) if (hold[by] === subject) sum += hold.amount;
+    return sum;
   }
 
   #spentOf({ period, spent, spentAtMs }: KeyBook, nowMs: number): bigint {
@@ -188,13 +278,9 @@ export class LedgerModel {
     return isOver ? 0n : spent;
   }
 
-  #add(account: string, amount: bigint): void {
-    this.available.set(account, (this.available.get(account) ?? 0n) + amount);
-  }
-
   /** No key is over its limit, and no account overdrawn, whatever was charged beyond a hold. */
   #judgeCharge(account: string, key: KeyBook, nowMs: number): void {
-    const left = this.available.get(account) ?? 0n;
+    const left = this.#availableOf(account);
     demand(left >= 0n, `${account} is overdrawn: ${left}`);
     const leftOfKey = this.#leftOf(key, nowMs);
     demand(leftOfKey === undefined || leftOfKey >= 0n, `key ${key.id} is over its limit: ${leftOfKey}`);
@@ -213,14 +299,32 @@ export class LedgerModel {
   }
 }
 
+/** What a chat has left whose allotment was released: nothing. */
+function uncovered({ account, keyId }: SimChat): OpenHold {
+  return { account, keyId, amount: 0n, expiresAtMs: Number.POSITIVE_INFINITY };
+}
+
 function least(a: bigint, b: bigint): bigint {
   return a < b ? a : b;
 }
 
-const AVAILABLE = "select address, (deposit + credit)::text as available from account";
+const TOTALS = `
+  select address, (deposit + credit + held)::text as total, (deposit + credit)::text as free from account`;
+
+const HELD_OF_KEYS = "select id::text as id, held::text as held from api_key";
+
+const EXPIRED = `
+  select id from inference_request
+  where id in (select jsonb_array_elements_text($1::jsonb)) and status = 'failed' and error_code = 'expired'
+  union all
+  select id from hold where id in (select jsonb_array_elements_text($1::jsonb)) and state = 'expired'`;
+
+const ALLOTMENTS = `
+  select id::text as id, process_id::text as process, account, api_key_id::text as key, amount::text as amount
+  from allotment`;
 
 const KEYS = `
-  select id::text as id, held::text as held, used::text as used,
+  select id::text as id, used::text as used,
     (extract(epoch from spent_at) * 1000)::bigint::text as spent_ms
   from api_key`;
 

@@ -6,6 +6,8 @@ import type { World } from "./world/world.ts";
 
 /** How often something is tried before the state is checked as it is. */
 const PATIENCE = 12;
+/** The pause between two looks of a sweeper. */
+const SWEEP_MS = 5_000;
 /** Longer than any pause of a provider. */
 const MAX_PAUSE_MS = 31_000;
 /** Long enough for the leases of dead processes to expire, and then for three attempts. */
@@ -24,9 +26,13 @@ export async function finish(world: World): Promise<void> {
     await world.drain();
   }
   world.clock.advance((HOLD_SECONDS + 60) * 1_000);
-  for (const n of [0, 1]) {
-    world.sweep(n);
-    await world.drain();
+  for (let round = 0; round < 3; round++) {
+    for (const act of [world.sweep, world.beat])
+      for (const n of [0, 1]) {
+        act.call(world, n);
+        await world.drain();
+      }
+    world.clock.advance(SWEEP_MS);
   }
   for (let n = 0; n < PATIENCE && (await hasUnpublished(world.database)); n++) {
     world.publish(n);

@@ -1,8 +1,8 @@
+import { findEndedLeases, releaseLost } from "../../src/accounts/allotments.store.ts";
 import type { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { FailoverService } from "../../src/inference/dispatch/failover.service.ts";
 import type { ProviderClient } from "../../src/inference/providers/provider.client.ts";
-import { AppError } from "../../src/kernel/errors.ts";
 import type { WatchedMethod } from "./watch.ts";
 
 /** A bug that is planted into the simulated processes from outside; `src` never has one. */
@@ -29,13 +29,7 @@ class RetryAfterContent extends FailoverService {
 
 /** The bugs that a simulation of money must find. */
 export const BUGS: readonly Plant[] = [
-  {
-    name: "non-atomic hold",
-    holds: (holds, database) =>
-      changed(holds, {
-        hold: (request) => readThenWrite(database, request),
-      }),
-  },
+  { name: "reservation that is forgotten", rewrite: (sql) => sql.replace(RESERVED, "0") },
   {
     name: "missing unique",
     prepare: async (database) => {
@@ -47,6 +41,29 @@ export const BUGS: readonly Plant[] = [
   },
   { name: "double settle", rewrite: (sql) => sql.replace(OPEN_ONLY, "") },
   { name: "no expiry", holds: (holds) => changed(holds, { sweep: async () => 0 }) },
+  {
+    name: "recall that ignores requests in progress",
+    rewrite: (sql) => sql.replaceAll(KEEP, KEEP_NOTHING),
+  },
+  {
+    name: "expiry before renewal",
+    holds: (holds, database) =>
+      changed(holds, {
+        sweep: async () => releaseLost(database, await findEndedLeases(database, 100), 100),
+      }),
+  },
+  {
+    name: "double return",
+    rewrite: (sql) => sql.replace(BACK, "select account, 2 * (back - credit_back), 2 * credit_back,"),
+  },
+  {
+    name: "allotment that survives the revocation of its key",
+    rewrite: (sql) => sql.replace(OF_KEY, "false and $&"),
+  },
+  { name: "forgotten return", holds: (holds) => changed(holds, { beat: async () => {} }) },
+  { name: "settlement repeated after it was executed", rewrite: (sql) => sql.replaceAll(MAY_END, "(true)") },
+  { name: "limit counted twice", rewrite: (sql) => sql.replaceAll(COUNTED, "+ 2 * t.charged,") },
+  { name: "dead process that is never found", rewrite: (sql) => sql.replace(ENDED_LEASES, "where false") },
   {
     name: "float price",
     holds: (holds) =>
@@ -141,58 +158,27 @@ const ON_CONFLICT =
 const SAVE = /checkpoint = \$3::text::jsonb where/;
 const EXTRA = /greatest\(least\(excess, [^;]*?\) as extra/;
 const WITHIN_LIMIT = /greatest\(least\(cost - covered, [^;]*?\) as excess/;
+const RESERVED = "case when o.id = f.known then least(f.reserved, o.amount) else 0 end";
+const KEEP = "least(keep, amount)";
+const KEEP_NOTHING = "case when keep is null then amount else 0 end";
+const BACK = "select account, back - credit_back, credit_back,";
+const OF_KEY = "a.api_key_id = $1::uuid";
+const MAY_END = /\(r\.status = 'running'\s+or r\.status = 'failed' and [^)]*\)/g;
+const COUNTED = "+ t.charged,";
+const ENDED_LEASES = /(?<=from process_lease\s+)where expires_at < now\(\)/;
 const OPEN_ONLY = /and h\.state \|\| '' = 'open'/;
 
 function changed(holds: HoldsService, by: Partial<Pick<HoldsService, WatchedMethod>>): HoldsService {
   const parts = {
     hold: holds.hold.bind(holds),
     holdIn: holds.holdIn.bind(holds),
-    awaitCommit: holds.awaitCommit.bind(holds),
+    commit: holds.commit.bind(holds),
+    beat: holds.beat.bind(holds),
     settle: holds.settle.bind(holds),
     settleIn: holds.settleIn.bind(holds),
     sweep: holds.sweep.bind(holds),
     lastSpendable: holds.lastSpendable.bind(holds),
     ...by,
   };
-  return parts as HoldsService;
+  return parts as unknown as HoldsService;
 }
-
-/** The naive implementation: check whether there is enough, then take it. */
-async function readThenWrite(
-  database: Database,
-  request: Parameters<HoldsService["hold"]>[0],
-): Promise<bigint> {
-  const rows = await database.rows<{ deposit: string }>(
-    "select deposit::text as deposit from account where address = $1",
-    [request.account],
-  );
-  const deposit = BigInt(rows[0]?.deposit ?? 0);
-  if (deposit < request.minimum) throw new AppError("insufficient_balance", "not enough");
-  const amount = deposit < request.maximum ? deposit : request.maximum;
-  await database.rows(TAKE, [
-    request.id,
-    request.account,
-    request.keyId,
-    amount.toString(),
-    (deposit - amount).toString(),
-    request.expiresInSeconds,
-  ]);
-  return amount;
-}
-
-const TAKE = `
-  with moved as (
-    update account set deposit = $5::numeric, held = held + $4::numeric where address = $2::text
-  ), counted as (
-    update api_key set held = held + $4::numeric where id = $3::uuid
-  ), request as (
-    insert into inference_request (id, account, api_key_id, model, provider, service_type, status, input_price,
-      output_price)
-    values ($1::text, $2::text, $3::uuid, 'sim', 'sim', 'chatbot', 'running', 1, 1)
-  ), placed as (
-    insert into hold (id, account, api_key_id, amount, from_credit, state, expires_at)
-    values ($1::text, $2::text, $3::uuid, $4::numeric, 0, 'open', now() + make_interval(secs => $6::int))
-  )
-  insert into ledger_entry (transfer_id, book, account, amount, cause)
-  values ('hold:' || $1::text, 'held', $2::text, $4::numeric, 'hold'),
-    ('hold:' || $1::text, 'deposit', $2::text, -$4::numeric, 'hold')`;

@@ -215,8 +215,9 @@ const ACTS = {
       world.busFails = a % 3 === 0;
     },
   },
-  sweep: { weight: 12, act: (world, a) => world.sweep(a) },
-  wait: { weight: 200, act: (world, a) => world.clock.advance(a) },
+  sweep: { weight: 24, act: (world, a) => world.sweep(a) },
+  beat: { weight: 80, act: (world, a) => world.beat(a) },
+  wait: { weight: 200, act: (world, a, b) => world.clock.advance(b % 4 === 0 ? a : a >> 8) },
   waitLong: { weight: 3, act: (world, a) => world.clock.advance(a * 300) },
   revoke: { weight: 1, act: (world, a) => world.revoke(a) },
   crash: { weight: 5, act: (world, a, b) => world.crash(a, b) },
@@ -244,6 +245,7 @@ type Kind =
   | "publish"
   | "bus"
   | "sweep"
+  | "beat"
   | "wait"
   | "waitLong"
   | "revoke"

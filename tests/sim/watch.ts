@@ -13,10 +13,11 @@ export type RunCheck = (judge: () => void) => void;
 export type WatchedMethod =
   | "hold"
   | "holdIn"
-  | "awaitCommit"
+  | "commit"
   | "settle"
   | "settleIn"
   | "sweep"
+  | "beat"
   | "lastSpendable";
 
 /** The holds of a router beside the model, which sees each answer when the product does. */
@@ -29,19 +30,23 @@ export function watchHolds(
     /** Sees a hold of a job before it is placed. */
     readonly asked: (request: HoldRequest) => void;
     readonly swept: () => void;
+    /** How often this process has recalled the allotments of others. */
+    readonly recalls: () => number;
   },
 ): HoldsService {
-  const { books, nowMs, runCheck, asked, swept } = given;
+  const { books, nowMs, runCheck, asked, swept, recalls } = given;
   const grantedIn = new Map<string, bigint>();
   const watched: Pick<HoldsService, WatchedMethod> = {
     lastSpendable: (keyId) => holds.lastSpendable(keyId),
+    beat: () => holds.beat(),
     hold: async (request) => {
+      const recallsBefore = recalls();
       try {
         const granted = await holds.hold(request);
         runCheck(() => books.granted(request, granted, nowMs()));
         return granted;
       } catch (error) {
-        runCheck(() => books.refused(request, error, nowMs()));
+        runCheck(() => books.refused(request, error, nowMs(), recalls() > recallsBefore));
         throw error;
       }
     },
@@ -50,14 +55,15 @@ export function watchHolds(
       grantedIn.set(request.id, granted);
       return granted;
     },
-    awaitCommit: async (request, transaction) => {
+    commit: async (request, transact) => {
       asked(request);
+      const recallsBefore = recalls();
       try {
-        const result = await holds.awaitCommit(request, transaction);
+        const result = await holds.commit(request, transact);
         runCheck(() => books.granted(request, grantedIn.get(request.id) ?? 0n, nowMs()));
         return result;
       } catch (error) {
-        runCheck(() => books.refused(request, error, nowMs()));
+        runCheck(() => books.refused(request, error, nowMs(), recalls() > recallsBefore));
         throw error;
       } finally {
         grantedIn.delete(request.id);
@@ -84,7 +90,7 @@ export function watchHolds(
       return count;
     },
   };
-  return watched as HoldsService;
+  return watched as unknown as HoldsService;
 }
 
 /** The client of a streamed chat: it reads every word once, and its bill after the last. */

@@ -21,6 +21,7 @@ import { NumberUsagePerAccount } from "./17-usage.ts";
 import { NumberUsageAfterUpdate } from "./18-usage-trigger.ts";
 import { WriteRequestsAtTheirEnd } from "./19-requests-at-their-end.ts";
 import { KeepTransfers } from "./20-ledger-transfers.ts";
+import { AllotMoney } from "./21-allotments.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -47,4 +48,5 @@ export const migrations = [
   { name: "18-usage-trigger", class: NumberUsageAfterUpdate },
   { name: "19-requests-at-their-end", class: WriteRequestsAtTheirEnd },
   { name: "20-ledger-transfers", class: KeepTransfers },
+  { name: "21-allotments", class: AllotMoney },
 ] as const;

@@ -37,8 +37,8 @@ const schema = defineEntity({
 });
 
 /**
- * An admitted request and its outcome. Written only by the statements of `src/accounts/holds.store.ts` and
- * `settlements.store.ts`.
+ * An admitted request and its outcome. Written only by the statements of `src/accounts/allotments.store.ts`,
+ * `holds.store.ts` and `settlements.store.ts`.
  */
 export class InferenceRequestRow extends schema.class {}
 schema.setClass(InferenceRequestRow);

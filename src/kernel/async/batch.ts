@@ -75,6 +75,16 @@ export class Mutex {
     this.#isLocked = true;
   }
 
+  /** Runs `work` under the lock. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    await this.lock();
+    try {
+      return await work();
+    } finally {
+      this.unlock();
+    }
+  }
+
   unlock(): void {
     const next = this.#waiting.shift();
     if (next) next();

@@ -1,6 +1,8 @@
 import type { FilterQuery } from "@mikro-orm/core";
+import { recallAllotmentsOfKey } from "../../accounts/allotments.store.ts";
 import { recountSpending } from "../../accounts/key-spending.ts";
 import { openAccount } from "../../accounts/ledger.store.ts";
+import { awaitReturn } from "../../accounts/recalls.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
 import { isId } from "../../kernel/text/ids.ts";
 import { credentialEnded } from "../auth/ended-credential.ts";
@@ -87,12 +89,13 @@ export class ApiKeyService {
   }
 
   /**
-   * Changes the given settings and leaves the rest, effective from the next admission in every process. Throws
+   * Changes the given settings and leaves the rest. Resolves when no process admits requests by the earlier ones. Throws
    * `api_key_not_found`, `duplicate_name`, `key_revoked`, and `invalid_parameter` for invalid settings.
    */
   async update(account: string, id: string, changes: Partial<KeySettings>): Promise<ApiKey> {
     const checked = checkKeySettings(changes, this.#dependencies.clock.now());
-    await this.#store.commit(async (tx) => {
+    const { database, clock } = this.#dependencies;
+    const recalled = await this.#store.commit(async (tx) => {
       const row = await this.#store.lockUnrevoked(tx, account, id);
       const hasNewPeriod = checked.resetPeriod !== undefined && checked.resetPeriod !== row.resetPeriod;
       if (hasRestrictions(checked)) row.termsVersion++;
@@ -102,7 +105,9 @@ export class ApiKeyService {
         await recountSpending(tx, id);
       }
       await this.#store.save(tx, row, "updated");
+      return recallAllotmentsOfKey(tx, id);
     });
+    await awaitReturn(database, clock, recalled);
     const [key] = await this.byIds([id]);
     if (!key) throw new Error("a key that was changed is gone");
     return key;
@@ -110,10 +115,17 @@ export class ApiKeyService {
 
   /**
    * Revokes a key. Idempotent. Throws `api_key_not_found`, also for another account's key. The update waits for the
-   * admissions that hold the row, and every later one re-reads it: nothing is billed after a revocation.
+   * admissions that hold the row, and every later one re-reads it; then the key's allotments are recalled. Resolves when
+   * no process admits requests on them any more: nothing is admitted after a revocation.
    */
   async revoke(account: string, id: string): Promise<ApiKey> {
-    return this.#view(await this.#store.revoke(account, id));
+    const { database, clock } = this.#dependencies;
+    let recalled: readonly string[] = [];
+    const row = await this.#store.revoke(account, id, async (tx) => {
+      recalled = await recallAllotmentsOfKey(tx, id);
+    });
+    await awaitReturn(database, clock, recalled);
+    return this.#view(row);
   }
 
   /** The current restrictions of a key. Throws `api_key_revoked` or `api_key_expired` for one that is not active. */

@@ -7,7 +7,7 @@ import {
 import type { Database, Transaction } from "../../db/database.ts";
 import { appendEvents } from "../../events/outbox.ts";
 import type { TopicPayloads } from "../../events/topics.ts";
-import type { Clock } from "../../kernel/clock.ts";
+import type { WaitingClock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { decodeTimeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
 import { isId } from "../../kernel/text/ids.ts";
@@ -16,7 +16,7 @@ import type { KeyRow } from "./key.row.ts";
 /** What a service of keys needs. `committed` is called after every transaction. */
 export type KeyDependencies = {
   readonly database: Database;
-  readonly clock: Clock;
+  readonly clock: WaitingClock;
   readonly committed: () => void;
 };
 
@@ -77,13 +77,18 @@ export class KeyStore<Row extends KeyRow> {
     return row;
   }
 
-  /** Revokes a key. Idempotent. Throws the table's `notFound`, also for another account's key. */
-  async revoke(account: string, id: string): Promise<Row> {
+  /**
+   * Revokes a key, and does `also` in the same transaction, even if the key was revoked before. Idempotent. Throws the
+   * table's `notFound`, also for another account's key.
+   */
+  async revoke(account: string, id: string, also?: (tx: Transaction) => Promise<void>): Promise<Row> {
     return this.commit(async (tx) => {
       const row = await this.#lock(tx, account, id);
-      if (row.revokedAt) return row;
-      row.revokedAt = this.#dependencies.clock.now();
-      await this.save(tx, row, "revoked");
+      if (!row.revokedAt) {
+        row.revokedAt = this.#dependencies.clock.now();
+        await this.save(tx, row, "revoked");
+      }
+      await also?.(tx);
       return row;
     });
   }

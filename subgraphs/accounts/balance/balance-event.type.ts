@@ -12,9 +12,9 @@ import { BalanceType } from "./balance.type.ts";
 const BalanceCause = defineEnum<Cause>("BalanceCause", "Why a balance changed.", {
   deposit: "A deposit was credited.",
   deposit_reverted: "A deposit was reverted.",
-  hold: "Funds were held for a request.",
+  hold: "Funds were held, for a request and for the next ones of its key.",
   settlement: "A request was charged.",
-  release: "A request cost nothing, and its hold was released.",
+  release: "Held funds were not needed and returned, or a request cost nothing.",
   credit: "Credit was granted.",
 });
 

@@ -20,7 +20,8 @@ export class BalanceType {
   total!: bigint;
 
   @Field(() => NeuronScalar, {
-    description: "The amount held for running requests. It is part of the total.",
+    description:
+      "The amount held for running requests, and in advance for the next ones. It is part of the total.",
   })
   held!: bigint;
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HoldsService } from "../../../src/accounts/holds.service.ts";
-import { type HoldRequest, placeHolds } from "../../../src/accounts/holds.store.ts";
+import { type HoldRequest, placeHold } from "../../../src/accounts/holds.store.ts";
 import { findLedgerFaults } from "../../../src/accounts/ledger.store.ts";
 import { resolveHolds, type Settlement } from "../../../src/accounts/settlements.store.ts";
 import type { Database } from "../../../src/db/database.ts";
@@ -85,8 +85,8 @@ function implementationsOn(database: Database): readonly Way[] {
     },
     {
       name: "one statement each",
-      hold: (request) => placeHolds(database, [{ ...request, isListed: false }]),
-      settle: (end, request) => resolveHolds(database, [{ ...end, request }]),
+      hold: (request) => placeHold(database, request),
+      settle: (end) => resolveHolds(database, [end]),
     },
     { name: "entity manager", ...entityManagerHolds(database) },
   ];

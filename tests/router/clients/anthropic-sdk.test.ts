@@ -1,6 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { beforeEach, describe, expect, test } from "vitest";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
+import { balanceAtRest } from "../../support/balance.ts";
 import { MODEL } from "../../support/chain/network.ts";
 import { requireAvailable } from "../../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
@@ -148,7 +149,7 @@ test("aborting disconnects the provider at once and releases the hold", async ()
   await expect(stream.finalMessage()).rejects.toThrow(Anthropic.APIUserAbortError);
   await until(async () => expect(services().messages.aborted).toBe(aborted + 1), 2_000);
   await until(async () => {
-    const [balance] = await stack().app.balances.byAccounts([owner.account]);
+    const balance = await balanceAtRest(stack().app, owner.account);
     expect(balance?.held).toBe(0n);
     expect(balance?.available).toBeLessThan(START);
   });

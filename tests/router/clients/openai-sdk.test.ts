@@ -2,6 +2,7 @@ import OpenAI, { toFile } from "openai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { drawImage, sizeOfPng } from "../../../src/devnet/provider/image.ts";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
+import { balanceAtRest } from "../../support/balance.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../../support/chain/network.ts";
 import { requireAvailable } from "../../support/inference/bill.ts";
 import { toWav } from "../../support/inference/wav.ts";
@@ -133,7 +134,7 @@ describe("chat", () => {
     stream.controller.abort();
     await until(async () => expect(stack().provider.aborted).toBe(aborted + 1), 2_000);
     await until(async () => {
-      const [balance] = await stack().app.balances.byAccounts([owner.account]);
+      const balance = await balanceAtRest(stack().app, owner.account);
       expect(balance?.held).toBe(0n);
       expect(balance?.available).toBeGreaterThan(START - BigInt(PROMPT) * INPUT_PRICE - 60n * OUTPUT_PRICE);
     });

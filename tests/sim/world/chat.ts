@@ -23,6 +23,8 @@ export class SimChat {
   readonly leave: () => void;
   /** It was affected by something outside the product's control: its charge may be zero. */
   isDisturbed = false;
+  /** Its process lost its lease, and with it what was set aside for this request: any part of its cost may be charged. */
+  isUncovered = false;
   /** The charge in the answer to the client, neuron; undefined until it has a whole answer. */
   bill: bigint | undefined;
   /** Whether the product is done with it. */

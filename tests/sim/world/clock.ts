@@ -5,6 +5,7 @@ import type { WaitingClock } from "../../../src/kernel/clock.ts";
 export class SimClock implements WaitingClock {
   #nowMs = 0;
   #isTold = false;
+  #isOverridden = true;
   #sleepers: { readonly untilMs: number; wake(): void }[] = [];
   readonly #database: Database;
 
@@ -44,10 +45,18 @@ export class SimClock implements WaitingClock {
     for (const sleeper of sleepers) if (sleeper.untilMs <= this.#nowMs) sleeper.wake();
   }
 
+  /** The database has lost its settings, as PGlite does when a function raises an error. */
+  forget(): void {
+    this.#isTold = false;
+    this.#isOverridden = false;
+  }
+
   /** Sets the time of the database; called before every statement. */
   async tell(): Promise<void> {
     if (this.#isTold) return;
     this.#isTold = true;
+    if (!this.#isOverridden) await this.#database.rows(OVERRIDE);
+    this.#isOverridden = true;
     await this.#database.rows(`set sim.now = '${this.now().toISOString()}'`);
   }
 }
@@ -63,8 +72,10 @@ export async function overrideNow(database: Database): Promise<void> {
      as $$ select current_setting('sim.now')::timestamptz $$`,
   );
   await database.rows(TAKE_DEFAULTS);
-  await database.rows("set search_path = sim, pg_catalog, public");
+  await database.rows(OVERRIDE);
 }
+
+const OVERRIDE = "set search_path = sim, pg_catalog, public";
 
 const TAKE_DEFAULTS = `
   do $$

@@ -26,6 +26,15 @@ export class Gate {
   readonly waiting: Waiting[] = [];
   /** The number of statements and transactions that ran. */
   runs = 0;
+  readonly #failed: () => void;
+
+  /** `failed` is called when a statement fails. */
+  constructor(failed: () => void) {
+    this.#failed = failed;
+  }
+
+  /** How often each process has recalled the allotments of others. */
+  readonly recalls = new Map<number, number>();
 
   /** Waits until the simulation lets `work` run. A dead process receives nothing any more. */
   pass<T>(process: SimProcess, label: string, work: () => Promise<T>): Promise<T> {
@@ -34,9 +43,13 @@ export class Gate {
       const run = async (hear: boolean) => {
         this.#leave(entry);
         this.runs++;
+        if (RECALL.test(label)) this.recalls.set(process.id, (this.recalls.get(process.id) ?? 0) + 1);
         const answer = await work().then(
           (value) => () => resolve(value),
-          (error: unknown) => () => reject(error),
+          (error: unknown) => {
+            this.#failed();
+            return () => reject(error);
+          },
         );
         if (!process.alive) return;
         if (hear) answer();
@@ -99,6 +112,9 @@ export class GatedDatabase extends Database {
     );
   }
 }
+
+/** How the recall of an account's allotments begins. */
+const RECALL = /^with locked as \( select a.id from allotment a/;
 
 function labelOf(sql: string): string {
   return sql.trim().slice(0, 60).replaceAll(/\s+/g, " ");

@@ -68,6 +68,8 @@ const committed = () => {};
 export type Router = {
   readonly process: SimProcess;
   readonly holds: HoldsService;
+  /** Its name in the database. */
+  readonly processId: string;
   readonly chat: ChatService;
   readonly scanner: LogScanner;
   readonly relay: EventRelay;
@@ -92,7 +94,7 @@ export function bootRouter(given: {
   readonly admitted: (admitted: Admitted) => void;
 }): Router {
   const { process, database, clock, rpc, client, bus, plant } = given;
-  const own = new HoldsService({ database, log, committed });
+  const own = new HoldsService({ database, clock, log, committed, isTimed: false });
   const holds = given.watch(plant.holds?.(own, database) ?? own);
   const catalogue = new CatalogueService({ source: { load: async () => OFFERS }, log, refreshMs: 1 });
   void catalogue.refresh();
@@ -139,6 +141,7 @@ export function bootRouter(given: {
   return {
     process,
     holds,
+    processId: own.processId,
     chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens: ANSWER_LIMIT }),
     imageJobs: new ImageJobsService({
       ...{ database, admission, holds, submitted: () => {}, deadlineSeconds: JOB_SECONDS },

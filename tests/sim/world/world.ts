@@ -17,6 +17,7 @@ import { SimChat } from "./chat.ts";
 import { SimClock } from "./clock.ts";
 import { ConnectionBroke, Gate, GatedDatabase } from "./gate.ts";
 import { SimJob } from "./job.ts";
+import { SimLeases } from "./leases.ts";
 import { IMAGE_MODEL, MODEL, UNIT } from "./offers.ts";
 import { type SimExchange, SimProviders } from "./provider.ts";
 import { bootRouter, depositsOn, type Router, resumesStreams, TOTAL_MS, VAULT } from "./router.ts";
@@ -30,7 +31,7 @@ const BEGIN = new Date("2031-03-01T20:00:00Z");
  */
 export class World {
   readonly books = new LedgerModel();
-  readonly gate = new Gate();
+  readonly gate = new Gate(() => this.clock.forget());
   readonly clock: SimClock;
   readonly chain: SimChain;
   readonly providers = new SimProviders((exchange) => this.#runCheck(() => this.#judgeAsked(exchange)));
@@ -43,6 +44,7 @@ export class World {
   readonly #publishedEvents = new Set<string>();
   readonly database: Database;
   readonly #plant: Plant;
+  readonly #leases = new SimLeases();
   readonly #apiKeys: ApiKeyService;
   #fault: Error | undefined;
   #newestPosition = 0n;
@@ -54,7 +56,8 @@ export class World {
     this.database = database;
     this.#plant = plant;
     this.clock = new SimClock(database);
-    this.#apiKeys = new ApiKeyService({ database, clock: this.clock, committed: () => {} });
+    const gated = new GatedDatabase(database, this.gate, { id: -1, alive: true }, plant.rewrite);
+    this.#apiKeys = new ApiKeyService({ database: gated, clock: this.clock, committed: () => {} });
     this.chain = new SimChain({ vault: VAULT, topic: depositsOn(database).topics[0] ?? "0x" });
   }
 
@@ -164,6 +167,10 @@ export class World {
     this.#begin(n, "scan", ({ scanner }) => scanner.step());
   }
 
+  beat(n: number): void {
+    this.#begin(n, "beat", ({ holds }) => holds.beat());
+  }
+
   sweep(n: number): void {
     this.#begin(n, "sweep", ({ holds }) => holds.sweep());
   }
@@ -178,12 +185,13 @@ export class World {
     // Without a key there is nothing to simulate.
     if (!key || !router || [...this.books.keys.values()].filter(({ isRevoked }) => !isRevoked).length < 3)
       return;
-    void this.gate
-      .pass({ id: -1, alive: true }, "revoke", async () => {
-        await this.#apiKeys.revoke(key.account, key.id);
+    key.isEnding = true;
+    this.#apiKeys.revoke(key.account, key.id).then(
+      () => {
         key.isRevoked = true;
-      })
-      .catch((error: unknown) => !isExpected(error) && this.#note(error));
+      },
+      (error: unknown) => !isExpected(error) && this.#note(error),
+    );
   }
 
   /**
@@ -195,9 +203,11 @@ export class World {
     const { id } = router.process;
     router.process.alive = false;
     for (const chat of this.books.chats.values())
-      if (chat.process === id && !chat.isAnswered) {
+      if (chat.process === id && (!chat.isAnswered || this.books.holds.has(chat.id))) {
         chat.isDisturbed = true;
         chat.hasLeft = true;
+        // Its money is in an allotment of a dead process.
+        this.books.holds.delete(chat.id);
       }
     this.providers.drop(id);
     await this.clock.tell();
@@ -211,6 +221,7 @@ export class World {
       other === router ? this.#boot(id + this.routers.length) : other,
     );
     await this.#reread(false);
+    await this.#rereadMoney();
   }
 
   /**
@@ -227,15 +238,18 @@ export class World {
     await quiet();
     if (fate === "unheard" || this.#hasSwept) await this.#reread(fate === "well");
     else if (entry.label === "transaction") await this.#rereadTransaction();
+    await this.#leases.read(this.database, this.routers, entry.label);
+    await this.#rereadMoney();
     this.check();
   }
 
   /** Reads the results of a transaction that its answer does not contain: credited deposits, ended jobs. */
   async #rereadTransaction(): Promise<void> {
     const jobs = [...this.books.holds].filter(([id]) => this.books.jobOf(id));
-    if (jobs.length === 0) return this.books.rereadAvailable(this.database);
+    if (jobs.length === 0) return;
     await this.books.reread(this.database);
-    for (const [id, hold] of jobs) if (!this.books.holds.has(id)) this.books.jobEnded(id, hold);
+    for (const [id, hold] of jobs)
+      if (!this.books.holds.has(id)) this.books.jobEnded(id, hold, this.clock.monotonicMs());
   }
 
   /** Reads what the product did not report: holds that a sweep released, or commits whose answer was lost. */
@@ -249,6 +263,11 @@ export class World {
       demand(isDue || !isSwept, `the hold of ${id} was swept before its time`);
       this.books.disturb(id);
     }
+  }
+
+  #rereadMoney(): Promise<void> {
+    const processes = this.routers.map(({ process, processId }) => ({ id: process.id, processId }));
+    return this.books.rereadMoney(this.database, processes, this.clock.monotonicMs());
   }
 
   /** Commits every statement that waits for the database, until there is none. */
@@ -282,6 +301,7 @@ export class World {
           swept: () => {
             this.#hasSwept = true;
           },
+          recalls: () => this.gate.recalls.get(id) ?? 0,
         }),
       admitted: ({ requestId, candidates }) => {
         const chat = this.books.chats.get(requestId);
@@ -321,7 +341,8 @@ export class World {
     this.chain.pay(account as Hex, neuron);
     const limit = 30n * UNIT;
     const period = this.accounts.length === 1 ? "daily" : "never";
-    const { key } = await this.#apiKeys.create(account, "limited", {
+    const apiKeys = new ApiKeyService({ database: this.database, clock: this.clock, committed: () => {} });
+    const { key } = await apiKeys.create(account, "limited", {
       creditLimit: limit,
       resetPeriod: period,
     });
@@ -335,7 +356,7 @@ export class World {
     if (kind === "submit") this.books.jobs.get(subject)?.submitted(exchange);
     if (!chat) return;
     demand(
-      this.books.holds.has(subject) || chat.isDisturbed,
+      this.books.holds.has(subject) || chat.isDisturbed || chat.isUncovered,
       `a provider was called for ${subject} without a hold`,
     );
     chat.tried(exchange);
@@ -348,7 +369,7 @@ export class World {
   }
 
   #knowKey(key: Pick<KeyBook, "id" | "account" | "limit" | "period">): void {
-    this.books.keys.set(key.id, { ...key, isRevoked: false, held: 0n, spent: 0n, spentAtMs: 0 });
+    this.books.keys.set(key.id, { ...key, isRevoked: false, isEnding: false, spent: 0n, spentAtMs: 0 });
   }
 
   /** Begins a sequential task of a router. */
@@ -395,4 +416,4 @@ function isExpected(error: unknown): boolean {
 
 const EMPTY = `
   truncate account, api_key, inference_request, hold, earlier_ledger_entry, ledger_transfer, deposit, outbox, outbox_forgotten,
-    watcher_cursor, watcher_block, job, job_content restart identity cascade`;
+    watcher_cursor, watcher_block, job, job_content, allotment, process_lease restart identity cascade`;

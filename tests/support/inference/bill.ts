@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { App } from "../../../src/app.ts";
+import { balanceAtRest } from "../balance.ts";
 import type { Seeded } from "../seed.ts";
 import { until } from "../until.ts";
 
@@ -10,7 +11,7 @@ export async function requireAvailable(
   { available }: { readonly available: bigint },
 ): Promise<void> {
   await until(async () => {
-    const [balance] = await app.balances.byAccounts([account]);
+    const balance = await balanceAtRest(app, account);
     expect({ available: balance?.available, held: balance?.held }).toEqual({ available, held: 0n });
   });
 }

@@ -4,7 +4,16 @@ import { expect, test } from "vitest";
 
 /** The module in `src` that writes each table. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  accounts: ["account", "deposit", "hold", "inference_request", "ledger_entry", "ledger_transfer"],
+  accounts: [
+    "account",
+    "allotment",
+    "deposit",
+    "hold",
+    "inference_request",
+    "ledger_entry",
+    "ledger_transfer",
+    "process_lease",
+  ],
   chain: [
     "agent_authorization",
     "agent_clone",
@@ -39,12 +48,14 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Writes by another module, as `table <- file`, each with its reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  "api_key <- src/accounts/holds.store.ts":
-    "what a key has spent is written by the statement that holds the money",
+  "api_key <- src/accounts/allotments.store.ts":
+    "what a key has spent is written by the statements that hold and charge the money",
+  "api_key <- src/accounts/holds.store.ts": "and by the one that holds it for a job",
   "api_key <- src/accounts/settlements.store.ts": "and by the one that settles it",
   "api_key <- src/accounts/key-spending.ts": "the same columns, when they are recounted",
   "hold <- src/jobs/job.store.ts":
     "a new job extends its hold to its deadline in the statement that inserts it",
+  "outbox <- src/accounts/allotments.store.ts": "a hot statement appends its own events",
   "outbox <- src/accounts/holds.store.ts": "a hot statement appends its own events",
   "outbox <- src/accounts/ledger.store.ts": "a hot statement appends its own events",
   "outbox <- src/accounts/settlements.store.ts": "a hot statement appends its own events",

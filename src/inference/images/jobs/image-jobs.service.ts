@@ -1,5 +1,5 @@
 import type { HoldsService } from "../../../accounts/holds.service.ts";
-import type { Database } from "../../../db/database.ts";
+import type { Database, Transaction } from "../../../db/database.ts";
 import { insertJob } from "../../../jobs/job.store.ts";
 import { findJob } from "../../../jobs/job-view.store.ts";
 import type { JobView } from "../../../jobs/jobs.service.ts";
@@ -21,7 +21,7 @@ import { type ImageJobSpec, type ImageOperation, readJobRequest, UNTRIED } from 
 type Dependencies = {
   readonly database: Database;
   readonly admission: AdmissionService;
-  readonly holds: Pick<HoldsService, "holdIn" | "awaitCommit">;
+  readonly holds: Pick<HoldsService, "holdIn" | "commit">;
   /** Signals that a job was submitted. */
   readonly submitted: () => void;
   /** A job is ended after this time, whatever its state. */
@@ -95,7 +95,7 @@ export class ImageJobsService {
     const { payer, hold } = plan;
     const requestId = `async-${hold.provider.slice(2, 10)}-${id}`;
     const placed = { ...hold, id: requestId };
-    const created = database.transaction(async (tx) => {
+    const create = async (tx: Transaction) => {
       const candidates = affordable(plan, await holds.holdIn(tx, placed));
       await insertJob(tx, {
         id,
@@ -113,8 +113,8 @@ export class ImageJobsService {
       const job = await findJob(tx, payer, id);
       if (!job) throw new Error("a job was not found after it was inserted");
       return job;
-    });
-    return holds.awaitCommit(placed, created);
+    };
+    return holds.commit(placed, () => database.transaction(create));
   }
 }
 

@@ -1,0 +1,359 @@
+import { expect, onTestFinished, test, vi } from "vitest";
+import { BalanceService } from "../../src/accounts/balance.service.ts";
+import { HoldsService } from "../../src/accounts/holds.service.ts";
+import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import type { Database } from "../../src/db/database.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
+import { requestFor, settlementOf } from "../support/admissions.ts";
+import { seedAccount } from "../support/seed.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+import { until } from "../support/until.ts";
+
+const log = createLogger("silent");
+const OFFER = { model: "model-1", provider: "0x00000000000000000000000000000000000000aa" };
+
+/** A clock that the test moves; it sleeps in real time. */
+function testClock() {
+  const clock = {
+    nowMs: 0,
+    now: () => new Date(clock.nowMs),
+    monotonicMs: () => clock.nowMs,
+    sleep: systemClock.sleep,
+  };
+  return clock;
+}
+
+/** A process whose beats the test makes. */
+function drivenOn(database: Database, clock = testClock()): HoldsService {
+  return new HoldsService({ database, clock, log, committed: () => {}, isTimed: false });
+}
+
+/** A process as in production, but without a bus: it reads recalls every half second. */
+function processOn(database: Database): HoldsService {
+  const holds = new HoldsService({ database, log, committed: () => {} });
+  onTestFinished(() => holds.stop());
+  return holds;
+}
+
+function keysOn(database: Database): ApiKeyService {
+  return new ApiKeyService({ database, clock: systemClock, committed: () => {} });
+}
+
+async function open(kind: "embedded" | "server", neuron = 100_000n) {
+  const database = await openTestDatabase(kind);
+  const clock = testClock();
+  const holds = drivenOn(database, clock);
+  const seeded = await seedAccount(database, neuron);
+  const admit = async () => {
+    const request = requestFor(seeded, 5n);
+    await holds.hold(request);
+    return request;
+  };
+  return { database, holds, clock, seeded, admit };
+}
+
+async function balanceOf(database: Database, account: string) {
+  const [balance] = await new BalanceService(database).byAccounts([account]);
+  if (!balance) throw new Error("there is no balance");
+  return balance;
+}
+
+async function countStatements(database: Database, work: () => Promise<unknown>): Promise<number> {
+  const rows = vi.spyOn(database, "rows");
+  try {
+    await work();
+    return rows.mock.calls.length;
+  } finally {
+    rows.mockRestore();
+  }
+}
+
+function listedIn(database: Database) {
+  return database.rows<{ id: string; status: string; model: string; provider: string; age: number }>(
+    `select id, status, model, provider, round(extract(epoch from coalesce(finished_at, now()) - created_at))::int as age
+     from inference_request order by created_at`,
+  );
+}
+
+/** The lease of a process that was killed: over, as two looks of the sweeper find it. */
+async function endLeases(database: Database): Promise<void> {
+  await database.rows("update process_lease set expires_at = now() - interval '1 second'");
+}
+
+describeDatabases("an allotment", (kind) => {
+  test("admits further requests of its key without a statement, while the lease lasts", async () => {
+    const { database, holds, clock, admit } = await open(kind);
+    expect(await countStatements(database, admit)).toBe(1);
+    expect(await countStatements(database, admit)).toBe(1);
+    await holds.beat();
+    expect(await countStatements(database, admit)).toBe(0);
+    clock.nowMs += 1_699;
+    expect(await countStatements(database, admit)).toBe(0);
+    clock.nowMs += 1;
+    expect(await countStatements(database, admit)).toBe(1);
+    await holds.beat();
+    expect(await countStatements(database, admit)).toBe(0);
+  });
+
+  test("does not admit after the machine slept, although its monotonic clock stood still", async () => {
+    const { database, holds, clock, admit } = await open(kind);
+    for (let n = 0; n < 3; n++) await admit();
+    await holds.beat();
+    clock.now = () => new Date(clock.nowMs + 60_000);
+    expect(await countStatements(database, admit)).toBe(1);
+  });
+
+  test("takes at most an eighth of what is left in advance, and returns what is idle", async () => {
+    const { database, holds, clock, seeded, admit } = await open(kind, 1_000n);
+    const requests = [await admit()];
+    for (let n = 0; n < 20; n++) {
+      const { held, available } = await balanceOf(database, seeded.account);
+      expect(held - BigInt(requests.length) * 5n).toBeLessThanOrEqual((available + held) / 8n);
+      requests.push(await admit());
+    }
+    await holds.beat();
+    for (const { id } of requests.slice(1)) await holds.settle(settlementOf(id, 2n));
+    clock.nowMs += 1_999;
+    await holds.beat();
+    expect((await balanceOf(database, seeded.account)).held).toBeGreaterThan(5n);
+    clock.nowMs += 1;
+    await holds.beat();
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 5n, total: 960n });
+    for (const { id } of requests.slice(0, 1)) await holds.settle(settlementOf(id, 2n));
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, total: 958n });
+    expect(await database.rows("select 1 from allotment")).toEqual([]);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("of another process is recalled before a request is refused, and what is in progress stays covered", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedAccount(database, 100n);
+    const [one, other] = [processOn(database), processOn(database)];
+    const first = requestFor(seeded, 40n);
+    await one.hold(first);
+    await one.settle(settlementOf(first.id, 10n));
+    const running = requestFor(seeded, 20n);
+    await one.hold(running);
+    const last = requestFor(seeded, 70n);
+    expect(await other.hold(last)).toBe(70n);
+    await expect(one.hold(requestFor(seeded, 1n))).rejects.toMatchObject({ code: "insufficient_balance" });
+    expect(await one.settle(settlementOf(running.id, 20n))).toBe(20n);
+    expect(await other.settle(settlementOf(last.id, 70n))).toBe(70n);
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ total: 0n, held: 0n });
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("of another key of the account, in this process, is recalled as well", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedAccount(database, 100n);
+    const { key } = await keysOn(database).create(seeded.account, "another");
+    const holds = processOn(database);
+    const first = requestFor(seeded, 50n);
+    await holds.hold(first);
+    await holds.settle(settlementOf(first.id, 1n));
+    expect(await holds.hold(requestFor({ ...seeded, keyId: key.id }, 99n))).toBe(99n);
+  });
+
+  test("is recalled for a hold of its own, too", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedAccount(database, 100n);
+    const holds = processOn(database);
+    const first = requestFor(seeded, 50n);
+    await holds.hold(first);
+    await holds.settle(settlementOf(first.id, 1n));
+    const job = requestFor(seeded, 99n);
+    const placed = () => database.transaction((tx) => holds.holdIn(tx, job));
+    expect(await holds.commit(job, placed)).toBe(99n);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("pays nothing by the earlier terms of its key once a change of them is answered", async () => {
+    const { database, holds, seeded, admit } = await open(kind);
+    for (let n = 0; n < 4; n++) await admit();
+    await holds.beat();
+    expect(await countStatements(database, admit)).toBe(0);
+    const keys = keysOn(database);
+    let isDone = false;
+    const revoked = keys.revoke(seeded.account, seeded.keyId).then(() => {
+      isDone = true;
+    });
+    await until(
+      async () => (await database.rows("select 1 from allotment where state = 'recalled'")).length > 0,
+    );
+    expect(isDone).toBe(false);
+    await holds.beat();
+    await revoked;
+    await expect(admit()).rejects.toMatchObject({ code: "api_key_revoked" });
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("of a process that is stopped delays a revocation until its lease is over, and is not used after it", async () => {
+    const { database, holds, clock, seeded, admit } = await open(kind);
+    for (let n = 0; n < 4; n++) await admit();
+    await holds.beat();
+    const beganMs = performance.now();
+    await keysOn(database).revoke(seeded.account, seeded.keyId);
+    expect(performance.now() - beganMs).toBeGreaterThan(1_900);
+    // Its own clock went on meanwhile.
+    clock.nowMs += 2_000;
+    await expect(admit()).rejects.toMatchObject({ code: "api_key_revoked" });
+  });
+
+  test("of a process that died is released after two looks, and its requests fail uncharged", async () => {
+    const { database, holds, clock, seeded, admit } = await open(kind, 1_000n);
+    const request = await admit();
+    clock.nowMs += 1_000;
+    await holds.beat();
+    await endLeases(database);
+    const sweeperClock = testClock();
+    const sweeper = drivenOn(database, sweeperClock);
+    expect(await sweeper.sweep()).toBe(0);
+    sweeperClock.nowMs = 3_999;
+    expect(await sweeper.sweep()).toBe(0);
+    sweeperClock.nowMs = 4_000;
+    expect(await sweeper.sweep()).toBe(1);
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, available: 1_000n });
+    expect(await listedIn(database)).toMatchObject([{ id: request.id, status: "failed" }]);
+    expect(await database.rows("select 1 from process_lease")).toEqual([]);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("is kept by a process that renews its lease after an outage of the database", async () => {
+    const { database, holds, seeded, admit } = await open(kind, 1_000n);
+    await admit();
+    await holds.beat();
+    await endLeases(database);
+    const sweeperClock = testClock();
+    const sweeper = drivenOn(database, sweeperClock);
+    await sweeper.sweep();
+    await holds.beat();
+    await endLeases(database);
+    sweeperClock.nowMs = 5_000;
+    expect(await sweeper.sweep()).toBe(0);
+    expect((await balanceOf(database, seeded.account)).held).toBeGreaterThan(0n);
+  });
+
+  test("that was released while its process only slept: its requests are charged to the balance, once", async () => {
+    const { database, holds, clock, seeded, admit } = await open(kind, 1_000n);
+    const [listed, unlisted] = [await admit(), requestFor(seeded, 995n)];
+    clock.nowMs += 1_000;
+    await holds.beat();
+    await holds.hold(unlisted);
+    await endLeases(database);
+    const sweeperClock = testClock();
+    const sweeper = drivenOn(database, sweeperClock);
+    await sweeper.sweep();
+    sweeperClock.nowMs = 4_000;
+    expect(await sweeper.sweep()).toBe(1);
+    const other = drivenOn(database);
+    const meanwhile = requestFor(seeded, 10n);
+    await other.hold(meanwhile);
+    await other.settle(settlementOf(meanwhile.id, 10n));
+    await other.stop();
+    expect(await holds.settle(settlementOf(listed.id, 5n))).toBe(5n);
+    // 985 is left of the 995 that it had been granted: the rest is the router's loss.
+    expect(await holds.settle(settlementOf(unlisted.id, 995n))).toBe(985n);
+    expect(await holds.settle(settlementOf(unlisted.id, 995n))).toBe(0n);
+    await holds.stop();
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, total: 0n });
+    expect((await listedIn(database)).map(({ status }) => status)).toEqual([
+      ...["completed", "completed", "completed"],
+    ]);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("whose answer was lost is found by the next beat, and returned", async () => {
+    const { database, holds, seeded, admit } = await open(kind, 1_000n);
+    const rows = vi.spyOn(database, "rows");
+    rows.mockImplementationOnce(async (sql, parameters) => {
+      await database.pool.query({ text: sql, values: [...(parameters ?? [])] });
+      throw new Error("the connection broke");
+    });
+    await expect(admit()).rejects.toThrow("the connection broke");
+    rows.mockRestore();
+    expect((await balanceOf(database, seeded.account)).held).toBeGreaterThan(0n);
+    await holds.beat();
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, available: 1_000n });
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test.for([true, false])(
+    "a settlement without an answer (executed: %s) is repeated, and charges once",
+    async (isExecuted) => {
+      const { database, holds, seeded, admit } = await open(kind, 1_000n);
+      const [request, other] = [await admit(), await admit()];
+      await holds.beat();
+      const rows = vi.spyOn(database, "rows");
+      rows.mockImplementationOnce(async (sql, parameters) => {
+        if (isExecuted) await database.pool.query({ text: sql, values: [...(parameters ?? [])] });
+        throw new Error("the connection broke");
+      });
+      await expect(holds.settle(settlementOf(request.id, 3n))).rejects.toThrow("the connection broke");
+      rows.mockRestore();
+      // Until it is known what is left, nothing is admitted in memory.
+      expect(await countStatements(database, admit)).toBe(1);
+      await holds.beat();
+      await holds.settle(settlementOf(other.id, 4n));
+      expect((await balanceOf(database, seeded.account)).total).toBe(993n);
+      expect(await findLedgerFaults(database)).toEqual([]);
+    },
+  );
+
+  test("pays for none of the requests that its process has forgotten after their time", async () => {
+    const { database, holds, clock, seeded } = await open(kind, 1_000n);
+    await holds.hold(requestFor(seeded, 5n, { expiresInSeconds: 60 }));
+    clock.nowMs = 60_001;
+    await holds.beat();
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, total: 1_000n });
+    expect(await listedIn(database)).toMatchObject([{ status: "failed" }]);
+  });
+});
+
+describeDatabases("a request that runs", (kind) => {
+  test("for less than a second is recorded once, at its end, and began when it was admitted", async () => {
+    const { database, holds, clock, admit } = await open(kind);
+    const request = await admit();
+    clock.nowMs = 999;
+    await holds.beat();
+    expect(await listedIn(database)).toEqual([]);
+    await holds.settle(settlementOf(request.id, 3n, { durationMs: 999 }));
+    const whole = { id: request.id, status: "completed", ...OFFER, age: 1 };
+    expect(await listedIn(database)).toEqual([whole]);
+  });
+
+  test("for a second is listed as running, and recorded in the same row at its end", async () => {
+    const { database, holds, clock, admit } = await open(kind);
+    const first = await admit();
+    clock.nowMs = 30_000;
+    await admit();
+    await holds.beat();
+    const listed = { id: first.id, status: "running", ...OFFER, age: 30 };
+    expect(await listedIn(database)).toEqual([listed]);
+    const answeredBy = {
+      provider: "0xother",
+      inputPrice: 1n,
+      outputPrice: 1n,
+      trustMode: "standard",
+    } as const;
+    await holds.settle(settlementOf(first.id, 3n, { durationMs: 40_000, answeredBy }));
+    const [ended] = await listedIn(database);
+    expect(ended).toEqual({ ...listed, status: "completed", provider: "0xother" });
+  });
+
+  test("is listed and settled at the same moment: it is completed, and never listed after its end", async () => {
+    const { database, holds, clock, admit } = await open(kind);
+    for (let round = 0; round < 20; round++) {
+      const requests = await Promise.all(Array.from({ length: 10 }, admit));
+      clock.nowMs += 2_000;
+      const ends = requests.map((request) => () => holds.settle(settlementOf(request.id, 3n)));
+      await Promise.all([holds.beat(), ...ends.slice(0, 5).map((end) => end())]);
+      await Promise.all([...ends.slice(5).map((end) => end()), holds.beat()]);
+    }
+    const rows = await listedIn(database);
+    expect(rows).toHaveLength(200);
+    expect(rows.filter(({ status }) => status !== "completed")).toEqual([]);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+});
