@@ -115,6 +115,18 @@ describe("verify_tee", () => {
     expect([trace.tee_verified, evidence?.verdict]).toEqual([false, verdict]);
   });
 
+  test("is missing if the provider had none, also when the time limit cuts off the next request", async () => {
+    let requests = 0;
+    const instead = { status: 404, body: "{}" };
+    const { trace, evidence } = await verified({
+      instead,
+      get delayMs() {
+        return requests++ === 0 ? 0 : 60_000;
+      },
+    });
+    expect([trace.tee_verified, evidence?.verdict]).toEqual([false, "missing"]);
+  });
+
   test("waits no longer than its limit, and the delivered answer is charged", async () => {
     const { trace, evidence, tookMs, text } = await verified({ delayMs: 60_000 });
     expect([trace.tee_verified, evidence?.verdict]).toEqual([false, "unreachable"]);

@@ -40,6 +40,7 @@ export class SignatureClient {
     const signal = AbortSignal.timeout(timeoutMs);
     const path =
       `/signature/${encodeURIComponent(answerId)}?model=${encodeURIComponent(provider.model)}` as const;
+    let verdict: "missing" | "unreachable" = "unreachable";
     for (;;) {
       try {
         const { status, body } = await gatherAnswer(
@@ -48,11 +49,12 @@ export class SignatureClient {
         );
         if (status === 200) return await judgeSignature(body, expected);
         if (status < 500 && status !== 404) return nothing("missing");
-        if (clock.monotonicMs() + PAUSE_MS >= untilMs)
-          return nothing(status === 404 ? "missing" : "unreachable");
+        verdict = status === 404 ? "missing" : "unreachable";
       } catch {
-        if (clock.monotonicMs() + PAUSE_MS >= untilMs) return nothing("unreachable");
+        // A request that the time limit cuts off says nothing: the answer before it counts.
+        if (!signal.aborted) verdict = "unreachable";
       }
+      if (clock.monotonicMs() + PAUSE_MS >= untilMs) return nothing(verdict);
       await sleep(PAUSE_MS);
     }
   }
