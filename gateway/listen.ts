@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { StartupError } from "../src/kernel/errors.ts";
+import { isSupervised } from "./processes.ts";
 
 /** Metrics are served to this machine only. */
 export const METRICS_HOST = "127.0.0.1";
@@ -20,8 +21,13 @@ type Place = {
  * probe could receive connections meant for the processes that listen there.
  */
 export async function requireFreePort(place: Place): Promise<void> {
-  const { host, port, isShared = false } = place;
-  if (port === 0 || isShared) return;
+  if (place.port !== 0) await choosePort(place);
+}
+
+/** As `requireFreePort`, and resolves with the port: a free one if any may be used (0). */
+export async function choosePort(place: Place): Promise<number> {
+  const { host, port } = place;
+  if (port !== 0 && isShared(place)) return port;
   const trial = createServer();
   try {
     trial.listen({ host, port });
@@ -29,16 +35,23 @@ export async function requireFreePort(place: Place): Promise<void> {
   } catch (cause) {
     throw explained(cause, place);
   }
+  const { port: chosen } = trial.address() as AddressInfo;
   trial.close();
   await once(trial, "close");
+  return chosen;
+}
+
+/** Several processes of one command share their port, and have a metrics port each. */
+function isShared({ setting, isShared: isWanted = false }: Place): boolean {
+  return isWanted || (isSupervised && setting !== "METRICS_PORT");
 }
 
 /** Starts listening. Throws a `StartupError` that names the setting at fault when the address is unavailable. */
 export async function listenAt(server: FastifyInstance, place: Place): Promise<void> {
-  const { host, port, isShared = false } = place;
+  const { host, port } = place;
   try {
     // Fastify passes this on to Node, although its types do not declare it.
-    await server.listen({ host, port, ...(isShared && { reusePort: true }) });
+    await server.listen({ host, port, ...(isShared(place) && { reusePort: true }) });
   } catch (cause) {
     throw explained(cause, place);
   }

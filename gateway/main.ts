@@ -1,10 +1,11 @@
 import { setDefaultResultOrder } from "node:dns";
-import { readConfig } from "../src/config.ts";
+import { type Config, readConfig } from "../src/config.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger } from "../src/kernel/log.ts";
 import { startTraces } from "../src/metrics/trace-export.ts";
 import { runOrExplain } from "./cli/run-or-explain.ts";
-import { METRICS_HOST, requireFreePort } from "./listen.ts";
+import { choosePort, METRICS_HOST, requireFreePort } from "./listen.ts";
+import { countProcesses, isSupervised, ProcessSupervisor, processNumber, reportReady } from "./processes.ts";
 import type { Ends, Start } from "./roles/start.ts";
 import { endGracefully } from "./shutdown.ts";
 
@@ -24,13 +25,22 @@ await runOrExplain(async () => {
   const [role = "all", name = ""] = process.argv.slice(2);
   const load = Object.hasOwn(ROLES, role) ? ROLES[role] : undefined;
   if (!load) throw new StartupError(`There is no role ${role}: ${Object.keys(ROLES).join(", ")}.`);
-  const config = readConfig();
-  const log = createLogger(config.LOG_LEVEL);
+  const given = readConfig();
+  const log = createLogger(given.LOG_LEVEL);
+  const count = countProcesses(given);
+  if (count > 1 && !isSupervised) {
+    const environment = await portsOf(role, given);
+    const supervisor = new ProcessSupervisor({ count, environment, log });
+    endGracefully(() => supervisor.end(), log);
+    return supervisor.start();
+  }
+  const config = { ...given, METRICS_PORT: given.METRICS_PORT && given.METRICS_PORT + processNumber };
   const ends: Ends = [];
   if (config.METRICS_PORT !== undefined)
     await requireFreePort({ host: METRICS_HOST, port: config.METRICS_PORT, setting: "METRICS_PORT" });
   // Printed before the role is loaded, which takes seconds.
-  console.log(`zerograph is starting: ${[role, name].join(" ").trim()}, NETWORK=${config.NETWORK} ...`);
+  if (processNumber === 0)
+    console.log(`zerograph is starting: ${[role, name].join(" ").trim()}, NETWORK=${config.NETWORK} ...`);
   const endTraces = await startTraces(config, serviceName(role, name));
   // Tracing started first, so it stops last.
   if (endTraces) ends.unshift(endTraces);
@@ -41,7 +51,18 @@ await runOrExplain(async () => {
     throw error;
   }
   endGracefully(() => endAll(ends), log);
+  reportReady();
 });
+
+/** The port that several processes of a role share, as their environment: chosen here if any may be used. */
+async function portsOf(role: string, config: Config): Promise<Readonly<Record<string, string>>> {
+  if (role === "worker") return {};
+  const setting = role === "subgraph" ? "SUBGRAPH_PORT" : "PORT";
+  const isShared = config.SHARE_PORT === "on";
+  return {
+    [setting]: String(await choosePort({ host: config.HOST, port: config[setting], setting, isShared })),
+  };
+}
 
 function serviceName(role: string, name: string): string {
   return ["zerograph", role === "all" ? "" : role, name].filter((word) => word !== "").join("-");

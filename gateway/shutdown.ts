@@ -1,5 +1,6 @@
 import closeWithGrace from "close-with-grace";
 import type { Logger } from "../src/kernel/log.ts";
+import { isSupervised } from "./processes.ts";
 
 const SHUTDOWN_MS = 45_000;
 
@@ -21,7 +22,13 @@ const FAULTS: NonNullable<closeWithGrace.Options["skip"]> = [
  * after 45 s at the latest.
  */
 export function endGracefully(end: () => Promise<void>, log: Pick<Logger, "error">): void {
-  closeWithGrace({ delay: SHUTDOWN_MS, logger: false, skip: FAULTS }, async ({ err }) => {
+  const skip = isSupervised ? [...FAULTS, "SIGINT" as const] : FAULTS;
+  if (isSupervised) {
+    // A terminal sends Ctrl-C to all processes of a command; this one ends when its supervisor says so, or has ended.
+    process.on("SIGINT", () => {});
+    process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  }
+  closeWithGrace({ delay: SHUTDOWN_MS, logger: false, skip }, async ({ err }) => {
     if (err) log.error({ err }, "the process is shutting down because of an error");
     await end();
   });

@@ -97,12 +97,22 @@ function conflicts(config: Config, isPartial: boolean): readonly string[] {
         "required with REDIS_URL: several processes cannot share the embedded database",
       ),
     );
+  if (config.PROCESSES !== 1)
+    for (const name of ["DATABASE_URL", "REDIS_URL"] as const)
+      if (!config[name]) found.push(missing(name, "required with PROCESSES"));
+  if (config.PROCESSES !== 1 && config.NETWORK === "devnet" && !config.RPC_URL)
+    found.push(missing("RPC_URL", "required with PROCESSES and NETWORK=devnet"));
   if (config.TRUSTED_DOCUMENTS_ONLY === "on" && !config.TRUSTED_DOCUMENTS)
     found.push(missing("TRUSTED_DOCUMENTS", "required with TRUSTED_DOCUMENTS_ONLY=on"));
   return found;
 }
 
-/** An environment variable that PROVIDERS_FILE references; undefined when it is unset or empty. */
+/** A variable that is no setting, such as one that PROVIDERS_FILE references; undefined when it is unset or empty. */
 export function readVariable(name: string): string | undefined {
   return process.env[name] || undefined;
+}
+
+/** The environment of this process and these variables, for a process that it starts. */
+export function childEnvironment(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { ...process.env, ...more };
 }

@@ -4,6 +4,7 @@ import { type Demo, removeStatus, toBanner, toStatus, writeStatus } from "../cli
 import { openGraph, type SubgraphPlaces } from "../federation/graph.ts";
 import { listenAt, requireFreePort } from "../listen.ts";
 import type { DevelopmentWallet } from "../pages/dashboard.plugin.ts";
+import { processNumber } from "../processes.ts";
 import { createServer } from "../server.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
 import { requireSettings } from "./required-settings.ts";
@@ -40,6 +41,7 @@ export async function serve(
   const server = await createServer(app, graph, demo?.wallet);
   ends.unshift(() => server.close());
   await listenAt(server, placeOf(config));
+  if (processNumber > 0) return;
   const status = toStatus({ network: config.NETWORK, origin: server.listeningOrigin, ...(demo && { demo }) });
   if (places.kind === "local") {
     writeStatus(config.DATA_DIR, status);

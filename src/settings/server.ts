@@ -43,6 +43,12 @@ export const LISTENING_SETTINGS = {
 
 /** A product that runs as several processes. */
 export const PROCESS_SETTINGS = {
+  PROCESSES: {
+    schema: z.union([z.literal("auto"), z.coerce.number().int().min(1).max(256)]).default(1),
+    about:
+      "How many processes serve the port of this command, over one PostgreSQL and one Redis; auto: one per processor. METRICS_PORT is the port of the first; the next ones use the ports after it",
+    example: "auto",
+  },
   SUBGRAPH_PORT: {
     schema: port.default(4100),
     about: "The port of a subgraph that runs as a separate process; 0 picks a free one",
