@@ -107,7 +107,9 @@ describe("/metrics", () => {
 
   test("reports open holds and lags at the time of the scrape", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
-    stack().provider.behaviour = { delayMs: 1_500 };
+    // What the tests before hold in advance is returned when it has been idle.
+    await until(async () => (await seriesOf("zerograph_holds_open")) === 0);
+    stack().provider.behaviour = { delayMs: 3_000 };
     const running = chat(secret);
     await until(async () => (await seriesOf("zerograph_holds_open")) === 1);
     stack().provider.behaviour = {};

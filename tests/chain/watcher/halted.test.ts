@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { DEMO_USER } from "../../../src/devnet/chain/accounts.ts";
 import { depositToVault } from "../../../src/devnet/chain/actors.ts";
 import { chat, priceOf } from "../../process/chat.ts";
+import { balanceAtRest } from "../../support/balance.ts";
 import { balanceOf, newAccount } from "../../support/chain/deposits.ts";
 import { ask } from "../../support/clients/graph-client.ts";
 import { seedAccount } from "../../support/seed.ts";
@@ -30,7 +31,7 @@ test("a reorg that reverts credited money halts crediting, and everything else c
   // The files follow to the newest block, and chats are answered and charged.
   await until(async () => expect(await states(origin)).toMatchObject({ files: "FOLLOWING" }));
   expect((await chat(origin, seeded.secret, { max_tokens: 4 })).status).toBe(200);
-  expect(await balanceOf(app.database, seeded.account as `0x${string}`)).toBe(10_000n - priceOf(4));
+  expect(await balanceAtRest(app, seeded.account)).toMatchObject({ available: 10_000n - priceOf(4) });
   expect(await balanceOf(app.database, lost)).toBe(7n);
   expect(await balanceOf(app.database, late)).toBe(0n);
 });
