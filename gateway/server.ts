@@ -123,8 +123,9 @@ export async function createServer(
     answerUnknown: (request, reply) => answerUnknown(app, known, request, reply),
   });
   // Before the body is read, which could be refused for its type.
-  server.addHook("onRequest", async (request, reply) => {
-    if (request.is404) return answerLost(request, reply);
+  server.addHook("onRequest", (request, reply, done) => {
+    if (!request.is404) return done();
+    Promise.resolve(answerLost(request, reply)).catch(done);
   });
   serveSessionCookie(server, app);
   await server.register(restPlugin, { app });

@@ -15,7 +15,6 @@ export function limitBodyTime(
   { bodyMs, uploadMs }: { readonly bodyMs: number; readonly uploadMs: number },
 ): void {
   const deadlines = new Slot<FastifyRequest, NodeJS.Timeout>();
-  const clear = async (request: FastifyRequest) => clearTimeout(deadlines.get(request));
   server.addHook("onRequest", (request, reply, done) => {
     if (hasBody(request.headers)) {
       const isLarge = (request.routeOptions.bodyLimit ?? 0) > LARGE_BYTES;
@@ -30,8 +29,14 @@ export function limitBodyTime(
     clearTimeout(deadlines.get(request));
     done();
   });
-  server.addHook("onRequestAbort", clear);
-  server.addHook("onResponse", clear);
+  server.addHook("onRequestAbort", (request, done) => {
+    clearTimeout(deadlines.get(request));
+    done();
+  });
+  server.addHook("onResponse", (request, _reply, done) => {
+    clearTimeout(deadlines.get(request));
+    done();
+  });
 }
 
 /** The body's reader sees the failure as a broken connection and answers it like any other error. */

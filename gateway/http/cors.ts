@@ -52,22 +52,23 @@ export function allowPages(server: FastifyInstance, pages: Pages): void {
   const listed = new Set(origins?.map((origin) => new URL(origin).origin));
   const isAllowed = (origin: string) =>
     listed.has(origin) || (isDevnet && origins === undefined && isLocal(origin));
-  server.addHook("onRequest", async ({ method, headers }, { raw }) => {
+  server.addHook("onRequest", ({ method, headers }, { raw }, done) => {
     const { origin } = headers;
-    if (origin === undefined) return;
+    if (origin === undefined) return done();
     raw.setHeader("vary", "origin");
-    if (!isAllowed(origin)) return;
+    if (!isAllowed(origin)) return done();
     raw.setHeader("access-control-allow-origin", origin);
     raw.setHeader("access-control-expose-headers", EXPOSED_HEADERS);
-    if (!isPreflight(method, headers)) return;
+    if (!isPreflight(method, headers)) return done();
     raw.setHeader("access-control-allow-methods", METHODS);
     raw.setHeader("access-control-allow-headers", allowedHeaders);
     raw.setHeader("access-control-max-age", PREFLIGHT_SECONDS);
+    done();
   });
   // A route that sets its own `Vary` would overwrite ours, and a stream sends its headers without this hook.
-  server.addHook("onSend", async ({ headers }, reply) => {
-    if (headers.origin === undefined) return;
-    reply.header("vary", withOrigin(reply.getHeader("vary")));
+  server.addHook("onSend", ({ headers }, reply, payload, done) => {
+    if (headers.origin !== undefined) reply.header("vary", withOrigin(reply.getHeader("vary")));
+    done(null, payload);
   });
   // Has lower precedence than routes with their own OPTIONS handler.
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {

@@ -22,12 +22,13 @@ export async function startMetrics(
 
 /** Counts every request by route; a path without a route counts as `unknown`. */
 export function countRequests(server: FastifyInstance, metrics: Metrics): void {
-  server.addHook("onResponse", async (request: FastifyRequest, reply) => {
+  server.addHook("onResponse", (request: FastifyRequest, reply, done) => {
     metrics.http({
       method: request.method,
       route: request.is404 ? "unknown" : (request.routeOptions.url ?? "unknown"),
       status: reply.raw.statusCode,
       durationMs: reply.elapsedTime,
     });
+    done();
   });
 }

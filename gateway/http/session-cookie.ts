@@ -13,7 +13,10 @@ const SESSION_SECONDS = 12 * 3_600;
  * pages of this origin, so that no other site can use it; an `Authorization` header takes precedence.
  */
 export function serveSessionCookie(server: FastifyInstance, app: App): void {
-  server.addHook("onRequest", async ({ raw }) => applyCookie(raw));
+  server.addHook("onRequest", ({ raw }, _reply, done) => {
+    applyCookie(raw);
+    done();
+  });
   server.server.prependListener("upgrade", applyCookie);
   server.post(PATH, async (request, reply) => {
     requireOwnPage(request);

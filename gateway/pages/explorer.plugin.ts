@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 const compress = promisify(brotliCompress);
 
@@ -26,8 +26,11 @@ const POLICY = [
 /** Serves GraphiQL to browsers at /graphql: one self-contained page that sends requests to this origin only. */
 export function serveExplorer(server: FastifyInstance): void {
   let page: Promise<{ readonly plain: Buffer; readonly small: Buffer }> | undefined;
-  server.addHook("onRequest", async (request, reply) => {
-    if (!isBrowserAt(request, "/graphql")) return;
+  server.addHook("onRequest", (request, reply, done) => {
+    if (isBrowserAt(request, "/graphql")) send(request, reply).catch(done);
+    else done();
+  });
+  const send = async (request: FastifyRequest, reply: FastifyReply) => {
     page ??= render();
     const { plain, small } = await page;
     const takesBrotli = /\bbr\b/.test(request.headers["accept-encoding"] ?? "");
@@ -42,14 +45,15 @@ export function serveExplorer(server: FastifyInstance): void {
         vary: "accept, accept-encoding",
       })
       .send(takesBrotli ? small : plain);
-  });
+  };
 }
 
 /** Whether this is a page navigation in a browser rather than a request of a program. */
 export function isBrowserAt({ method, url, headers }: FastifyRequest, path?: string): boolean {
+  if (method !== "GET" && method !== "HEAD") return false;
   const [pathname, query = ""] = url.split("?");
   if (path !== undefined && (pathname !== path || /(?:^|&)(?:query|extensions)=/.test(query))) return false;
-  return (method === "GET" || method === "HEAD") && /^[^;,]*text\/html/.test(headers.accept ?? "");
+  return /^[^;,]*text\/html/.test(headers.accept ?? "");
 }
 
 async function render() {

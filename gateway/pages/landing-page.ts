@@ -27,8 +27,8 @@ export function sendLandingPage(
 
 /** Answers a browser at `/graphql` where the explorer is off: the endpoint is for programs only. */
 export function serveNoExplorer(server: FastifyInstance): void {
-  server.addHook("onRequest", async (request, reply) => {
-    if (isBrowserAt(request, "/graphql")) return sendLandingPage(request, reply, false);
+  server.addHook("onRequest", (request, reply, done) => {
+    if (!isBrowserAt(request, "/graphql") || !sendLandingPage(request, reply, false)) done();
   });
 }
 

@@ -133,7 +133,10 @@ async function settleCovered(
     const usage = (usedOf.get(account) ?? 0) + (isUsed ? 1 : 0);
     usedOf.set(account, usage);
     totals.set(id, { ...total, charged: before + covered, used: total.used + (isUsed ? 1 : 0) });
-    return { ...toEnd(end, n), before: before.toString(), usage: isUsed ? usage : undefined };
+    return Object.assign(toEnd(end, n), {
+      before: before.toString(),
+      usage: isUsed ? usage : undefined,
+    });
   });
   const changes = [...totals.values()].map((total) => ({ ...total, charged: total.charged.toString() }));
   const parameters = [JSON.stringify(ends), JSON.stringify(changes)];
@@ -165,15 +168,14 @@ async function settleAny(
 }
 
 function toEnd({ settlement, request, allotmentId, covered }: AllottedSettlement, n: number) {
-  return {
-    ...outcomeOf(settlement, n, settlement.answeredBy ?? request),
+  return Object.assign(outcomeOf(settlement, n, settlement.answeredBy ?? request), {
     account: request.account,
     key: request.keyId,
     allotment: allotmentId,
     covered: covered.toString(),
     model: request.model,
     service_type: request.serviceType,
-  };
+  });
 }
 
 /** Whether the request counts as usage: it was charged, or completed at a price of zero. */

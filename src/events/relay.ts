@@ -114,7 +114,7 @@ export class EventRelay {
    * holds it may have read the outbox before the nudging transaction committed.
    */
   async publishBatch(wait = true): Promise<boolean> {
-    const count = await this.#database.transaction(async (tx) => {
+    const count = await this.#database.statements(async (tx) => {
       const [lock] = await tx.rows<{ held?: boolean }>(wait ? LOCK : TRY_LOCK);
       if (lock?.held === false) return 0;
       if (!this.#aligned) {

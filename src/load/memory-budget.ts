@@ -39,6 +39,11 @@ export class MemoryBudget {
   readonly #limits: MemoryLimits;
   readonly #refused: () => void;
   readonly #byOwner = new Map<string, number>();
+  readonly #account: Account = {
+    reserve: (of, bytes) => this.#reserve(of, bytes),
+    add: (of, bytes) => this.#add(of, bytes),
+    shareOf: (of) => this.#shareOf(of),
+  };
   #usedBytes = 0;
   #addressesBytes = 0;
 
@@ -60,11 +65,7 @@ export class MemoryBudget {
 
   /** Opens a lease for one request. It holds nothing yet. */
   open(owner: MemoryOwner): MemoryLease {
-    return new MemoryLease(owner, {
-      reserve: (of, bytes) => this.#reserve(of, bytes),
-      add: (of, bytes) => this.#add(of, bytes),
-      shareOf: (of) => this.#shareOf(of),
-    });
+    return new MemoryLease(owner, this.#account);
   }
 
   #shareOf({ kind }: MemoryOwner): number {

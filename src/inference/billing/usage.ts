@@ -1,23 +1,5 @@
-import { z } from "zod";
 import type { Provider } from "../providers/provider.ts";
 import type { CacheTokens, TokenUsage } from "./pricing.ts";
-
-const count = z.int().min(0);
-const detail = count.catch(0);
-const Details = z
-  .object({ cached_tokens: detail, cache_write_tokens: detail, cache_write_1h_tokens: detail })
-  .transform((stated) => ({
-    read: stated.cached_tokens,
-    write: stated.cache_write_tokens,
-    write1h: stated.cache_write_1h_tokens,
-  }));
-const Usage = z.object({
-  prompt_tokens: count.optional().catch(undefined),
-  completion_tokens: count.optional().catch(undefined),
-  total_tokens: count.nullish().catch(undefined),
-  prompt_tokens_details: Details.optional().catch(undefined),
-  completion_tokens_details: z.object({ reasoning_tokens: detail }).optional().catch(undefined),
-});
 
 /** The tokens of a prompt, and how many of them the provider read from or wrote to its cache. */
 export type InputUsage = Pick<TokenUsage, "inputTokens" | "cache">;
@@ -48,9 +30,10 @@ export function usageLimits({ profile }: Pick<Provider, "profile">, maxOutputTok
  * they are valid.
  */
 export function readUsage(stated: unknown, { maxInputTokens, maxOutputTokens }: UsageLimits): StatedUsage {
-  const { data } = Usage.safeParse(stated);
-  if (!data || !isSum(data)) return NOTHING_STATED;
-  const { prompt_tokens: inputTokens, completion_tokens: outputTokens, prompt_tokens_details: cache } = data;
+  const inputTokens = countOf(stated, "prompt_tokens");
+  const outputTokens = countOf(stated, "completion_tokens");
+  if (!isSum(stated, inputTokens, outputTokens)) return NOTHING_STATED;
+  const cache = cacheOf(memberOf(stated, "prompt_tokens_details"));
   const isInput = inputTokens !== undefined && inputTokens <= maxInputTokens;
   const isPart = isInput && cache !== undefined && isPartOf(inputTokens, cache);
   return {
@@ -126,6 +109,21 @@ function memberOf(object: unknown, name: string): unknown {
   return (object as Readonly<Record<string, unknown>>)[name];
 }
 
+/** The member if it is a count of tokens: an integer from 0 that a number represents exactly. */
+function countOf(object: unknown, name: string): number | undefined {
+  const value = memberOf(object, name);
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+}
+
+function cacheOf(details: unknown): CacheTokens | undefined {
+  if (typeof details !== "object" || details === null || Array.isArray(details)) return undefined;
+  return {
+    read: countOf(details, "cached_tokens") ?? 0,
+    write: countOf(details, "cache_write_tokens") ?? 0,
+    write1h: countOf(details, "cache_write_1h_tokens") ?? 0,
+  };
+}
+
 /** Whether the cache counts fit into a prompt of `inputTokens`. */
 function isPartOf(inputTokens: number, { read, write, write1h }: CacheTokens): boolean {
   return read + write + write1h <= inputTokens;
@@ -134,10 +132,10 @@ function isPartOf(inputTokens: number, { read, write, write1h }: CacheTokens): b
 /**
  * Whether the total is the sum of both counts, if all are present. Some servers count reasoning apart from the answer.
  */
-function isSum(usage: z.output<typeof Usage>): boolean {
-  const { prompt_tokens, completion_tokens, total_tokens } = usage;
-  if (prompt_tokens === undefined || completion_tokens === undefined) return true;
-  const sum = prompt_tokens + completion_tokens;
-  const thought = usage.completion_tokens_details?.reasoning_tokens ?? 0;
-  return total_tokens == null || total_tokens === sum || total_tokens === sum + thought;
+function isSum(stated: unknown, inputTokens: number | undefined, outputTokens: number | undefined): boolean {
+  const total = countOf(stated, "total_tokens");
+  if (inputTokens === undefined || outputTokens === undefined || total === undefined) return true;
+  const sum = inputTokens + outputTokens;
+  const thought = countOf(memberOf(stated, "completion_tokens_details"), "reasoning_tokens") ?? 0;
+  return total === sum || total === sum + thought;
 }

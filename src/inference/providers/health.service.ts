@@ -152,8 +152,16 @@ const UNKNOWN: ProviderHealth = {
   uptime: undefined,
 };
 
-function keyOf({ address, url, model }: Provider): string {
-  return `${address} ${url} ${model}`;
+/** The keys of offers, which are asked for several times per request: a text that is made anew is hashed anew. */
+const keys = new WeakMap<Provider, string>();
+
+function keyOf(provider: Provider): string {
+  const known = keys.get(provider);
+  if (known !== undefined) return known;
+  const { address, url, model } = provider;
+  const key = `${address} ${url} ${model}`;
+  keys.set(provider, key);
+  return key;
 }
 
 function circuitOf({ openUntilMs, isProbing }: Circuit, nowMs: number): ProviderState["circuit"] {

@@ -62,8 +62,12 @@ type Dependencies = {
   readonly resolve?: typeof lookup;
 };
 
+/** The parts of an endpoint's URL that are sent. */
+type Target = { readonly origin: string; readonly path: string };
+
 const MAX_HEADER_BYTES = 16_384;
 const REMEMBERED_SECRETS = 1_000;
+const REMEMBERED_ENDPOINTS = 1_000;
 const RESPONSE_KEY = /^[\x21-\x7e]{1,256}$/;
 
 /**
@@ -76,6 +80,7 @@ export class ProviderClient {
   readonly #dependencies: Dependencies;
   readonly #pools = new Map<string, Pool>();
   readonly #spellings = new QuickLru<string, readonly Buffer[]>({ maxSize: REMEMBERED_SECRETS });
+  readonly #targets = new QuickLru<string, Target>({ maxSize: REMEMBERED_ENDPOINTS });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
@@ -116,16 +121,16 @@ export class ProviderClient {
   ): Promise<ProviderExchange> {
     const { credentials, deadlines } = this.#dependencies;
     const secret = await credentials.secretFor(provider.address);
-    const url = new URL(endpoint);
+    const { origin, path } = this.#targetOf(endpoint);
     const exchange = new Exchange(listener, {
       totalMs: totalMs ?? deadlines.totalMs,
       mask: new SecretMask(this.#spellingsOf(secret)),
       onRefused: () => credentials.forget(provider.address),
     });
-    this.#poolOf(url.origin, this.#dependencies.allowsPrivate || provider.source === "file").dispatch(
+    this.#poolOf(origin, this.#dependencies.allowsPrivate || provider.source === "file").dispatch(
       {
         method,
-        path: url.pathname + url.search,
+        path,
         headers: {
           ...headers,
           ...(secret !== "" && { authorization: `Bearer ${secret}` }),
@@ -147,6 +152,15 @@ export class ProviderClient {
     const spellings = spellingsOf(secret);
     this.#spellings.set(secret, spellings);
     return spellings;
+  }
+
+  #targetOf(endpoint: string): Target {
+    const known = this.#targets.get(endpoint);
+    if (known) return known;
+    const { origin, pathname, search } = new URL(endpoint);
+    const target = { origin, path: pathname + search };
+    this.#targets.set(endpoint, target);
+    return target;
   }
 
   #poolOf(origin: string, allowsPrivate: boolean): Pool {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /** The prefixes that distinguish the kinds of secret: two kinds of key (SPEC 5.2), and wallet sessions. */
@@ -34,7 +34,7 @@ export function bearerToken(authorization: string): string | undefined {
 
 /** The stored hash of a secret. 256 random bits need no slow hash: they cannot be guessed. */
 export function hashSecret(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
+  return hash("sha256", secret);
 }
 
 /** The preview of a key after its creation: `sk-abcde…`. */
@@ -43,7 +43,13 @@ export function previewSecret(secret: string): string {
 }
 
 function checkDigits(body: string): string {
-  return base62(BigInt(crc32(body)), CHECK_DIGITS);
+  let rest = crc32(body);
+  let text = "";
+  for (let digit = 0; digit < CHECK_DIGITS; digit++) {
+    text = DIGITS[rest % 62] + text;
+    rest = Math.floor(rest / 62);
+  }
+  return text;
 }
 
 function base62(value: bigint, length: number): string {
