@@ -131,6 +131,7 @@ export function defineRoute<
   ): Promise<Answer>;
 }): Route {
   const query = strict(given.query ?? z.object({}));
+  const hasQuery = given.query !== undefined;
   return {
     method: given.method,
     url: given.url,
@@ -152,7 +153,9 @@ export function defineRoute<
       const reach = given.access === "public" ? NOTHING : permit(call.principal, given.access);
       const { account } = reach;
       const read = {
-        query: checkInput(query, call.query, "invalid_parameter") as z.output<Query>,
+        query: (hasQuery || !isEmpty(call.query)
+          ? checkInput(query, call.query, "invalid_parameter")
+          : {}) as z.output<Query>,
         headers: given.headers?.(app, call.rawHeaders) as Headers,
       };
       const handle = async () => {
@@ -190,6 +193,11 @@ function readBody(body: z.ZodType | "bytes" | undefined, bytes: Buffer): unknown
   if (body === "bytes") return bytes;
   if (body === undefined) return {};
   return checkInput(body, bytes.length === 0 ? undefined : parseJson(bytes));
+}
+
+function isEmpty(query: unknown): boolean {
+  for (const _ in query as object) return false;
+  return true;
 }
 
 /** Rejects unknown parameters, unless the query declares how to handle them. */

@@ -42,23 +42,25 @@ export class FailoverService {
     mayFailOver: () => boolean = () => true,
   ): Promise<T> {
     const { clock, health, tries, totalMs } = this.#dependencies;
-    const untilMs = clock.monotonicMs() + totalMs;
+    const startedMs = clock.monotonicMs();
+    const untilMs = startedMs + totalMs;
     const queue = admitted.candidates.map((provider) => ({
       provider,
-      notBeforeMs: restEndMs(health.of(provider), clock.monotonicMs()),
+      notBeforeMs: restEndMs(health.of(provider), startedMs),
       failures: 0,
     }));
     let last: AppError | undefined;
     for (let n = 0; n < tries; n++) {
       const next = takeNext(queue, (provider) => health.of(provider).circuit === "open");
       if (!next) break;
-      if (Math.max(next.notBeforeMs, clock.monotonicMs()) >= untilMs) break;
-      const waitMs = next.notBeforeMs - clock.monotonicMs();
+      const nowMs = clock.monotonicMs();
+      if (Math.max(next.notBeforeMs, nowMs) >= untilMs) break;
+      const waitMs = next.notBeforeMs - nowMs;
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       if (signal.aborted) throw new AppError("provider_error", "The client disconnected.");
       const { provider } = next;
       const hasOther = queue.some((other) => other.failures === 0) && n + 1 < tries;
-      const leftMs = Math.max(1, Math.ceil(untilMs - clock.monotonicMs()));
+      const leftMs = Math.max(1, Math.ceil(untilMs - (waitMs > 0 ? clock.monotonicMs() : nowMs)));
       try {
         return await this.#attempt(admitted, signal, { provider, hasOther, totalMs: leftMs }, attempt);
       } catch (error) {

@@ -1,7 +1,7 @@
 import { ForbiddenAddress } from "../../kernel/address-guard.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { redact } from "../../kernel/log.ts";
-import type { MemoryBudget } from "../../load/memory-budget.ts";
+import type { MemoryBudget, MemoryLease } from "../../load/memory-budget.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { SilenceTimer } from "./silence-timer.ts";
@@ -11,6 +11,9 @@ export type ProviderAnswer = ProviderHead & { readonly body: Buffer };
 
 /** Default maximum size of a collected answer. */
 const MAX_ANSWER_BYTES = 16 * 1_048_576;
+/** Smaller answers are bounded by the number of requests, and not worth counting. */
+const MIN_COUNTED_BYTES = 16_384;
+const NOTHING = Buffer.alloc(0);
 /** A longer error body is not read. */
 const MAX_REFUSAL_BYTES = 65_536;
 const MAX_REASON_LENGTH = 500;
@@ -34,7 +37,7 @@ export async function gatherAnswer(
   },
 ): Promise<ProviderAnswer> {
   const { signal, maxBytes = MAX_ANSWER_BYTES } = given;
-  const lease = given.memory?.open({ kind: "account", id: "answers of providers" });
+  let lease: MemoryLease | undefined;
   const { promise, resolve, reject } = Promise.withResolvers<ProviderAnswer>();
   const chunks: Buffer[] = [];
   let size = 0;
@@ -50,10 +53,16 @@ export async function gatherAnswer(
       silence.allow(given.silenceMs);
       chunks.push(chunk);
       size += chunk.length;
-      lease?.charge(chunk.length);
+      if (size > MIN_COUNTED_BYTES) {
+        lease ??= given.memory?.open({ kind: "account", id: "answers of providers" });
+        lease?.charge(size - lease.bytes);
+      }
       if (size > maxBytes) exchange.abort(new ProviderFailure("malformed", TOO_LONG));
     },
-    onEnd: () => resolve({ ...head, body: Buffer.concat(chunks) }),
+    onEnd: () => {
+      const [first = NOTHING] = chunks;
+      resolve({ ...head, body: chunks.length > 1 ? Buffer.concat(chunks) : first });
+    },
     onError: (cause) => reject(failureOf(cause)),
   });
   const onAbort = () => exchange.abort(new Error("the client disconnected"));

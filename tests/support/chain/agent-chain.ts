@@ -1,4 +1,4 @@
-import { createTestClient, encodeAbiParameters, http, publicActions, toEventSelector } from "viem";
+import { createTestClient, encodeAbiParameters, publicActions, toEventSelector } from "viem";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { onTestFinished } from "vitest";
 import { AgentLogService } from "../../../src/chain/agents/agent-log.service.ts";
@@ -13,6 +13,7 @@ import { createLogger } from "../../../src/kernel/log.ts";
 import { type Hex, lowerHex } from "../../../src/kernel/text/hex.ts";
 import type { OnEnd } from "../servers/database.ts";
 import { until } from "../until.ts";
+import { patientTransport } from "./patient-transport.ts";
 
 type Reorg = { Method: "anvil_reorg"; Parameters: [number, [Hex, number][]]; ReturnType: null };
 type RawTransaction = { Method: "eth_getRawTransactionByHash"; Parameters: [Hex]; ReturnType: Hex };
@@ -62,7 +63,7 @@ export async function startAgentChain(onEnd: OnEnd = onTestFinished as OnEnd) {
 export function handlesOf(url: string) {
   const client = createTestClient({
     mode: "anvil",
-    transport: http(url),
+    transport: patientTransport(url),
     cacheTime: 0,
     pollingInterval: 10,
   }).extend(publicActions);

@@ -2,7 +2,6 @@ import {
   createTestClient,
   createWalletClient,
   encodeAbiParameters,
-  http,
   publicActions,
   toEventSelector,
 } from "viem";
@@ -11,6 +10,7 @@ import { onTestFinished } from "vitest";
 import { DEMO_USER } from "../../../src/devnet/chain/accounts.ts";
 import { startAnvil } from "../../../src/devnet/chain/anvil.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
+import { patientTransport } from "./patient-transport.ts";
 
 /** A signed transaction, to be mined again in another block, and its hash. */
 export type SignedDeposit = { readonly raw: Hex; readonly hash: Hex };
@@ -35,7 +35,7 @@ export async function startChain({ port = 0 } = {}) {
   onTestFinished(() => anvil.stop());
   const client = createTestClient({
     mode: "anvil",
-    transport: http(anvil.url),
+    transport: patientTransport(anvil.url),
     cacheTime: 0,
     pollingInterval: 10,
   }).extend(publicActions);
@@ -48,7 +48,7 @@ export async function startChain({ port = 0 } = {}) {
     { at = VAULT, from = DEMO_USER.privateKey } = {},
   ): Promise<SignedDeposit> {
     const account = privateKeyToAccount(from);
-    const wallet = createWalletClient({ account, transport: http(anvil.url) });
+    const wallet = createWalletClient({ account, transport: patientTransport(anvil.url) });
     const data = encodeAbiParameters([{ type: "address" }, { type: "uint256" }], [to, amount]);
     const nonce = await client.getTransactionCount({ address: account.address });
     const fees = { gas: 100_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 10n ** 9n } as const;

@@ -1,4 +1,4 @@
-import { createTestClient, erc20Abi, http, type LocalAccount, parseAbi, publicActions } from "viem";
+import { createTestClient, erc20Abi, type LocalAccount, parseAbi, publicActions } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { agentMarketAbi } from "../../../src/chain/abi/agent-market.ts";
 import { MarketClient } from "../../../src/chain/market/market.client.ts";
@@ -27,6 +27,7 @@ import { createLogger } from "../../../src/kernel/log.ts";
 import { type Hex, lowerHex } from "../../../src/kernel/text/hex.ts";
 import { TEST_CURSORS } from "../cursors.ts";
 import { type AgentData, mintAgent, newData } from "./agents.ts";
+import { patientTransport } from "./patient-transport.ts";
 
 /** A funded wallet. */
 export type Trader = LocalAccount & { readonly privateKey: Hex };
@@ -150,7 +151,7 @@ export async function giveDollars(rpcUrl: string, trader: Trader, amount: bigint
 export function testClient(rpcUrl: string) {
   return createTestClient({
     mode: "anvil",
-    transport: http(rpcUrl),
+    transport: patientTransport(rpcUrl),
     cacheTime: 0,
     pollingInterval: 10,
   }).extend(publicActions);
