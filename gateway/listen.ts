@@ -4,9 +4,6 @@ import type { FastifyInstance } from "fastify";
 import { StartupError } from "../src/kernel/errors.ts";
 import { isSupervised } from "./processes.ts";
 
-/** Metrics are served to this machine only. */
-export const METRICS_HOST = "127.0.0.1";
-
 /** Where a process listens, and the setting that names the port. */
 type Place = {
   readonly host: string;
@@ -63,7 +60,7 @@ function explained(cause: unknown, { host, port, setting }: Place): unknown {
   return new StartupError(
     code === "EADDRINUSE"
       ? `${setting}: port ${port} is in use by another process. Stop it, or set ${setting} to another one.`
-      : `HOST, ${setting}: cannot listen on port ${port} of ${host} (${code}).`,
+      : `${setting === "METRICS_PORT" ? "METRICS_HOST" : "HOST"}, ${setting}: cannot listen on port ${port} of ${host} (${code}).`,
     { cause },
   );
 }

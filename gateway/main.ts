@@ -4,7 +4,7 @@ import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger } from "../src/kernel/log.ts";
 import { startTraces } from "../src/metrics/trace-export.ts";
 import { runOrExplain } from "./cli/run-or-explain.ts";
-import { choosePort, METRICS_HOST, requireFreePort } from "./listen.ts";
+import { choosePort, requireFreePort } from "./listen.ts";
 import { countProcesses, isSupervised, ProcessSupervisor, processNumber, reportReady } from "./processes.ts";
 import type { Ends, Start } from "./roles/start.ts";
 import { endGracefully } from "./shutdown.ts";
@@ -37,7 +37,7 @@ await runOrExplain(async () => {
   const config = { ...given, METRICS_PORT: given.METRICS_PORT && given.METRICS_PORT + processNumber };
   const ends: Ends = [];
   if (config.METRICS_PORT !== undefined)
-    await requireFreePort({ host: METRICS_HOST, port: config.METRICS_PORT, setting: "METRICS_PORT" });
+    await requireFreePort({ host: config.METRICS_HOST, port: config.METRICS_PORT, setting: "METRICS_PORT" });
   // Printed before the role is loaded, which takes seconds.
   if (processNumber === 0)
     console.log(`zerograph is starting: ${[role, name].join(" ").trim()}, NETWORK=${config.NETWORK} ...`);

@@ -4,7 +4,7 @@ import { JOB_SETTINGS, PROVIDER_SETTINGS } from "../src/settings/inference.ts";
 import { NODE_SETTINGS } from "../src/settings/node.ts";
 import { OPERATION_SETTINGS } from "../src/settings/operation.ts";
 import { LISTENING_SETTINGS, PROCESS_SETTINGS, RATE_LIMIT_SETTINGS } from "../src/settings/server.ts";
-import { STATE_SETTINGS } from "../src/settings/state.ts";
+import { RECEIPT_SETTINGS, STATE_SETTINGS } from "../src/settings/state.ts";
 import { FILE_SETTINGS, KV_SETTINGS } from "../src/settings/storage.ts";
 import type { Setting, Settings } from "../src/settings/values.ts";
 
@@ -14,6 +14,7 @@ const SECTIONS: readonly { readonly title: string; readonly settings: Settings }
   { title: "Deposits", settings: DEPOSIT_SETTINGS },
   { title: "Listening", settings: LISTENING_SETTINGS },
   { title: "State", settings: STATE_SETTINGS },
+  { title: "Receipts", settings: RECEIPT_SETTINGS },
   { title: "Several processes", settings: PROCESS_SETTINGS },
   { title: "Providers and models", settings: PROVIDER_SETTINGS },
   { title: "Image jobs", settings: JOB_SETTINGS },
@@ -32,15 +33,15 @@ export function configurationPage(): string {
     return `## ${title}\n| Setting | Default | Description | Example |\n|---|---|---|---|\n${rows}\n`;
   });
   return `# Configuration
-Every setting is an environment variable or a line of \`.env\` in the working directory, read once at startup. The environment takes precedence, and \`ENV_FILE\` names another file. An invalid setting is reported, with an example, before anything else starts. Without any settings a development network is started. [.env.example](../.env.example) has the same list to copy. This page is generated from [src/settings](../src/settings) by \`npm run schema\`.
+Every setting is an environment variable or a line of \`.env\` in the working directory, read once at startup. The environment takes precedence, and \`ENV_FILE\` names another file. A setting marked *secret* may be in a file instead, which \`<setting>_FILE\` names: \`ROUTER_PRIVATE_KEY_FILE=/run/secrets/router-key\`; a line break at the end of the file is ignored. The same holds for variables that \`PROVIDERS_FILE\` references. An invalid setting is reported, with an example, before anything else starts. Without any settings a development network is started. [.env.example](../.env.example) has the same list to copy. This page is generated from [src/settings](../src/settings) by \`npm run schema\`.
 
 ${sections.join("\n")}`;
 }
 
-function row([name, { schema, about, example }]: readonly [string, Setting]): string {
+function row([name, { schema, about, example, isSecret = false }]: readonly [string, Setting]): string {
   const fallback = schema.safeParse(undefined);
   const value = fallback.success ? fallback.data : undefined;
-  return `| \`${name}\` | ${value === undefined ? "" : code(String(value))} | ${cell(about)} | ${code(example)} |`;
+  return `| \`${name}\` | ${value === undefined ? "" : code(String(value))} | ${cell(about)}${isSecret ? ". *Secret*" : ""} | ${code(example)} |`;
 }
 
 function code(text: string): string {

@@ -12,6 +12,7 @@ import { configurationPage } from "./configuration.ts";
 import { envExample } from "./env-example.ts";
 import { writeExampleTypes } from "./example-types.ts";
 import { readExamples, toManifest } from "./examples.ts";
+import { grafanaDashboards } from "./grafana.ts";
 import { compareSchemas } from "./schema-changes.ts";
 import { lintSchema } from "./schema-lint.ts";
 
@@ -108,6 +109,9 @@ async function write(): Promise<void> {
   await writeExampleTypes(generated.get(API) ?? "");
   writeFileSync(join(FOLDER, "../docs/configuration.md"), configurationPage());
   writeFileSync(join(FOLDER, "../.env.example"), envExample());
+  const dashboards = join(FOLDER, "../docs/deploy/grafana");
+  mkdirSync(dashboards, { recursive: true });
+  for (const [name, text] of await grafanaDashboards()) writeFileSync(join(dashboards, name), text);
 }
 
 function check(): void {

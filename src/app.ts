@@ -7,24 +7,36 @@ import { rpcUrlsOf } from "./chain/rpc/rpc-urls.ts";
 import { type Config, readVariable } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { readDeploymentSecret } from "./db/deployment-secret.ts";
+import { EmbeddedMaintenance } from "./db/embedded/maintenance.runner.ts";
 import { openDatabase } from "./db/open.ts";
 import { MemoryBus } from "./events/bus.memory.ts";
 import type { Bus } from "./events/bus.ts";
 import { EventCursors } from "./events/event-cursors.ts";
 import { EventsService } from "./events/events.service.ts";
 import { KEPT_HOURS } from "./events/outbox.ts";
+import { redisAddress } from "./events/redis-address.ts";
 import type { RedisConnection } from "./events/redis-connection.ts";
 import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
 import { createInferenceModule, type InferenceServices, requestSeconds } from "./inference/module.ts";
+import { readJobQueue } from "./jobs/job-queue.store.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Logger } from "./kernel/log.ts";
+import type { Hex } from "./kernel/text/hex.ts";
 import { createKeyModule, type KeyServices } from "./keys/module.ts";
 import { createLoadModule, type LoadServices } from "./load/module.ts";
+import { cachedRead } from "./metrics/cached-read.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { NotReadyError, type Readiness, readinessOf } from "./metrics/readiness.ts";
+import { createReceiptModule } from "./receipts/module.ts";
+import { openReceiptKey, type ReceiptKey } from "./receipts/receipt-key.ts";
+import type { ReceiptsService } from "./receipts/receipts.service.ts";
 import { createStorageModule, type StorageServices } from "./storage/module.ts";
+
+/** How long a scrape may answer from an earlier read. */
+const JOBS_READ_MS = 5_000;
+const BALANCE_READ_MS = 30_000;
 
 /** Every service of the product, as the REST and GraphQL APIs use them. */
 export type App = KeyServices &
@@ -39,6 +51,7 @@ export type App = KeyServices &
     readonly database: Database;
     readonly events: EventsService;
     readonly idempotency: IdempotencyService;
+    readonly receipts: ReceiptsService;
     /** The metrics of this process; undefined without METRICS_PORT. */
     readonly metrics: Metrics | undefined;
     /** Whether this process can serve requests, and which of its dependencies fail. */
@@ -67,11 +80,12 @@ export async function createApp(
   const database = await open();
   try {
     const { bus, redis } = config.REDIS_URL
-      ? await openOnRedis(config.REDIS_URL, log)
+      ? await openOnRedis(config.REDIS_URL, config, log)
       : { bus: new MemoryBus() };
     const { secret, createdAt } = await readDeploymentSecret(database, "event cursors");
     const cursors = new EventCursors(secret, new Date(createdAt.getTime() + KEPT_HOURS * 3_600_000));
-    return wire({ config, network, log, rpc, database, bus, redis, cursors });
+    const receiptKey = await openReceiptKey(database, config.RECEIPT_KEY);
+    return wire({ config, network, log, rpc, database, bus, redis, cursors, receiptKey });
   } catch (error) {
     await database.close();
     throw error;
@@ -87,9 +101,12 @@ function wire(dependencies: {
   bus: Bus;
   redis: RedisConnection | undefined;
   cursors: EventCursors;
+  receiptKey: ReceiptKey;
 }): App {
-  const { config, network, log, rpc, database, bus, redis, cursors } = dependencies;
+  const { config, network, log, rpc, database, bus, redis, cursors, receiptKey } = dependencies;
   const relay = new EventRelay(database, bus, log);
+  const maintenance =
+    database.folder === undefined ? undefined : new EmbeddedMaintenance(database, database.folder, log);
   const committed = () => relay.nudge();
   const events = new EventsService(database, bus, cursors);
   const parts: AppContext = {
@@ -117,6 +134,10 @@ function wire(dependencies: {
     observer: metrics,
     variable: readVariable,
   });
+  const receipts = createReceiptModule(parts, {
+    key: receiptKey,
+    signatureOf: (account, requestId) => inference.services.evidence.signatureOf(account, requestId),
+  });
   const idempotency = new IdempotencyService({
     queries: database,
     log,
@@ -130,28 +151,52 @@ function wire(dependencies: {
     ...chain.services,
     ...load,
   };
-  metrics?.sample(samplesOf(services, relay, events));
+  metrics?.sample({ ...samplesOf(services, database, relay, events), ...dependenciesOf(parts) });
   return {
-    ...{ config, network, log, database, events, idempotency, metrics },
+    ...{ config, network, log, database, events, idempotency, metrics, receipts: receipts.receipts },
     ...services,
     readiness: () => readinessOf(checksOf(services, database, bus)),
     async start({ worker }) {
       relay.start();
+      maintenance?.start();
       await inference.start();
       if (!worker) return;
       idempotency.start();
-      for (const module of [accounts, keys, inference, chain, storage]) module.startWork?.();
+      for (const module of [accounts, keys, inference, chain, storage, receipts]) module.startWork?.();
     },
     async close() {
       // Requests in flight are billed first; their events are published last.
       await inference.stop();
       await idempotency.stop();
-      await Promise.all([accounts, keys, chain, storage].map((module) => module.stop()));
+      await Promise.all([accounts, keys, chain, storage, receipts].map((module) => module.stop()));
       await relay.stop();
+      await maintenance?.stop();
       await bus.close();
-      if (redis?.isOpen) redis.destroy();
+      if (redis?.isOpen) await redis.destroy();
       await database.close();
     },
+  };
+}
+
+type Samples = Parameters<Metrics["sample"]>[0];
+
+/** The gauges of what the process depends on. What is shared or remote is read seldom, however often it is scraped. */
+function dependenciesOf({ config, database, bus, rpc }: AppContext) {
+  const key = config.ROUTER_PRIVATE_KEY;
+  const readBalance = async () => {
+    const { privateKeyToAddress } = await import("viem/accounts");
+    return rpc.client.getBalance({ address: privateKeyToAddress(key as Hex) });
+  };
+  const ping = async () =>
+    bus.newestPosition().then(
+      () => true,
+      () => false,
+    );
+  return {
+    jobs: cachedRead(() => readJobQueue(database), JOBS_READ_MS),
+    databasePool: () => database.connections(),
+    redis: config.REDIS_URL ? cachedRead(ping, JOBS_READ_MS) : undefined,
+    walletBalance: key ? cachedRead(readBalance, BALANCE_READ_MS) : undefined,
   };
 }
 
@@ -160,12 +205,14 @@ type Services = Pick<App, "holds" | "chain" | "catalogue" | "health" | "load">;
 /** The gauges that are read when metrics are scraped. */
 function samplesOf(
   { holds, chain, catalogue, health, load }: Services,
+  database: Database,
   relay: EventRelay,
   events: EventsService,
-): Parameters<Metrics["sample"]>[0] {
+): Omit<Samples, keyof ReturnType<typeof dependenciesOf>> {
   return {
     holdsOpen: () => holds.open(),
     relayLagSeconds: () => relay.lagSeconds(),
+    replicaLagSeconds: () => database.replica?.lagSeconds,
     eventStreamsOpen: () => events.openStreams,
     requestMemoryBytes: () => load.memory.usedBytes,
     eventLoopDelaySeconds: () => load.monitor.delayP99Ms / 1_000,
@@ -194,6 +241,9 @@ function checksOf(
         return undefined;
       },
     },
+    ...(database.replica && {
+      replica: { required: false, check: async () => database.replica?.state },
+    }),
     events: { required: false, check: async () => void (await bus.newestPosition()) },
     providers: {
       required: false,
@@ -217,6 +267,8 @@ export function databaseOf(
       poolSize: config.DATABASE_POOL_SIZE,
       readPoolSize: config.DATABASE_READ_POOL_SIZE,
       readTimeoutMs: config.DATABASE_READ_TIMEOUT_MS,
+      replicaUrl: config.DATABASE_REPLICA_URL,
+      maxReplicaLagMs: config.DATABASE_REPLICA_MAX_LAG_MS,
       statementTimeoutMs,
       pooler: config.DATABASE_POOLER,
     } as const;
@@ -227,12 +279,19 @@ export function databaseOf(
  * The bus on Redis, and the connection of the shared rate-limit counters, which may break and reconnect: requests are
  * served without it. The client is loaded here, as it is a sixth of the modules of a process.
  */
-async function openOnRedis(url: string, log: Logger): Promise<{ bus: Bus; redis?: RedisConnection }> {
+async function openOnRedis(
+  url: string,
+  { REDIS_CA_FILE: caFile, REDIS_SENTINEL_PASSWORD: sentinelPassword }: Config,
+  log: Logger,
+): Promise<{ bus: Bus; redis?: RedisConnection }> {
   const [{ RedisBus }, { openRedis }] = await Promise.all([
     import("./events/bus.redis.ts"),
     import("./events/redis-connection.ts"),
   ]);
+  const address = redisAddress(url, { caFile, sentinelPassword });
   const onError = (error: unknown) => log.debug({ err: error }, "requests are not counted in Redis now");
-  const bus = await RedisBus.create(url, { log });
-  return { bus, redis: await openRedis(url, onError).connect() };
+  const bus = await RedisBus.create(address, { log });
+  const redis = openRedis(address, onError);
+  await redis.connect();
+  return { bus, redis };
 }

@@ -1,21 +1,25 @@
 import type { z } from "zod";
+import { addPasswords } from "./connection-passwords.ts";
 import { loadEnvFile } from "./env-file.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/text/hex.ts";
+import { FILE_SUFFIX, readSecret } from "./secret-files.ts";
 import { DEPOSIT_SETTINGS, NETWORK_SETTINGS } from "./settings/chain.ts";
 import { GRAPH_SETTINGS } from "./settings/graph.ts";
 import { JOB_SETTINGS, PROVIDER_SETTINGS } from "./settings/inference.ts";
 import { NODE_SETTINGS } from "./settings/node.ts";
 import { OPERATION_SETTINGS } from "./settings/operation.ts";
 import { LISTENING_SETTINGS, PROCESS_SETTINGS, RATE_LIMIT_SETTINGS } from "./settings/server.ts";
-import { STATE_SETTINGS } from "./settings/state.ts";
+import { RECEIPT_SETTINGS, STATE_SETTINGS } from "./settings/state.ts";
 import { FILE_SETTINGS, KV_SETTINGS } from "./settings/storage.ts";
+import type { Setting } from "./settings/values.ts";
 
 /** Every environment variable that the product reads. `.env.example` lists the same; a test compares the two. */
 export const SETTINGS = {
   ...NETWORK_SETTINGS,
   ...LISTENING_SETTINGS,
   ...STATE_SETTINGS,
+  ...RECEIPT_SETTINGS,
   ...DEPOSIT_SETTINGS,
   ...PROCESS_SETTINGS,
   ...PROVIDER_SETTINGS,
@@ -27,6 +31,11 @@ export const SETTINGS = {
   ...NODE_SETTINGS,
   ...OPERATION_SETTINGS,
 };
+
+/** The settings that may be in a file, which `<name>_FILE` names. */
+export const SECRETS: readonly string[] = Object.entries<Setting>(SETTINGS).flatMap(([name, { isSecret }]) =>
+  isSecret ? [name] : [],
+);
 
 type Values = { readonly [Name in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[Name]["schema"]> };
 
@@ -55,7 +64,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Loads `.env` into `process.env`, also for variables read by name: those of PROVIDERS_FILE and of libraries. */
 function processEnvironment(): Environment {
-  loadEnvFile(process.env, Object.keys(SETTINGS));
+  loadEnvFile(process.env, [...Object.keys(SETTINGS), ...SECRETS.map((name) => name + FILE_SUFFIX)]);
   return process.env;
 }
 
@@ -65,16 +74,26 @@ function readSettings(environment: Environment): {
 } {
   const values: Record<string, unknown> = {};
   const mistakes: string[] = [];
-  for (const [name, { schema, example }] of Object.entries(SETTINGS)) {
-    const text = environment[name];
-    const result = schema.safeParse(text === "" ? undefined : text);
-    if (result.success) values[name] = result.data;
-    else
-      mistakes.push(
-        `${name}: ${result.error.issues[0]?.message ?? "malformed"}, for example ${name}=${example}`,
-      );
-  }
-  return { config: values as Config, mistakes };
+  const note = (read: () => void) => {
+    try {
+      read();
+    } catch (error) {
+      mistakes.push((error as Error).message);
+    }
+  };
+  for (const [name, { schema, example }] of Object.entries(SETTINGS))
+    note(() => {
+      const text = SECRETS.includes(name) ? readSecret(environment, name) : environment[name];
+      const result = schema.safeParse(text === "" ? undefined : text);
+      if (!result.success)
+        throw new Error(
+          `${name}: ${result.error.issues[0]?.message ?? "malformed"}, for example ${name}=${example}`,
+        );
+      values[name] = result.data;
+    });
+  const config = values as Config;
+  if (mistakes.length === 0) note(() => Object.assign(config, addPasswords(config)));
+  return { config, mistakes };
 }
 
 function orThrow(config: Config, mistakes: readonly string[]): Config {
@@ -97,6 +116,11 @@ function conflicts(config: Config, isPartial: boolean): readonly string[] {
         "required with REDIS_URL: several processes cannot share the embedded database",
       ),
     );
+  if (config.DATABASE_REPLICA_URL && !config.DATABASE_URL)
+    found.push(missing("DATABASE_URL", "required with DATABASE_REPLICA_URL"));
+  for (const name of ["RETENTION_REQUESTS_MONTHS", "RETENTION_LEDGER_MONTHS"] as const)
+    if (config[name] !== undefined && !config.RETENTION_ARCHIVE_FOLDER)
+      found.push(missing("RETENTION_ARCHIVE_FOLDER", `required with ${name}`));
   if (config.PROCESSES !== 1)
     for (const name of ["DATABASE_URL", "REDIS_URL"] as const)
       if (!config[name]) found.push(missing(name, "required with PROCESSES"));
@@ -107,9 +131,12 @@ function conflicts(config: Config, isPartial: boolean): readonly string[] {
   return found;
 }
 
-/** A variable that is no setting, such as one that PROVIDERS_FILE references; undefined when it is unset or empty. */
+/**
+ * A variable that is no setting, such as one that PROVIDERS_FILE references, or the content of the file that
+ * `<name>_FILE` names; undefined when it is unset or empty. Throws an `Error` for a file that cannot be read.
+ */
 export function readVariable(name: string): string | undefined {
-  return process.env[name] || undefined;
+  return readSecret(process.env, name) || undefined;
 }
 
 /** The environment of this process and these variables, for a process that it starts. */

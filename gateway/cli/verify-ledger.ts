@@ -1,21 +1,60 @@
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { verifyArchives } from "../../src/accounts/retention/archive-check.ts";
 import { databaseOf } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
+import type { Queries } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
+import { StartupError } from "../../src/kernel/errors.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 
-/** `npm run ledger:verify`: checks every row of the ledger. Prints each fault, and exits 1 if there is one. */
+/**
+ * `npm run ledger:verify`: checks the ledger since the last verification, or every row of it with `-- --full`, for the
+ * first time and after a fault. `-- --full --archives` also reads the archives of closed months. Prints each fault, and
+ * exits 1 if there is one.
+ */
 await runOrExplain(async () => {
-  // Reads every row, so the statement has no timeout.
-  const database = await openDatabase(databaseOf(readConfig(), { statementTimeoutMs: 0 }));
+  // Reads many rows, so the statements have no timeout.
+  const config = readConfig();
+  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }));
   try {
-    const { faults, entries, openHolds } = await new LedgerService(database).verify();
-    for (const { fault, subject } of faults) console.error(`${fault}: ${subject}`);
+    const ledger = new LedgerService(database);
+    const hasArchives = process.argv.includes("--archives");
+    const isFull = hasArchives || process.argv.includes("--full");
+    const found = isFull ? undefined : await ledger.verifyNew();
+    if (found?.faults.length === 0) {
+      console.log(`The ledger is exact: ${found.transfers} transfers since the last verification`);
+      return;
+    }
+    if (found) report(found.faults);
+    if (!isFull) console.log("Checking every row:");
+    const { faults, entries, openHolds } = await ledger.verify((done, total, what) =>
+      console.log(`${done} of ${total}: ${what}`),
+    );
+    report(faults);
     console.log(
       `${faults.length === 0 ? "The ledger is exact" : `${faults.length} faults`}: ${entries} entries, ${openHolds} open holds`,
     );
-    process.exitCode = faults.length === 0 ? 0 : 1;
+    const archived = hasArchives ? await checkArchives(database, config.RETENTION_ARCHIVE_FOLDER) : 0;
+    process.exitCode = faults.length + archived === 0 ? 0 : 1;
   } finally {
     await database.close();
   }
 });
+
+/** Reads the archives, and returns the number of faults. */
+async function checkArchives(database: Queries, folder: string | undefined): Promise<number> {
+  if (folder === undefined)
+    throw new StartupError("RETENTION_ARCHIVE_FOLDER: required with --archives, the folder of the archives");
+  const { faults, months, rows } = await verifyArchives(database, folder, ({ archive, rows }) =>
+    console.log(`${archive}: ${rows} rows`),
+  );
+  report(faults);
+  console.log(
+    `${faults.length === 0 ? "The archives are complete" : `${faults.length} faults`}: ${rows} rows of ${months} months`,
+  );
+  return faults.length;
+}
+
+function report(faults: readonly { readonly fault: string; readonly subject: string }[]): void {
+  for (const { fault, subject } of faults) console.error(`${fault}: ${subject}`);
+}

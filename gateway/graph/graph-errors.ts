@@ -4,10 +4,7 @@ import type { App } from "../../src/app.ts";
 import { AppError, type ErrorCode, FAILURES } from "../../src/kernel/errors.ts";
 import { failureHeaders, toAppError } from "../../src/rest/errors/error-body.ts";
 import { toGraphFailure } from "../../subgraphs/shared/failures.ts";
-import { weightOf } from "../http/media-types.ts";
-
-const GRAPHQL_TYPE = "application/graphql-response+json";
-const JSON_TYPE = "application/json";
+import { graphTypeFor, JSON_TYPE } from "../http/media-types.ts";
 
 /** Answers failures before GraphQL execution in GraphQL's shape, with the same status as REST. */
 export function answerFailures(server: FastifyInstance, app: App): void {
@@ -29,7 +26,7 @@ export function sendErrors(
   status: number,
   errors: readonly GraphQLFormattedError[],
 ): FastifyReply {
-  const type = mediaTypeFor(reply.request.headers.accept ?? "");
+  const type = graphTypeFor(reply.request.headers.accept) ?? JSON_TYPE;
   if (!reply.hasHeader("x-should-retry")) reply.headers(refusalHeaders(errors[0]?.extensions?.code));
   return reply
     .code(status)
@@ -45,10 +42,4 @@ export function refusalHeaders(code: unknown): Readonly<Record<string, string>> 
 
 function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(FAILURES, code);
-}
-
-/** GraphQL's own type if the client lists it and does not prefer plain JSON. */
-function mediaTypeFor(accept: string): string {
-  const weight = weightOf(accept, GRAPHQL_TYPE);
-  return weight > 0 && weight >= weightOf(accept, JSON_TYPE) ? GRAPHQL_TYPE : JSON_TYPE;
 }

@@ -97,10 +97,10 @@ function refusePersisted(policy: Policy, { method, body, query }: FastifyRequest
   return isTrusted ? undefined : refusePersistedQuery(payload);
 }
 
-function sendPlain(reply: FastifyReply, { text, cacheControl }: FastPathAnswer): FastifyReply {
+function sendPlain(reply: FastifyReply, { text, mediaType, cacheControl }: FastPathAnswer): FastifyReply {
   return reply
     .header("cache-control", cacheControl)
     .header("vary", "authorization, accept")
-    .header("content-type", "application/json; charset=utf-8")
+    .header("content-type", `${mediaType}; charset=utf-8`)
     .send(text);
 }

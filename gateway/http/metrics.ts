@@ -1,14 +1,14 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { App } from "../../src/app.ts";
 import type { Metrics } from "../../src/metrics/metrics.ts";
-import { listenAt, METRICS_HOST } from "../listen.ts";
+import { listenAt } from "../listen.ts";
 import { serveHealth } from "./health.ts";
 
-/** Serves `/metrics` and the health checks on a separate port, reachable only from this machine (F60). */
+/** Serves `/metrics` and the health checks on a separate port, by default reachable only from this machine (F60). */
 export async function startMetrics(
   app: App,
   metrics: Metrics,
-  port: number,
+  { host, port }: { readonly host: string; readonly port: number },
 ): Promise<{ readonly origin: string; close(): Promise<void> }> {
   const server = Fastify({ forceCloseConnections: true });
   server.get("/metrics", async (_request, reply) => {
@@ -16,7 +16,7 @@ export async function startMetrics(
     return reply.header("content-type", type).send(body);
   });
   serveHealth(server, app);
-  await listenAt(server, { host: METRICS_HOST, port, setting: "METRICS_PORT" });
+  await listenAt(server, { host, port, setting: "METRICS_PORT" });
   return { origin: server.listeningOrigin, close: () => server.close() };
 }
 

@@ -37,7 +37,10 @@ export async function openApp(
   ends.unshift(() => app.close());
   await app.chain.requireContracts();
   if (app.metrics && config.METRICS_PORT !== undefined) {
-    const metrics = await startMetrics(app, app.metrics, config.METRICS_PORT);
+    const metrics = await startMetrics(app, app.metrics, {
+      host: config.METRICS_HOST,
+      port: config.METRICS_PORT,
+    });
     ends.unshift(() => metrics.close());
     console.log(`metrics ready at ${metrics.origin}/metrics`);
   }

@@ -5,12 +5,12 @@ import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { KeyRestrictionsChanged } from "../keys/api-keys/key-settings.ts";
 import { credentialEnded } from "../keys/auth/ended-credential.ts";
-import { AllotmentsService } from "./allotments.service.ts";
-import { recallAllotments } from "./allotments.store.ts";
+import { AllotmentsService } from "./allotments/allotments.service.ts";
+import { LostAllotments } from "./allotments/lost-allotments.ts";
+import { recallAllotments } from "./allotments/recalls.store.ts";
+import { awaitReturn } from "./allotments/recalls.ts";
 import { countOpen, findExpired, type HoldAnswer, type HoldRequest, placeHold } from "./holds.store.ts";
-import { LostAllotments } from "./lost-allotments.ts";
 import { OrphanedHolds } from "./orphaned-holds.ts";
-import { awaitReturn } from "./recalls.ts";
 import { failedSettlement, resolveHolds, type Settlement } from "./settlements.store.ts";
 
 /** Observes how requests are admitted and billed. `outcome` is `admitted`, or the error code of the refusal. */

@@ -1,10 +1,9 @@
+import { randomUUID } from "node:crypto";
 import type { Database } from "../db/database.ts";
-import { findLedgerFaults } from "./ledger.store.ts";
+import { type CheckProgress, findLedgerFaults, type LedgerFault } from "./ledger-checks.store.ts";
+import { confirmVerified, type NewFaults, saveSums, verifyNewTransfers } from "./verified-ledger.store.ts";
 
-/** An inconsistency of the ledger: what is wrong, and with which transfer, account, deposit or request. */
-export type LedgerFault = { readonly fault: string; readonly subject: string };
-
-/** Verifies the ledger as a whole. */
+/** Verifies the ledger (P1, P2). No fault means that it is exact. */
 export class LedgerService {
   readonly #database: Database;
 
@@ -12,15 +11,27 @@ export class LedgerService {
     this.#database = database;
   }
 
-  /** Checks every promise of the ledger (P1, P2) against every row. No fault means that the ledger is exact. */
-  async verify(): Promise<{
+  /** Checks every row. */
+  async verify(onProgress?: CheckProgress): Promise<{
     readonly faults: readonly LedgerFault[];
     readonly entries: number;
     readonly openHolds: number;
   }> {
-    const faults = await findLedgerFaults(this.#database);
+    const run = randomUUID();
+    // Before the checks: what is added meanwhile is checked by the next verification.
+    await saveSums(this.#database, run);
+    const faults = await findLedgerFaults(this.#database, onProgress);
+    if (faults.length === 0) await confirmVerified(this.#database, run);
     const [counts] = await this.#database.rows<{ entries: number; holds: number }>(COUNTS);
     return { faults, entries: counts?.entries ?? 0, openHolds: counts?.holds ?? 0 };
+  }
+
+  /**
+   * Checks the transfers since the last verification that found no fault, and all balances, keys, deposits and holds.
+   * Undefined if there is none to continue from.
+   */
+  verifyNew(): Promise<NewFaults | undefined> {
+    return verifyNewTransfers(this.#database);
   }
 }
 

@@ -8,7 +8,11 @@ import { BalanceService } from "./balance.service.ts";
 import { DepositsService } from "./deposits.service.ts";
 import { FundsService } from "./funds.service.ts";
 import { HoldsService } from "./holds.service.ts";
-import { UsageService } from "./usage.service.ts";
+import { LedgerService } from "./ledger.service.ts";
+import { RetentionRunner } from "./retention/retention.runner.ts";
+import { policyOf, RetentionService } from "./retention/retention.service.ts";
+import { UsageService } from "./usage/usage.service.ts";
+import { UsageRollups } from "./usage/usage-rollups.service.ts";
 
 /** The services of accounts. */
 export type AccountServices = {
@@ -42,6 +46,14 @@ export function createAccountModule(
     onLost: (error) => log.warn({ err: error }, "recalls are not received; they are read every half second"),
   });
   recalls.start();
+  const rollups = new UsageRollups({ database, log });
+  const policy = policyOf(config);
+  const retention =
+    policy &&
+    new RetentionRunner(
+      new RetentionService({ database, log, policy, ledger: new LedgerService(database), rollups, observer }),
+      log,
+    );
   const deposits = new DepositsService({
     queries: database,
     chainId: network.chainId,
@@ -63,8 +75,13 @@ export function createAccountModule(
       deposits,
       holds,
     },
-    startWork: () => holds.start(),
+    startWork: () => {
+      holds.start();
+      rollups.start();
+      retention?.start();
+    },
     stop: async () => {
+      await Promise.all([rollups.stop(), retention?.stop()]);
       await recalls.stop();
       await holds.stop();
     },

@@ -1,5 +1,12 @@
 import type { Queries } from "../db/database.ts";
 import type { TrustFloor } from "../keys/api-keys/key-settings.ts";
+import {
+  DRAFT_COLUMNS,
+  DRAFT_TYPES,
+  draftColumns,
+  INSERT_DRAFTS,
+  type ReceiptDraft,
+} from "../receipts/draft.ts";
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
 
@@ -35,6 +42,8 @@ export type Settlement = {
   readonly units?: number | undefined;
   /** How the request was routed to its provider, as JSON. */
   readonly routing?: unknown;
+  /** What its receipt needs beyond the request. */
+  readonly receipt?: ReceiptDraft | undefined;
 };
 
 /** What a settlement costs in all, neuron. */
@@ -92,6 +101,7 @@ export function outcomeOf(settlement: Settlement, n: number, offer: Partial<Offe
     trust_mode: offer && (offer.trustMode ?? "standard"),
     units: settlement.units,
     routing: settlement.routing,
+    ...draftColumns(settlement.receipt),
   };
 }
 
@@ -99,7 +109,8 @@ export function outcomeOf(settlement: Settlement, n: number, offer: Partial<Offe
 export const OUTCOME_TYPES = `n int, id text, outcome text, expired boolean, input_tokens bigint, output_tokens bigint,
       cached bigint, cache_write bigint, cache_write_1h bigint, estimated boolean, input_cost numeric,
       output_cost numeric, error_code text, first_byte_ms int, duration_ms int, provider text, input_price numeric,
-      output_price numeric, trust_mode text, units bigint, routing jsonb`;
+      output_price numeric, trust_mode text, units bigint, routing jsonb,
+      ${DRAFT_TYPES}`;
 
 /** The columns of a request that its end determines. */
 const OUTCOME = (
@@ -193,8 +204,9 @@ const RESOLVE = `
       a.provider, a.input_price, a.output_price, a.trust_mode, a.units, a.routing,
       s.from_credit - s.credit_back as credit_used, s.charged - s.from_credit + s.credit_back as deposit_used,
       case when s.used = 1 then m.usage_count - s.used_from_here + 1 end as usage_number,
-      case when s.used = 1 then nextval('usage_id') end as usage_id
+      case when s.used = 1 then nextval('usage_id') end as usage_id, ${DRAFT_COLUMNS}
     from requested a join shares s on s.n = a.n join moved m on m.address = s.account
+  ), drafts as (${INSERT_DRAFTS}
   ), changed as (
     update inference_request r set ${OUTCOME.map((column) => `${column} = e.${column}`).join(", ")},
       ${OFFER.map((column) => `${column} = coalesce(e.${column}, r.${column})`).join(", ")}

@@ -5,7 +5,13 @@ import type { ServerAddress } from "./server-address.ts";
 const CANCEL_MS = 1_000;
 
 /** Internals of a `pg` connection that its types do not declare. */
-type Session = { readonly processID: number | null; readonly secretKey: unknown };
+type Session = {
+  readonly processID: number | null;
+  readonly secretKey: unknown;
+  readonly host: string;
+  readonly port: number;
+  readonly ssl: ServerAddress["ssl"];
+};
 type Connection = {
   readonly stream: { destroy(): void };
   connect(port: number | string, host?: string): void;
@@ -19,11 +25,13 @@ type Connection = {
  * the server process that runs the statement. Resolves when the server has received it.
  */
 export async function cancelStatement(client: PoolClient, address: ServerAddress): Promise<void> {
-  const { processID, secretKey } = client as unknown as Session;
+  const { processID, secretKey, host, port, ssl } = client as unknown as Session;
   if (processID === null) return;
   // Only the client's connection is used, which resolves the address like any other.
-  const { connection } = new pg.Client({ ...address }) as unknown as { readonly connection: Connection };
-  const { host = "localhost", port = 5432, ssl, sslnegotiation } = address;
+  const { connection } = new pg.Client({ ...address, host, port, ssl }) as unknown as {
+    readonly connection: Connection;
+  };
+  const { sslnegotiation } = address;
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, CANCEL_MS);
   const send = () => connection.cancel(processID, secretKey);

@@ -6,8 +6,9 @@ import type { Pool, PoolClient } from "pg";
 import { inSpan, isTracing, type SpanOptions } from "../kernel/tracing.ts";
 import type { AccountReads } from "./account-reads.ts";
 import { EmbeddedReads } from "./embedded-reads.ts";
+import type { Replica } from "./replica.ts";
 import type { ServerReads } from "./server-reads.ts";
-import { outageOf, type ServerWatch } from "./server-watch.ts";
+import { isReadOnlyFailure, outageOf, type ServerWatch } from "./server-watch.ts";
 import { timeoutOf } from "./statement-timeout.ts";
 
 /** Attempts of a statement that the database aborted in favour of others (promises F46). */
@@ -46,6 +47,8 @@ export class Database implements Queries {
   #isPrepared: boolean;
   readonly #pooled: Pooled | undefined;
   readonly #serverReads: ServerReads | undefined;
+  /** The folder of an embedded database that is not in memory. */
+  readonly folder: string | undefined;
   readonly #onClose: () => void | Promise<void>;
   /** Expensive reads, separate from all other statements. */
   readonly reads: AccountReads;
@@ -57,12 +60,14 @@ export class Database implements Queries {
       watch,
       reads,
       pooled,
+      folder,
       onClose = () => {},
     }: {
       readonly pool: Pool;
       readonly watch?: ServerWatch;
       readonly reads?: ServerReads;
       readonly pooled?: Pooled;
+      readonly folder?: string;
       readonly onClose?: () => void | Promise<void>;
     },
   ) {
@@ -73,7 +78,19 @@ export class Database implements Queries {
     this.reads = reads ?? new EmbeddedReads(this);
     this.#pooled = pooled;
     this.#isPrepared = pooled === undefined;
+    this.folder = folder;
     this.#onClose = onClose;
+  }
+
+  /** The replica for expensive reads, if there is one. */
+  get replica(): Replica | undefined {
+    return this.#serverReads?.replica;
+  }
+
+  /** The connections that are open, those of them that are idle, and the callers that wait for one. */
+  connections(): { readonly open: number; readonly idle: number; readonly waiting: number } {
+    const { totalCount: open, idleCount: idle, waitingCount: waiting } = this.pool;
+    return { open, idle, waiting };
   }
 
   /** A new unit of work. */
@@ -173,6 +190,7 @@ export class Database implements Queries {
    * lead to a server that was promoted meanwhile. Throws `unavailable` if the database does not respond.
    */
   async isReadOnly(): Promise<boolean> {
+    if (this.#watch?.hasNoPrimary) return true;
     this.#watch?.requireServer();
     try {
       const client = await this.pool.connect();
@@ -187,6 +205,7 @@ export class Database implements Queries {
       }
       return isReadOnly;
     } catch (error) {
+      if (isReadOnlyFailure(error)) return true;
       throw outageOf(timeoutOf(error));
     }
   }

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { MikroORM, Options } from "@mikro-orm/core";
 import { Migrator } from "@mikro-orm/migrations";
 import type { MikroORM as PostgresOrm } from "@mikro-orm/postgresql";
+import type { Pool } from "pg";
 import { StartupError } from "../kernel/errors.ts";
 import { Database } from "./database.ts";
 import { limitWaiting } from "./embedded/limit-waiting.ts";
@@ -11,7 +12,9 @@ import { PostgresSupervisor } from "./embedded/postgres-supervisor.ts";
 import { entities } from "./entities.ts";
 import { lockFolder } from "./lock.ts";
 import { migrations } from "./migrations/index.ts";
-import { type ServerAddress, serverAddress } from "./server-address.ts";
+import { ReadPool } from "./read-pool.ts";
+import { Replica } from "./replica.ts";
+import { nameOf, type ServerAddress, serverAddress } from "./server-address.ts";
 import { ServerReads } from "./server-reads.ts";
 import { ServerWatch } from "./server-watch.ts";
 import { limitStatements, requireTimeLimits } from "./statement-timeout.ts";
@@ -28,7 +31,8 @@ export type DatabaseConfig =
 
 /**
  * A PostgreSQL server. `statementTimeoutMs` limits every statement except expensive reads, which have `readPoolSize`
- * separate connections and `readTimeoutMs`; 0 for no limit. Behind a `pooler` in transaction mode connections have no
+ * separate connections and `readTimeoutMs`; 0 for no limit. Such reads use the server at `replicaUrl`, a streaming
+ * standby, while it lags by at most `maxReplicaLagMs`. Behind a `pooler` in transaction mode connections have no
  * state: neither prepared statements nor settings. A server that takes longer than `patienceMs` to accept a connection
  * or to answer a probe counts as unavailable; by default 4 s and 2 s.
  */
@@ -39,6 +43,8 @@ type ServerConfig = {
   readonly readPoolSize?: number;
   readonly statementTimeoutMs?: number;
   readonly readTimeoutMs?: number;
+  readonly replicaUrl?: string | undefined;
+  readonly maxReplicaLagMs?: number;
   readonly pooler?: "none" | "transaction";
   readonly patienceMs?: number;
 };
@@ -47,6 +53,8 @@ type ServerConfig = {
 const MIGRATION_LOCK = 7_260_814_003n;
 /** Deadline to get a connection of the pool, also if all are in use (promises F46). */
 const CONNECT_MS = 4_000;
+/** Of a replica, after which the primary is read from. */
+const REPLICA_CONNECT_MS = 1_000;
 /** Maximum wait of a statement for the embedded database's only connection. */
 const MAX_WAIT_MS = 15_000;
 /** Maximum queue for that connection. */
@@ -57,6 +65,7 @@ const MAX_STATEMENT_MS = 60_000;
 const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
 const DEFAULT_READ_TIMEOUT_MS = 5_000;
 const DEFAULT_READ_POOL_SIZE = 2;
+const DEFAULT_REPLICA_LAG_MS = 10_000;
 
 /**
  * Opens the database and migrates its schema. Throws `StartupError` for a folder that another process uses or that is
@@ -94,14 +103,7 @@ async function openServer(config: ServerConfig): Promise<Database> {
       await limitStatements(pool, statementTimeoutMs);
     }
     const watch = new ServerWatch(pool, address, config.patienceMs);
-    const reads = new ServerReads(
-      {
-        address,
-        poolSize: config.readPoolSize ?? DEFAULT_READ_POOL_SIZE,
-        timeoutMs: config.readTimeoutMs ?? DEFAULT_READ_TIMEOUT_MS,
-      },
-      watch,
-    );
+    const reads = openReads(config, { address, pool, watch });
     return new Database(orm as unknown as MikroORM, {
       ...{ pool, watch, reads },
       ...(isPooled && { pooled: { statementTimeoutMs } }),
@@ -111,6 +113,30 @@ async function openServer(config: ServerConfig): Promise<Database> {
     const why = cause instanceof Error ? cause.message || String(cause) : String(cause);
     throw new StartupError(`DATABASE_URL: ${nameOf(address)} cannot be used (${why})`, { cause });
   }
+}
+
+function openReads(
+  config: ServerConfig,
+  { address, pool, watch }: { address: ServerAddress; pool: Pool; watch: ServerWatch },
+): ServerReads {
+  const limits = {
+    poolSize: config.readPoolSize ?? DEFAULT_READ_POOL_SIZE,
+    timeoutMs: config.readTimeoutMs ?? DEFAULT_READ_TIMEOUT_MS,
+  };
+  const readsOf = (of: ServerAddress) =>
+    new ReadPool(of, { size: limits.poolSize, timeoutMs: limits.timeoutMs });
+  const replicaAddress = config.replicaUrl && {
+    connectionTimeoutMillis: config.patienceMs ?? REPLICA_CONNECT_MS,
+    ...serverAddress(config.replicaUrl, "replica"),
+  };
+  const replica = replicaAddress
+    ? new Replica(readsOf(replicaAddress), {
+        address: replicaAddress,
+        primary: pool,
+        maxLagMs: config.maxReplicaLagMs ?? DEFAULT_REPLICA_LAG_MS,
+      })
+    : undefined;
+  return new ServerReads({ primary: readsOf(address), watch, replica }, limits);
 }
 
 /**
@@ -136,15 +162,12 @@ function isDuplicate(error: unknown): boolean {
   return ["42P07", "42710", "23505"].includes(Object(error).code);
 }
 
-function nameOf({ host, port, database = "" }: ServerAddress): string {
-  return `${host}:${port}/${database}`;
-}
-
 async function openFolder(path: string): Promise<Database> {
   const lock = lockFolder(path);
   try {
-    const supervisor = await openPostgres(join(path, "postgres"));
-    const database = await openSession(supervisor, { onClose: () => lock.release() });
+    const folder = join(path, "postgres");
+    const supervisor = await openPostgres(folder);
+    const database = await openSession(supervisor, { folder, onClose: () => lock.release() });
     supervisor.limitStatements(MAX_STATEMENT_MS);
     return database;
   } catch (error) {
@@ -169,7 +192,7 @@ async function openPostgres(dataDir: string): Promise<PostgresSupervisor> {
 /** `pg` treats an embedded PostgreSQL like a server with one connection. */
 async function openSession(
   session: PostgresSession,
-  { onClose = () => {} }: { readonly onClose?: () => void } = {},
+  { folder, onClose = () => {} }: { readonly folder?: string; readonly onClose?: () => void } = {},
 ): Promise<Database> {
   const { MikroORM: Server } = await import("@mikro-orm/postgresql");
   const orm = await Server.init({
@@ -189,6 +212,7 @@ async function openSession(
     limitWaiting(pool, MAX_WAITING);
     return new Database(orm as unknown as MikroORM, {
       pool,
+      ...(folder !== undefined && { folder }),
       onClose: async () => {
         await session.close();
         onClose();

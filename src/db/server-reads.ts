@@ -1,46 +1,37 @@
-import pg, { type Pool } from "pg";
 import { AppError, ClientLeftError } from "../kernel/errors.ts";
 import type { AccountReads, Statement } from "./account-reads.ts";
-import { cancelStatement } from "./cancel-statement.ts";
 import { ReadLimiter } from "./read-limiter.ts";
-import type { ServerAddress } from "./server-address.ts";
+import type { ReadPool } from "./read-pool.ts";
+import type { Replica } from "./replica.ts";
 import { outageOf, type ServerWatch } from "./server-watch.ts";
-import { isTimeout } from "./statement-timeout.ts";
+import { isTimeout, isTimeoutOfServer } from "./statement-timeout.ts";
 
-/** `timeoutMs` is the deadline for a statement. */
-type Options = {
-  readonly address: ServerAddress;
-  readonly poolSize: number;
-  readonly timeoutMs: number;
+/** `timeoutMs` is the deadline for a statement, and for its wait in the queue; `poolSize` is how many run at once. */
+type Limits = { readonly poolSize: number; readonly timeoutMs: number };
+
+type Sources = {
+  readonly primary: ReadPool;
+  /** Watches the primary. */
+  readonly watch: ServerWatch;
+  readonly replica?: Replica | undefined;
 };
 
 /** Leaves the other connections to other accounts. */
 const MAX_RUNNING_PER_ACCOUNT = 1;
 const MAX_WAITING_PER_ACCOUNT = 16;
 const MAX_WAITING = 1_000;
-/** The server times out a statement itself; if it hangs, callers wait only this much longer. */
-const GRACE_MS = 1_000;
 
 /**
- * Expensive reads on a PostgreSQL server: on a small separate pool, read-only, without parallel workers, each planned
- * with its values, since a generic plan fits none of them.
+ * Expensive reads on a PostgreSQL server, each on separate connections: of the replica while there is one that has not
+ * fallen behind, else of the primary. A read that the replica fails is repeated on the primary.
  */
 export class ServerReads implements AccountReads {
-  readonly #address: ServerAddress;
-  readonly #pool: Pool;
+  readonly #sources: Sources;
   readonly #limiter: ReadLimiter;
-  readonly #watch: ServerWatch;
   readonly #timeoutMs: number;
 
-  constructor({ address, poolSize, timeoutMs }: Options, watch: ServerWatch) {
-    this.#address = address;
-    this.#pool = new pg.Pool({
-      ...address,
-      max: poolSize,
-      query_timeout: timeoutMs + GRACE_MS,
-    });
-    this.#pool.on("error", () => {});
-    this.#watch = watch;
+  constructor(sources: Sources, { poolSize, timeoutMs }: Limits) {
+    this.#sources = sources;
     this.#timeoutMs = timeoutMs;
     this.#limiter = new ReadLimiter({
       maxRunning: poolSize,
@@ -51,43 +42,38 @@ export class ServerReads implements AccountReads {
     });
   }
 
+  /** The replica, if there is one. */
+  get replica(): Replica | undefined {
+    return this.#sources.replica;
+  }
+
   rows<Row>(account: string, statement: Statement, signal?: AbortSignal): Promise<readonly Row[]> {
     return this.#limiter.run(account, () => this.#read<Row>(statement, signal), signal);
   }
 
   /** Closes every connection once no read is in progress. */
   async close(): Promise<void> {
-    if (!this.#pool.ending) await this.#pool.end();
+    await Promise.all([this.#sources.primary.close(), this.#sources.replica?.close()]);
   }
 
   async #read<Row>(statement: Statement, signal: AbortSignal | undefined): Promise<readonly Row[]> {
-    this.#watch.requireServer();
-    const client = await this.#pool.connect().catch((error: unknown) => {
-      throw outageOf(error);
-    });
-    let cancelling: Promise<unknown> | undefined;
-    const cancel = () => {
-      cancelling = cancelStatement(client, this.#address);
-    };
-    signal?.addEventListener("abort", cancel, { once: true });
-    let isReusable = false;
+    const { primary, watch, replica } = this.#sources;
     try {
-      if (signal?.aborted) throw new ClientLeftError();
-      await client.query(`begin read only; set local statement_timeout = ${this.#timeoutMs};
-        set local max_parallel_workers_per_gather = 0`);
-      const { rows } = await client.query({ text: statement.text, values: [...statement.values] });
-      await client.query("commit");
-      isReusable = cancelling === undefined;
-      return rows as Row[];
+      if (replica?.isFresh) return await replica.reads.read<Row>(statement, signal);
     } catch (error) {
-      if (signal?.aborted) throw new ClientLeftError();
-      throw isTimeout(error) ? tookTooLong(this.#timeoutMs, error) : outageOf(error);
-    } finally {
-      signal?.removeEventListener("abort", cancel);
-      await cancelling;
-      // A connection with a failure is not reused: its transaction, or a cancellation, may still be in progress.
-      client.release(!isReusable);
+      // The primary would take as long.
+      if (isTimeoutOfServer(error) || error instanceof ClientLeftError) throw this.#failureOf(error);
     }
+    watch.requireServer();
+    try {
+      return await primary.read<Row>(statement, signal);
+    } catch (error) {
+      throw this.#failureOf(error);
+    }
+  }
+
+  #failureOf(error: unknown): unknown {
+    return isTimeout(error) ? tookTooLong(this.#timeoutMs, error) : outageOf(error);
   }
 }
 

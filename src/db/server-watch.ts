@@ -1,6 +1,7 @@
-import pg, { type Pool } from "pg";
+import type { Pool } from "pg";
 import { AppError } from "../kernel/errors.ts";
-import type { ServerAddress } from "./server-address.ts";
+import { newClient, type ServerAddress } from "./server-address.ts";
+import { READ_ONLY } from "./server-hosts.ts";
 
 const CHECK_MS = 250;
 /** If no statement ends for this long while some are in progress, the server is probed ... */
@@ -16,6 +17,9 @@ const PING_MS = 2_000;
  *
  * A read-only server is probed in the same way until it accepts writes: its old connections may stay read-only, or lead
  * to a server that is no longer the primary, so all of them are then replaced.
+ *
+ * Of several hosts only the primary is used: while there is none, the server counts as unresponsive, and connections to
+ * another host than the present primary are cut.
  */
 export class ServerWatch {
   readonly #pool: Pool;
@@ -24,6 +28,7 @@ export class ServerWatch {
   readonly #timer: NodeJS.Timeout;
   #progressAtMs = performance.now();
   #isAway = false;
+  #hasNoPrimary = false;
   #isReadOnly = false;
   #checking: Promise<void> | undefined;
 
@@ -45,7 +50,13 @@ export class ServerWatch {
 
   /** Throws `unavailable` at once while the server is known to be unresponsive. */
   requireServer(): void {
+    if (this.#hasNoPrimary) throw readOnly();
     if (this.#isAway) throw unavailable();
+  }
+
+  /** Whether there are several hosts, and no responding one accepts writes. */
+  get hasNoPrimary(): boolean {
+    return this.#hasNoPrimary;
   }
 
   /** Records a write that the server rejected as read-only: from now on it is probed until it accepts writes. */
@@ -83,10 +94,12 @@ export class ServerWatch {
   }
 
   async #probe(): Promise<void> {
-    const state = await stateOf(this.#address, this.#pingMs);
-    this.#isAway = state === "away";
+    const { state, server } = await stateOf(this.#address, this.#pingMs);
+    this.#hasNoPrimary = state === "read-only" && this.#address.hosts?.mustBePrimary === true;
+    this.#isAway = state === "away" || this.#hasNoPrimary;
     if (this.#isAway) cutConnections(this.#pool);
     else this.#progressAtMs = performance.now();
+    if (state === "writable") cutConnections(this.#pool, (other) => nameOf(other) !== nameOf(server));
     if (state !== "writable" || !this.#isReadOnly) return;
     this.#isReadOnly = false;
     replaceConnections(this.#pool as Internals);
@@ -100,23 +113,29 @@ export class ServerWatch {
 async function stateOf(
   address: ServerAddress,
   pingMs: number,
-): Promise<"away" | "refusing" | "read-only" | "writable"> {
-  const limits = { connectionTimeoutMillis: pingMs, query_timeout: pingMs };
-  const client = new pg.Client({ ...address, ...limits });
-  client.on("error", () => {});
+): Promise<{ state: "away" | "refusing" | "read-only" | "writable"; server: Wire }> {
+  const client = newClient(address, { connectionTimeoutMillis: pingMs, query_timeout: pingMs });
+  const server = client as unknown as Wire;
   try {
     await client.connect();
     const { rows } = await client.query("select current_setting('transaction_read_only') as setting");
-    return rows[0]?.setting === "on" ? "read-only" : "writable";
+    return { state: rows[0]?.setting === "on" ? "read-only" : "writable", server };
   } catch (error) {
-    return typeof error === "object" && error !== null && "severity" in error ? "refusing" : "away";
+    if (isReadOnlyFailure(error)) return { state: "read-only", server };
+    const isRefused = typeof error === "object" && error !== null && "severity" in error;
+    return { state: isRefused ? "refusing" : "away", server };
   } finally {
     // A hanging server would never complete a graceful close.
-    (client as unknown as Wire).connection.stream.destroy();
+    server.connection.stream.destroy();
   }
 }
 
-type Wire = { readonly connection: { readonly stream: { destroy(): void } } };
+/** A connection, and the server to which it leads. */
+type Wire = {
+  readonly host: string;
+  readonly port: number;
+  readonly connection: { readonly stream: { destroy(): void } };
+};
 
 /** Internals of a pool, which pg-pool does not expose otherwise. */
 type Internals = Pool & {
@@ -129,9 +148,13 @@ type Internals = Pool & {
 };
 
 /** Destroys the sockets: a client that waits for a response cannot be cancelled. */
-function cutConnections(pool: Pool): void {
-  const { _clients } = pool as Internals;
-  for (const { connection } of [..._clients] as Wire[]) connection.stream.destroy();
+function cutConnections(pool: Pool, isCut: (client: Wire) => boolean = () => true): void {
+  const clients = [...(pool as Internals)._clients] as Wire[];
+  for (const client of clients.filter(isCut)) client.connection.stream.destroy();
+}
+
+function nameOf({ host, port }: Wire): string {
+  return `${host}:${port}`;
 }
 
 /** Closes each connection, active ones when they are released; new ones replace them. */
@@ -167,18 +190,19 @@ export function outageOf(error: unknown): unknown {
  */
 const LOST = /^(?:ECONN\w*|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|08\w{3}|57P0[1-5]|53\w{3})$/;
 const GONE =
-  /^(?:Connection terminated|timeout (?:exceeded )?when trying to connect|Client has encountered a connection error)/;
+  /^(?:Connection terminated|timeout (?:exceeded )?when trying to connect|timeout expired|Client has encountered a connection error)/;
 
-const READ_ONLY = "25006";
-
-function isReadOnlyFailure(error: unknown): boolean {
+/** Whether a statement or a connection failed because the server does not accept writes. */
+export function isReadOnlyFailure(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if ("code" in cause && String(cause.code) === READ_ONLY) return true;
   return false;
 }
 
-function readOnly(cause: unknown): AppError {
-  return new AppError("unavailable", "The database is read-only. Try again later.", { cause });
+function readOnly(cause?: unknown): AppError {
+  return new AppError("unavailable", "The database is read-only. Try again later.", {
+    ...(cause !== undefined && { cause }),
+  });
 }
 
 function unavailable(cause?: unknown): AppError {

@@ -1,6 +1,6 @@
-import pg, { type Pool } from "pg";
+import type { Pool } from "pg";
 import { AppError } from "../kernel/errors.ts";
-import type { ServerAddress } from "./server-address.ts";
+import { newClient, type ServerAddress } from "./server-address.ts";
 
 /**
  * Sets the server's time limit for every further statement of `pool`; 0 for no limit. Existing connections get the
@@ -18,8 +18,7 @@ export async function limitStatements(pool: Pool, timeoutMs: number): Promise<vo
  * that they know.
  */
 export async function requireTimeLimits(address: ServerAddress, timeoutMs: number): Promise<void> {
-  const client = new pg.Client({ ...address, statement_timeout: timeoutMs });
-  client.on("error", () => {});
+  const client = newClient(address, { statement_timeout: timeoutMs });
   try {
     await client.connect();
   } catch (cause) {
@@ -33,8 +32,12 @@ export async function requireTimeLimits(address: ServerAddress, timeoutMs: numbe
 
 /** Whether a statement exceeded its time limit, on the server or in the client's wait. */
 export function isTimeout(error: unknown): boolean {
-  const { code, message } = Object(error);
-  return code === QUERY_CANCELED || message === "Query read timeout";
+  return isTimeoutOfServer(error) || Object(error).message === "Query read timeout";
+}
+
+/** Whether the server itself, which therefore responds, ended the statement. */
+export function isTimeoutOfServer(error: unknown): boolean {
+  return Object(error).code === QUERY_CANCELED;
 }
 
 /** Maps a statement timeout, mostly caused by a lock, to `unavailable`; other errors are returned unchanged. */

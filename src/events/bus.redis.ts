@@ -1,18 +1,37 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { MultiErrorReply } from "redis";
 import { within } from "../kernel/async/within.ts";
 import { AppError, StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
 import { Readers } from "./readers.ts";
+import { nameOfRedis, parseRedisUrl, type RedisAddress } from "./redis-address.ts";
 import { dropRedis, openRedis, type RedisConnection } from "./redis-connection.ts";
 import { decodeEntry, encodeEntry, entryId, positionOf } from "./redis-entry.ts";
 import { FELL_BEHIND, REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import { type DomainEvent, TOPICS, type Topic } from "./topics.ts";
 
 const KEPT = 100_000;
-/** A key that exists until Redis loses its data. No topic has this name. */
+/**
+ * A key that names the run of the Redis server that has all events. It is gone when Redis loses its data, and differs
+ * after a failover or restart, in which the newest events may be lost. No topic has this name.
+ */
 const KEPT_MARK = "kept";
+/** Scripts run on the server that has their keys, also in a cluster. */
+const RUN = `local run = string.match(redis.call('info', 'server'), 'run_id:(%x+)')`;
+const LOOK = `${RUN} return {run, redis.call('get', KEYS[1])}`;
+/**
+ * Adds events, each with a key, an id and its text, unless the server is another than expected: the events before them
+ * may be missing there. An event that is not newer than the last one was already published, which is no failure.
+ */
+const PUBLISH = `${RUN}
+  if ARGV[1] ~= '' and ARGV[1] ~= run then return redis.error_reply('the Redis server was replaced or restarted') end
+  for at, key in ipairs(KEYS) do
+    local added = redis.pcall('xadd', key, 'MAXLEN', '~', ARGV[2], ARGV[2 * at + 1], 'event', ARGV[2 * at + 2])
+    if type(added) == 'table' and added.err and not string.find(added.err, 'equal or smaller') then return added end
+  end`;
+const PREFIX = "zerograph:events:";
+/** All keys of a transaction must be on one node. */
+const CLUSTER_PREFIX = "{zerograph:events}:";
 const CONNECT_MS = 5_000;
 const COMMAND_MS = 2_000;
 const BLOCK_MS = 5_000;
@@ -28,7 +47,7 @@ type RedisBusOptions = { readonly prefix?: string; readonly log?: Logger };
  * retains about 100,000 events.
  */
 export class RedisBus implements Bus {
-  readonly #url: string;
+  readonly #address: RedisAddress;
   readonly #prefix: string;
   readonly #log: Logger | undefined;
   readonly #readers = new Readers();
@@ -37,27 +56,30 @@ export class RedisBus implements Bus {
   readonly #reader: RedisConnection;
   #commands: RedisConnection;
   #following: Promise<void> = Promise.resolve();
+  /** The server's run at the last look at the mark; empty after a failure. */
+  #run = "";
   #lastError: unknown;
   #away = false;
 
-  private constructor(url: string, { prefix = "zerograph:events:", log }: RedisBusOptions) {
-    this.#url = url;
-    this.#prefix = prefix;
+  private constructor(address: RedisAddress, { prefix, log }: RedisBusOptions) {
+    this.#address = address;
+    this.#prefix = prefix ?? (address.kind === "cluster" ? CLUSTER_PREFIX : PREFIX);
     this.#log = log;
-    this.#commands = openRedis(url, this.#onError);
-    this.#reader = openRedis(url, this.#onError, BLOCK_MS * 2).on("ready", () => this.#onReady());
+    this.#commands = openRedis(address, this.#onError);
+    this.#reader = openRedis(address, this.#onError, BLOCK_MS * 2).on("ready", () => this.#onReady());
   }
 
   /** Connects. Throws a one-line error that names the address when Redis does not answer within 5 s. */
-  static async create(url: string, options: RedisBusOptions = {}): Promise<RedisBus> {
-    const bus = new RedisBus(url, options);
+  static async create(to: string | RedisAddress, options: RedisBusOptions = {}): Promise<RedisBus> {
+    const address = typeof to === "string" ? parseRedisUrl(to) : to;
+    const bus = new RedisBus(address, options);
     try {
       await within(CONNECT_MS, Promise.all([bus.#commands.connect(), bus.#reader.connect()]));
       for (const topic of TOPICS) bus.#seen.set(topic, entryId(await bus.#newestOf(topic)));
     } catch (error) {
       const why = bus.#lastError ?? error;
       await bus.close();
-      throw new StartupError(`REDIS_URL: ${new URL(url).host} is unreachable (${textOf(why)})`, {
+      throw new StartupError(`REDIS_URL: ${nameOfRedis(address)} is unreachable (${textOf(why)})`, {
         cause: why,
       });
     }
@@ -72,13 +94,12 @@ export class RedisBus implements Bus {
 
   async publish(events: readonly DomainEvent[]): Promise<void> {
     if (events.length === 0) return;
-    const trim = { TRIM: { strategy: "MAXLEN", strategyModifier: "~", threshold: KEPT } } as const;
-    await this.#command(async (redis) => {
-      const multi = redis.multi();
-      for (const event of events)
-        multi.xAdd(this.#key(event.topic), entryId(event.position), encodeEntry(event), trim);
-      await multi.exec().catch(ignoreDuplicates);
-    });
+    const keys = events.map(({ topic }) => this.#key(topic));
+    const entries = events.flatMap((event) => [entryId(event.position), encodeEntry(event).event]);
+    const run = this.#run;
+    this.#run = "";
+    await this.#command((redis) => redis.eval(PUBLISH, { keys, arguments: [run, `${KEPT}`, ...entries] }));
+    this.#run = run;
   }
 
   async subscribe<T extends Topic>(filter: EventFilter<T>, after?: bigint): Promise<EventStream<T>> {
@@ -101,11 +122,18 @@ export class RedisBus implements Bus {
   }
 
   async isSeeded(): Promise<boolean> {
-    return (await this.#command((redis) => redis.exists(this.#prefix + KEPT_MARK))) > 0;
+    const keys = [this.#prefix + KEPT_MARK];
+    const [run, marked] = (await this.#command((redis) => redis.eval(LOOK, { keys }))) as [
+      string,
+      string | null,
+    ];
+    this.#run = run;
+    return marked === run;
   }
 
   async markSeeded(): Promise<void> {
-    await this.#command((redis) => redis.set(this.#prefix + KEPT_MARK, "1"));
+    if (this.#run === "") await this.isSeeded();
+    await this.#command((redis) => redis.set(this.#prefix + KEPT_MARK, this.#run));
   }
 
   async newestPosition(): Promise<bigint> {
@@ -135,6 +163,7 @@ export class RedisBus implements Bus {
   async #read(): Promise<void> {
     const from = [...this.#seen].map(([topic, id]) => ({ key: this.#key(topic), id }));
     const streams = await this.#reader.xRead(from, { BLOCK: BLOCK_MS, COUNT: READ_COUNT });
+    this.#onReady();
     for (const { name, messages } of streams ?? []) {
       const topic = name.slice(this.#prefix.length) as Topic;
       for (const { id, message } of messages) {
@@ -175,7 +204,7 @@ export class RedisBus implements Bus {
       return Promise.reject(new AppError("unavailable", "Events are unavailable. Try again later."));
     const onLate = () => {
       if (this.#commands !== redis || this.#closing.signal.aborted) return;
-      this.#commands = openRedis(this.#url, this.#onError);
+      this.#commands = openRedis(this.#address, this.#onError);
       this.#commands.connect().catch(this.#onError);
       dropRedis(redis);
     };
@@ -197,13 +226,6 @@ export class RedisBus implements Bus {
     if (this.#away) this.#log?.info("Redis is reachable again");
     this.#away = false;
   }
-}
-
-/** Redis rejects an entry that is not newer than the last one. Such an event was already published: no failure. */
-function ignoreDuplicates(error: unknown): void {
-  const isDuplicate = (reply: unknown) =>
-    reply instanceof Error && reply.message.includes("equal or smaller");
-  if (!(error instanceof MultiErrorReply) || ![...error.errors()].every(isDuplicate)) throw error;
 }
 
 function textOf(error: unknown): string {

@@ -1,30 +1,78 @@
-import { createClient } from "redis";
+import { createClient, createCluster, createSentinel } from "redis";
+import type { RedisAddress } from "./redis-address.ts";
 
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 1_000;
+const CONNECT_MS = 2_000;
+/** How often sentinels are asked for the master, which they also announce. */
+const SENTINEL_SCAN_MS = 1_000;
+/** How long a node of a cluster may be away before the others are asked who replaced it. */
+const CLUSTER_REFRESH_MS = 500;
 
-/** One connection, which reconnects by itself when it breaks. */
-export type RedisConnection = ReturnType<typeof openRedis>;
+/** A connection, which reconnects by itself when it breaks: to a server, to the present master, or to a cluster. */
+export type RedisConnection = ReturnType<typeof createClient>;
 
 /**
- * A connection to `url` that is not open yet. Once opened it reconnects by itself, after 50 ms and doubling to 1 s.
+ * A connection to `address` that is not open yet. Once opened it reconnects by itself, after 50 ms and doubling to 1 s.
  * Commands sent while it is down fail. With `silenceMs`, a connection without traffic for that time counts as broken.
  */
-export function openRedis(url: string, onError: (error: unknown) => void, silenceMs?: number) {
-  const client = createClient({
-    url,
-    disableOfflineQueue: true,
-    maintNotifications: "disabled",
-    socket: {
-      connectTimeout: 2_000,
-      reconnectStrategy: (retries) => Math.min(FIRST_RETRY_MS * 2 ** retries, LAST_RETRY_MS),
-      ...(silenceMs === undefined ? {} : { socketTimeout: silenceMs }),
-    },
-  });
-  return client.on("error", onError);
+export function openRedis(
+  address: RedisAddress,
+  onError: (error: unknown) => void,
+  silenceMs?: number,
+): RedisConnection {
+  const { kind, nodes, master, sentinelPassword } = address;
+  const options = optionsOf(address, silenceMs);
+  if (kind === "server") return createClient(options).on("error", onError) as unknown as RedisConnection;
+  // The commands that are used have the same names and parameters.
+  if (kind === "sentinel")
+    return createSentinel({
+      name: master,
+      sentinelRootNodes: [...nodes],
+      nodeClientOptions: options,
+      sentinelClientOptions: {
+        ...{ maintNotifications: "disabled", socket: options.socket },
+        ...(sentinelPassword !== undefined && { password: sentinelPassword }),
+      },
+      scanInterval: SENTINEL_SCAN_MS,
+      // Otherwise one command at a time would be sent.
+      reserveClient: true,
+    }).on("error", onError) as unknown as RedisConnection;
+  return createCluster({
+    rootNodes: nodes.map(({ host, port }) => ({ socket: { host, port } })),
+    defaults: options,
+    minimizeConnections: true,
+    topologyRefreshOnReconnectionAttemptStrategy: CLUSTER_REFRESH_MS,
+  })
+    .on("error", onError)
+    .on("node-error", onError) as unknown as RedisConnection;
 }
 
 /** Closes the connection at once; pending commands fail. */
 export function dropRedis(connection: RedisConnection): void {
-  if (connection.isOpen) connection.destroy();
+  if (!connection.isOpen) return;
+  const dropped: unknown = connection.destroy();
+  // Sentinels are left asynchronously.
+  if (dropped instanceof Promise) dropped.catch(() => {});
+}
+
+function optionsOf(
+  { kind, nodes, username, password, database, isEncrypted, ca }: RedisAddress,
+  silenceMs: number | undefined,
+) {
+  const [{ host, port }] = nodes;
+  return {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(database !== undefined && { database }),
+    disableOfflineQueue: true,
+    maintNotifications: "disabled" as const,
+    socket: {
+      ...(kind === "server" && { host, port }),
+      connectTimeout: CONNECT_MS,
+      reconnectStrategy: (retries: number) => Math.min(FIRST_RETRY_MS * 2 ** retries, LAST_RETRY_MS),
+      ...(silenceMs !== undefined && { socketTimeout: silenceMs }),
+      ...(isEncrypted && { tls: true as const, ...(ca !== undefined && { ca }) }),
+    },
+  };
 }

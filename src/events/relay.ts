@@ -15,7 +15,7 @@ import {
 const BATCH = 500;
 const POLL_MS = 1_000;
 /** Under load one transaction publishes many commits; a transaction for each commit took 1/3 of all time. */
-const PACE_MS = 20;
+const PACE_MS = 50;
 const SWEEP_MS = 60_000;
 const SWEEP_BATCH = 1_000;
 /** A reader that hung for longer resumes by its cursor; readers normally follow within milliseconds. */
@@ -67,7 +67,7 @@ export class EventRelay {
     this.nudge();
   }
 
-  /** Signals that events were committed. They are published at once, or together 20 ms after the last batch. */
+  /** Signals that events were committed. They are published at once, or together 50 ms after the last batch. */
   nudge(): void {
     this.#nudged = true;
     this.#wake();
@@ -168,6 +168,8 @@ export class EventRelay {
   #retryLater(error: unknown): void {
     if (this.#failures === 0) this.#log.error({ err: error }, "events could not be published; trying again");
     this.#nudged = true;
+    // The database may have failed over to a standby that lacks the newest positions.
+    this.#aligned = false;
     const delayMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS);
     if (!this.#poll) return;
     this.#retry = setTimeout(() => {

@@ -8,6 +8,8 @@ import type { ApiKeyService } from "../keys/api-keys/api-key.service.ts";
 import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { UploadsService } from "../storage/uploads.service.ts";
+import { createAttestationModule } from "./attestation/attestation.module.ts";
+import type { AttestationsService } from "./attestation/attestations.service.ts";
 import { AudioService } from "./audio/audio.service.ts";
 import { AdmissionService } from "./billing/admission.service.ts";
 import { BillingService } from "./billing/billing.service.ts";
@@ -16,8 +18,10 @@ import { BodyPool } from "./body/body-pool.ts";
 import { ChatService } from "./chat/chat.service.ts";
 import { DispatchService, type DispatchSettings } from "./dispatch/dispatch.service.ts";
 import { FailoverService } from "./dispatch/failover.service.ts";
+import { EmbeddingsService } from "./embeddings/embeddings.service.ts";
 import { EvidenceService } from "./evidence/evidence.service.ts";
 import { SignatureClient } from "./evidence/signature.client.ts";
+import { StandingsService } from "./evidence/standings.service.ts";
 import { ImagesService } from "./images/images.service.ts";
 import { createImageJobModule, type ImageJobModule } from "./images/jobs/image-job.module.ts";
 import { MessagesService } from "./messages/messages.service.ts";
@@ -48,8 +52,13 @@ export type InferenceServices = {
   readonly messages: MessagesService;
   readonly images: ImagesService;
   readonly audio: AudioService;
+  readonly embeddings: EmbeddingsService;
   readonly requests: RequestsService;
   readonly evidence: EvidenceService;
+  /** Appraises providers' attestations; undefined if the operator has not enabled it. */
+  readonly attestations: AttestationsService | undefined;
+  /** What providers have proved so far. */
+  readonly standings: StandingsService;
   /** The network token's price in dollars, if it is currently known. */
   tokenUsd(): Usd | undefined;
 } & ImageJobModule["services"];
@@ -87,11 +96,21 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
   const health = new HealthService({ clock, coolDownMs: config.PROVIDER_COOL_DOWN_MS });
   const tokenPrice = new TokenPriceService({ setting: config.TOKEN_USD, clock, log });
   const catalogue = new CatalogueService({ source, log, refreshMs: config.CATALOGUE_REFRESH_MS });
+  const attestation = createAttestationModule(parts, { providers, catalogue });
+  const standings = new StandingsService({
+    queries: database,
+    log,
+    providers: () => catalogue.providers(),
+    isAttested: (provider) => attestation?.attestations.of(provider)?.isPassed ?? false,
+  });
   const evidence = new EvidenceService({
     queries: database,
     signatures: new SignatureClient({ providers, clock, timeoutMs: config.TEE_CHECK_MS }),
     log,
-    observe: (verdict) => observer?.evidence(verdict),
+    observe: (provider, result) => {
+      observer?.evidence(result.verdict);
+      standings.note(provider.address, result);
+    },
   });
   const exchanges = new DispatchService({
     failover: new FailoverService({
@@ -111,6 +130,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     health,
     restrictionsOf: (keyId) => apiKeys.restrictionsOf(keyId),
     tokenUsd: () => tokenPrice.current(),
+    standings,
   });
   const admission = new AdmissionService({ choices, holds, clock, holdSeconds: requestSeconds(config) });
   const requests = new RequestsService(database);
@@ -131,23 +151,28 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
   const maxCompletionTokens = config.MAX_COMPLETION_TOKENS;
   return {
     services: {
-      ...{ registry, catalogue, health, admission, exchanges, requests, evidence },
+      ...{ registry, catalogue, health, admission, exchanges, requests, evidence, standings },
+      attestations: attestation?.attestations,
       routing: new RoutingService({ choices, catalogue, maxCompletionTokens }),
       chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens }),
       messages: new MessagesService({ choices, admission, exchanges, bodies, providers }),
       images: new ImagesService({ admission, exchanges, bodies }),
       audio: new AudioService({ admission, exchanges, bodies }),
+      embeddings: new EmbeddingsService({ admission, exchanges, bodies }),
       tokenUsd: () => tokenPrice.known(),
       ...jobModule.services,
     },
     async start() {
       await Promise.all([catalogue.start(), tokenPrice.start()]);
+      await standings.start();
+      attestation?.attestations.start();
     },
     startWork: () => jobModule.startWork?.(),
     async stop() {
       await Promise.all([exchanges.drain(), jobModule.stop()]);
       catalogue.stop();
       tokenPrice.stop();
+      await Promise.all([standings.stop(), attestation?.stop()]);
       await Promise.all([providers.close(), bodies.close()]);
     },
   };

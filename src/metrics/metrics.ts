@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { HoldsObserver } from "../accounts/holds.service.ts";
+import type { RetentionObserver } from "../accounts/retention/retention.service.ts";
 import type { EndedRequest, RequestObserver } from "../inference/requests/request-observer.ts";
 import { registerSampledGauges, type Sampled } from "./sampled-gauges.ts";
 
@@ -21,7 +22,7 @@ const PROVIDER = "0g";
  * have their own name, the others are `other`; the first 100 GraphQL operation names too, the others are `hash-0` to
  * `hash-15` by their name.
  */
-export class Metrics implements HoldsObserver, RequestObserver {
+export class Metrics implements HoldsObserver, RequestObserver, RetentionObserver {
   readonly #registry = new Registry();
   readonly #models = new Set<string>();
   readonly #duration: Histogram;
@@ -32,6 +33,7 @@ export class Metrics implements HoldsObserver, RequestObserver {
   readonly #admissionBatch: Histogram;
   readonly #settlementBatch: Histogram;
   readonly #evidence: Counter;
+  readonly #removed: Counter;
   readonly #http: Histogram;
   readonly #subscriptions: Gauge;
   readonly #refusals: Counter;
@@ -95,6 +97,12 @@ export class Metrics implements HoldsObserver, RequestObserver {
       name: "zerograph_evidence_total",
       help: "Checked provider signatures by verdict: verified, or the reason of the failure",
       labelNames: ["verdict"],
+      registers,
+    });
+    this.#removed = new Counter({
+      name: "zerograph_retention_rows_removed_total",
+      help: "Rows that this process archived and removed, by kind: requests, or transfers of the ledger",
+      labelNames: ["kind"],
       registers,
     });
     this.#http = new Histogram({
@@ -178,6 +186,10 @@ export class Metrics implements HoldsObserver, RequestObserver {
 
   evidence(verdict: string): void {
     this.#evidence.inc({ verdict });
+  }
+
+  rowsRemoved(kind: string, rows: number): void {
+    this.#removed.inc({ kind }, rows);
   }
 
   /** `route` is the pattern of the route, never the requested path. */

@@ -1,12 +1,22 @@
 import { type CollectFunction, Gauge, type Registry } from "prom-client";
+import type { JobQueue } from "../jobs/job-queue.store.ts";
 
 /** Gauges that are read on each scrape. A gauge that fails is omitted. */
 export type Sampled = {
   readonly holdsOpen: () => Promise<number>;
   /** Age of the oldest unpublished event, seconds; 0 if there is none. */
   readonly relayLagSeconds: () => Promise<number>;
+  /** How far the database's replica is behind, at most; undefined without one, or while that is not known. */
+  readonly replicaLagSeconds: () => number | undefined;
   /** Blocks between a watcher's last block and the head of the chain. */
   readonly watcherLags: () => Promise<readonly { readonly watcher: string; readonly blocks: number }[]>;
+  readonly jobs: () => Promise<JobQueue>;
+  /** Connections of this process to the database, and the callers that wait for one. */
+  readonly databasePool: () => { readonly open: number; readonly idle: number; readonly waiting: number };
+  /** Whether Redis answers; undefined for a process that uses none. */
+  readonly redis: (() => Promise<boolean>) | undefined;
+  /** The router's wallet, in neuron; undefined for a process without one. */
+  readonly walletBalance: (() => Promise<bigint>) | undefined;
   /** Event streams open in this process: the sources of subscriptions. */
   readonly eventStreamsOpen: () => number;
   /** Memory that active requests hold: bodies, and responses until they are read. */
@@ -24,19 +34,49 @@ const SAMPLE_MS = 2_000;
 
 /** Registers the gauges that are read from `sources` on each scrape. */
 export function registerSampledGauges(registry: Registry, sources: Sampled): void {
+  registerProcessGauges(registry, sources);
+  registerSharedGauges(registry, sources);
+}
+
+/** What this process depends on and holds. */
+function registerProcessGauges(registry: Registry, sources: Sampled): void {
   register(
     registry,
-    "zerograph_holds_open",
-    "Open holds of jobs, and allotments, across all processes",
-    [],
-    async (gauge) => gauge.set(await sources.holdsOpen()),
+    "zerograph_database_connections",
+    "Connections of this process to the database by state, idle or busy, without those of expensive reads",
+    ["state"],
+    async (gauge) => {
+      const { open, idle } = sources.databasePool();
+      gauge.set({ state: "idle" }, idle);
+      gauge.set({ state: "busy" }, open - idle);
+    },
   );
   register(
     registry,
-    "zerograph_event_relay_lag_seconds",
-    "Age of the oldest unpublished event",
+    "zerograph_database_waiting",
+    "Statements of this process that wait for a connection to the database",
     [],
-    async (gauge) => gauge.set(await sources.relayLagSeconds()),
+    async (gauge) => gauge.set(sources.databasePool().waiting),
+  );
+  const { redis } = sources;
+  if (redis)
+    register(
+      registry,
+      "zerograph_redis_up",
+      "Whether Redis answers this process: 1 or 0",
+      [],
+      async (gauge) => gauge.set((await redis()) ? 1 : 0),
+    );
+  register(
+    registry,
+    "zerograph_database_replica_lag_seconds",
+    "How far the replica of the database is behind, at most; absent without one or while it is unreachable",
+    [],
+    async (gauge) => {
+      const seconds = sources.replicaLagSeconds();
+      if (seconds === undefined) gauge.remove();
+      else gauge.set(seconds);
+    },
   );
   register(
     registry,
@@ -59,6 +99,34 @@ export function registerSampledGauges(registry: Registry, sources: Sampled): voi
     [],
     async (gauge) => gauge.set(sources.eventLoopDelaySeconds()),
   );
+}
+
+/** What every process reports alike, and the state of what is outside of it. */
+function registerSharedGauges(registry: Registry, sources: Sampled): void {
+  register(
+    registry,
+    "zerograph_holds_open",
+    "Open holds of jobs, and allotments, across all processes",
+    [],
+    async (gauge) => gauge.set(await sources.holdsOpen()),
+  );
+  register(
+    registry,
+    "zerograph_event_relay_lag_seconds",
+    "Age of the oldest unpublished event",
+    [],
+    async (gauge) => gauge.set(await sources.relayLagSeconds()),
+  );
+  registerJobGauges(registry, sources);
+  const { walletBalance } = sources;
+  if (walletBalance)
+    register(
+      registry,
+      "zerograph_wallet_balance_neuron",
+      "Balance of the router's wallet on the chain, from which transactions are paid; read at most twice a minute",
+      [],
+      async (gauge) => gauge.set(Number(await walletBalance())),
+    );
   register(
     registry,
     "zerograph_watcher_lag_blocks",
@@ -76,6 +144,27 @@ export function registerSampledGauges(registry: Registry, sources: Sampled): voi
     async (gauge) => {
       for (const { provider, state } of sources.circuits()) gauge.set({ provider }, CIRCUITS[state]);
     },
+  );
+}
+
+function registerJobGauges(registry: Registry, { jobs }: Sampled): void {
+  register(
+    registry,
+    "zerograph_jobs",
+    "Unfinished jobs of all processes by state, waiting or running; counted to 10,000, every 5 s",
+    ["state"],
+    async (gauge) => {
+      const { waiting, running } = await jobs();
+      gauge.set({ state: "waiting" }, waiting);
+      gauge.set({ state: "running" }, running);
+    },
+  );
+  register(
+    registry,
+    "zerograph_jobs_oldest_waiting_seconds",
+    "Age of the oldest job that no worker has started; 0 if none waits",
+    [],
+    async (gauge) => gauge.set((await jobs()).oldestWaitingSeconds),
   );
 }
 

@@ -1,17 +1,18 @@
 import type { Caller } from "../inference/billing/admitted.ts";
+import type { ShownAnswer } from "../inference/chat/answer-edits.ts";
 import { type Action, permitSpender } from "../keys/auth/permissions.ts";
 import type { Answer } from "./http/answer.ts";
 import { headerOf, mediaTypeOf, unsupportedType } from "./http/headers.ts";
 import type { RouteCall } from "./route.ts";
 
-type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders">;
+type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders" | "client">;
 
 /** The caller of inference. Throws `insufficient_scope` without an `sk-` key. */
 export function callerOf(
-  { principal, requestId }: Pick<Call, "principal" | "requestId">,
+  { principal, requestId, client }: Pick<Call, "principal" | "requestId" | "client">,
   action: Action = "inference.run",
 ): Caller {
-  return { ...permitSpender(principal, action), requestId };
+  return { ...permitSpender(principal, action), requestId, client };
 }
 
 /** The `Content-Type` of a body, which must be one of `taken`. Throws `unsupported_media_type`. */
@@ -21,11 +22,12 @@ export function contentTypeOf({ rawHeaders }: Call, taken: readonly string[]): s
   return contentType;
 }
 
-/** The response of a provider, with the provider's response key. */
+/** The response of a provider, with the provider's response key, marked if it lacks the proof that was required. */
 export function inferenceBytes(
-  { body, responseKey }: { readonly body: Buffer; readonly responseKey: string | undefined },
+  { body, responseKey, trace }: ShownAnswer,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {
   const key = responseKey === undefined ? {} : { "zg-res-key": responseKey };
-  return { kind: "bytes", bytes: body, headers: { ...headers, ...key } };
+  const mark = trace.error === undefined ? {} : { "x-0g-provider-evidence": "missing" };
+  return { kind: "bytes", bytes: body, headers: { ...headers, ...key, ...mark } };
 }

@@ -7,6 +7,7 @@ import { permit } from "../keys/auth/permissions.ts";
 import type { Principal } from "../keys/auth/principal.ts";
 import type { AuthRequest } from "../keys/auth/request-authenticator.ts";
 import { hopOf } from "../keys/auth/source-address.ts";
+import type { ClientExchange } from "../receipts/client-exchange.ts";
 import { toAppError } from "./errors/error-body.ts";
 import type { Answer } from "./http/answer.ts";
 import { openToPages, servePreflights } from "./http/cors.ts";
@@ -113,6 +114,7 @@ const MIB = 1_048_576;
 /** A larger body is read only after its sender was authenticated and permitted. */
 const LARGE_BODY_BYTES = 65_536;
 const authenticated = new Slot<FastifyRequest, Principal>();
+const clients = new Slot<FastifyRequest, ClientExchange>();
 
 /** Authenticates a request before its large body is read: a body without a valid credential is not received. */
 async function authenticateFirst(
@@ -158,16 +160,20 @@ async function handle(
   const authRequest = authRequestOf(route, request);
   const principal = authenticated.get(request) ?? (await authenticate(app, authRequest, reply));
   app.load.requests.identified(request.raw, principal);
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const client = isBilled(route) ? app.receipts.begin(route.url, body) : undefined;
+  if (client) clients.set(request, client);
   const run = route.run(app, {
     principal,
     params: request.params as Record<string, string>,
     query: request.query,
-    body: Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
+    body,
     parts: request.body instanceof JsonParts ? request.body : NO_PARTS,
     target: request.raw.url ?? "/",
     isHead: request.method === "HEAD",
     rawHeaders: request.raw.rawHeaders,
     requestId: own,
+    client,
     idempotencyKey,
     replayKey:
       idempotencyKey === undefined ? undefined : ReplayKey.ofAuthorization(authRequest.authorization),
@@ -179,9 +185,14 @@ async function handle(
     reserve: (bytes) => app.load.requests.of(request.raw, reply.raw).reserve(bytes),
   });
   const answer = await (authRequest.isAdmitted ? confirmed(app, authRequest, run) : run);
-  const sent = await sendAnswer(app, answer, { requestId: shown, errors: route.errors }, reply);
+  const sent = await sendAnswer(app, answer, { requestId: shown, errors: route.errors, client }, reply);
   if (reply.statusCode < 400) app.keyUse.record(principal, authRequest.hop);
   return sent;
+}
+
+/** Whether its requests are billed when they are answered; those for a job are billed when it ends. */
+function isBilled({ access, isAdmitted }: Route): boolean {
+  return isAdmitted && access === "inference.run";
 }
 
 /** If a request with a cached key failed before its admission, the key may be revoked: then that error is returned. */
@@ -205,7 +216,12 @@ export function answerFailure(
 ): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
   if (REFUSED_BODIES.has(toAppError(error).code) && hasLargeBody(request)) discardBody(request, reply);
-  return sendFailure(app, error, { requestId, errors: shapeOf(request) }, reply);
+  return sendFailure(
+    app,
+    error,
+    { requestId, errors: shapeOf(request), client: clients.get(request) },
+    reply,
+  );
 }
 
 /** Failures that occur while a body is being sent. */

@@ -5,6 +5,7 @@ import { parseJson } from "../inference/body/request-fields.ts";
 import { checkInput } from "../kernel/check.ts";
 import { type Action, permit, type Reach } from "../keys/auth/permissions.ts";
 import type { Principal } from "../keys/auth/principal.ts";
+import type { ClientExchange } from "../receipts/client-exchange.ts";
 import { withClientField } from "./errors/client-field.ts";
 import type { Answer } from "./http/answer.ts";
 import { comparableBody } from "./http/comparable-body.ts";
@@ -36,6 +37,8 @@ export type RouteCall<Query, Body, Headers = unknown> = {
   readonly rawHeaders: readonly string[];
   /** Generated and unique: the id of the request in the ledger. */
   readonly requestId: string;
+  /** Hashes the bytes of a request that is billed when it is answered. */
+  readonly client: ClientExchange | undefined;
   /** Aborts when the client disconnects before the response. */
   readonly signal: AbortSignal;
   /** Counts more requests against the rate limit of the caller. Throws `rate_limit_exceeded`. */

@@ -16,6 +16,7 @@ import { cancelAsyncJob, getAsyncJob } from "./v1/async/jobs.ts";
 import { createTranscription } from "./v1/audio/transcriptions.ts";
 import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
 import { chatCompletions } from "./v1/chat/completions.ts";
+import { createEmbeddings } from "./v1/embeddings.ts";
 import { editImages } from "./v1/images/edits.ts";
 import { generateImages } from "./v1/images/generations.ts";
 import {
@@ -27,6 +28,7 @@ import {
 import { countMessageTokens, createMessage } from "./v1/messages.ts";
 import { getModel, listModels } from "./v1/models.ts";
 import { listProviders } from "./v1/providers.ts";
+import { getCheckpoint, getConsistency, getReceipt, getReceiptKey } from "./v1/receipts.ts";
 import { previewRouting } from "./v1/routing/preview.ts";
 import { listServiceTypes } from "./v1/service-types.ts";
 
@@ -42,6 +44,11 @@ export const routes: readonly Route[] = [
   getAsyncJob,
   cancelAsyncJob,
   createTranscription,
+  createEmbeddings,
+  getCheckpoint,
+  getConsistency,
+  getReceiptKey,
+  getReceipt,
   previewRouting,
   listModels,
   getModel,

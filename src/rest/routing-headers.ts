@@ -7,12 +7,13 @@ import {
 } from "../inference/routing/routing-preferences.ts";
 import { AppError } from "../kernel/errors.ts";
 import { isAddress, lowerHex } from "../kernel/text/hex.ts";
-import { TRUST_FLOORS } from "../keys/api-keys/key-settings.ts";
+import { EVIDENCE_FLOORS, TRUST_FLOORS } from "../keys/api-keys/key-settings.ts";
 
 const CONTROLS = [
   "sort",
   "address",
   "trust-mode",
+  "evidence",
   "allow-fallbacks",
   "max-price-usd-prompt",
   "max-price-usd-completion",
@@ -71,6 +72,7 @@ function toPreferences(sent: ReadonlyMap<Control, SentHeader>): RoutingPreferenc
     ...read(sent, "sort", (text) => (text === "latency" || text === "price" ? text : undefined), "sort"),
     ...read(sent, "address", (text) => (isAddress(text) ? lowerHex(text) : undefined), "pin"),
     ...read(sent, "trust-mode", (text) => TRUST_FLOORS.find((floor) => floor === text), "trustMode"),
+    ...read(sent, "evidence", (text) => EVIDENCE_FLOORS.find((floor) => floor === text), "evidence"),
     ...read(sent, "allow-fallbacks", booleanOf, "allowFallbacks"),
     ...(Object.keys(caps).length > 0 && { caps }),
   };

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { TEXT_FORMS } from "../inference/evidence/signed-text.ts";
+import { VERDICTS } from "../inference/evidence/tee-signature.ts";
 
 /** Schemas shared by the responses of many endpoints, for OpenAPI. */
 
@@ -24,7 +26,38 @@ export const trace = z
     provider: address,
     billing: z.strictObject({ input_cost: neuron, output_cost: neuron, total_cost: neuron }),
     tee_verified: z.boolean().optional().meta({
-      description: "Whether the provider's signature is valid; absent unless `verify_tee` was sent.",
+      description:
+        "Whether the provider's acknowledged signer signed this answer; absent unless `verify_tee` was sent.",
     }),
+    tee_evidence: z
+      .strictObject({
+        verdict: z.enum(VERDICTS),
+        form: z
+          .enum(TEXT_FORMS)
+          .optional()
+          .meta({ description: "The form of the signed text, if supported." }),
+        request_bound: z
+          .boolean()
+          .optional()
+          .meta({
+            description:
+              "Whether the signed text has the hash of the request as zerograph sent it. Often false for a true " +
+              "signature: providers sign the request as they forward it to the model. Absent if not compared.",
+          }),
+        response_bound: z.boolean().optional().meta({
+          description:
+            "Whether the signed text has the hash of the answer as zerograph received it. Absent if not compared.",
+        }),
+      })
+      .optional()
+      .meta({ description: "What the signature proves; absent unless `verify_tee` was sent." }),
+    error: z
+      .strictObject({ code: z.literal("evidence_missing"), type: z.string(), message: z.string() })
+      .optional()
+      .meta({
+        description:
+          "The answer lacks the proof that `X-0G-Provider-Evidence` or the key requires. It is billed, and delivered " +
+          "with the header `X-0G-Provider-Evidence: missing`. Absent otherwise, and in streams, which end with an error event.",
+      }),
   })
   .meta({ id: "Trace" });

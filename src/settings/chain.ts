@@ -14,11 +14,13 @@ export const NETWORK_SETTINGS = {
     schema: urls.optional(),
     about: "RPC endpoints of the chain, separated by commas; on devnet, a chain that is already running",
     example: "http://127.0.0.1:8545",
+    isSecret: true,
   },
   ROUTER_PRIVATE_KEY: {
     schema: privateKey.optional(),
     about: "The key of the router's wallet, which signs for providers; required on a real network",
     example: `0x${"1".repeat(64)}`,
+    isSecret: true,
   },
   START_BLOCK: {
     schema: z.coerce.bigint().min(0n).optional(),
@@ -54,6 +56,7 @@ export const NETWORK_SETTINGS = {
     about:
       "The secret that a third-party router sends to subgraph processes in x-zerograph-router, beside the client's Authorization (see docs/routers.md); unset: only our gateways are accepted",
     example: "another-secret-of-at-least-32-characters",
+    isSecret: true,
   },
 } as const satisfies Settings;
 

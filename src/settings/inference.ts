@@ -1,6 +1,19 @@
 import { z } from "zod";
 import { ms, type Settings, tokenUsd, words } from "./values.ts";
 
+const TCB_STATUSES = [
+  "UpToDate",
+  "SWHardeningNeeded",
+  "ConfigurationNeeded",
+  "ConfigurationAndSWHardeningNeeded",
+  "OutOfDate",
+  "OutOfDateConfigurationNeeded",
+] as const;
+const statuses = z
+  .string()
+  .transform((text) => text.split(",").map((status) => status.trim()))
+  .pipe(z.array(z.enum(TCB_STATUSES)).min(1));
+
 /** Providers and models. */
 export const PROVIDER_SETTINGS = {
   PROVIDERS_FILE: {
@@ -83,6 +96,30 @@ export const PROVIDER_SETTINGS = {
     schema: ms.default(5_000),
     about: "How long to wait for a provider's signature when a client sends verify_tee",
     example: "5000",
+  },
+  ATTESTATION_COLLATERAL_URL: {
+    schema: z.url({ protocol: /^https?$/ }).optional(),
+    about:
+      "The provisioning service whose certificates and revocation lists providers' attestations are verified with, Intel's own or a cache of it; unset: attestations are not appraised, and none passes on the development network",
+    example: "https://api.trustedservices.intel.com",
+  },
+  ATTESTATION_MEASUREMENTS: {
+    schema: z.string().min(1).optional(),
+    about:
+      "A JSON file of the enclave software that is accepted: a list of objects with mrtd, rtmr1, rtmr2 and compose_hash; unset: no attestation passes",
+    example: "measurements.json",
+  },
+  ATTESTATION_STATUSES: {
+    schema: statuses.default(["UpToDate"]),
+    about:
+      "Intel's statuses of a platform that are accepted, separated by commas: UpToDate, SWHardeningNeeded, ConfigurationNeeded, ConfigurationAndSWHardeningNeeded, OutOfDate, OutOfDateConfigurationNeeded",
+    example: "UpToDate,SWHardeningNeeded",
+  },
+  ATTESTATION_REFRESH_MS: {
+    schema: ms.default(3_600_000),
+    about:
+      "How often providers' attestations are appraised; a result that is three times as old no longer counts",
+    example: "3600000",
   },
 } as const satisfies Settings;
 

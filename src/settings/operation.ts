@@ -34,8 +34,15 @@ export const OPERATION_SETTINGS = {
   },
   METRICS_PORT: {
     schema: port.optional(),
-    about: "The port of /metrics for Prometheus, on 127.0.0.1 only; 0 picks a free one; unset: no metrics",
+    about:
+      "The port of /metrics for Prometheus, and of /healthz and /readyz for every role; 0 picks a free one; unset: no metrics",
     example: "9464",
+  },
+  METRICS_HOST: {
+    schema: z.string().min(1).default("127.0.0.1"),
+    about:
+      "The address METRICS_PORT listens on. The port requires no credential: outside of this machine, let only Prometheus and health checks reach it",
+    example: "0.0.0.0",
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     schema: httpUrl.optional(),

@@ -58,6 +58,7 @@ export const PROCESS_SETTINGS = {
     schema: z.string().min(32, "must have 32 characters or more").optional(),
     about: "Signs the caller's identity between gateway and subgraph processes; the same in all of them",
     example: "a-secret-of-at-least-32-characters",
+    isSecret: true,
   },
   ACCOUNTS_URL: {
     schema: httpUrl.optional(),

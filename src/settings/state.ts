@@ -1,5 +1,24 @@
 import { z } from "zod";
-import { databaseUrl, ms, type Settings } from "./values.ts";
+import { databaseUrl, ms, privateKey, redisUrl, type Settings } from "./values.ts";
+
+/** The receipts of billed requests. */
+export const RECEIPT_SETTINGS = {
+  RECEIPT_KEY: {
+    schema: privateKey.optional(),
+    about:
+      "The Ed25519 key that signs receipts and the heads of their log: the 32 bytes of its seed; unset: derived from a secret in the database",
+    example: "0x0000000000000000000000000000000000000000000000000000000000000001",
+    isSecret: true,
+  },
+  RECEIPT_CHECKPOINT_SECONDS: {
+    schema: z.coerce.number().int().min(1).max(3_600).optional(),
+    about:
+      "The least time between two signed heads of the log of receipts, seconds; unset: 60, on the development network 1",
+    example: "60",
+  },
+} as const satisfies Settings;
+
+const months = z.coerce.number().int().min(1).max(1_200);
 
 /** The database and Redis. */
 export const STATE_SETTINGS = {
@@ -9,10 +28,30 @@ export const STATE_SETTINGS = {
     example: ".data",
   },
   DATABASE_URL: {
-    schema: databaseUrl.optional(),
+    schema: databaseUrl("primary").optional(),
     about:
-      "A PostgreSQL server to use instead of the embedded database; required when several processes run. Connection parameters follow libpq; sslmode is disable, require, verify-ca or verify-full",
+      "A PostgreSQL server to use instead of the embedded database; required when several processes run. Connection parameters follow libpq; sslmode is disable, require, verify-ca or verify-full. Of several hosts (host1:5432,host2:5432) the one that accepts writes is used",
     example: "postgresql://zerograph@127.0.0.1:5432/zerograph",
+    isSecret: true,
+  },
+  DATABASE_PASSWORD: {
+    schema: z.string().min(1).optional(),
+    about: "The password for DATABASE_URL, as it is: nothing in it is percent-encoded",
+    example: "correct horse/battery@staple",
+    isSecret: true,
+  },
+  DATABASE_REPLICA_URL: {
+    schema: databaseUrl("replica").optional(),
+    about:
+      "A streaming standby of the PostgreSQL server for expensive reads (account usage), which may lag; unset: they use DATABASE_URL",
+    example: "postgresql://zerograph@127.0.0.1:5433/zerograph",
+    isSecret: true,
+  },
+  DATABASE_REPLICA_MAX_LAG_MS: {
+    schema: ms.default(10_000),
+    about:
+      "How far the standby may be behind; beyond that, and while it is unreachable, reads use DATABASE_URL",
+    example: "10000",
   },
   DATABASE_POOLER: {
     schema: z.enum(["none", "transaction"]).default("none"),
@@ -42,9 +81,47 @@ export const STATE_SETTINGS = {
       "Deadline for any other statement on the PostgreSQL server, including time spent waiting for a lock",
     example: "30000",
   },
+  RETENTION_REQUESTS_MONTHS: {
+    schema: months.optional(),
+    about:
+      "How many whole months of requests are kept before the current one; older ones are archived and removed, with their evidence and jobs; unset: all",
+    example: "12",
+  },
+  RETENTION_LEDGER_MONTHS: {
+    schema: months.optional(),
+    about:
+      "How many whole months of ledger transfers are kept before the current one; older ones are archived and become opening balances; unset: all",
+    example: "24",
+  },
+  RETENTION_ARCHIVE_FOLDER: {
+    schema: z.string().min(1).optional(),
+    about:
+      "The folder of the archives, which every worker must reach; required with RETENTION_REQUESTS_MONTHS and RETENTION_LEDGER_MONTHS",
+    example: "/var/lib/zerograph/archive",
+  },
   REDIS_URL: {
-    schema: z.url({ protocol: /^rediss?$/ }).optional(),
-    about: "Redis, which carries events between processes",
+    schema: redisUrl.optional(),
+    about:
+      "Redis, which carries events between processes: redis://host:6379, redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379; with rediss instead of redis over TLS",
     example: "redis://127.0.0.1:6379",
+    isSecret: true,
+  },
+  REDIS_PASSWORD: {
+    schema: z.string().min(1).optional(),
+    about: "The password for REDIS_URL, as it is: nothing in it is percent-encoded",
+    example: "correct horse/battery@staple",
+    isSecret: true,
+  },
+  REDIS_CA_FILE: {
+    schema: z.string().min(1).optional(),
+    about:
+      "The certificate authorities that may have issued Redis' certificates, a PEM file; unset: those of Node",
+    example: "redis-ca.pem",
+  },
+  REDIS_SENTINEL_PASSWORD: {
+    schema: z.string().min(1).optional(),
+    about: "The password of the sentinels; the one in REDIS_URL is only for the servers that they watch",
+    example: "a-password",
+    isSecret: true,
   },
 } as const satisfies Settings;

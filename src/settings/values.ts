@@ -1,13 +1,20 @@
 import { z } from "zod";
 import { MAX_AGENT_CONTRACTS, parseAgentContract } from "../chain/agents/agent-contracts.ts";
 import { parseMarketContract } from "../chain/market/market-contract.ts";
-import { parseServerUrl } from "../db/server-address.ts";
+import { parseServerUrl, type ServerUse } from "../db/server-url.ts";
+import { parseRedisUrl } from "../events/redis-address.ts";
 import { readUsd } from "../inference/routing/routing-preferences.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { isAddressRange } from "../keys/auth/source-address.ts";
 
 /** One setting: its schema, and its purpose and an example for the documentation. */
-export type Setting = { readonly schema: z.ZodType; readonly about: string; readonly example: string };
+export type Setting = {
+  readonly schema: z.ZodType;
+  readonly about: string;
+  readonly example: string;
+  /** Whether it may contain a secret: it may then be in a file, which `<name>_FILE` names. */
+  readonly isSecret?: boolean;
+};
 
 /** Settings by the names of their environment variables. */
 export type Settings = Readonly<Record<string, Setting>>;
@@ -21,9 +28,18 @@ export const requestsPerMinute = z.coerce.number().int().min(0).max(1_000_000_00
 /** An http(s) URL. */
 export const httpUrl = z.url({ protocol: /^https?$/ });
 /** The URL of a PostgreSQL server, all of whose parameters are supported. */
-export const databaseUrl = z.string().superRefine((text, context) => {
+export const databaseUrl = (use: ServerUse) =>
+  z.string().superRefine((text, context) => {
+    try {
+      parseServerUrl(text, use);
+    } catch (error) {
+      context.addIssue((error as Error).message);
+    }
+  });
+/** The URL of a Redis server, of sentinels or of a cluster. */
+export const redisUrl = z.string().superRefine((text, context) => {
   try {
-    parseServerUrl(text);
+    parseRedisUrl(text);
   } catch (error) {
     context.addIssue((error as Error).message);
   }

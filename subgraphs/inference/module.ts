@@ -12,6 +12,7 @@ import { ModelResolver } from "./models/model.resolver.ts";
 import { findProvider, ProviderResolver } from "./models/provider.resolver.ts";
 import { AccountResolver } from "./requests/account.resolver.ts";
 import { findRequest, InferenceRequestResolver } from "./requests/inference-request.resolver.ts";
+import { ReceiptLogResolver } from "./requests/receipt-log.resolver.ts";
 import { RoutingPreviewResolver } from "./routing/routing-preview.resolver.ts";
 
 /** The inference subgraph: models, providers and requests. */
@@ -22,6 +23,7 @@ export function build(): Subgraph {
       ModelResolver,
       ProviderResolver,
       InferenceRequestResolver,
+      ReceiptLogResolver,
       AccountResolver,
       RoutingPreviewResolver,
       ChatResolver,

@@ -11,6 +11,7 @@ import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { ApiKey } from "../../src/keys/api-keys/api-key.service.ts";
 import { permit } from "../../src/keys/auth/permissions.ts";
 import type { Principal } from "../../src/keys/auth/principal.ts";
+import type { SignedReceipt } from "../../src/receipts/receipts.service.ts";
 import type { ChainFile } from "../../src/storage/files.service.ts";
 import type { KvTransaction } from "../../src/storage/kv/kv.service.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
@@ -26,6 +27,8 @@ export type Loaders = {
   readonly requests: DataLoader<string, InferenceRequest | undefined>;
   /** Evidence of the principal's requests, by request id. */
   readonly evidence: DataLoader<string, Evidence | undefined>;
+  /** Receipts of the principal's requests, by request id. */
+  readonly receipts: DataLoader<string, SignedReceipt | undefined>;
   /** Rows of the inference registry, by provider address in lower case. */
   readonly services: DataLoader<Hex, InferenceService | undefined>;
   readonly agentTokens: DataLoader<TokenKey, AgentToken | undefined>;
@@ -49,6 +52,7 @@ export function createLoaders(app: App, principal: Principal): Loaders {
     apiKeys: batched((ids) => app.apiKeys.byIds(ids)),
     requests: batched((ids) => app.requests.byIds(permit(principal, "request.read").account, ids)),
     evidence: batched((ids) => app.evidence.byRequests(permit(principal, "request.read").account, ids)),
+    receipts: batched((ids) => app.receipts.byRequests(permit(principal, "request.read"), ids)),
     services: batched((providers) => app.registry.byProviders(providers)),
     files: batched((roots) => app.files.byRoots(roots)),
     agentTokens: batched((keys) => app.agentTokens.byKeys(keys)),

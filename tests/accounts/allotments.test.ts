@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { BalanceService } from "../../src/accounts/balance.service.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
-import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";

@@ -2,7 +2,7 @@ import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { BalanceService } from "../../src/accounts/balance.service.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { HoldRequest } from "../../src/accounts/holds.store.ts";
-import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
-import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
@@ -200,7 +200,13 @@ describeDatabases("the limits of a key", (kind) => {
       trustMode: "private",
     });
     await expect(holds.hold(requestFor(seeded, 1n, { restrictionsVersion: 1 }))).rejects.toMatchObject({
-      restrictions: { version: 2, models: ["n"], providers: [], trustMode: "private" },
+      restrictions: {
+        version: 2,
+        models: ["n"],
+        providers: [],
+        trustMode: "private",
+        providerEvidence: null,
+      },
     });
     await holds.hold(requestFor(seeded, 1n, { restrictionsVersion: 2 }));
   });

@@ -3,7 +3,7 @@ import { MikroORM } from "@mikro-orm/postgresql";
 import { describe, expect, inject, test } from "vitest";
 import { placeHold } from "../../src/accounts/holds.store.ts";
 import { resolveHolds, type Settlement } from "../../src/accounts/settlements.store.ts";
-import { UsageService } from "../../src/accounts/usage.service.ts";
+import { UsageService } from "../../src/accounts/usage/usage.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { entities } from "../../src/db/entities.ts";
 import { migrations } from "../../src/db/migrations/index.ts";

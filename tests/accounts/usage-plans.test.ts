@@ -1,6 +1,6 @@
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { type UsageFilter, UsageService, usageCursor } from "../../src/accounts/usage.service.ts";
+import { type UsageFilter, UsageService, usageCursor } from "../../src/accounts/usage/usage.service.ts";
 import type { Statement } from "../../src/db/account-reads.ts";
 import type { Queries } from "../../src/db/database.ts";
 import { type SeededUsage, seedUsage, type UsageVolume } from "../support/seed-usage.ts";
@@ -9,7 +9,7 @@ import { borrowServerDatabase, openTestDatabase } from "../support/servers/datab
 const VOLUME = { accounts: 50, requests: 20_000, statistics: true };
 const EMBEDDED_VOLUME = { accounts: 10, requests: 2_000, statistics: false };
 /** The indexes that a usage read may use: by account, or by a key, which belongs to one account. */
-const INDEXES = /^inference_request_(?:usage|account|key)$/;
+const INDEXES = /^(?:inference_request_(?:usage|account|key)|usage_rollup_once|usage_rolled_pkey)$/;
 
 /** Every combination of filters, each present or absent. */
 function shapesOf({ keyId, model }: SeededUsage): readonly UsageFilter[] {
@@ -84,13 +84,15 @@ function requireIndexes(plan: Plan, text: string): void {
   const readsTable = nodesOf(plan).filter((node) => "Relation Name" in node || "Index Name" in node);
   expect(readsTable.length, text).toBeGreaterThan(0);
   for (const node of nodesOf(plan)) {
+    // The stored sums are empty here: once a server has analysed such a table, it reads its nothing as a whole.
+    if (/^usage_roll/.test(node["Relation Name"] ?? "")) continue;
     expect(node["Node Type"], text).not.toBe("Seq Scan");
     if (node["Index Name"] !== undefined) expect(node["Index Name"], text).toMatch(INDEXES);
   }
 }
 
 test.skipIf(!inject("postgresUrl"))(
-  "on a server, no usage filter reads another account's requests, and sums never read the table",
+  "on a server, no usage filter reads another account's requests, and sums never read the table of requests",
   async () => {
     const client = new pg.Client(await borrowServerDatabase(onTestFinished));
     await client.connect();
@@ -104,7 +106,8 @@ test.skipIf(!inject("postgresUrl"))(
         requireIndexes(await planOf({ rows }, `explain (format json) ${text}`, values), text);
       const [stats] = statements;
       const sums = await planOf({ rows }, `explain (format json) ${stats?.text}`, stats?.values ?? []);
-      expect(nodesOf(sums).map((node) => node["Node Type"])).toEqual(["Aggregate", "Index Only Scan"]);
+      const reads = nodesOf(sums).filter((node) => node["Relation Name"] === "inference_request");
+      expect(reads.map((node) => node["Node Type"])).toEqual(["Index Only Scan"]);
     });
   },
 );

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
-import { longestAnswerMs, longestTurnMs } from "../support/attack/event-loop.ts";
+import { longestAnswerMs, repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { balanceAtRest } from "../support/balance.ts";
 import { type RestFailure, rest } from "../support/clients/rest-client.ts";
 import { requireAvailable } from "../support/inference/bill.ts";
@@ -10,6 +10,7 @@ import { scaled } from "../support/machine.ts";
 import { useRouter } from "../support/router.ts";
 
 /** As much as a body of 2 MiB can carry: 1.8 MB of text that no tokenizer has words for. */
+const MAX_TURN_MS = 250;
 const BASE64 = scatteredBytes(1_350_000).toString("base64");
 const HAN = scatteredHan(600_000);
 const INPUT_PRICE = 2n;
@@ -106,10 +107,10 @@ test("1.8 MB of text without usage is counted exactly, and does not block the ev
   const asked = chatOf({ type: "text", text: HAN });
   const messages = [{ role: "user", content: HAN.slice(0, 10_000) }];
   const answers: Awaited<ReturnType<typeof bill>>[] = [];
-  const turnMs = await longestTurnMs(async () => {
+  const turnMs = await repeatedTurnMs(MAX_TURN_MS, async () => {
     answers.push(await bill(asked, { usage: undefined }));
   });
-  expect(turnMs).toBeLessThan(250);
+  expect(turnMs).toBeLessThan(MAX_TURN_MS);
   const perCharacter = countPromptTokens(messages) / 10_000;
   const expected = perCharacter * HAN.length * Number(INPUT_PRICE);
   const [{ status, charged } = { status: 0, charged: 0n }] = answers;

@@ -182,6 +182,11 @@ const REST: Readonly<Record<string, readonly Hostile[]>> = {
     { url: `/v1/providers?model=${LONGEST}`, field: "model" },
   ],
   "GET /v1/service-types": [],
+  "GET /v1/receipts/checkpoint": [],
+  "GET /v1/receipts/consistency": [
+    { url: `/v1/receipts/consistency?from=${"9".repeat(10_000)}`, field: "from" },
+  ],
+  "GET /v1/receipts/key": [],
   "GET /v1/auth/nonce": [],
   "POST /v1/auth/signin": [
     { url: "/v1/auth/signin", body: { message: "a".repeat(200_000), signature: "0x" }, field: "message" },

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 
 /** Checks the ledger after a run: every answered request was held, settled and charged. */
 export async function checkBilling(postgresUrl: string, answered: number): Promise<string> {

@@ -11,6 +11,7 @@ import { ask as askGraph } from "../support/clients/graph-client.ts";
 import { toWav } from "../support/inference/wav.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { testExamples } from "./examples.ts";
+import { type HeldImages, startHeldImages } from "./held-images.ts";
 import { type Product, startProduct } from "./product.ts";
 
 const ends: (() => Promise<void>)[] = [];
@@ -30,10 +31,12 @@ const PAGES = [
 ];
 
 let product: Product;
+let images: HeldImages;
 let browser: Browser | undefined;
 
 beforeAll(async () => {
-  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
+  images = await startHeldImages(onEnd);
+  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd, images.settings)]);
 });
 afterAll(async () => {
   for (const end of ends) await end();
@@ -174,6 +177,7 @@ test("a job that is watched while its connection breaks continues after the last
   const seen: string[] = [];
   await page.routeWebSocket(/\/graphql$/, (socket) => {
     const gateway = socket.connectToServer();
+    let isBroken = false;
     socket.onMessage((text) => {
       const { type, payload } = JSON.parse(String(text));
       if (type === "subscribe" && payload.query.includes("imageJobProgress"))
@@ -181,21 +185,27 @@ test("a job that is watched while its connection breaks continues after the last
       gateway.send(text);
     });
     gateway.onMessage((text) => {
+      // Closing takes a while, and what arrives meanwhile is lost with the connection.
+      if (isBroken) return;
       socket.send(text);
       const step = JSON.parse(String(text)).payload?.data?.imageJobProgress;
       if (!step) return;
       seen.push(step.cursor);
       if (seen.length > 1) return;
+      isBroken = true;
       void gateway.close();
       void socket.close({ code: 1012, reason: "restart" });
     });
   });
   // Only sockets opened from now on take that route.
   await page.reload();
+  const release = images.hold();
   const client = new OpenAI({ baseURL: `${product.origin}/v1`, apiKey: product.sk, maxRetries: 0 });
-  const body = { model: "devnet-image", prompt: "a pier", response_format: "b64_json" };
+  const body = { model: images.model, prompt: "a pier", response_format: "b64_json" };
   const { jobId } = await client.post<{ jobId: string }>("/async/images/generations", { body });
   await page.goto(`${product.origin}/dashboard/jobs/${jobId}`);
+  await expect.poll(() => asked.length, { timeout: PATIENCE_MS }).toBe(2);
+  release();
   await page.locator(".timeline").getByText("completed").waitFor({ timeout: PATIENCE_MS });
   await page.locator(".pictures img").waitFor();
   expect(asked).toEqual([null, seen[0]]);
@@ -451,4 +461,4 @@ test("the explorer runs its examples in the name of the signed-in account, and a
 });
 
 // Beside the tests of the dashboard they would be seen on its pages, which are of the same account.
-describe("the examples", () => testExamples(() => product));
+describe("the examples", () => testExamples(() => ({ ...product, images })));

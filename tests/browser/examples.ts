@@ -10,13 +10,14 @@ import { exampleTypes } from "../../scripts/example-types.ts";
 import { openBrowser, openPage, PATIENCE_MS } from "../support/clients/browser.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { newFolder } from "../support/servers/process.ts";
+import type { HeldImages } from "./held-images.ts";
 import type { Product } from "./product.ts";
 
 const run = promisify(execFile);
 const LIVE_JOB = resolve("examples/live-job");
 
 /** The guarantees of `examples/` and of the page of curl calls, on a running product. */
-export function testExamples(started: () => Product): void {
+export function testExamples(started: () => Product & { readonly images: HeldImages }): void {
   test("the live job's committed types match its queries and the schema", async () => {
     const generated = await exampleTypes(readFileSync("schema/api.graphql", "utf8"));
     expect([...generated.keys()].length).toBeGreaterThan(1);
@@ -45,11 +46,13 @@ export function testExamples(started: () => Product): void {
       });
     });
     await page.goto(origin);
-    await page.locator("option").first().waitFor({ state: "attached" });
+    const release = started().images.hold();
+    await page.getByRole("combobox").selectOption(started().images.model);
     await page.getByRole("button", { name: "Make it" }).click();
     await page.getByRole("listitem").first().waitFor();
     await breakSockets();
-    await page.getByText("connecting").waitFor();
+    await expect.poll(() => asked.length, { timeout: PATIENCE_MS }).toBe(2);
+    release();
     await page.getByRole("img", { name: "What was asked for" }).waitFor({ timeout: PATIENCE_MS });
     await page.getByRole("status").getByText("completed").waitFor();
 

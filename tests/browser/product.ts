@@ -5,8 +5,12 @@ import { newFolder, startReady } from "../support/servers/process.ts";
 export type Product = { readonly origin: string; readonly sk: string; readonly mk: string };
 
 /** Starts one, and returns the values of its banner. */
-export async function startProduct(onEnd: OnEnd): Promise<Product> {
-  const { origin, saw } = await startReady({ settings: { DATA_DIR: newFolder(onEnd) }, onEnd });
+export async function startProduct(
+  onEnd: OnEnd,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Product> {
+  const own = { DATA_DIR: newFolder(onEnd), ...settings };
+  const { origin, saw } = await startReady({ settings: own, onEnd });
   const [, sk = ""] = await saw(/sk- key, funded +(sk-\w+)/);
   const [, mk = ""] = await saw(/mk- key +(mk-\w+)/);
   return { origin, sk, mk };

@@ -65,7 +65,7 @@ test("a plain answer depends only on the messages and has its usage", async () =
   const { content } = body.choices[0].message;
   const prompt = countPromptTokens(MESSAGES);
   expect(body).toMatchObject({
-    id: first.headers.get("ZG-Res-Key"),
+    id: `chatcmpl-${first.headers.get("ZG-Res-Key")}`,
     object: "chat.completion",
     model: MODEL,
     choices: [{ index: 0, message: { role: "assistant" }, finish_reason: "length" }],
@@ -103,7 +103,7 @@ test("a stream is the plain answer in OpenAI's chunks, with usage only if reques
   const usage = rest.pop();
   const finish = rest.pop();
   expect(role).toMatchObject({
-    id: answer.headers.get("ZG-Res-Key"),
+    id: `chatcmpl-${answer.headers.get("ZG-Res-Key")}`,
     choices: [{ delta: { role: "assistant" } }],
   });
   expect(rest).toHaveLength(6);

@@ -61,6 +61,23 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis outage", () => {
     await until(() => seen.at(-1)?.position === 2n);
   });
 
+  test("a restarted Redis, which may lack the newest events, gets none before it has those", async () => {
+    const { server, bus } = await start({ appendOnly: true });
+    expect(await bus.isSeeded()).toBe(false);
+    await bus.markSeeded();
+    expect(await bus.isSeeded()).toBe(true);
+    await bus.publish([publishedFile(1)]);
+    await server.kill();
+    await server.start();
+    await until(() => bus.newestPosition());
+    await expect(bus.publish([publishedFile(2)])).rejects.toThrow(/replaced or restarted/);
+    expect(await bus.isSeeded()).toBe(false);
+    await bus.publish([publishedFile(1), publishedFile(2)]);
+    await bus.markSeeded();
+    expect(await bus.isSeeded()).toBe(true);
+    expect(await bus.newestPosition()).toBe(2n);
+  });
+
   test("close() ends a bus at once while Redis is down", async () => {
     const { server, bus } = await start({ appendOnly: false });
     const waiting = (await bus.subscribe({ topic: TOPIC })).next();

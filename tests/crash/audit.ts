@@ -1,6 +1,7 @@
-import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 import type { Queries } from "../../src/db/database.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
+import { findReceiptFaults, findUnreceipted } from "../support/receipt-audit.ts";
 import type { SentChat } from "./load.ts";
 import { type CrashProviders, chatCost, IMAGE_COST } from "./provider.ts";
 
@@ -30,11 +31,16 @@ export async function readRequests(queries: Queries): Promise<ReadonlyMap<string
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** What is wrong with the ledger, the holds and the jobs as a whole. */
+/** What is wrong with the ledger, the holds, the jobs and the receipts as a whole. */
 export async function findStoredFaults(queries: Queries): Promise<readonly string[]> {
   const faults = await findLedgerFaults(queries);
   const others = await queries.rows<{ fault: string; subject: string }>(FAULTS, [String(IMAGE_COST)]);
-  return [...faults, ...others].map(({ fault, subject }) => `${fault}: ${subject}`);
+  const unreceipted = await findUnreceipted(queries);
+  return [
+    ...[...faults, ...others].map(({ fault, subject }) => `${fault}: ${subject}`),
+    ...(await findReceiptFaults(queries)),
+    ...unreceipted.map((id) => `a settled request has no receipt: ${id}`),
+  ];
 }
 
 /** What is wrong with the bills of these chats: acknowledged ones are charged once, others at most once. */

@@ -9,10 +9,10 @@ const stack = useStack();
 const PROVIDER = `0x${"aB".repeat(20)}`;
 
 const TERMS =
-  "name status expiresAt creditLimit used resetPeriod allowedModels allowedProviders trustMode permission lastUsedAt";
+  "name status expiresAt creditLimit used resetPeriod allowedModels allowedProviders trustMode providerEvidence permission lastUsedAt";
 const CREATE = `mutation ($name: String!, $limit: Neuron, $at: DateTime, $models: [String!], $providers: [Address!]) {
   createApiKey(name: $name, creditLimit: $limit, resetPeriod: WEEKLY, expiresAt: $at, allowedModels: $models,
-    allowedProviders: $providers, trustMode: VERIFIED) { secret apiKey { id ${TERMS} } } }`;
+    allowedProviders: $providers, trustMode: VERIFIED, providerEvidence: BOUND) { secret apiKey { id ${TERMS} } } }`;
 
 async function manager(scopes: readonly Scope[] = SCOPES) {
   const { account, keyId } = await seedAccount(stack().app.database, 1_000_000n);
@@ -48,6 +48,7 @@ test("a key created by a mutation shows its secret once, is the key that REST li
     allowedModels: ["m"],
     allowedProviders: [expect.stringMatching(new RegExp(PROVIDER, "i"))],
     trustMode: "VERIFIED",
+    providerEvidence: "BOUND",
     permission: "inference",
     lastUsedAt: null,
   });
@@ -62,12 +63,13 @@ test("a key created by a mutation shows its secret once, is the key that REST li
   ]);
 
   const change = `mutation ($id: ID!) { updateApiKey(id: $id, name: "new", creditLimit: null, allowedModels: [],
-    clear: [EXPIRES_AT, TRUST_MODE]) { ${TERMS} } }`;
+    clear: [EXPIRES_AT, TRUST_MODE, PROVIDER_EVIDENCE]) { ${TERMS} } }`;
   expect((await ask(change, { id })).data.updateApiKey).toMatchObject({
     name: "new",
     creditLimit: "1500000000000000000",
     expiresAt: null,
     trustMode: null,
+    providerEvidence: null,
     allowedModels: [],
     allowedProviders: [expect.any(String)],
   });

@@ -91,6 +91,8 @@ test.each([
   ends.push(() => socket.terminate());
   const closed = new Promise<number>((resolve) => socket.once("close", resolve));
   await new Promise((resolve) => socket.once("open", resolve));
+  // Initialised, or a slow machine closes it first because it is not.
+  socket.send(JSON.stringify({ type: "connection_init" }));
   for (let n = 0; n < 10_000; n++) socket.send(JSON.stringify({ type: "ping", payload: { filler } }));
   expect(await closed).toBe(4429);
 });

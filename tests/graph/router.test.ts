@@ -388,7 +388,7 @@ describe("a request", () => {
         verified: true,
         verdict: "VERIFIED",
         provider: PROVIDER.address,
-        answerId: expect.stringMatching(/^chatcmpl-/),
+        answerId: expect.stringMatching(/^[0-9a-f-]{36}$/),
         text: expect.stringMatching(/^[0-9a-f]{64}:[0-9a-f]{64}$/),
         signature: expect.stringMatching(/^0x[0-9a-f]{130}$/),
         signer: PROVIDER.address,

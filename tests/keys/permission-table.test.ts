@@ -97,6 +97,12 @@ const OPERATIONS: readonly Operation[] = [
     laterErrors: INFERENCE_ERRORS,
   },
   {
+    action: "inference.run",
+    name: "embeddings",
+    rest: post("/v1/embeddings", () => ({ model: "none", input: "a sea" })),
+    laterErrors: INFERENCE_ERRORS,
+  },
+  {
     action: "routing.preview",
     name: "a preview",
     rest: post("/v1/routing/preview", () => ({ service_type: "chatbot" })),
@@ -200,6 +206,13 @@ const OPERATIONS: readonly Operation[] = [
     name: "a request and its evidence",
     about: "object",
     graph: ({ requestId }) => `{ request(id: "${requestId}") { id evidence { signature } } }`,
+  },
+  {
+    action: "receipt.read",
+    name: "the receipt of a request",
+    about: "job",
+    rest: { method: "GET", url: ({ requestId }) => `/v1/receipts/${requestId}` },
+    laterErrors: ["receipt_pending"],
   },
   {
     action: "api-key.read",

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { MODEL } from "../support/chain/network.ts";
-import { ask, type Following, followSocket } from "../support/clients/graph-client.ts";
+import { ask } from "../support/clients/graph-client.ts";
 import { until } from "../support/until.ts";
-import { type BalanceEvent, balanceChanged, eventsOf } from "./balance-followers.ts";
 import { chat } from "./chat.ts";
+import { ResumingFollower } from "./resuming-follower.ts";
 import { type Customer, newCustomer, type SplitProduct, startSplitProduct } from "./split-product.ts";
 
 const ends: (() => Promise<void>)[] = [];
@@ -27,7 +27,7 @@ describe.skipIf(skipped)("every process is replaced under load", () => {
 
   test("no chat and no query fails, and subscribers receive every payment, once by its id", async () => {
     const load = startLoad(product, customer);
-    const follower = await Follower.start(load.origins, customer.managementKey);
+    const follower = await ResumingFollower.start(load.origins, customer.managementKey);
     await until(async () => load.chats() > 2 && follower.settlements().size > 0);
     for (const name of ["accounts", "inference", "storage", "chain"] as const) {
       const old = product.subgraphs.get(name);
@@ -99,57 +99,4 @@ function startLoad(product: SplitProduct, { secret, managementKey }: Customer) {
       await Promise.all(loops);
     },
   };
-}
-
-/** A client that reconnects with its last cursor, to any running gateway, whenever its socket is closed. */
-class Follower {
-  readonly #origins: readonly [string, string];
-  readonly #key: string;
-  readonly #events = new Map<string, BalanceEvent>();
-  #following: Following | undefined;
-  #cursor: string | undefined;
-  #isOver = false;
-  #keeping: Promise<void> = Promise.resolve();
-
-  private constructor(origins: readonly [string, string], key: string) {
-    this.#origins = origins;
-    this.#key = key;
-  }
-
-  static async start(origins: readonly [string, string], key: string): Promise<Follower> {
-    const { data } = await ask(origins[0], key, "{ eventCursor }");
-    const follower = new Follower(origins, key);
-    follower.#cursor = data.eventCursor;
-    follower.#keeping = follower.#keep();
-    return follower;
-  }
-
-  settlements(): Set<string> {
-    if (this.#following) this.#take(this.#following);
-    const settled = [...this.#events.values()].filter(({ cause }) => cause === "SETTLEMENT");
-    return new Set(settled.map(({ id }) => id));
-  }
-
-  async stop(): Promise<void> {
-    this.#isOver = true;
-    await this.#following?.stop();
-    await this.#keeping;
-  }
-
-  async #keep(): Promise<void> {
-    for (let n = 0; !this.#isOver; n++) {
-      const origin = this.#origins[n % 2 === 0 ? 1 : 0];
-      const following = await followSocket(origin, this.#key, balanceChanged(this.#cursor));
-      this.#following = following;
-      await following.closed;
-      this.#take(following);
-    }
-  }
-
-  #take(following: Following): void {
-    for (const event of eventsOf(following)) {
-      this.#events.set(event.id, event);
-      this.#cursor = event.cursor;
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, inject, test } from "vitest";
+import { readStatuses } from "../../src/chain/watcher/log-watcher.store.ts";
 import { startChain } from "../support/chain/chain.ts";
 import { balanceOf, newAccount, watchDeposits } from "../support/chain/deposits.ts";
 import { createServerDatabase, openPatiently } from "../support/servers/database.ts";
@@ -18,7 +19,7 @@ describe.skipIf(!inject("postgresUrl"))("npm run watcher:accept", () => {
       await scanned(await chain.height());
       await chain.reorg(3);
       await chain.mine(3);
-      await until(() => watcher.status().state === "halted_deep_reorg");
+      await until(async () => (await readStatuses(database)).get("deposits")?.state === "halted_deep_reorg");
       const run = (...args: string[]) =>
         runProcess({ script: "dist/gateway/cli/accept-reorg.js", args, settings: { DATABASE_URL: url } });
       expect(await run("files")).toMatchObject({

@@ -79,6 +79,7 @@ test("a created key shows its secret once, is listed without it, and works", asy
     allowed_models: [MODEL],
     allowed_providers: [provider],
     trust_mode: "verified",
+    provider_evidence: null,
   });
   expect((await chat(key)).status).toBe(200);
   const { body } = await call("GET", PATH, secret);
@@ -137,10 +138,13 @@ test("a change is sparse: null leaves a field unchanged, an empty list or text c
   };
   expect((await call("PATCH", one, secret, nulls)).body).toMatchObject(shown);
   expect((await call("PATCH", one, secret, {})).body).toMatchObject(shown);
-  expect((await call("PATCH", one, secret, { label: "new", trust_mode: "" })).body).toMatchObject({
+  expect(
+    (await call("PATCH", one, secret, { label: "new", trust_mode: "", provider_evidence: "" })).body,
+  ).toMatchObject({
     ...shown,
     name: "new",
     trust_mode: null,
+    provider_evidence: null,
   });
   const cleared = { credit_limit: "", allowed_models: [], expiration: "", reset_period: "never" };
   expect((await call("PATCH", one, secret, cleared)).body).toMatchObject({

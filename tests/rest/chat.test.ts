@@ -71,7 +71,7 @@ test("the official client gets a whole answer, charged at tokens times price to 
     x_0g_trace: { billing: { total_cost: String(cost), output_cost: String(7n * OUTPUT_PRICE) } },
   });
   expect(response.headers.get("x-request-id")).toBe((await onlyRequestOf(seeded))?.id);
-  expect(response.headers.get("zg-res-key")).toBe(data.id);
+  expect(`chatcmpl-${response.headers.get("zg-res-key")}`).toBe(data.id);
   expect(await onlyRequestOf(seeded)).toMatchObject({
     status: "completed",
     inputTokens: PROMPT,

@@ -107,7 +107,11 @@ describe("an image job", () => {
     const job = await finished(body.jobId);
     expect(job.x_0g_trace).not.toHaveProperty("tee_verified");
     const verified = await look(body.jobId, "?verify_tee=true");
-    expect(verified.body.x_0g_trace).toEqual({ ...job.x_0g_trace, tee_verified: true });
+    expect(verified.body.x_0g_trace).toEqual({
+      ...job.x_0g_trace,
+      tee_verified: true,
+      tee_evidence: { verdict: "verified", form: "hashes", request_bound: true, response_bound: true },
+    });
     const [evidence] = await stack().app.evidence.byRequests(owner.account, [
       (job.x_0g_trace as { request_id: string }).request_id,
     ]);

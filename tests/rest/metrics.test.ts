@@ -16,7 +16,7 @@ let place: { origin: string; close(): Promise<void> };
 beforeAll(async () => {
   const { app } = stack();
   if (!app.metrics) throw new Error("METRICS_PORT is set, so there are metrics");
-  place = await startMetrics(app, app.metrics, 0);
+  place = await startMetrics(app, app.metrics, { host: "127.0.0.1", port: 0 });
 });
 afterAll(() => place.close());
 
@@ -117,6 +117,9 @@ describe("/metrics", () => {
     await until(async () => (await seriesOf("zerograph_holds_open")) === 0);
     expect(await seriesOf("zerograph_event_relay_lag_seconds")).toBeGreaterThanOrEqual(0);
     await until(async () => (await seriesOf("zerograph_watcher_lag_blocks", { watcher: "deposits" })) === 0);
+    expect(await seriesOf("zerograph_jobs", { state: "waiting" })).toBe(0);
+    expect(await seriesOf("zerograph_jobs_oldest_waiting_seconds")).toBe(0);
+    expect(await seriesOf("zerograph_database_waiting")).toBe(0);
     const provider = stack().app.catalogue.providers()[0]?.address ?? "";
     expect(await seriesOf("zerograph_provider_circuit_state", { provider })).toBe(0);
     expect(await seriesOf("process_resident_memory_bytes")).toBeGreaterThan(1_000_000);
@@ -174,7 +177,12 @@ describe("/metrics", () => {
     const metrics = new Metrics();
     metrics.sample({
       holdsOpen: () => Promise.reject(new Error("the database is gone")),
+      replicaLagSeconds: () => undefined,
       relayLagSeconds: () => new Promise(() => {}),
+      jobs: () => Promise.reject(new Error("the database is gone")),
+      databasePool: () => ({ open: 10, idle: 2, waiting: 5 }),
+      redis: async () => false,
+      walletBalance: () => Promise.reject(new Error("the chain is gone")),
       eventStreamsOpen: () => 3,
       requestMemoryBytes: () => 4_096,
       eventLoopDelaySeconds: () => 0.25,
@@ -183,6 +191,9 @@ describe("/metrics", () => {
     });
     const { body } = await metrics.text();
     expect(body).toContain('zerograph_watcher_lag_blocks{watcher="files"} 3');
+    expect(body).toContain('zerograph_database_connections{state="busy"} 8');
+    expect(body).toContain("zerograph_database_waiting 5");
+    expect(body).toContain("zerograph_redis_up 0");
     expect(body).toContain('zerograph_provider_circuit_state{provider="0x1"} 1');
   });
 });

@@ -5,7 +5,7 @@ import { drawImage } from "../../src/devnet/provider/image.ts";
 import { SCOPES } from "../../src/keys/auth/principal.ts";
 import { toOpenApi } from "../../src/rest/openapi/openapi.ts";
 import { routes } from "../../src/rest/routes.ts";
-import { longestTurnMs } from "../support/attack/event-loop.ts";
+import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { localSignIn, signInAs } from "../support/chain/sign-in.ts";
 import { type OpenApi, OpenApiCheck } from "../support/clients/openapi.ts";
@@ -18,8 +18,10 @@ import { encodeFolder } from "../support/storage/folder.ts";
 import { type PublishedFile, startPublisher } from "../support/storage/publisher.ts";
 import { until } from "../support/until.ts";
 
+const MAX_TURN_MS = 50;
+const ENDLESS_MS = 3_600_000;
 const stack = useStack({ JOBS_PARALLEL: "1" });
-const services = useServices(stack, ["messages", "images", "edits", "speech"]);
+const services = useServices(stack, ["messages", "images", "edits", "speech", "embeddings"]);
 const check = new OpenApiCheck(toOpenApi(routes) as OpenApi);
 
 /** The callers: a key of each kind of an account with balance, and a signed-in wallet. */
@@ -76,6 +78,26 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
       as: "sk",
       body: { model: SERVICES.speech.model, file_base64: toWav(1).toString("base64"), filename: "a.wav" },
     }),
+  ],
+  "POST /v1/embeddings": ["float", "base64"].map((encoding_format) => () => ({
+    as: "sk" as const,
+    body: { model: SERVICES.embeddings.model, input: ["a sea", "a road"], encoding_format },
+  })),
+  "GET /v1/receipts/checkpoint": [
+    async (world) => {
+      await receiptedChat(world);
+      return {};
+    },
+  ],
+  "GET /v1/receipts/consistency": [
+    async (world) => {
+      await receiptedChat(world);
+      return { path: "/v1/receipts/consistency?from=0" };
+    },
+  ],
+  "GET /v1/receipts/key": [() => ({})],
+  "GET /v1/receipts/{requestId}": [
+    async (world) => ({ as: "sk", path: `/v1/receipts/${await receiptedChat(world)}` }),
   ],
   "POST /v1/routing/preview": [
     () => ({ as: "sk", body: { service_type: "chatbot" } }),
@@ -158,6 +180,17 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
     () => ({ body: [{ jsonrpc: "2.0", id: "a", method: "kv_getValue", params: [] }] }),
   ],
 };
+
+/** A chat with verified evidence, and its receipt under a signed head. Returns the id of the request. */
+async function receiptedChat({ sk }: World): Promise<string> {
+  const { origin } = stack();
+  type Answer = { x_0g_trace: { request_id: string } };
+  const body = { ...chat, verify_tee: true };
+  const { body: answer } = await rest<Answer>(origin, "/v1/chat/completions", sk, { body });
+  const { request_id: id } = answer.x_0g_trace;
+  await until(async () => (await rest(origin, `/v1/receipts/${id}`, sk)).status === 200);
+  return id;
+}
 
 let stored: Promise<{ readonly a: PublishedFile; readonly folder: PublishedFile }> | undefined;
 
@@ -300,9 +333,10 @@ function soundForm(format: string): FormData {
 
 /** A pending job: the only worker is busy with another one, until the end of the test. */
 async function waitingJob(world: World): Promise<string> {
-  const endless = await newJob(world, 3_600_000);
+  const endless = await newJob(world, ENDLESS_MS);
   await untilStatus(world, endless, "processing");
-  return newJob(world);
+  // The provider may receive the first job only now: it has to be as slow for both.
+  return newJob(world, ENDLESS_MS);
 }
 
 async function newJob({ sk }: World, processingMs = 50): Promise<string> {
@@ -339,9 +373,9 @@ test("the document is generated once and served unchanged, as JSON and YAML", as
   expect(reply.headers.get("content-type")).toBe("application/json; charset=utf-8");
   expect(await reply.json()).toEqual(document);
   let yaml = "";
-  const turnMs = await longestTurnMs(async () => {
+  const turnMs = await repeatedTurnMs(MAX_TURN_MS, async () => {
     yaml = await (await fetch(`${origin}/docs/yaml`)).text();
   });
   expect(yaml).toMatch(/^openapi: /);
-  expect(turnMs).toBeLessThan(50);
+  expect(turnMs).toBeLessThan(MAX_TURN_MS);
 });

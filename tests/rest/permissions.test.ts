@@ -15,6 +15,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "POST /v1/images/generations": "inference.run",
   "POST /v1/images/edits": "inference.run",
   "POST /v1/audio/transcriptions": "inference.run",
+  "POST /v1/embeddings": "inference.run",
   "POST /v1/async/images/generations": "job.submit",
   "POST /v1/async/images/edits": "job.submit",
   "GET /v1/async/jobs/:jobId": "job.content",
@@ -22,6 +23,10 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "POST /v1/routing/preview": "routing.preview",
   "GET /v1/models": "public",
   "GET /v1/models/*": "public",
+  "GET /v1/receipts/checkpoint": "public",
+  "GET /v1/receipts/consistency": "public",
+  "GET /v1/receipts/key": "public",
+  "GET /v1/receipts/:requestId": "receipt.read",
   "GET /v1/providers": "public",
   "GET /v1/service-types": "public",
   "GET /v1/auth/nonce": "public",
@@ -59,6 +64,9 @@ const LATER_ERRORS = [
   "model_not_found",
   "access_denied",
   "async_job_not_found",
+  "receipt_not_found",
+  "not_found",
+  "invalid_parameter",
   "api_key_not_found",
   "management_key_not_found",
 ];
@@ -94,7 +102,8 @@ describe.each(routes)("$method $url", ({ method, url, errors }) => {
       },
       ...(method === "GET" ? {} : { payload: "{}" }),
     });
-    const code: string | undefined = reply.json().error?.code;
+    const isJson = String(reply.headers["content-type"]).startsWith("application/json");
+    const code: string | undefined = isJson ? reply.json().error?.code : undefined;
     const refused = refusal(access) as ErrorCode | "";
     if (errors === "anthropic") {
       const status = refused === "" ? 400 : FAILURES[refused].status;

@@ -1,5 +1,6 @@
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { parseRedisUrl } from "../../src/events/redis-address.ts";
 import { openRedis, type RedisConnection } from "../../src/events/redis-connection.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { MemoryRateLimit } from "../../src/keys/auth/rate-limit.memory.ts";
@@ -188,7 +189,7 @@ describe.each(["memory", "redis"] as const)("a limit in %s", (kind) => {
   beforeAll(async () => {
     if (kind === "memory" || !hasRedis) return;
     const server = await startRedis();
-    redis = { server, connection: await openRedis(server.url, () => {}).connect() };
+    redis = { server, connection: await openRedis(parseRedisUrl(server.url), () => {}).connect() };
   });
   afterAll(async () => {
     redis?.connection.destroy();

@@ -140,6 +140,7 @@ test("GET /v1/service-types counts the offers of each type", async () => {
       { type: "text-to-image", label: "Text to image", provider_count: 1 },
       { type: "image-editing", label: "Image editing", provider_count: 0 },
       { type: "speech-to-text", label: "Speech to text", provider_count: 1 },
+      { type: "embedding", label: "Embeddings", provider_count: 0 },
     ],
   });
 });

@@ -1,7 +1,8 @@
-import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
+import { findReceiptFaults, findUnreceipted } from "../support/receipt-audit.ts";
 import type { LedgerModel } from "./books.ts";
 import { demand, Fault } from "./fault.ts";
 
@@ -28,12 +29,23 @@ export async function auditEnd(database: Database, observations: Observations): 
     observations.books.holds.size === 0,
     `${observations.books.holds.size} holds are open at the end: ${[...observations.books.holds.keys()].join(" ")}`,
   );
+  await auditReceipts(database);
   const left = await database.rows("select 1 from allotment");
   demand(left.length === 0, `${left.length} allotments are left at the end`);
   await auditJobs(database, observations);
   const spent = await auditRequests(database, observations.books);
   await auditDeposits(database, observations.paidIn);
   await auditAccounts(database, { ...observations, spent });
+}
+
+/** Every settled request has exactly one receipt, which states its charge, in a log that was only appended to. */
+async function auditReceipts(database: Database): Promise<void> {
+  const faults = await findReceiptFaults(database);
+  demand(faults.length === 0, `receipts are wrong: ${faults.slice(0, 3).join("; ")}`);
+  const missing = await findUnreceipted(database);
+  demand(missing.length === 0, `settled requests have no receipt: ${missing.slice(0, 3).join(" ")}`);
+  const drafts = await database.rows("select 1 from receipt_draft");
+  demand(drafts.length === 0, `${drafts.length} receipts are not written at the end`);
 }
 
 async function auditAccounts(

@@ -56,6 +56,8 @@ export class LedgerModel {
   readonly grants = new Map<string, bigint>();
   readonly keys = new Map<string, KeyBook>();
   readonly holds = new Map<string, OpenHold>();
+  /** The chats whose settlement failed: their processes repeat it, if it was not executed. */
+  readonly #repeated = new Set<string>();
   readonly chats = new Map<string, SimChat>();
   readonly jobs = new Map<string, SimJob>();
   /** The pending ends of jobs, by the ids of their requests; they apply when their transaction commits. */
@@ -107,6 +109,10 @@ export class LedgerModel {
 
   settled(settlement: Settlement, charged: bigint, nowMs: number): void {
     const { id } = settlement;
+    if (this.#repeated.has(id)) {
+      demand(charged === 0n, `${charged} was charged for ${id}, whose settlement is being repeated`);
+      return;
+    }
     const chat = this.#chat(id);
     const hold = this.holds.get(id) ?? (chat.isUncovered && charged > 0n ? uncovered(chat) : undefined);
     if (!hold) {
@@ -144,11 +150,11 @@ export class LedgerModel {
     return this.#freeOf(account) <= 0n || isAtLimit;
   }
 
-  /** Its process repeats the settlement, which may have been executed. */
+  /** Its process repeats the settlement, which may have been executed. Until then its money remains held. */
   settleFailed({ id }: Settlement, error: unknown): void {
     if (!(error instanceof ConnectionBroke)) throw new Fault(`settling ${id} failed: ${String(error)}`);
     this.disturb(id);
-    this.holds.delete(id);
+    if (this.holds.has(id)) this.#repeated.add(id);
   }
 
   /** The product ends a job, in a transaction that may still fail. */
@@ -196,6 +202,7 @@ export class LedgerModel {
     }
     for (const { id, held } of await database.rows<{ id: string; held: string }>(HELD_OF_KEYS))
       this.#heldOfKeys.set(id, BigInt(held));
+    await this.#forgetRepeated(database);
     await this.#forgetOverdue(database, nowMs);
     this.#lost.clear();
     for (const { process, account, key, amount } of rows)
@@ -213,6 +220,17 @@ export class LedgerModel {
     }
   }
 
+  /** Forgets the chats whose repeated settlement is in the database, and reads what their keys have spent with it. */
+  async #forgetRepeated(database: Database): Promise<void> {
+    if (this.#repeated.size === 0) return;
+    const ended = await database.rows<{ id: string }>(ENDED_OF, [JSON.stringify([...this.#repeated])]);
+    for (const { id } of ended) {
+      this.#repeated.delete(id);
+      this.holds.delete(id);
+    }
+    if (ended.length > 0) await this.#rereadKeys(database);
+  }
+
   /** What was held for longer than that lasts was released without a charge, by a sweep or by the process itself. */
   async #forgetOverdue(database: Database, nowMs: number): Promise<void> {
     const overdue = [...this.holds].flatMap(([id, { expiresAtMs }]) => (expiresAtMs < nowMs ? [id] : []));
@@ -228,18 +246,22 @@ export class LedgerModel {
   /** Reads everything that a broken connection withheld. */
   async reread(database: Database): Promise<void> {
     type Hold = { id: string; account: string; key: string; amount: string; expires_ms: string };
-    type Key = { id: string; used: string; spent_ms: string | null };
     for (const id of [...this.holds.keys()]) if (this.jobOf(id)) this.holds.delete(id);
+    await this.#rereadKeys(database);
+    for (const row of await database.rows<Hold>(HOLDS)) {
+      const { id, account, key: keyId } = row;
+      const expiresAtMs = Number(row.expires_ms);
+      this.holds.set(id, { account, keyId, amount: BigInt(row.amount), expiresAtMs });
+    }
+  }
+
+  async #rereadKeys(database: Database): Promise<void> {
+    type Key = { id: string; used: string; spent_ms: string | null };
     for (const row of await database.rows<Key>(KEYS)) {
       const key = this.keys.get(row.id);
       if (!key) continue;
       key.spent = BigInt(row.used);
       key.spentAtMs = Number(row.spent_ms ?? 0);
-    }
-    for (const row of await database.rows<Hold>(HOLDS)) {
-      const { id, account, key: keyId } = row;
-      const expiresAtMs = Number(row.expires_ms);
-      this.holds.set(id, { account, keyId, amount: BigInt(row.amount), expiresAtMs });
     }
   }
 
@@ -312,6 +334,10 @@ const TOTALS = `
   select address, (deposit + credit + held)::text as total, (deposit + credit)::text as free from account`;
 
 const HELD_OF_KEYS = "select id::text as id, held::text as held from api_key";
+
+const ENDED_OF = `
+  select id from inference_request
+  where id in (select jsonb_array_elements_text($1::jsonb)) and status <> 'running'`;
 
 const EXPIRED = `
   select id from inference_request

@@ -8,7 +8,7 @@ import { openSimDatabase, runSeed } from "./run.ts";
  */
 const FIRST_SEED = Number(process.env.SIM_SEED ?? 1);
 const STEPS = Number(process.env.SIM_STEPS ?? 2_000);
-const MAX_SEEDS = 40;
+const MAX_SEEDS = 100;
 const PLANTED = BUGS.filter(({ name }) => name.includes(process.env.SIM_BUG ?? ""));
 
 let hidden = 0;

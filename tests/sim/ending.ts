@@ -1,11 +1,14 @@
 import { readCursor } from "../../src/chain/watcher/log-watcher.store.ts";
 import { hasUnpublished } from "../../src/events/outbox.ts";
 import { auditEnd } from "./audit.ts";
+import { demand } from "./fault.ts";
 import { CONFIRMATIONS, HOLD_SECONDS, TIMING } from "./world/router.ts";
 import type { World } from "./world/world.ts";
 
 /** How often something is tried before the state is checked as it is. */
 const PATIENCE = 12;
+/** More receipts than a run has. */
+const MANY = 100_000;
 /** The pause between two looks of a sweeper. */
 const SWEEP_MS = 5_000;
 /** Longer than any pause of a provider. */
@@ -25,6 +28,7 @@ export async function finish(world: World): Promise<void> {
     world.scan(n);
     await world.drain();
   }
+  await requireReturned(world);
   world.clock.advance((HOLD_SECONDS + 60) * 1_000);
   for (let round = 0; round < 3; round++) {
     for (const act of [world.sweep, world.beat])
@@ -38,8 +42,23 @@ export async function finish(world: World): Promise<void> {
     world.publish(n);
     await world.drain();
   }
+  for (let n = 0; n < PATIENCE && (await hasDrafts(world)); n++) {
+    world.sequence(n, MANY);
+    await world.drain();
+  }
   const { books, publishedEvents } = world;
   await auditEnd(world.database, { books, publishedEvents, paidIn: world.chain.paidIn() });
+}
+
+/** Processes that live return what they do not use by themselves: no sweep has to find their allotments. */
+async function requireReturned(world: World): Promise<void> {
+  for (const n of [0, 1, 0, 1]) {
+    world.beat(n);
+    await world.drain();
+  }
+  const living = world.routers.map(({ processId }) => processId);
+  const idle = await world.database.rows(OPEN_ALLOTMENTS, [JSON.stringify(living)]);
+  demand(idle.length === 0, `${idle.length} allotments of living processes are open, and nothing uses them`);
 }
 
 /** Breaks all connections to providers, and lets time pass until others are tried. */
@@ -81,5 +100,13 @@ async function isRead({ database, chain }: World): Promise<boolean> {
   const cursor = await readCursor(database, "deposits");
   return cursor?.number === BigInt(chain.height);
 }
+
+async function hasDrafts({ database }: World): Promise<boolean> {
+  return (await database.rows("select 1 from receipt_draft")).length > 0;
+}
+
+const OPEN_ALLOTMENTS = `
+  select 1 from allotment
+  where state = 'open' and process_id::text in (select jsonb_array_elements_text($1::jsonb))`;
 
 const UNFINISHED = "select 1 from job where state in ('pending', 'processing')";

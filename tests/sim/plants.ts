@@ -1,4 +1,4 @@
-import { findEndedLeases, releaseLost } from "../../src/accounts/allotments.store.ts";
+import { findEndedLeases, releaseLost } from "../../src/accounts/allotments/leases.store.ts";
 import type { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { FailoverService } from "../../src/inference/dispatch/failover.service.ts";
@@ -38,6 +38,12 @@ export const BUGS: readonly Plant[] = [
       );
     },
     rewrite: (sql) => sql.replace(DISTINCT, "").replace(ON_CONFLICT, ""),
+  },
+  { name: "settlement without a receipt", rewrite: (sql) => sql.replace(DRAFTS, "from ended where id < ''") },
+  { name: "draft that outlives its receipt", rewrite: (sql) => sql.replace(TAKEN, TAKEN_NOT) },
+  {
+    name: "log that is continued at an earlier size",
+    rewrite: (sql) => sql.replace(LOG_SIZE, "greatest(size - 1, 0)::text as size"),
   },
   { name: "double settle", rewrite: (sql) => sql.replace(OPEN_ONLY, "") },
   { name: "no expiry", holds: (holds) => changed(holds, { sweep: async () => 0 }) },
@@ -158,6 +164,11 @@ const ON_CONFLICT =
 const SAVE = /checkpoint = \$3::text::jsonb where/;
 const EXTRA = /greatest\(least\(excess, [^;]*?\) as extra/;
 const WITHIN_LIMIT = /greatest\(least\(cost - covered, [^;]*?\) as excess/;
+const DRAFTS = /(?<=awaits_returned then now\(\)[^;]*?)from ended/;
+const TAKEN =
+  "delete from receipt_draft where request_id = any(array(select request_id from due)) returning *";
+const TAKEN_NOT = "select * from receipt_draft where request_id = any(array(select request_id from due))";
+const LOG_SIZE = /size::text as size(?=, edge, last_leaf from receipt_log\s+cross join)/;
 const RESERVED = "case when o.id = f.known then least(f.reserved, o.amount) else 0 end";
 const KEEP = "least(keep, amount)";
 const KEEP_NOTHING = "case when keep is null then amount else 0 end";

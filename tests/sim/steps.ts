@@ -209,6 +209,8 @@ const ACTS = {
   cancel: { weight: 6, act: (world, a, b) => world.cancel(a, b) },
   scan: { weight: 24, act: (world, a) => world.scan(a) },
   publish: { weight: 8, act: (world, a) => world.publish(a) },
+  sequence: { weight: 20, act: (world, a, b) => world.sequence(a, 1 + (b % 9)) },
+  sign: { weight: 6, act: (world, a) => world.signHead(a) },
   bus: {
     weight: 6,
     act: (world, a) => {
@@ -243,6 +245,8 @@ type Kind =
   | "cancel"
   | "scan"
   | "publish"
+  | "sequence"
+  | "sign"
   | "bus"
   | "sweep"
   | "beat"

@@ -112,12 +112,19 @@ describeDatabases("iterating over the keys of a stream", (kind) => {
     const database = await openTestDatabase(kind);
     const streamId: Hex = `0x${"1".repeat(64)}`;
     await database.rows(
-      `insert into kv_transaction (chain_id, tx_seq, root, sender, is_committed) values (${CHAIN}, 1, 'r', '${SENDER}', true)`,
+      `insert into kv_transaction (chain_id, tx_seq, root, sender, is_committed)
+       select ${CHAIN}, n, 'r' || n, '${SENDER}', true from generate_series(1, 300) n`,
     );
-    await database.rows(
-      `insert into kv_entry (chain_id, version, ordinal, stream_id, key, size_bytes, value_offset)
-       select ${CHAIN}, 1, n, '${streamId}', convert_to(lpad(n::text, 9, '0'), 'UTF8'), 0, 0 from generate_series(1, 20001) n`,
-    );
+    const insertDeleted = (stream: string, version: string, ordinal: string, key: string, count: number) =>
+      database.rows(
+        `insert into kv_entry (chain_id, version, ordinal, stream_id, key, size_bytes, value_offset)
+         select ${CHAIN}, ${version}, ${ordinal}, ${stream}, convert_to(lpad((${key})::text, 9, '0'), 'UTF8'), 0, 0
+         from generate_series(1, ${count}) n`,
+      );
+    // The stream is newer than the planner's statistics, by which a step might as well read all of it.
+    await insertDeleted("'0x' || n % 40", "n % 300 + 1", "n", "n % 7", 400);
+    await database.rows("analyze kv_entry");
+    await insertDeleted(`'${streamId}'`, "1", "n + 1000", "n", 20_001);
     const where = { streamId, version: 1n, direction: "up" } as const;
     await expect(findNeighbours(database, CHAIN, where, 1)).rejects.toMatchObject({ code: "unavailable" });
     const from = { key: Buffer.from("000000100"), isInclusive: false };

@@ -1,6 +1,7 @@
-import { findLedgerFaults } from "../../src/accounts/ledger.store.ts";
+import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 import type { Queries } from "../../src/db/database.ts";
 import { readSecret } from "../../src/keys/auth/secret.ts";
+import { findReceiptFaults } from "./receipt-audit.ts";
 
 /** The methods of a Redis client that the audit needs. */
 export type RedisReader = {
@@ -15,7 +16,7 @@ const PROVIDER_SECRET = /app-sk-[0-9A-Za-z+/=_-]{40,}/;
 const SUSPECT = "(^|[^0-9A-Za-z])[0-9A-Za-z]{49}($|[^0-9A-Za-z])|app-sk-[0-9A-Za-z+/=_-]{40}";
 
 /**
- * Checks what every test leaves behind: a consistent ledger, and no secret in any row. A secret is recognised
+ * Checks what every test leaves behind: a consistent ledger, a consistent log of receipts, and no secret in any row. A secret is recognised
  * by its own checksum, with its prefix or without, so none has to be recorded when it is issued.
  */
 export async function auditDatabase(queries: Queries): Promise<void> {
@@ -25,6 +26,11 @@ export async function auditDatabase(queries: Queries): Promise<void> {
   if (!ledger?.name) return;
   const faults = await findLedgerFaults(queries);
   if (faults.length > 0) throw new Error(`a test left an inconsistent ledger: ${JSON.stringify(faults)}`);
+  const [receipts] = await queries.rows<{ name: string | null }>(
+    "select to_regclass('receipt_log')::text as name",
+  );
+  const receiptFaults = receipts?.name ? await findReceiptFaults(queries) : [];
+  if (receiptFaults.length > 0) throw new Error(`a test left wrong receipts: ${receiptFaults.join("; ")}`);
   const tables = await queries.rows<{ name: string }>(TABLES);
   const selects = tables.map(
     ({ name }) =>

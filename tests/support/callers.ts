@@ -24,6 +24,7 @@ const REQUIREMENTS: Readonly<Record<Action, Requirement>> = {
   "deposit.read": "account:read",
   "usage.read": "account:read",
   "request.read": "account:read",
+  "receipt.read": "job",
   "api-key.read": "keys:read",
   "api-key.create": "keys:create",
   "api-key.update": "keys:manage",

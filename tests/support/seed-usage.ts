@@ -37,7 +37,6 @@ export async function seedUsage(
   await queries.rows("set session_replication_role = origin");
   await queries.rows("set synchronous_commit = on");
   for (const { definition } of indexes) await queries.rows(definition);
-  await queries.rows(COUNTS);
   if (statistics) await queries.rows("vacuum analyze inference_request");
   if (statistics) await queries.rows("vacuum analyze account");
   const [row] = await queries.rows<{ account: string; key: string }>(
@@ -62,24 +61,25 @@ const INDEXES = `
   select indexname as name, indexdef as definition from pg_indexes
   where tablename = 'inference_request' and indexname <> 'inference_request_pkey'`;
 
-const COUNTS = `
-  update account a set usage_count = used.count
-  from (select account, max(usage_number) as count from inference_request group by account) as used
-  where a.address = used.account`;
-
 // Multiplied by a prime, numbers are spread as if at random, and the same in each run.
 const REQUESTS = `
+  with spread as materialized (
+    select n, h, case when h % 10 = 0 then 1 else 2 + h / 10 % ($3::bigint - 1) end as a,
+      now() - (($4::bigint - n)::float8 / $4::bigint) * interval '${DAYS} days' as at
+    from (select n, n * 2654435761 % 1000000007 as h from generate_series($1::bigint, $2::bigint) n) numbers
+  ), counted as (
+    update account w set usage_count = w.usage_count + used.count
+    from (select ${ADDRESS("a")} as address, count(*) as count from spread group by a) as used
+    where w.address = used.address
+  )
   insert into inference_request (id, account, api_key_id, model, provider, service_type, status, input_price,
     output_price, input_tokens, output_tokens, cached_tokens, input_cost, output_cost, total_cost, deposit_used,
     credit_used, trust_mode, first_byte_ms, duration_ms, routing, created_at, finished_at, usage_id, usage_number)
-  select 'req-' || md5(n::text), ${ADDRESS("a")}, case when h % 50 > 0 then ${KEY("a", "h % 3")} end,
+  select 'req-' || md5(n::text), w.address, case when h % 50 > 0 then ${KEY("a", "h % 3")} end,
     'model-' || least(h % 20, h % 7), '0x' || repeat(to_hex(h % 16), 40), 'chatbot', 'completed', 100, 300,
     h % 4000, h % 900, h % 100, (h % 4000) * 100, (h % 900) * 300, (h % 4000) * 100 + (h % 900) * 300,
     (h % 4000) * 100, (h % 900) * 300, (array['standard', 'verified', 'private'])[1 + h % 3], h % 900, h % 9000,
     jsonb_build_object('attempts', jsonb_build_array(jsonb_build_object('provider', repeat(to_hex(h % 16), 40)))),
-    at, at + interval '2 seconds', n, n
-  from (
-    select n, h, case when h % 10 = 0 then 1 else 2 + h / 10 % ($3::bigint - 1) end as a,
-      now() - (($4::bigint - n)::float8 / $4::bigint) * interval '${DAYS} days' as at
-    from (select n, n * 2654435761 % 1000000007 as h from generate_series($1::bigint, $2::bigint) n) numbers
-  ) spread`;
+    at, at + interval '2 seconds', n, w.usage_count + row_number() over (partition by a order by n)
+  from spread join account w on w.address = ${ADDRESS("a")}
+  order by n`;

@@ -1,5 +1,6 @@
 import {
   EDIT_PROVIDER,
+  EMBEDDING_PROVIDER,
   IMAGE_PROVIDER,
   ROUTER_WALLET,
   SPEECH_PROVIDER,
@@ -56,6 +57,14 @@ export const SERVICES = {
     inputPrice: 0n,
     outputPrice: 30n,
     info: {},
+  },
+  embeddings: {
+    account: EMBEDDING_PROVIDER,
+    serviceType: "embedding",
+    model: "test-embedding",
+    inputPrice: 3n,
+    outputPrice: 0n,
+    info: { ContextLength: 8_192 },
   },
 } as const;
 

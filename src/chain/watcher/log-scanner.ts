@@ -17,7 +17,6 @@ import {
   moveCursor,
   openCursor,
   readAccepted,
-  readCursor,
   readMarks,
 } from "./log-watcher.store.ts";
 import type { PollTimer } from "./poll-timer.ts";
@@ -86,10 +85,9 @@ export class LogScanner {
   /** Throws what the chain, the database or a handler threw; nothing was written then, and the step can be retried. */
   async step(): Promise<Step> {
     const { name, rpc, database, startBlock, pageBlocks = 1_000 } = this.#options;
-    const storedChainId = await openCursor(database, name, rpc.chainId);
-    if (storedChainId !== rpc.chainId) return halted(`this database was filled from chain ${storedChainId}`);
+    const { chainId, mark: cursor } = await openCursor(database, name, rpc.chainId);
+    if (chainId !== rpc.chainId) return halted(`this database was filled from chain ${chainId}`);
     const head = await this.#timer.orStop(rpc.head());
-    const cursor = await readCursor(database, name);
     if (cursor && !(await this.#isOnChain(cursor, head))) return this.#handleReorg(cursor, head);
     const from = cursor ? cursor.number + 1n : startBlock;
     if (from > head.number) return { kind: "idle", scanned: cursor?.number, head: head.number };

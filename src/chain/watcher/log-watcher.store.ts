@@ -24,27 +24,34 @@ export type WatcherState =
   | "rpc_behind"
   | "failing";
 
-/** Creates the watcher's row if missing, and returns the chain id of the row: the first one it was opened with. */
-export async function openCursor(queries: Queries, name: string, chainId: number): Promise<number> {
+/** A watcher's row: the chain of its first start, and the newest block whose logs are in the database, if any. */
+type Cursor = { readonly chainId: number; readonly mark: Mark | undefined };
+
+/** Reads the watcher's row, which is created for this chain if it is missing. */
+export async function openCursor(queries: Queries, name: string, chainId: number): Promise<Cursor> {
+  const cursor = await findCursor(queries, name);
+  if (cursor) return cursor;
   await queries.rows(
     "insert into watcher_cursor (name, chain_id) values ($1, $2::bigint) on conflict do nothing",
     [name, chainId],
   );
-  const rows = await queries.rows<{ chain_id: string }>(
-    "select chain_id::text as chain_id from watcher_cursor where name = $1",
-    [name],
-  );
-  return Number(rows[0]?.chain_id);
+  return (await findCursor(queries, name)) ?? { chainId, mark: undefined };
 }
 
 /** The newest block whose logs are in the database, undefined before the first. */
 export async function readCursor(queries: Queries, name: string): Promise<Mark | undefined> {
-  const rows = await queries.rows<MarkRow>(
-    `select block_number::text as number, block_hash as hash from watcher_cursor
-     where name = $1 and block_number is not null`,
+  return (await findCursor(queries, name))?.mark;
+}
+
+async function findCursor(queries: Queries, name: string): Promise<Cursor | undefined> {
+  type Row = { chain_id: string } & (MarkRow | { number: null });
+  const [row] = await queries.rows<Row>(
+    `select chain_id::text as chain_id, block_number::text as number, block_hash as hash
+     from watcher_cursor where name = $1`,
     [name],
   );
-  return rows.map(toMark)[0];
+  if (!row) return undefined;
+  return { chainId: Number(row.chain_id), mark: row.number === null ? undefined : toMark(row) };
 }
 
 /**

@@ -22,6 +22,11 @@ import { NumberUsageAfterUpdate } from "./18-usage-trigger.ts";
 import { WriteRequestsAtTheirEnd } from "./19-requests-at-their-end.ts";
 import { KeepTransfers } from "./20-ledger-transfers.ts";
 import { AllotMoney } from "./21-allotments.ts";
+import { RollUpUsage } from "./22-usage-rollups.ts";
+import { KeepVerifiedLedger } from "./23-verified-ledger.ts";
+import { BindEvidence } from "./24-bound-evidence.ts";
+import { CloseMonths } from "./25-closed-months.ts";
+import { KeepReceipts } from "./27-receipts.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -49,4 +54,9 @@ export const migrations = [
   { name: "19-requests-at-their-end", class: WriteRequestsAtTheirEnd },
   { name: "20-ledger-transfers", class: KeepTransfers },
   { name: "21-allotments", class: AllotMoney },
+  { name: "22-usage-rollups", class: RollUpUsage },
+  { name: "23-verified-ledger", class: KeepVerifiedLedger },
+  { name: "24-bound-evidence", class: BindEvidence },
+  { name: "25-closed-months", class: CloseMonths },
+  { name: "27-receipts", class: KeepReceipts },
 ] as const;

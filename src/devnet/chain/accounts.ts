@@ -35,8 +35,8 @@ export const DEMO_USER: DevAccount = {
 };
 
 /**
- * Anvil's fifth to seventh: the stand-in providers of images, edits and speech. WARNING: their keys are PUBLIC, see
- * DEPLOYER.
+ * Anvil's fifth to seventh, and ninth: the stand-in providers of images, edits, speech and embeddings. WARNING: their
+ * keys are PUBLIC, see DEPLOYER.
  */
 export const IMAGE_PROVIDER: DevAccount = {
   address: "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65",
@@ -49,6 +49,10 @@ export const EDIT_PROVIDER: DevAccount = {
 export const SPEECH_PROVIDER: DevAccount = {
   address: "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
   privateKey: "0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e",
+};
+export const EMBEDDING_PROVIDER: DevAccount = {
+  address: "0x23618e81E3f5cdF7f54C3d65f7FBc0aBf5B21E8f",
+  privateKey: "0xdbda1821b80551c9d65939329250298aa3472ba22feea921c0cf5d620ea67b97",
 };
 
 /**

@@ -2,6 +2,7 @@ import type { ServiceType } from "../../inference/providers/provider.ts";
 import {
   type DevAccount,
   EDIT_PROVIDER,
+  EMBEDDING_PROVIDER,
   IMAGE_PROVIDER,
   PROVIDER,
   SPEECH_PROVIDER,
@@ -76,6 +77,20 @@ export const DEVNET_OFFERS: readonly DevnetOffer[] = [
       InputModalities: ["audio"],
       OutputModalities: ["text"],
       SupportedParameters: ["language", "prompt", "response_format", "temperature"],
+    },
+  },
+  {
+    account: EMBEDDING_PROVIDER,
+    model: "devnet-embedding",
+    serviceType: "embedding",
+    inputPrice: 100_000_000_000n,
+    outputPrice: 0n,
+    info: {
+      Description: "A stand-in that computes vectors from the words of a text.",
+      ContextLength: 8_192,
+      InputModalities: ["text"],
+      OutputModalities: ["embedding"],
+      SupportedParameters: ["dimensions", "encoding_format"],
     },
   },
 ];

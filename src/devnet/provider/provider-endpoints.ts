@@ -4,6 +4,7 @@ import type { ServiceType } from "../../inference/providers/provider.ts";
 import { readTranscriptionRequest, transcribe } from "./audio-transcript.ts";
 import { toEvents, toPlainAnswer } from "./completion.ts";
 import { Composer } from "./composer.ts";
+import { embed, readEmbeddingsRequest, textOf } from "./embeddings.ts";
 import { type Form, readForm } from "./form.ts";
 import { drawImage, type ImageSize, sizeOfPng } from "./image.ts";
 import {
@@ -22,7 +23,7 @@ type EndpointCall = {
   readonly chunks?: number | undefined;
 };
 
-/** The result of an endpoint. `responseKey` is the response's id, for `ZG-Res-Key`. */
+/** The result of an endpoint. `responseKey` is the key of its signature, for `ZG-Res-Key`. */
 export type EndpointAnswer =
   | {
       readonly kind: "whole";
@@ -66,6 +67,7 @@ export function endpointsOf(offer: Offer): ReadonlyMap<string, Endpoint> {
     "text-to-image": { "/v1/proxy/images/generations": imagesOf(offer) },
     "image-editing": { "/v1/proxy/images/edits": editsOf(offer) },
     "speech-to-text": { "/v1/proxy/audio/transcriptions": transcriptionsOf(offer) },
+    embedding: { "/v1/proxy/embeddings": embeddingsOf(offer) },
   };
   return new Map(Object.entries(served[offer.serviceType]));
 }
@@ -77,8 +79,9 @@ function chatOf(offer: Offer): Endpoint {
     if (!known) return refused("not a chat request");
     const { request, completion } = known;
     if (request.model !== offer.model) return notServed(request.model);
+    const responseKey = randomUUID();
     const head = {
-      id: `chatcmpl-${randomUUID()}`,
+      id: `chatcmpl-${responseKey}`,
       model: request.model,
       created: Math.floor(Date.now() / 1_000),
     };
@@ -88,10 +91,10 @@ function chatOf(offer: Offer): Endpoint {
         kind: "whole",
         contentType: JSON_TYPE,
         text: toPlainAnswer(head, stated),
-        responseKey: head.id,
+        responseKey,
       };
     const includeUsage = request.stream_options?.include_usage === true;
-    return { kind: "events", events: toEvents(head, stated, { includeUsage, chunks }), responseKey: head.id };
+    return { kind: "events", events: toEvents(head, stated, { includeUsage, chunks }), responseKey };
   };
 }
 
@@ -153,6 +156,18 @@ function transcriptionsOf(offer: Offer): Endpoint {
     if (!request) return refused("not a transcription request");
     if (request.model !== offer.model) return notServed(request.model);
     return { kind: "whole", ...transcribe(request), responseKey: `transcript-${randomUUID()}` };
+  };
+}
+
+function embeddingsOf(offer: Offer): Endpoint {
+  return async ({ body, usageJson }) => {
+    const request = readEmbeddingsRequest(parseJson(body));
+    if (!request) return refused("not a request for embeddings");
+    if (request.model !== offer.model) return notServed(request.model);
+    const tokens = await offer.countTokens([{ content: textOf(request) }]);
+    return whole(
+      await embed(request, usageJson ?? JSON.stringify({ prompt_tokens: tokens, total_tokens: tokens })),
+    );
   };
 }
 

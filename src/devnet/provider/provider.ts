@@ -7,9 +7,11 @@ import {
   type ServerResponse,
 } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { privateKeyToAccount } from "viem/accounts";
 import type { ServiceType } from "../../inference/providers/provider.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
+import { brokerReport, enclaveReport } from "./attestation-report.ts";
 import { type AccountSource, BearerCheck } from "./bearer-check.ts";
 import { type Endpoint, type EndpointAnswer, endpointsOf } from "./provider-endpoints.ts";
 import { type JobBehaviour, type JobReport, StandInJobs } from "./provider-jobs.ts";
@@ -31,8 +33,12 @@ export type ProviderBehaviour = {
   readonly instead?: { readonly status: number; readonly contentType: string; readonly body: string };
   /** The connection breaks after this many events of a stream, or in the middle of a plain response. */
   readonly breakAfterEvents?: number;
+  /** Omits `ZG-Res-Key`: the key of a response is only in its id. */
+  readonly omitsKey?: boolean;
   /** How the provider signs its responses. */
   readonly signing?: SigningBehaviour;
+  /** A complete response instead of the attestation report. */
+  readonly attestation?: { readonly status: number; readonly body: string };
   /** How asynchronous jobs behave. */
   readonly jobs?: JobBehaviour;
 };
@@ -54,13 +60,16 @@ export type ProviderOptions = {
 };
 
 const SIGNATURES = "/v1/proxy/signature/";
+const QUOTE = "/v1/quote";
+const ENCLAVE_REPORT = "/v1/proxy/attestation/report";
+const NONCE = /^[0-9a-f]{64}$/;
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /**
  * A stand-in for an inference provider's broker (facts: router-and-chain 2.1): a real HTTP server on 127.0.0.1 that
  * checks its callers like a real one and serves the endpoints of its service type below `/v1/proxy`: chats in OpenAI's
- * and Anthropic's format, plain and streamed; images also as jobs below `/v1/async`; and `GET /v1/models`. Failures are
- * `{"error": string}`.
+ * and Anthropic's format, plain and streamed; images also as jobs below `/v1/async`; attestation reports, which are not
+ * genuine; and `GET /v1/models`. Failures are `{"error": string}`.
  */
 export class StandInProvider {
   readonly url: string;
@@ -129,6 +138,8 @@ export class StandInProvider {
       await this.#poll(request, response, path.slice("/v1/async/jobs/".length));
     } else if (request.method === "GET" && path.startsWith(SIGNATURES)) {
       await this.#sign(request, response, decodeURIComponent(path.slice(SIGNATURES.length)));
+    } else if (request.method === "GET" && (path === QUOTE || path === ENCLAVE_REPORT)) {
+      this.#attest(request, response, path);
     } else if (request.method === "GET" && path === "/v1/models") {
       const data = [{ id: this.#options.model, object: "model", created: 0, owned_by: "devnet" }];
       sendText(response, 200, JSON.stringify({ object: "list", data }));
@@ -157,17 +168,14 @@ export class StandInProvider {
       return void response
         .writeHead(instead.status, { "content-type": instead.contentType })
         .end(instead.body);
+    const exchange = { request: body, headers: request.headers, answer, model: this.#options.model };
     if (isJob && answer.kind === "whole") {
       const owner = (await this.#bearers.callerOf(authorization)) ?? "";
       const job = this.jobs.submit(owner, answer, behaviour.jobs ?? {});
-      if (job.jobId !== undefined) this.#signer?.remember(job.jobId, body, answer.text);
+      if (job.jobId !== undefined) this.#signer?.remember(job.jobId, exchange, behaviour.signing);
       return report(response, job);
     }
-    this.#signer?.remember(
-      answer.responseKey,
-      body,
-      answer.kind === "whole" ? answer.text : answer.events.join(""),
-    );
+    this.#signer?.remember(answer.responseKey, exchange, behaviour.signing);
     await send(response, answer, behaviour, gone);
   }
 
@@ -180,6 +188,22 @@ export class StandInProvider {
     const signature = await this.#signer?.signatureOf(answerId, signing);
     if (signature === undefined) return refuse(response, 404, "Provider: no signature of this answer");
     sendText(response, 200, signature);
+  }
+
+  /** Public, as at a real broker. */
+  #attest(request: IncomingMessage, response: ServerResponse, path: string): void {
+    const { signerKey } = this.#options;
+    const { attestation } = this.behaviour;
+    const nonce = new URL(request.url ?? "", this.url).searchParams.get("nonce") ?? "";
+    if (attestation) sendText(response, attestation.status, attestation.body);
+    else if (signerKey === undefined) refuse(response, 404, "Provider: no attestation");
+    else if (path === ENCLAVE_REPORT && !NONCE.test(nonce))
+      refuse(response, 400, "Provider: the nonce must be 64 hexadecimal digits");
+    else {
+      const { address } = privateKeyToAccount(signerKey);
+      const report = path === QUOTE ? brokerReport(address) : enclaveReport(address, nonce);
+      sendText(response, 200, JSON.stringify(report));
+    }
   }
 
   async #poll(request: IncomingMessage, response: ServerResponse, jobId: string): Promise<void> {
@@ -208,10 +232,10 @@ export async function startProvider(options: ProviderOptions): Promise<StandInPr
 async function send(
   response: ServerResponse,
   answer: Exclude<EndpointAnswer, { kind: "refused" }>,
-  { breakAfterEvents, chunkDelayMs }: ProviderBehaviour,
+  { breakAfterEvents, chunkDelayMs, omitsKey }: ProviderBehaviour,
   gone: AbortSignal,
 ): Promise<void> {
-  response.setHeader("ZG-Res-Key", answer.responseKey);
+  if (!omitsKey) response.setHeader("ZG-Res-Key", answer.responseKey);
   if (answer.kind === "whole") {
     const { text, contentType } = answer;
     if (breakAfterEvents === undefined) return sendText(response, 200, text, contentType);

@@ -1,9 +1,9 @@
 import type { AdmissionService } from "../billing/admission.service.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
-import type { Caller, Trace } from "../billing/admitted.ts";
+import type { Caller } from "../billing/admitted.ts";
 import { quoteUnits } from "../billing/pricing.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";
-import { shownAnswer } from "../chat/answer-edits.ts";
+import { type ShownAnswer, shownAnswer } from "../chat/answer-edits.ts";
 import { audioUnits, isJson, readTranscript } from "../chat/delivered-answer.ts";
 import type { DispatchService } from "../dispatch/dispatch.service.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -25,12 +25,7 @@ type Dependencies = {
 };
 
 /** A transcription: the provider's own bytes; in JSON with the billed `usage` and `x_0g_trace`. */
-export type Transcript = {
-  readonly body: Buffer;
-  readonly contentType: string;
-  readonly trace: Trace;
-  readonly responseKey: string | undefined;
-};
+export type Transcript = ShownAnswer & { readonly contentType: string };
 
 /** Transcribes audio. Each call is charged once, per second of audio. */
 export class AudioService {
@@ -71,12 +66,10 @@ export class AudioService {
       read: (whole) => readTranscript(whole, request, bodies),
     });
     const { body, responseKey } = answer;
-    return {
-      body: isJson(request.format) ? shownAnswer(body, reading, trace) : body,
-      contentType: TYPES[request.format],
-      trace,
-      responseKey,
-    };
+    const shown = isJson(request.format)
+      ? await shownAnswer(answer, reading, trace)
+      : { body, responseKey, trace };
+    return { ...shown, contentType: TYPES[request.format] };
   }
 }
 

@@ -68,10 +68,12 @@ export class AdmissionService {
           request: counted ?? plan.request,
           candidates: affordable(plan, heldNeuron, counted),
           refused: plan.choice.refused,
+          requiredEvidence: plan.choice.evidence,
           heldNeuron,
           clock,
           startedMs,
           trace,
+          client: caller.client,
         });
       } catch (error) {
         plan = await this.replan(plan, error);

@@ -1,5 +1,11 @@
 import type { Clock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
+import type { EvidenceFloor } from "../../keys/api-keys/key-settings.ts";
+import type { ClientExchange } from "../../receipts/client-exchange.ts";
+import type { TextForm } from "../evidence/signed-text.ts";
+import type { Verdict } from "../evidence/tee-signature.ts";
+import { ExchangeHasher } from "../providers/exchange-hasher.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { RequestTrace } from "../requests/request-trace.ts";
@@ -7,8 +13,13 @@ import type { Refused } from "../routing/choice.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
 import type { Usage } from "./pricing.ts";
 
-/** The caller of a request, and the request's id. */
-export type Caller = { readonly account: string; readonly keyId: string; readonly requestId: string };
+/** The caller of a request, and the request's id. `client` hashes its bytes, for a request over REST. */
+export type Caller = {
+  readonly account: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly client?: ClientExchange | undefined;
+};
 
 /** How a request ended. `usage` is what is billed; undefined means that nothing was delivered. */
 export type Ending = {
@@ -20,6 +31,8 @@ export type Ending = {
   readonly provider?: Provider;
   /** The provider's own id of the answer. */
   readonly answerId?: string | undefined;
+  /** Hashes the decoded images of the answer, in order. */
+  readonly imageHashes?: (() => Promise<readonly string[]>) | undefined;
 };
 
 /** A bill as the client sees it in `x_0g_trace`, decimal strings of neuron (facts 1.3). */
@@ -31,8 +44,26 @@ export type Trace = {
     readonly output_cost: string;
     readonly total_cost: string;
   };
-  /** Whether the provider's signature is valid; present only if verification was requested. */
+  /** Whether the provider's enclave signed this answer; present only if verification was requested. */
   readonly tee_verified?: boolean;
+  /** What the signature proves; present only if verification was requested. */
+  readonly tee_evidence?: TeeEvidence;
+  /** Present only in a whole answer that lacks the required proof, in place of the error event of a stream. */
+  readonly error?: TraceError;
+};
+
+/** A failure of an answer that is delivered and billed all the same. */
+export type TraceError = { readonly code: string; readonly type: string; readonly message: string };
+
+/** The result of verifying a signature, as the client sees it. */
+export type TeeEvidence = {
+  readonly verdict: Verdict;
+  /** The form of the signed text; absent if there is none, or its form is not supported. */
+  readonly form?: TextForm;
+  /** Whether the text has the hash of the request as it was sent; absent if it was not compared. */
+  readonly request_bound?: boolean;
+  /** Whether the text has the hash of the answer as it was received; absent if it was not compared. */
+  readonly response_bound?: boolean;
 };
 
 /** One attempt at a provider and its outcome. */
@@ -69,6 +100,10 @@ export class Admitted {
   readonly request: AdmissionRequest;
   readonly candidates: readonly Provider[];
   readonly trace: RequestTrace | undefined;
+  /** The bytes between the client and the router; undefined for a request over GraphQL. */
+  readonly client: ClientExchange | undefined;
+  /** The proof without which the answer counts as unproven; undefined if none is required. */
+  readonly requiredEvidence: EvidenceFloor | undefined;
   readonly #heldNeuron: bigint;
   readonly #refused: readonly Refused[];
   readonly #clock: Clock;
@@ -78,21 +113,26 @@ export class Admitted {
   #last: Provider | undefined;
   #firstByteMs: number | undefined;
   #isDelivered = false;
+  #hasher: ExchangeHasher | undefined;
 
   constructor(given: {
     requestId: string;
     request: AdmissionRequest;
     candidates: readonly Provider[];
     refused: readonly Refused[];
+    requiredEvidence?: EvidenceFloor | undefined;
     heldNeuron: bigint;
     clock: Clock;
     startedMs: number;
     trace?: RequestTrace | undefined;
+    client?: ClientExchange | undefined;
   }) {
     this.requestId = given.requestId;
     this.request = given.request;
     this.candidates = given.candidates;
     this.trace = given.trace;
+    this.client = given.client;
+    this.requiredEvidence = given.requiredEvidence;
     this.#heldNeuron = given.heldNeuron;
     this.#refused = given.refused;
     this.#clock = given.clock;
@@ -101,7 +141,21 @@ export class Admitted {
 
   /** Whether the answer's signature is to be verified: then its bill needs the answer's id. */
   get isVerified(): boolean {
-    return this.request.verifyTee === true;
+    return this.request.verifyTee === true || this.requiredEvidence !== undefined;
+  }
+
+  /** The failure of an answer that lacks the required proof; undefined if it has it, or none is required. */
+  unproven({ tee_evidence: evidence }: Trace): AppError | undefined {
+    if (this.requiredEvidence === undefined || evidence?.verdict === "verified") return undefined;
+    return new AppError(
+      "evidence_missing",
+      `The provider did not prove this answer (${evidence?.verdict}). It is delivered without its proof, and billed.`,
+    );
+  }
+
+  /** Hashes the exchange of the current attempt; undefined before the first. */
+  get hasher(): ExchangeHasher | undefined {
+    return this.#hasher;
   }
 
   /** The body to send to this candidate. */
@@ -114,6 +168,7 @@ export class Admitted {
     this.#open = { provider, sinceMs: this.#sinceStart() };
     this.trace?.beginAttempt(provider);
     this.#last = provider;
+    this.#hasher = new ExchangeHasher();
     if (!this.#isDelivered) this.#firstByteMs = undefined;
   }
 

@@ -1,10 +1,13 @@
 import type { HoldsService } from "../../accounts/holds.service.ts";
 import type { Settlement } from "../../accounts/settlements.store.ts";
+import type { ReceiptDraft } from "../../receipts/draft.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
+import { type EvidenceResult, signerOf } from "../evidence/tee-signature.ts";
 import { type Provider, trustModeOf } from "../providers/provider.ts";
 import type { RequestObserver } from "../requests/request-observer.ts";
 import type { Admitted, AttemptSummary, Ending, Trace } from "./admitted.ts";
 import { billedOf, type Cost, costOf, ratesFor } from "./pricing.ts";
+import { draftOf } from "./receipt-draft.ts";
 
 type Dependencies = {
   readonly holds: Pick<HoldsService, "settle">;
@@ -30,12 +33,14 @@ export class BillingService {
     const provider = ending.provider ?? summary.provider;
     const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
     const verified = ending.outcome === "completed" && this.#verify(admitted, provider, ending);
-    const settlement = toSettlement(requestId, ending, { summary, provider, cost });
+    const receipt = await draftOf(admitted, provider);
+    const settlement = toSettlement(requestId, ending, { summary, provider, cost, receipt });
     this.#observe(admitted.request.model, provider, settlement, summary);
     const settle = () => this.#dependencies.holds.settle(settlement);
     const charged = await (trace ? trace.run(settle) : settle()).finally(() =>
       trace?.settled({ ending, provider, firstByteMs: summary.firstByteMs }),
     );
+    admitted.client?.settled(requestId, receipt.salt);
     const billed = billedOf(cost, charged);
     return {
       request_id: requestId,
@@ -45,17 +50,20 @@ export class BillingService {
         output_cost: billed.output.toString(),
         total_cost: billed.total.toString(),
       },
-      ...(verified && { tee_verified: await verified }),
+      ...(verified && { ...toTeeTrace(await verified) }),
     };
   }
 
-  /** Whether the provider's signature of the answer is valid; undefined if that was not requested. Never rejects. */
+  /** Checks the provider's signature of the answer; undefined if that was not requested. Never rejects. */
   #verify(
-    { requestId, isVerified }: Admitted,
+    { requestId, isVerified, hasher }: Admitted,
     provider: Provider,
-    { answerId }: Ending,
-  ): Promise<boolean> | undefined {
-    return isVerified ? this.#dependencies.evidence.check({ requestId, provider, answerId }) : undefined;
+    { answerId, imageHashes: images }: Ending,
+  ): Promise<EvidenceResult> | undefined {
+    if (!isVerified) return undefined;
+    const isComparable = signerOf(provider) !== undefined;
+    const hashes = isComparable ? hasher?.hashes.then((known) => ({ ...known, images })) : undefined;
+    return this.#dependencies.evidence.check({ requestId, provider, answerId, hashes });
   }
 
   #observe(
@@ -77,11 +85,34 @@ export class BillingService {
   }
 }
 
+/** The result of a check as the client sees it. */
+export function toTeeTrace({
+  verdict,
+  form,
+  requestBound,
+  responseBound,
+}: EvidenceResult): Pick<Trace, "tee_verified" | "tee_evidence"> {
+  return {
+    tee_verified: verdict === "verified",
+    tee_evidence: {
+      verdict,
+      ...(form !== undefined && { form }),
+      ...(requestBound !== undefined && { request_bound: requestBound }),
+      ...(responseBound !== undefined && { response_bound: responseBound }),
+    },
+  };
+}
+
 /** The charge as the ledger writes it, with the provider that answered and the prices of its tier. */
 function toSettlement(
   id: string,
   { outcome, usage, estimated, errorCode }: Ending,
-  { summary, provider, cost }: { summary: AttemptSummary; provider: Provider; cost: Cost },
+  {
+    summary,
+    provider,
+    cost,
+    receipt,
+  }: { summary: AttemptSummary; provider: Provider; cost: Cost; receipt: ReceiptDraft },
 ): Settlement {
   const tokens = usage && "inputTokens" in usage ? usage : undefined;
   const units = usage && "inputUnits" in usage ? usage : undefined;
@@ -106,5 +137,6 @@ function toSettlement(
       trustMode: trustModeOf(provider),
     },
     routing: summary.routing,
+    receipt,
   };
 }

@@ -40,6 +40,8 @@ export type QuotedChat = {
   readonly prompt: PromptBound;
   /** Our exact count of the prompt tokens, once made. */
   readonly counted?: number | undefined;
+  /** The number of separate prompts that `prompt` bounds together, by default 1. */
+  readonly prompts?: number;
   readonly maxTokens: number | undefined;
   readonly modelLimit: number;
   readonly choices: number;
@@ -49,8 +51,9 @@ export type QuotedChat = {
  * The hold for a chat with this provider: enough for the bound of its prompt. With a counted prompt, an account with
  * less than that is held for its balance, at least for the count; a short text is held for the count only.
  */
-export function quotePrompt({ prompt, counted, ...size }: QuotedChat, provider: Provider): Quote {
-  const bound = quoteChat({ ...size, promptTokens: inputTokensAt(provider, prompt.maxTokens) }, provider);
+export function quotePrompt({ prompt, counted, prompts, ...size }: QuotedChat, provider: Provider): Quote {
+  const promptTokens = inputTokensAt(provider, prompt.maxTokens, prompts);
+  const bound = quoteChat({ ...size, promptTokens }, provider);
   if (counted === undefined) return bound;
   const exact = quoteChat({ ...size, promptTokens: counted }, provider);
   if (prompt.isShort) return exact;

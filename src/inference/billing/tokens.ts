@@ -34,14 +34,24 @@ export function countTokens(text: string): number {
 /** The prompt of a request: a conversation in OpenAI's or Anthropic's format, and the tools it may use. */
 export type PromptFields = {
   readonly messages: readonly unknown[];
+  /** The texts or tokens of a request for embeddings, which has no messages. */
+  readonly input?: unknown;
   readonly system?: unknown;
   readonly tools?: unknown;
 };
 
 /** Counts the tokens of a whole prompt. */
-export function countRequestTokens({ messages, system, tools }: PromptFields): number {
+export function countRequestTokens({ messages, system, tools, input }: PromptFields): number {
+  if (!messages && input !== undefined) return countInputTokens(input);
   const conversation = system ? [{ role: "system", content: system }, ...messages] : messages;
   return countPromptTokens(conversation) + (tools ? countTokens(JSON.stringify(tools)) : 0);
+}
+
+/** Counts the tokens of a text, of a list of tokens, or of a list of these. */
+function countInputTokens(input: unknown): number {
+  if (typeof input === "string") return countTokens(input);
+  if (typeof input === "number") return 1;
+  return Array.isArray(input) ? input.reduce<number>((sum, part) => sum + countInputTokens(part), 0) : 0;
 }
 
 /**

@@ -6,7 +6,9 @@ import { type DecodedTranscription, decodeTranscription } from "../audio/audio-r
 import { countRequestTokens, countTokens, type PromptFields } from "../billing/tokens.ts";
 import { type AnswerChanges, answerEdits, isChanged } from "../chat/answer-edits.ts";
 import { type AnswerFormat, answerTexts } from "../chat/answer-text.ts";
-import { type AnsweredImages, readImages } from "../images/image-answer.ts";
+import { type ReadVectors, readVectors } from "../embeddings/embeddings-answer.ts";
+import type { Encoding } from "../embeddings/embeddings-request.ts";
+import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
 import type { BodyResult, BodyTask } from "./body-worker.ts";
@@ -63,7 +65,7 @@ export class BodyPool {
     return this.#count(body.length, () =>
       isShort
         ? countRequestTokens(parseJson(body) as PromptFields)
-        : { kind: "count-request", body: copyOf(body) },
+        : { kind: "count-request", body: forThread(body) },
     );
   }
 
@@ -73,7 +75,7 @@ export class BodyPool {
     return this.#count(body.length, () =>
       isShort
         ? countTokens(answerTexts(parseJson(body), format))
-        : { kind: "count-answer", body: copyOf(body), format },
+        : { kind: "count-answer", body: forThread(body), format },
     );
   }
 
@@ -83,7 +85,7 @@ export class BodyPool {
    */
   async parseAnswer(body: Buffer): Promise<unknown> {
     if (body.length <= MAX_INLINE_JSON) return parseJson(body);
-    const result = await this.#send({ kind: "parse-answer", body: copyOf(body) }, body.length);
+    const result = await this.#send({ kind: "parse-answer", body: forThread(body) }, body.length);
     return result.kind === "outline" ? result.value : undefined;
   }
 
@@ -91,7 +93,7 @@ export class BodyPool {
   async findEdits(body: Buffer, changes: AnswerChanges): Promise<readonly Edit[]> {
     if (!isChanged(changes)) return [];
     if (body.length <= MAX_INLINE_JSON) return answerEdits(body, changes);
-    const result = await this.#send({ kind: "find-edits", body: copyOf(body), changes }, body.length);
+    const result = await this.#send({ kind: "find-edits", body: forThread(body), changes }, body.length);
     if (result.kind !== "edits") throw new Error(UNEXPECTED_RESULT);
     return result.edits;
   }
@@ -99,9 +101,17 @@ export class BodyPool {
   /** Reads a transcription request in JSON. Throws `invalid_body`, `body_too_large` and `unavailable`. */
   async readTranscription(body: Buffer): Promise<DecodedTranscription> {
     if (body.length <= MAX_INLINE_JSON) return decodeTranscription(body);
-    const result = await this.#send({ kind: "read-transcription", body: copyOf(body) }, body.length);
+    const result = await this.#send({ kind: "read-transcription", body: forThread(body) }, body.length);
     if (result.kind !== "transcription") throw new Error(UNEXPECTED_RESULT);
     return result.request;
+  }
+
+  /** Runs `readVectors`. Throws an `Error` for invalid JSON, and `unavailable`. */
+  async readVectors(body: Buffer, encoding: Encoding): Promise<ReadVectors> {
+    if (body.length <= MAX_INLINE_JSON) return readVectors(body, encoding);
+    const result = await this.#send({ kind: "read-vectors", body: forThread(body), encoding }, body.length);
+    if (result.kind !== "vectors") throw new Error(UNEXPECTED_RESULT);
+    return result.read;
   }
 
   /** Runs `readImages`. Throws `unavailable`. */
@@ -112,11 +122,19 @@ export class BodyPool {
     return result.answer;
   }
 
+  /** Runs `hashImages`. Throws `unavailable`. */
+  async hashImages(text: string): Promise<readonly string[]> {
+    if (text.length <= MAX_INLINE_JSON) return hashImages(text);
+    const result = await this.#send({ kind: "hash-images", text }, text.length);
+    if (result.kind !== "image-hashes") throw new Error(UNEXPECTED_RESULT);
+    return result.hashes;
+  }
+
   /** Runs `readSubmission`. Throws `unavailable`. */
   async readSubmission(answer: ProviderAnswer | undefined): Promise<Submission> {
     if (!answer || answer.body.length <= MAX_INLINE_JSON) return readSubmission(answer);
     const { body, ...head } = answer;
-    const result = await this.#send({ kind: "read-submission", head, body: copyOf(body) }, body.length);
+    const result = await this.#send({ kind: "read-submission", head, body: forThread(body) }, body.length);
     if (result.kind !== "submission") throw new Error(UNEXPECTED_RESULT);
     return result.submission;
   }
@@ -125,7 +143,7 @@ export class BodyPool {
   async readReport(answer: ProviderAnswer | undefined): Promise<Report> {
     if (!answer || answer.body.length <= MAX_INLINE_JSON) return readReport(answer);
     const { body, ...head } = answer;
-    const result = await this.#send({ kind: "read-report", head, body: copyOf(body) }, body.length);
+    const result = await this.#send({ kind: "read-report", head, body: forThread(body) }, body.length);
     if (result.kind !== "report") throw new Error(UNEXPECTED_RESULT);
     return result.report;
   }
@@ -149,13 +167,17 @@ export class BodyPool {
   }
 
   #send(task: BodyTask, sizeBytes: number): Promise<BodyResult> {
-    return this.#threads.run(task, sizeBytes, "body" in task ? [task.body.buffer as ArrayBuffer] : []);
+    const memory = "body" in task ? task.body.buffer : undefined;
+    return this.#threads.run(task, sizeBytes, memory instanceof ArrayBuffer ? [memory] : []);
   }
 }
 
-/** A copy that can be transferred to a thread while the event loop keeps the original. */
-function copyOf(body: Buffer): Uint8Array {
-  return new Uint8Array(body);
+/** A body for a thread: the same memory if it can be shared, else a copy, which is transferred. */
+function forThread(body: Buffer): Uint8Array {
+  const { buffer, byteOffset, length } = body;
+  return buffer instanceof SharedArrayBuffer
+    ? new Uint8Array(buffer, byteOffset, length)
+    : new Uint8Array(body);
 }
 
 function newThreads(): Threads {

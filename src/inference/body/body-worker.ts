@@ -4,7 +4,9 @@ import { type DecodedTranscription, decodeTranscription } from "../audio/audio-r
 import { countRequestTokens, countTokens, type PromptFields } from "../billing/tokens.ts";
 import { type AnswerChanges, answerEdits } from "../chat/answer-edits.ts";
 import { type AnswerFormat, answerTexts } from "../chat/answer-text.ts";
-import { type AnsweredImages, readImages } from "../images/image-answer.ts";
+import { type ReadVectors, readVectors } from "../embeddings/embeddings-answer.ts";
+import type { Encoding } from "../embeddings/embeddings-request.ts";
+import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
 import type { ProviderHead } from "../providers/provider.client.ts";
 import type { Edit } from "./json-member.ts";
@@ -18,7 +20,8 @@ export type BodyTask =
   | { readonly kind: "parse-answer"; readonly body: Uint8Array }
   | { readonly kind: "find-edits"; readonly body: Uint8Array; readonly changes: AnswerChanges }
   | { readonly kind: "read-transcription"; readonly body: Uint8Array }
-  | { readonly kind: "read-images"; readonly text: string }
+  | { readonly kind: "read-vectors"; readonly body: Uint8Array; readonly encoding: Encoding }
+  | { readonly kind: "read-images" | "hash-images"; readonly text: string }
   | {
       readonly kind: "read-submission" | "read-report";
       readonly head: ProviderHead;
@@ -26,15 +29,17 @@ export type BodyTask =
     };
 
 /**
- * The result of a task: a token count, the outline or edits of an answer, a transcription request, images, or a job's
- * status.
+ * The result of a task: a token count, the outline or edits of an answer, a transcription request, embeddings, images
+ * or their hashes, or a job's status.
  */
 export type BodyResult =
   | { readonly kind: "count"; readonly tokens: number }
   | { readonly kind: "outline"; readonly value: unknown }
   | { readonly kind: "edits"; readonly edits: readonly Edit[] }
   | { readonly kind: "transcription"; readonly request: DecodedTranscription }
+  | { readonly kind: "vectors"; readonly read: ReadVectors }
   | { readonly kind: "images"; readonly answer: AnsweredImages }
+  | { readonly kind: "image-hashes"; readonly hashes: readonly string[] }
   | { readonly kind: "submission"; readonly submission: Submission }
   | { readonly kind: "report"; readonly report: Report };
 
@@ -75,8 +80,12 @@ function run(task: BodyTask): BodyResult {
       return { kind: "edits", edits: answerEdits(bufferOf(task.body), task.changes) };
     case "read-transcription":
       return { kind: "transcription", request: owned(decodeTranscription(bufferOf(task.body))) };
+    case "read-vectors":
+      return { kind: "vectors", read: readVectors(bufferOf(task.body), task.encoding) };
     case "read-images":
       return { kind: "images", answer: readImages(task.text) };
+    case "hash-images":
+      return { kind: "image-hashes", hashes: hashImages(task.text) };
     case "read-submission":
       return { kind: "submission", submission: readSubmission({ ...task.head, body: bufferOf(task.body) }) };
     case "read-report":

@@ -36,7 +36,11 @@ export function memberEdits(object: Buffer, values: Readonly<Record<string, unkn
 
 /** Applies non-overlapping edits. All other bytes stay unchanged, so numbers keep their digits. */
 export function withEdits(json: Buffer, edits: readonly Edit[]): Buffer {
-  if (edits.length === 0) return json;
+  return edits.length === 0 ? json : Buffer.concat(editedPieces(json, edits));
+}
+
+/** The pieces of `withEdits`, for a long text. The last one ends as the text does. */
+export function editedPieces(json: Buffer, edits: readonly Edit[]): readonly Buffer[] {
   const pieces: Buffer[] = [];
   let done = 0;
   for (const { place, parts } of edits.toSorted((a, b) => a.place.start - b.place.start)) {
@@ -45,7 +49,7 @@ export function withEdits(json: Buffer, edits: readonly Edit[]): Buffer {
       pieces.push(typeof part === "string" ? Buffer.from(part) : json.subarray(part.start, part.end));
     done = place.end;
   }
-  return Buffer.concat([...pieces, json.subarray(done)]);
+  return [...pieces, json.subarray(done)];
 }
 
 /** The ranges of the values of an object's own members of this name; the object is all of `json`, or at `within`. */

@@ -92,10 +92,16 @@ export function forwardedBody(
 
 /** Inserts fields before the last brace of a non-empty JSON object; all other bytes stay unchanged. */
 export function appendFields(object: Buffer, added: Readonly<Record<string, unknown>>): Buffer {
+  const pieces = withFields(object, added);
+  return pieces.length === 1 ? object : Buffer.concat(pieces);
+}
+
+/** The pieces of `appendFields`, for a long object. */
+export function withFields(object: Buffer, added: Readonly<Record<string, unknown>>): readonly Buffer[] {
   const text = JSON.stringify(added).slice(1, -1);
-  if (text === "") return object;
+  if (text === "") return [object];
   const end = object.lastIndexOf("}");
-  return Buffer.concat([object.subarray(0, end), Buffer.from(`,${text}}`)]);
+  return [object.subarray(0, end), Buffer.from(`,${text}}`)];
 }
 
 /** The field `model` with the name that this provider's server uses, if it differs. */

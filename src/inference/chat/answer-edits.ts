@@ -1,6 +1,8 @@
+import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
 import type { Trace } from "../billing/admitted.ts";
-import { type Edit, memberEdits, withEdits } from "../body/json-member.ts";
-import { appendFields } from "../body/request-fields.ts";
+import { type Edit, editedPieces, memberEdits } from "../body/json-member.ts";
+import { withFields } from "../body/request-fields.ts";
+import type { ProviderAnswer } from "../providers/provider-answer.ts";
 import { reasoningEdits } from "./reasoning-edits.ts";
 
 /** Changes to a provider's whole answer before the client receives it. */
@@ -27,11 +29,22 @@ export function answerEdits(body: Buffer, { members, lacksReasoning }: AnswerCha
   return [...memberEdits(body, set), ...(lacksReasoning ? reasoningEdits(body) : [])];
 }
 
+/** A whole answer for the client, and its bill. */
+export type ShownAnswer = {
+  readonly body: Buffer;
+  /** The provider's key of its signature of the answer. */
+  readonly responseKey: string | undefined;
+  readonly trace: Trace;
+};
+
 /** A whole answer for the client: the provider's own bytes with these edits, and the bill appended. */
-export function shownAnswer(
-  body: Buffer,
+export async function shownAnswer(
+  { body, responseKey }: Pick<ProviderAnswer, "body" | "responseKey">,
   { edits = [] }: { readonly edits?: readonly Edit[] },
   trace: Trace,
-): Buffer {
-  return appendFields(withEdits(body, edits), { x_0g_trace: trace });
+): Promise<ShownAnswer> {
+  const pieces = editedPieces(body, edits);
+  const end = pieces.at(-1) ?? body;
+  const shown = await concatInTurns([...pieces.slice(0, -1), ...withFields(end, { x_0g_trace: trace })]);
+  return { body: shown, responseKey, trace };
 }

@@ -26,6 +26,7 @@ export type ChatPiece =
     };
 
 const MAX_WAITING = 64;
+const INTERRUPTED = "The provider's response was interrupted.";
 
 /**
  * Streams a chat as an async iterator; the last item is the bill. `request` must enable usage. Ending the iteration
@@ -90,8 +91,7 @@ class ChatEventIterator extends PushIterator<ChatPiece> implements StreamSink {
     const data = eventData(event);
     if (!data?.startsWith("{")) return;
     const { choices, usage, error, x_0g_trace: trace } = JSON.parse(data) as Chunk;
-    if (error)
-      this.fail(new AppError("provider_error", error.message ?? "The provider's response was interrupted."));
+    if (error) this.fail(failureOf(error));
     for (const delta of (choices ?? []).map(toDelta)) if (delta) this.push(delta);
     if (!trace) return;
     const { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = usage ?? {};
@@ -124,9 +124,13 @@ type Choice = {
 type Chunk = {
   readonly choices?: readonly Choice[];
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null;
-  readonly error?: { readonly message?: string };
+  readonly error?: { readonly message?: string; readonly code?: string };
   readonly x_0g_trace?: Trace;
 };
+
+function failureOf({ message = INTERRUPTED, code }: NonNullable<Chunk["error"]>): AppError {
+  return new AppError(code === "evidence_missing" ? code : "provider_error", message);
+}
 
 /** Converts a choice to a delta; undefined for one without content, such as the start of an answer. */
 function toDelta({ index = 0, finish_reason, delta }: Choice): ChatPiece | undefined {

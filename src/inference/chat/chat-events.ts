@@ -1,3 +1,4 @@
+import { type AppError, FAILURES } from "../../kernel/errors.ts";
 import type { Trace } from "../billing/admitted.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import {
@@ -140,11 +141,12 @@ export class ChatEvents implements StreamReader {
     return meterUsage(this.#stated, count, this.#limits.maxOutputTokens);
   }
 
-  closing(trace: Trace, billed: TokenUsage): Buffer {
+  closing(trace: Trace, billed: TokenUsage, failure?: AppError): Buffer {
     const trailer = this.#wantsUsage
       ? `data: ${this.#shownUsage(trace, billed)}\n\n`
       : `: x_0g_trace ${JSON.stringify(trace)}\n\n`;
-    return Buffer.from(`${trailer}data: [DONE]\n\n`);
+    const end = failure ? JSON.stringify(errorOf(failure)) : "[DONE]";
+    return Buffer.from(`${trailer}data: ${end}\n\n`);
   }
 
   broken(): Buffer {
@@ -210,6 +212,10 @@ export class ChatEvents implements StreamReader {
     this.#text.add(answerText(choice));
     return true;
   }
+}
+
+function errorOf({ message, code, param }: AppError): object {
+  return { error: { message, type: FAILURES[code].type, code, param } };
 }
 
 function choicesOf({ choices }: Chunk): readonly unknown[] {

@@ -13,7 +13,7 @@ import type { StreamSink } from "../dispatch/stream-options.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
-import { shownAnswer } from "./answer-edits.ts";
+import { type ShownAnswer, shownAnswer } from "./answer-edits.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
 import { type ChatRequest, providerBody } from "./chat-request.ts";
@@ -32,7 +32,7 @@ type Dependencies = {
 };
 
 /** A whole answer: the provider's own bytes with `x_0g_trace` appended. */
-export type ChatCompletion = { readonly body: Buffer; readonly responseKey: string | undefined };
+export type ChatCompletion = ShownAnswer;
 
 /** Runs chat completions: hold, forward, settle. Each call is charged once, whatever happens in between. */
 export class ChatService {
@@ -90,7 +90,7 @@ export class ChatService {
           bodies,
         ),
     });
-    return { body: shownAnswer(answer.body, reading, trace), responseKey: answer.responseKey };
+    return shownAnswer(answer, reading, trace);
   }
 
   async #stream(

@@ -1,4 +1,4 @@
-import { AppError } from "../../kernel/errors.ts";
+import { AppError, FAILURES } from "../../kernel/errors.ts";
 import type { MemoryBudget } from "../../load/memory-budget.ts";
 import type { Admitted, Trace } from "../billing/admitted.ts";
 import type { BillingService } from "../billing/billing.service.ts";
@@ -50,6 +50,8 @@ export type Reading = {
   readonly usage: Usage;
   readonly estimated: boolean;
   readonly answerId?: string | undefined;
+  /** Hashes the decoded images of the answer, in order. */
+  readonly imageHashes?: (() => Promise<readonly string[]>) | undefined;
   /** Changes to the provider's answer for the client, such as the billed usage. */
   readonly edits?: readonly Edit[];
 };
@@ -77,7 +79,8 @@ export class DispatchService {
   /**
    * Posts an admitted request to the endpoint `path` and collects the whole answer; `read` validates it and returns the
    * billed usage. If `read` throws a `ProviderFailure`, the next provider is tried; any other `AppError` is the answer
-   * to the client. Resolves when the bill is committed. On every failure the hold is ended.
+   * to the client. Resolves when the bill is committed. On every failure the hold is ended. The trace of an answer that
+   * lacks the required proof has an `error`: it is billed, so it is delivered.
    */
   async collect<R extends Reading>(
     admitted: Admitted,
@@ -98,7 +101,7 @@ export class DispatchService {
         const body = admitted.bodyFor(provider);
         const { firstTokenMs, silenceMs } = settings;
         const firstByteMs = hasOther ? Math.min(totalMs, this.#wholeAnswerMs(given.answerTokens)) : totalMs;
-        const options = { ...given, totalMs, firstByteMs, silenceMs: 0 };
+        const options = { ...given, totalMs, firstByteMs, silenceMs: 0, hasher: admitted.hasher };
         const answer = await gatherAnswer(
           (listener) => providers.post(provider, path, body, listener, options),
           {
@@ -112,15 +115,16 @@ export class DispatchService {
         );
         return { answer, reading: await readAs(() => given.read(answer, provider)), provider };
       });
-      const { usage, estimated } = collected.reading;
+      const { usage, estimated, imageHashes } = collected.reading;
       const answerId = collected.answer.responseKey ?? collected.reading.answerId;
       const trace = await billing.settle(admitted, {
         outcome: "completed",
         usage,
         estimated,
         answerId,
+        imageHashes,
       });
-      return { ...collected, trace };
+      return { ...collected, trace: marked(trace, admitted.unproven(trace)) };
     } catch (error) {
       await this.release(admitted, error, signal.aborted);
       throw error;
@@ -153,6 +157,7 @@ export class DispatchService {
             ...given,
             totalMs,
             silenceMs: 0,
+            hasher: admitted.hasher,
           });
         });
       } catch (error) {
@@ -195,6 +200,12 @@ export class DispatchService {
   #wholeAnswerMs(tokens = 0): number {
     return this.#dependencies.settings.firstByteMs + tokens * MS_PER_TOKEN;
   }
+}
+
+function marked(trace: Trace, failure: AppError | undefined): Trace {
+  if (!failure) return trace;
+  const { code, message } = failure;
+  return { ...trace, error: { code, type: FAILURES[code].type, message } };
 }
 
 async function readAs<T>(read: () => Promise<T>): Promise<T> {

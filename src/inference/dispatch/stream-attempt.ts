@@ -222,7 +222,7 @@ export class StreamAttempt implements ProviderListener {
     this.#settle(ending(), async (trace) => {
       const { usage } = await metered;
       this.#begin();
-      this.#writer.write(this.#reader.closing(trace, usage));
+      this.#writer.write(this.#reader.closing(trace, usage, this.#options.admitted.unproven(trace)));
       this.#options.sink.end();
     });
   }

@@ -1,3 +1,4 @@
+import type { AppError } from "../../kernel/errors.ts";
 import type { Admitted, Trace } from "../billing/admitted.ts";
 import type { BillingService } from "../billing/billing.service.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
@@ -46,8 +47,11 @@ export type StreamReader = {
    * the router's own tokenizer, the input by `countInput`. Never rejects.
    */
   meter(countInput: () => Promise<number>): Promise<Metered>;
-  /** The last events, written once the bill is committed. */
-  closing(trace: Trace, billed: TokenUsage): Buffer;
+  /**
+   * The last events, written once the bill is committed. A `failure` takes the place of the regular end: the answer
+   * lacks the required proof.
+   */
+  closing(trace: Trace, billed: TokenUsage, failure?: AppError): Buffer;
   /** The event that reports an interrupted answer; it must not look like a regular end. */
   broken(): Buffer;
 };

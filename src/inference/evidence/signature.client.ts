@@ -3,6 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { ProviderClient } from "../providers/provider.client.ts";
 import type { Provider } from "../providers/provider.ts";
 import { gatherAnswer } from "../providers/provider-answer.ts";
+import type { AnswerHashes } from "./signed-text.ts";
 import { type Evidence, type JudgedSignature, judgeSignature, nothing } from "./tee-signature.ts";
 
 type Dependencies = {
@@ -16,6 +17,16 @@ const MAX_SIGNATURE_BYTES = 65_536;
 /** A broker may sign shortly after its answer. */
 const PAUSE_MS = 200;
 
+/** What the signature of an answer is compared with. */
+export type ExpectedSignature = {
+  readonly expected: Evidence["expectedSigner"];
+  /** The hashes of the exchange; undefined if they are not known. Never rejects. */
+  readonly hashes: Promise<AnswerHashes> | undefined;
+};
+
+/** Brokers put this before their key of an answer to make the id in its body. */
+const ID_PREFIX = "chatcmpl-";
+
 /** The client for providers' signatures of their answers (SPEC 2.5). */
 export class SignatureClient {
   readonly #dependencies: Dependencies;
@@ -25,29 +36,31 @@ export class SignatureClient {
   }
 
   /**
-   * Fetches the signature of an answer and judges it by its expected signer. Takes at most `timeoutMs` and never
-   * throws: a missing or unreachable signature is a verdict.
+   * Fetches the signature of an answer, and judges it by its expected signer and the hashes of the exchange. Fetching
+   * takes at most `timeoutMs`. Never throws: a missing or unreachable signature is a verdict.
    */
   async judge(
     provider: Provider,
     answerId: string | undefined,
-    expected: Evidence["expectedSigner"],
+    { expected, hashes }: ExpectedSignature,
   ): Promise<JudgedSignature> {
     if (expected === undefined) return nothing("not_acknowledged");
     if (answerId === undefined) return nothing("missing");
     const { providers, clock, timeoutMs } = this.#dependencies;
     const untilMs = clock.monotonicMs() + timeoutMs;
     const signal = AbortSignal.timeout(timeoutMs);
-    const path =
-      `/signature/${encodeURIComponent(answerId)}?model=${encodeURIComponent(provider.model)}` as const;
+    const names = namesOf(answerId);
     let verdict: "missing" | "unreachable" = "unreachable";
-    for (;;) {
+    for (let round = 0; ; round++) {
+      const name = names[round % names.length] ?? answerId;
+      const path =
+        `/signature/${encodeURIComponent(name)}?model=${encodeURIComponent(provider.model)}` as const;
       try {
         const { status, body } = await gatherAnswer(
           (listener) => providers.get(provider, path, listener, { totalMs: timeoutMs }),
           { signal, maxBytes: MAX_SIGNATURE_BYTES },
         );
-        if (status === 200) return await judgeSignature(body, expected);
+        if (status === 200) return await judgeSignature(body, expected, hashes);
         if (status < 500 && status !== 404) return nothing("missing");
         verdict = status === 404 ? "missing" : "unreachable";
       } catch {
@@ -58,4 +71,10 @@ export class SignatureClient {
       await sleep(PAUSE_MS);
     }
   }
+}
+
+/** The names under which the signature may be stored: the id as it is, and without the prefix if the key was lost. */
+function namesOf(answerId: string): readonly string[] {
+  const key = answerId.startsWith(ID_PREFIX) ? answerId.slice(ID_PREFIX.length) : "";
+  return key === "" ? [answerId] : [answerId, key];
 }

@@ -2,21 +2,27 @@ import { type Hex, recoverMessageAddress } from "viem";
 import { z } from "zod";
 import { isAddress, lowerHex } from "../../kernel/text/hex.ts";
 import type { Provider } from "../providers/provider.ts";
+import { type AnswerHashes, bindingOf, readSignedText, type TextForm } from "./signed-text.ts";
 
 /**
- * The result of checking a provider's signature. `verified`: the acknowledged signer signed it. `other_signer`: another
- * signer did. `forged`: it does not match its text or the claimed signer. `malformed`: it is not a valid signature.
- * `missing`: the provider has none for this answer, or the answer has no id. `unreachable`: it did not arrive in time.
- * `not_acknowledged`: the network acknowledges no signer of this provider.
+ * The result of checking a provider's signature. `verified`: the acknowledged signer signed a hash of this answer.
+ * `unbound`: it signed, but a hash of other bytes. `unsupported_form`: it signed a text whose hashes cannot be compared.
+ * `other_signer`: another signer did. `forged`: it does not match its text or the claimed signer. `malformed`: it is not
+ * a valid signature. `missing`: the provider has none for this answer, or the answer has no id. `unreachable`: it did
+ * not arrive in time. `not_acknowledged`: the network acknowledges no signer of this provider.
  */
-export type Verdict =
-  | "verified"
-  | "other_signer"
-  | "forged"
-  | "malformed"
-  | "missing"
-  | "unreachable"
-  | "not_acknowledged";
+export const VERDICTS = [
+  "verified",
+  "unbound",
+  "unsupported_form",
+  "other_signer",
+  "forged",
+  "malformed",
+  "missing",
+  "unreachable",
+  "not_acknowledged",
+] as const;
+export type Verdict = (typeof VERDICTS)[number];
 
 /** A provider's signature, with the verdict and the recovered signer. */
 export type JudgedSignature = {
@@ -26,7 +32,16 @@ export type JudgedSignature = {
   readonly signature: Hex | undefined;
   /** The address recovered from the signature, in lower case. */
   readonly signer: Hex | undefined;
+  /** The form of the signed text; undefined if it was not compared, or is not supported. */
+  readonly form: TextForm | undefined;
+  /** Whether the text has the hash of the request as it was sent. Undefined if it was not compared. */
+  readonly requestBound: boolean | undefined;
+  /** Whether the text has the hash of the answer as it was received. Undefined if it was not compared. */
+  readonly responseBound: boolean | undefined;
 };
+
+/** The part of the evidence that decides what an answer proves. */
+export type EvidenceResult = Pick<JudgedSignature, "verdict" | "form" | "requestBound" | "responseBound">;
 
 /** The stored evidence for an answer. */
 export type Evidence = JudgedSignature & {
@@ -36,6 +51,9 @@ export type Evidence = JudgedSignature & {
   readonly answerId: string | undefined;
   /** The expected signer; undefined when the network acknowledged none. */
   readonly expectedSigner: Hex | undefined;
+  /** SHA-256 of the bodies as they were sent and received; undefined if they were not hashed. */
+  readonly requestHash: string | undefined;
+  readonly responseHash: string | undefined;
   readonly checkedAt: Date;
 };
 
@@ -58,23 +76,38 @@ export function signerOf({ teeSigner, teeAcknowledged, profile }: Provider): Hex
   return profile.targetSigner ?? teeSigner;
 }
 
-/** Verifies a signature response against the expected signer (EIP-191). Never throws. */
-export async function judgeSignature(body: Buffer, expected: Hex): Promise<JudgedSignature> {
+/**
+ * Verifies a signature response against the expected signer (EIP-191), and its text against the hashes of the exchange.
+ * `known` is only awaited for a signature of the expected signer. Throws what hashing the images throws.
+ */
+export async function judgeSignature(
+  body: Buffer,
+  expected: Hex,
+  known: Promise<AnswerHashes> | undefined,
+): Promise<JudgedSignature> {
   const stated = readBody(body);
   if (!stated) return nothing("malformed");
   const { text, signing_address: claimed } = stated;
   const signature = stated.signature as Hex;
   const signer = await recover(text, signature);
-  if (signer === undefined) return { verdict: "forged", text, signature, signer };
-  if (signer === expected) return { verdict: "verified", text, signature, signer };
-  const isHonest = claimed !== undefined && lowerHex(claimed) === signer;
-  return { verdict: isHonest ? "other_signer" : "forged", text, signature, signer };
+  const judged = { ...UNCOMPARED, text, signature, signer };
+  if (signer === undefined) return { ...judged, verdict: "forged" };
+  if (signer !== expected) {
+    const isHonest = claimed !== undefined && lowerHex(claimed) === signer;
+    return { ...judged, verdict: isHonest ? "other_signer" : "forged" };
+  }
+  const signed = readSignedText(text);
+  if (!signed) return { ...judged, verdict: "unsupported_form" };
+  const binding = await bindingOf(signed, await known);
+  return { ...judged, ...binding, verdict: binding.responseBound ? "verified" : "unbound" };
 }
 
 /** A verdict without a signature. */
 export function nothing(verdict: Verdict): JudgedSignature {
-  return { verdict, text: undefined, signature: undefined, signer: undefined };
+  return { ...UNCOMPARED, verdict, text: undefined, signature: undefined, signer: undefined };
 }
+
+const UNCOMPARED = { form: undefined, requestBound: undefined, responseBound: undefined };
 
 function readBody(body: Buffer): z.output<typeof SignatureBody> | undefined {
   try {

@@ -1,3 +1,4 @@
+import { sha256 } from "../providers/exchange-hasher.ts";
 import { MAX_IMAGES, MAX_PROMPT_LENGTH } from "./image-request.ts";
 
 /** An image as providers return it, in base64. */
@@ -5,6 +6,12 @@ export type AnsweredImage = { readonly b64_json: string; readonly revised_prompt
 
 /** The images of one of our answers, and its `x_0g_trace` if it has one. */
 export type AnsweredImages = { readonly images: readonly AnsweredImage[]; readonly trace: unknown };
+
+/** SHA-256 of each decoded image of a validated answer, or of the validated result of a job, in order. */
+export function hashImages(json: string): readonly string[] {
+  const { data } = JSON.parse(json) as { readonly data: readonly { readonly b64_json: string }[] };
+  return data.map(({ b64_json }) => sha256(Buffer.from(b64_json, "base64")));
+}
 
 /**
  * Reads a validated image answer, or the validated result of an image job: JSON with a list `data`. Images beyond the

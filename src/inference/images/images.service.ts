@@ -3,7 +3,7 @@ import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { quoteUnits, type UnitUsage } from "../billing/pricing.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";
-import { appendFields } from "../body/request-fields.ts";
+import { type ShownAnswer, shownAnswer } from "../chat/answer-edits.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
@@ -17,11 +17,11 @@ const MAX_ANSWER_BYTES = 64 * 1_048_576;
 type Dependencies = {
   readonly admission: AdmissionService;
   readonly exchanges: DispatchService;
-  readonly bodies: Bodies & Pick<BodyPool, "readImages">;
+  readonly bodies: Bodies & Pick<BodyPool, "readImages" | "hashImages">;
 };
 
 /** Generated images: the provider's own bytes with `x_0g_trace` appended. */
-export type ImageAnswer = { readonly body: Buffer; readonly responseKey: string | undefined };
+export type ImageAnswer = ShownAnswer;
 
 /** Generates images synchronously. Each returned image is charged once, at the price per image. */
 export class ImagesService {
@@ -62,7 +62,7 @@ export class ImagesService {
       maxBytes: MAX_ANSWER_BYTES,
       read: (whole) => readImages(whole, request.count, bodies),
     });
-    return { body: appendFields(answer.body, { x_0g_trace: trace }), responseKey: answer.responseKey };
+    return shownAnswer(answer, {}, trace);
   }
 }
 
@@ -92,13 +92,18 @@ function imageUnits(count: number): UnitUsage {
  * Validates an image answer, of which at most `requested` images are billed. Throws a `ProviderFailure` for an answer
  * without images, and the provider's reason when it blames the request.
  */
-async function readImages(answer: ProviderAnswer, requested: number, bodies: Bodies): Promise<Reading> {
+async function readImages(
+  answer: ProviderAnswer,
+  requested: number,
+  bodies: Dependencies["bodies"],
+): Promise<Reading> {
   const fields = await readAnswerObject(answer, bodies);
   const { data } = fields;
   if (!Array.isArray(data) || data.length === 0 || !data.every(isImage))
     throw emptyAnswer("The provider's answer has no images.");
   const usage = imageUnits(Math.min(data.length, requested));
-  return { usage, estimated: false, answerId: answerIdOf(fields) };
+  const imageHashes = () => bodies.hashImages(answer.body.toString("utf8"));
+  return { usage, estimated: false, answerId: answerIdOf(fields), imageHashes };
 }
 
 function isImage(item: unknown): boolean {

@@ -1,3 +1,4 @@
+import type { AppError } from "../../kernel/errors.ts";
 import type { Trace } from "../billing/admitted.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import { type Metered, meterUsage, NOTHING_STATED, type UsageLimits, wholeUsage } from "../billing/usage.ts";
@@ -119,10 +120,12 @@ export class MessageEvents implements StreamReader {
     return meterUsage(this.#stated, count, this.#limits.maxOutputTokens);
   }
 
-  closing(trace: Trace, billed: TokenUsage): Buffer {
+  closing(trace: Trace, billed: TokenUsage, failure?: AppError): Buffer {
     const delta = this.#heldBack && { ...this.#heldBack, usage: messageUsage(billed) };
     const end = delta ? `event: message_delta\ndata: ${JSON.stringify(delta)}\n\n` : "";
-    return Buffer.from(`${end}: x_0g_trace ${JSON.stringify(trace)}\n\n${STOP}`);
+    return Buffer.from(
+      `${end}: x_0g_trace ${JSON.stringify(trace)}\n\n${failure ? errorEvent(failure) : STOP}`,
+    );
   }
 
   broken(): Buffer {
@@ -177,4 +180,9 @@ function parse(data: string): Fields {
 
 function objectOf(value: unknown): Fields {
   return typeof value === "object" && value !== null ? (value as Fields) : {};
+}
+
+function errorEvent({ message, code }: AppError): string {
+  const error = { type: "api_error", message, code };
+  return `event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`;
 }

@@ -5,7 +5,7 @@ import { quotePrompt } from "../billing/prompt-bound.ts";
 import { usageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
-import { shownAnswer } from "../chat/answer-edits.ts";
+import { type ShownAnswer, shownAnswer } from "../chat/answer-edits.ts";
 import { TextMeter } from "../chat/text-meter.ts";
 import { readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService } from "../dispatch/dispatch.service.ts";
@@ -37,7 +37,7 @@ export type MessageOptions = {
 };
 
 /** A whole message: the provider's own bytes with `x_0g_trace` appended. */
-export type MessageAnswer = { readonly body: Buffer; readonly responseKey: string | undefined };
+export type MessageAnswer = ShownAnswer;
 
 /** Runs messages in Anthropic's format, on the providers that support it. Each call is charged once. */
 export class MessagesService {
@@ -112,7 +112,7 @@ export class MessagesService {
       read: (whole, by) =>
         readMessage(whole, { bytes, limits: usageLimits(by, maxTokens), ...requestedModel(by) }, bodies),
     });
-    return { body: shownAnswer(answer.body, reading, trace), responseKey: answer.responseKey };
+    return shownAnswer(answer, reading, trace);
   }
 
   async #stream(

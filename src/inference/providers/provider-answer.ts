@@ -2,6 +2,7 @@ import { ForbiddenAddress } from "../../kernel/address-guard.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { redact } from "../../kernel/log.ts";
 import type { MemoryBudget, MemoryLease } from "../../load/memory-budget.ts";
+import { AnswerBody } from "./answer-body.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { SilenceTimer } from "./silence-timer.ts";
@@ -13,7 +14,6 @@ export type ProviderAnswer = ProviderHead & { readonly body: Buffer };
 const MAX_ANSWER_BYTES = 16 * 1_048_576;
 /** Smaller answers are bounded by the number of requests, and not worth counting. */
 const MIN_COUNTED_BYTES = 16_384;
-const NOTHING = Buffer.alloc(0);
 /** A longer error body is not read. */
 const MAX_REFUSAL_BYTES = 65_536;
 const MAX_REASON_LENGTH = 500;
@@ -39,8 +39,7 @@ export async function gatherAnswer(
   const { signal, maxBytes = MAX_ANSWER_BYTES } = given;
   let lease: MemoryLease | undefined;
   const { promise, resolve, reject } = Promise.withResolvers<ProviderAnswer>();
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const body = new AnswerBody(maxBytes);
   let head: ProviderHead = { status: 0, contentType: "", responseKey: undefined };
   const silence = new SilenceTimer((failure) => exchange.abort(failure));
   const exchange = await post({
@@ -51,18 +50,12 @@ export async function gatherAnswer(
     },
     onChunk(chunk) {
       silence.allow(given.silenceMs);
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > MIN_COUNTED_BYTES) {
-        lease ??= given.memory?.open({ kind: "account", id: "answers of providers" });
-        lease?.charge(size - lease.bytes);
-      }
-      if (size > maxBytes) exchange.abort(new ProviderFailure("malformed", TOO_LONG));
+      if (!body.add(chunk)) return exchange.abort(new ProviderFailure("malformed", TOO_LONG));
+      if (body.sizeBytes <= MIN_COUNTED_BYTES) return;
+      lease ??= given.memory?.open({ kind: "account", id: "answers of providers" });
+      lease?.charge(body.sizeBytes - lease.bytes);
     },
-    onEnd: () => {
-      const [first = NOTHING] = chunks;
-      resolve({ ...head, body: chunks.length > 1 ? Buffer.concat(chunks) : first });
-    },
+    onEnd: () => resolve({ ...head, body: body.toBuffer() }),
     onError: (cause) => reject(failureOf(cause)),
   });
   const onAbort = () => exchange.abort(new Error("the client disconnected"));

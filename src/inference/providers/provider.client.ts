@@ -3,6 +3,7 @@ import QuickLru from "quick-lru";
 import { type Dispatcher, Pool } from "undici";
 import { publicConnector } from "../../kernel/address-guard.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
+import type { ExchangeHasher } from "./exchange-hasher.ts";
 import { endpointOf, type Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { retryAfterOf } from "./retry-after.ts";
@@ -39,6 +40,8 @@ export type PostOptions = {
   readonly firstByteMs?: number | undefined;
   /** Maximum silence between two chunks; 0 if the caller monitors it. */
   readonly silenceMs?: number | undefined;
+  /** Hashes the bodies of this exchange, and of no other. */
+  readonly hasher?: ExchangeHasher | undefined;
 };
 
 /** Deadlines of an exchange, milliseconds (promises P8). */
@@ -117,14 +120,24 @@ export class ProviderClient {
     provider: Provider,
     endpoint: string,
     listener: ProviderListener,
-    { body, contentType, headers, totalMs, firstByteMs, silenceMs }: PostOptions & { readonly body?: Buffer },
+    {
+      body,
+      contentType,
+      headers,
+      totalMs,
+      firstByteMs,
+      silenceMs,
+      hasher,
+    }: PostOptions & { readonly body?: Buffer },
   ): Promise<ProviderExchange> {
     const { credentials, deadlines } = this.#dependencies;
     const secret = await credentials.secretFor(provider.address);
     const { origin, path } = this.#targetOf(endpoint);
+    hasher?.sent(body);
     const exchange = new Exchange(listener, {
       totalMs: totalMs ?? deadlines.totalMs,
       mask: new SecretMask(this.#spellingsOf(secret)),
+      hasher,
       onRefused: () => credentials.forget(provider.address),
     });
     this.#poolOf(origin, this.#dependencies.allowsPrivate || provider.source === "file").dispatch(
@@ -186,6 +199,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
   readonly #listener: ProviderListener;
   readonly #deadline: NodeJS.Timeout;
   readonly #mask: SecretMask;
+  readonly #hasher: ExchangeHasher | undefined;
   readonly #onRefused: () => void;
   #controller: Dispatcher.DispatchController | undefined;
   #aborted: Error | undefined;
@@ -193,10 +207,16 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
 
   constructor(
     listener: ProviderListener,
-    given: { readonly totalMs: number; readonly mask: SecretMask; onRefused(): void },
+    given: {
+      readonly totalMs: number;
+      readonly mask: SecretMask;
+      readonly hasher: ExchangeHasher | undefined;
+      onRefused(): void;
+    },
   ) {
     this.#listener = listener;
     this.#mask = given.mask;
+    this.#hasher = given.hasher;
     this.#onRefused = given.onRefused;
     this.#deadline = setTimeout(() => this.abort(new ProviderFailure("silent", TOO_LONG)), given.totalMs);
   }
@@ -227,6 +247,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#hasher?.received(chunk);
     this.#emit(this.#mask.push(chunk));
   }
 
@@ -269,6 +290,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
     if (this.#done) return false;
     this.#done = true;
     clearTimeout(this.#deadline);
+    this.#hasher?.end();
     return true;
   }
 }

@@ -3,7 +3,13 @@ import type { Price } from "../billing/pricing.ts";
 import type { Profile } from "./profile.ts";
 
 /** The service types of the on-chain registry (facts 2). */
-export const SERVICE_TYPES = ["chatbot", "text-to-image", "image-editing", "speech-to-text"] as const;
+export const SERVICE_TYPES = [
+  "chatbot",
+  "text-to-image",
+  "image-editing",
+  "speech-to-text",
+  "embedding",
+] as const;
 export type ServiceType = (typeof SERVICE_TYPES)[number];
 
 /**
@@ -37,18 +43,20 @@ export function isRoutable(provider: Provider): boolean {
   return provider.unroutable === undefined && (provider.teeAcknowledged || provider.source === "file");
 }
 
-/** Caps `maxTokens` of a prompt at the model's context length, if that is known. */
-export function inputTokensAt({ profile }: Provider, maxTokens: number): number {
-  return Math.min(maxTokens, profile.contextLength ?? maxTokens);
+/** Caps `maxTokens` of `prompts` prompts at the model's context length for each, if that is known. */
+export function inputTokensAt({ profile }: Provider, maxTokens: number, prompts = 1): number {
+  return profile.contextLength === undefined
+    ? maxTokens
+    : Math.min(maxTokens, profile.contextLength * prompts);
 }
 
 /**
  * The URL of an OpenAI API endpoint, such as `/chat/completions`, at this provider: below `/v1/proxy` of a broker,
- * whose own `/async` is below `/v1` (facts 2.1); directly below the URL of a server from PROVIDERS_FILE.
+ * whose own `/async` and `/quote` are below `/v1` (facts 2.1); directly below the URL of a server from PROVIDERS_FILE.
  */
 export function endpointOf({ source, url }: Provider, path: `/${string}`): string {
   if (source === "file") return url + path;
-  return path.startsWith("/async/") ? `${url}/v1${path}` : `${url}/v1/proxy${path}`;
+  return path.startsWith("/async/") || path === "/quote" ? `${url}/v1${path}` : `${url}/v1/proxy${path}`;
 }
 
 /** The trust level of a provider (facts 1.3): requests stay `private` to it, or its answers are `verified`. */

@@ -76,6 +76,7 @@ const PRICED_BY = {
   "text-to-image": ["image"],
   "image-editing": ["image"],
   "speech-to-text": ["second"],
+  embedding: ["prompt"],
 } as const;
 
 /** Optional members of a chat's pricing. */

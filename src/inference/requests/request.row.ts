@@ -37,7 +37,7 @@ const schema = defineEntity({
 });
 
 /**
- * An admitted request and its outcome. Written only by the statements of `src/accounts/allotments.store.ts`,
+ * An admitted request and its outcome. Written only by the statements of `src/accounts/allotments`,
  * `holds.store.ts` and `settlements.store.ts`.
  */
 export class InferenceRequestRow extends schema.class {}

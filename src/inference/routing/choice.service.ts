@@ -3,7 +3,9 @@ import { AppError } from "../../kernel/errors.ts";
 import { type KeyRestrictions, UNRESTRICTED } from "../../keys/api-keys/key-settings.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { HealthService } from "../providers/health.service.ts";
+import type { Provider } from "../providers/provider.ts";
 import { type Choice, type ChoiceContext, choose } from "./choice.ts";
+import type { EvidenceStanding } from "./evidence-floor.ts";
 import type { Usd } from "./routing-preferences.ts";
 
 type Dependencies = {
@@ -13,6 +15,7 @@ type Dependencies = {
   readonly restrictionsOf: (keyId: string) => Promise<KeyRestrictions>;
   /** The network token's price in dollars; undefined when it is not known. Throws `unavailable`. */
   readonly tokenUsd: () => Usd | undefined;
+  readonly standings: { of(provider: Provider): EvidenceStanding };
 };
 
 /** The part of a request that its providers are chosen by. */
@@ -43,7 +46,7 @@ export class ChoiceService {
 
   /** Chooses by these restrictions. Throws what `choose` of `choice.ts` throws. */
   choose(request: ChoiceRequest, restrictions: KeyRestrictions): Choice {
-    const { catalogue, health, tokenUsd } = this.#dependencies;
+    const { catalogue, health, tokenUsd, standings } = this.#dependencies;
     const { model, serviceType, format, preferences, inputTokens, outputTokens, answerTokens } = request;
     return choose(catalogue.model(model, serviceType), {
       model,
@@ -55,6 +58,7 @@ export class ChoiceService {
       answerTokens,
       restrictions,
       stateOf: (provider) => health.of(provider),
+      standingOf: (provider) => standings.of(provider),
       tokenUsd: preferences.caps && tokenUsd(),
       isKnown: (provider) => catalogue.provider(provider) !== undefined,
     });
@@ -92,6 +96,7 @@ const BY_RESTRICTIONS: ReadonlySet<string> = new Set([
   "model_not_found",
   "no_available_provider",
   "no_provider_for_trust_mode",
+  "no_provider_with_evidence",
   "no_provider_within_max_price",
   "pinned_provider_exceeds_max_price",
   "provider_model_mismatch",

@@ -1,6 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
+import type { EvidenceFloor, KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
 import { costOf, ratesFor } from "../billing/pricing.ts";
 import type { ApiFormat } from "../providers/profile.ts";
 import {
@@ -12,6 +12,7 @@ import {
   type ServiceType,
   trustModeOf,
 } from "../providers/provider.ts";
+import { type EvidenceStanding, meetsEvidence, noEvidence, requiredEvidence } from "./evidence-floor.ts";
 import type { PriceCaps, RoutingPreferences, Usd } from "./routing-preferences.ts";
 
 /** The state of a provider at the moment of a choice. */
@@ -34,6 +35,7 @@ export type RefusalReason =
   | "unroutable"
   | "signer_not_acknowledged"
   | "below_trust_mode"
+  | "lacks_evidence"
   | "above_max_price"
   | "context_too_short"
   | "circuit_open"
@@ -45,7 +47,12 @@ export type RefusalReason =
 export type Refused = { readonly provider: Hex; readonly reason: RefusalReason };
 
 /** The candidates in order of failover, and the providers not used. */
-export type Choice = { readonly candidates: readonly Provider[]; readonly refused: readonly Refused[] };
+export type Choice = {
+  readonly candidates: readonly Provider[];
+  readonly refused: readonly Refused[];
+  /** The proof that is required of the answer, by the client or by the key. */
+  readonly evidence?: EvidenceFloor | undefined;
+};
 
 /** The inputs of a choice. */
 export type ChoiceContext = {
@@ -65,6 +72,7 @@ export type ChoiceContext = {
   /** The restrictions of the key. */
   readonly restrictions: KeyRestrictions;
   readonly stateOf: (provider: Provider) => ProviderState;
+  readonly standingOf: (provider: Provider) => EvidenceStanding;
   /** The network token's price in dollars; undefined if the router does not know it. */
   readonly tokenUsd: Usd | undefined;
   /** Whether a provider with this address exists. */
@@ -81,7 +89,7 @@ const MAX_CANDIDATES = 3;
  * Throws `access_denied` for a model, or for providers, that the key may not use; `model_not_found`;
  * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that no provider supports;
  * `no_available_provider` when no eligible provider can be used; `no_provider_for_trust_mode`;
- * `no_provider_within_max_price` or `pinned_provider_exceeds_max_price`; `invalid_max_price_usd` when the router has
+ * `no_provider_with_evidence`; `no_provider_within_max_price` or `pinned_provider_exceeds_max_price`; `invalid_max_price_usd` when the router has
  * no exchange rate for the comparison.
  */
 export function choose(offered: Model | undefined, context: ChoiceContext): Choice {
@@ -123,7 +131,7 @@ export function choose(offered: Model | undefined, context: ChoiceContext): Choi
   for (const offer of ranked)
     if (!candidates.includes(offer))
       refused.push({ provider: offer.address, reason: isAlone ? "fallbacks_off" : "enough_candidates" });
-  return { candidates, refused };
+  return { candidates, refused, evidence: requiredEvidence(context) };
 }
 
 /** The factor by which an estimated token count may be too high. */
@@ -207,6 +215,11 @@ const RULES: readonly Rule[] = [
         "no_provider_for_trust_mode",
         `No provider of this model has the requested trust mode, ${[preferences.trustMode ?? restrictions.trustMode]}.`,
       ),
+  },
+  {
+    reason: (offer, context) =>
+      meetsEvidence(requiredEvidence(context), context.standingOf(offer)) ? undefined : "lacks_evidence",
+    failure: (context, left) => noEvidence(requiredEvidence(context), left.map(context.standingOf)),
   },
   {
     reason: (offer, context) => (isWithinCaps(offer, context) ? undefined : "above_max_price"),

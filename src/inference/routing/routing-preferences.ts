@@ -1,5 +1,5 @@
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { TrustFloor } from "../../keys/api-keys/key-settings.ts";
+import type { EvidenceFloor, TrustFloor } from "../../keys/api-keys/key-settings.ts";
 
 /** Dollars times 10^18: exact for every amount that a header can contain. */
 export type Usd = bigint;
@@ -19,6 +19,8 @@ export type RoutingPreferences = {
   /** Whether another provider may be tried when the first fails. Defaults to true. */
   readonly allowFallbacks?: boolean | undefined;
   readonly trustMode?: TrustFloor | undefined;
+  /** The proof that is required of the provider, and of its answer. */
+  readonly evidence?: EvidenceFloor | undefined;
   readonly caps?: PriceCaps | undefined;
 };
 

@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import { NeuronType } from "../../db/neuron.type.ts";
 import { keyProperties } from "../shared/key.row.ts";
-import type { TrustFloor } from "./key-settings.ts";
+import type { EvidenceFloor, TrustFloor } from "./key-settings.ts";
 import type { ResetPeriod } from "./reset-period.ts";
 
 const neuron = () => p.type(NeuronType).$type<bigint>();
@@ -18,6 +18,7 @@ const schema = defineEntity({
     allowedModels: p.json<readonly string[]>(),
     allowedProviders: p.json<readonly string[]>(),
     trustMode: p.text().$type<TrustFloor>().nullable(),
+    providerEvidence: p.text().$type<EvidenceFloor>().nullable(),
     termsVersion: p.integer(),
     used: neuron(),
     spentAt: p.datetime().nullable(),

@@ -1,8 +1,8 @@
 import type { FilterQuery } from "@mikro-orm/core";
-import { recallAllotmentsOfKey } from "../../accounts/allotments.store.ts";
+import { recallAllotmentsOfKey } from "../../accounts/allotments/recalls.store.ts";
+import { awaitReturn } from "../../accounts/allotments/recalls.ts";
 import { recountSpending } from "../../accounts/key-spending.ts";
 import { openAccount } from "../../accounts/ledger.store.ts";
-import { awaitReturn } from "../../accounts/recalls.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
 import { isId } from "../../kernel/text/ids.ts";
 import { credentialEnded } from "../auth/ended-credential.ts";
@@ -61,6 +61,7 @@ export class ApiKeyService {
         allowedModels: checked.allowedModels ?? [],
         allowedProviders: checked.allowedProviders ?? [],
         trustMode: checked.trustMode ?? null,
+        providerEvidence: checked.providerEvidence ?? null,
         termsVersion: hasRestrictions(checked) ? 1 : 0,
         used: 0n,
         spentAt: null,
@@ -133,12 +134,13 @@ export class ApiKeyService {
     const row = await this.#dependencies.database.em().findOne(ApiKeyRow, { id });
     if (!row || row.revokedAt) throw credentialEnded("api_key_revoked");
     if (statusOf(row, this.#dependencies.clock.now()) === "expired") throw credentialEnded("api_key_expired");
-    const { termsVersion, allowedModels, allowedProviders, trustMode } = row;
+    const { termsVersion, allowedModels, allowedProviders, trustMode, providerEvidence } = row;
     return {
       version: termsVersion,
       models: allowedModels,
       providers: allowedProviders,
       trustMode: trustMode ?? null,
+      providerEvidence: providerEvidence ?? null,
     };
   }
 
@@ -157,6 +159,7 @@ export class ApiKeyService {
       allowedModels: row.allowedModels,
       allowedProviders: row.allowedProviders,
       trustMode: row.trustMode ?? null,
+      providerEvidence: row.providerEvidence ?? null,
     };
   }
 }
@@ -177,6 +180,9 @@ function statusOf(row: ApiKeyRow, now: Date): KeyStatus {
   return row.expiresAt && row.expiresAt <= now ? "expired" : "active";
 }
 
-function hasRestrictions({ allowedModels, allowedProviders, trustMode }: Partial<KeySettings>): boolean {
-  return allowedModels !== undefined || allowedProviders !== undefined || trustMode !== undefined;
+function hasRestrictions(settings: Partial<KeySettings>): boolean {
+  const { allowedModels, allowedProviders, trustMode, providerEvidence } = settings;
+  return [allowedModels, allowedProviders, trustMode, providerEvidence].some(
+    (restriction) => restriction !== undefined,
+  );
 }

@@ -13,7 +13,16 @@ const LATEST = new Date("9999-12-31T23:59:59.999Z");
  * stay absent. Throws `invalid_parameter`, naming the invalid field.
  */
 export function checkKeySettings(given: Partial<KeySettings>, now: Date): Partial<KeySettings> {
-  const { name, expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders, trustMode } = given;
+  const {
+    name,
+    expiresAt,
+    creditLimit,
+    resetPeriod,
+    allowedModels,
+    allowedProviders,
+    trustMode,
+    providerEvidence,
+  } = given;
   if (expiresAt && !(expiresAt > now && expiresAt <= LATEST))
     throw refused("expires_at", "A key must expire in the future.");
   if (creditLimit != null && (creditLimit < 0n || creditLimit > MAX_NEURON))
@@ -28,6 +37,7 @@ export function checkKeySettings(given: Partial<KeySettings>, now: Date): Partia
       allowedProviders: checkList(allowedProviders, "allowed_providers", checkProvider),
     }),
     ...(trustMode !== undefined && { trustMode }),
+    ...(providerEvidence !== undefined && { providerEvidence }),
   };
 }
 

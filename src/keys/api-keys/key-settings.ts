@@ -4,6 +4,13 @@ import type { ResetPeriod } from "./reset-period.ts";
 export const TRUST_FLOORS = ["verified", "private"] as const;
 export type TrustFloor = (typeof TRUST_FLOORS)[number];
 
+/**
+ * The proof that a request or a key requires of a provider. `bound`: it recently signed an answer, and signs this one.
+ * `attested`: also, the attestation of its enclave passed every check.
+ */
+export const EVIDENCE_FLOORS = ["bound", "attested"] as const;
+export type EvidenceFloor = (typeof EVIDENCE_FLOORS)[number];
+
 /** The models and providers that a key may use. An empty list allows all; addresses are in lower case. */
 export type KeyRestrictions = {
   /** Increases with every change; 0 for a key that was never restricted. */
@@ -11,10 +18,17 @@ export type KeyRestrictions = {
   readonly models: readonly string[];
   readonly providers: readonly string[];
   readonly trustMode: TrustFloor | null;
+  readonly providerEvidence: EvidenceFloor | null;
 };
 
 /** The default: every model and provider. */
-export const UNRESTRICTED: KeyRestrictions = { version: 0, models: [], providers: [], trustMode: null };
+export const UNRESTRICTED: KeyRestrictions = {
+  version: 0,
+  models: [],
+  providers: [],
+  trustMode: null,
+  providerEvidence: null,
+};
 
 /** The settings of a key that its account chooses. */
 export type KeySettings = {
@@ -26,6 +40,7 @@ export type KeySettings = {
   readonly allowedModels: readonly string[];
   readonly allowedProviders: readonly string[];
   readonly trustMode: TrustFloor | null;
+  readonly providerEvidence: EvidenceFloor | null;
 };
 
 /**

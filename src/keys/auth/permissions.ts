@@ -35,6 +35,8 @@ export const PERMISSIONS = {
   "usage.read": withScope("account:read"),
   /** Billed requests of every key, and the evidence of their responses. */
   "request.read": withScope("account:read"),
+  /** The receipts of billed requests. */
+  "receipt.read": { apiKey: "own", scope: "account:read", session: true },
   "api-key.read": withScope("keys:read"),
   "api-key.create": withScope("keys:create"),
   "api-key.update": withScope("keys:manage"),

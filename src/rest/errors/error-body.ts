@@ -30,6 +30,7 @@ const RETRYABLE: ReadonlySet<string> = new Set([
   "overloaded",
   "vault_unavailable",
   "idempotency_in_progress",
+  "receipt_pending",
   "rate_limit_exceeded",
 ]);
 

@@ -1,16 +1,17 @@
 import type { ServerResponse } from "node:http";
 import type { StreamSink } from "../../inference/dispatch/stream-options.ts";
+import type { ClientExchange } from "../../receipts/client-exchange.ts";
 
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
 /**
  * Writes server-sent events to an HTTP response. The headers are written with the first event or the first keep-alive
- * comment, which is sent whenever nothing else was written for `keepAliveMs`.
+ * comment, which is sent whenever nothing else was written for `keepAliveMs`. `client` hashes all that is written.
  */
 export function eventSink(
   response: ServerResponse,
   headers: Readonly<Record<string, string>>,
-  keepAliveMs: number,
+  { keepAliveMs, client }: { readonly keepAliveMs: number; readonly client?: ClientExchange | undefined },
 ): StreamSink {
   let ended = false;
   const begin = (responseKey?: string) => {
@@ -28,6 +29,7 @@ export function eventSink(
     // A client that reads nothing needs no keep-alive.
     if (response.writableEnded || response.writableNeedDrain) return;
     begin();
+    client?.sent(KEEP_ALIVE);
     response.write(KEEP_ALIVE);
   }, keepAliveMs);
   response.once("close", () => clearInterval(keepAlive));
@@ -35,6 +37,7 @@ export function eventSink(
     start: ({ responseKey }) => begin(responseKey),
     write(bytes) {
       keepAlive.refresh();
+      client?.sent(bytes);
       return response.write(bytes);
     },
     end() {

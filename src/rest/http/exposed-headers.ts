@@ -9,6 +9,7 @@ export const EXPOSED_HEADERS: string = [
   "Request-Id",
   "Retry-After",
   "WWW-Authenticate",
+  "X-0G-Provider-Evidence",
   "X-0G-Trace",
   "X-RateLimit-Limit-Requests",
   "X-RateLimit-Remaining-Requests",

@@ -1,6 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { App } from "../../app.ts";
 import { ClientLeftError } from "../../kernel/errors.ts";
+import type { ClientExchange } from "../../receipts/client-exchange.ts";
 import { toEnvelopeFailure } from "../envelope.ts";
 import { toAnthropicError } from "../errors/anthropic-error.ts";
 import { toAppError, toErrorAnswer } from "../errors/error-body.ts";
@@ -11,13 +12,18 @@ import { eventSink } from "./event-sink.ts";
 import { sendFile } from "./send-file.ts";
 
 /** The request's fields that its response needs. */
-type AnsweredRequest = { readonly requestId: string; readonly errors: Route["errors"] };
+type AnsweredRequest = {
+  readonly requestId: string;
+  readonly errors: Route["errors"];
+  /** Hashes what is sent. */
+  readonly client?: ClientExchange | undefined;
+};
 
 /** Sends the answer of an endpoint. A stream has ended when this resolves. */
 export async function sendAnswer(
   app: App,
   answer: Answer,
-  { requestId, errors }: AnsweredRequest,
+  { requestId, errors, client }: AnsweredRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const headers = { ...idHeaders(requestId, errors), "cache-control": "no-store" };
@@ -35,19 +41,22 @@ export async function sendAnswer(
       .code(answer.status ?? 200)
       .headers(headers)
       .send(answer.value);
-  if (answer.kind === "bytes")
+  if (answer.kind === "bytes") {
+    client?.sent(answer.bytes);
+    client?.end();
     return reply
       .code(answer.status ?? 200)
       .headers({ ...headers, "content-type": "application/json; charset=utf-8", ...answer.headers })
       .send(answer.bytes);
+  }
   reply.hijack();
   try {
     const { STREAM_KEEP_ALIVE_MS: keepAliveMs } = app.config;
-    await answer.run(eventSink(reply.raw, { ...headersOf(reply), ...headers }, keepAliveMs));
+    await answer.run(eventSink(reply.raw, { ...headersOf(reply), ...headers }, { keepAliveMs, client }));
   } catch (error) {
     const { status, headers: more, body } = failureOf(app, error, requestId, errors);
     if (reply.raw.writableEnded) app.log.error({ err: error, requestId }, "a stream failed after its end");
-    else if (reply.raw.headersSent) reply.raw.end(errorEvent(errors, body));
+    else if (reply.raw.headersSent) reply.raw.end(hashed(errorEvent(errors, body), reply, client));
     else {
       reply.raw.writeHead(status, {
         ...headersOf(reply),
@@ -55,10 +64,18 @@ export async function sendAnswer(
         ...more,
         "content-type": "application/json; charset=utf-8",
       });
-      reply.raw.end(JSON.stringify(body));
+      reply.raw.end(hashed(JSON.stringify(body), reply, client));
     }
+  } finally {
+    client?.end();
   }
   return undefined;
+}
+
+/** Hashes a text that is sent, unless the client has left. */
+function hashed(text: string, { raw }: FastifyReply, client: ClientExchange | undefined): string {
+  if (!raw.destroyed) client?.sent(text);
+  return text;
 }
 
 /** The most that a file stream reads ahead of its client: four segments. */
@@ -83,10 +100,14 @@ async function reserveBuffer(
 export function sendFailure(
   app: App,
   error: unknown,
-  { requestId, errors }: AnsweredRequest,
+  { requestId, errors, client }: AnsweredRequest,
   reply: FastifyReply,
 ): FastifyReply {
   const { status, headers, body } = failureOf(app, error, requestId, errors);
+  if (client) {
+    hashed(JSON.stringify(body), reply, client);
+    client.end();
+  }
   const all = { ...idHeaders(requestId, errors), "cache-control": "no-store", ...headers };
   if (status < 600) return reply.code(status).headers(all).send(body);
   // The original storage gateway has a status that neither HTTP nor Fastify allows.

@@ -22,6 +22,12 @@ export const TAGS: readonly Tag[] = [
     has: /^\/v1\/async/,
   },
   {
+    name: "Receipts",
+    description:
+      "Signed receipts of billed requests, in an append-only log whose signed head anyone may read (RFC 6962, C2SP).",
+    has: /^\/v1\/receipts/,
+  },
+  {
     name: "Models and providers",
     description: "Models, their providers and prices, and a preview of how a request would be routed.",
     has: /^\/v1\/(models|providers|service-types|routing)/,
@@ -103,6 +109,10 @@ export const NOTES: Readonly<Record<string, Note>> = {
     description: `Up to 25 MiB of audio, billed by the second. ${BILLED} In every format the trace is also in the header \`X-0G-Trace\`.`,
     example: { model: "devnet-speech", file_base64: "UklGRiQAAABXQVZF", filename: "talk.wav" },
   },
+  "POST /v1/embeddings": {
+    description: `One vector for each of up to 2,048 texts or lists of tokens, billed by the tokens of the input. ${BILLED}`,
+    example: { model: "devnet-embedding", input: ["a quiet river", "an open field"] },
+  },
   "POST /v1/async/images/generations": {
     description:
       "Accepts a job and returns 202 with its `jobId`. The job survives restarts, is charged once and only for delivered images. Poll it no sooner than `Retry-After`, or subscribe.",
@@ -117,6 +127,17 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "DELETE /v1/async/jobs/:jobId": {
     description: "A job that no worker has started is cancelled without charge; a later one returns 409.",
+  },
+  "GET /v1/receipts/checkpoint": {
+    description:
+      "A C2SP checkpoint: the name of the log, the number of its receipts and its root, signed with the router's key.",
+  },
+  "GET /v1/receipts/consistency": {
+    description: "An RFC 6962 consistency proof from the head of size `from` to the newest signed head.",
+  },
+  "GET /v1/receipts/:requestId": {
+    description:
+      "For the `sk-` key of the request, a management key with `account:read`, or the wallet. Until the receipt is under a signed head, the answer is 409 `receipt_pending` with `Retry-After`.",
   },
   "POST /v1/routing/preview": {
     description:

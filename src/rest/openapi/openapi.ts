@@ -167,6 +167,15 @@ const ROUTING_HEADERS = [
     schema: { enum: ["verified", "private"] },
   },
   {
+    name: "X-0G-Provider-Evidence",
+    description:
+      "The proof that is required. `bound`: the provider recently signed an answer, and this one must be signed too, " +
+      "otherwise it is delivered and billed, but marked: `x_0g_trace.error` and the response header " +
+      "`X-0G-Provider-Evidence: missing`, or an error event at the end of a stream. `attested`: also, the attestation " +
+      "of its enclave passed every check.",
+    schema: { enum: ["bound", "attested"] },
+  },
+  {
     name: "X-0G-Provider-Max-Price-Usd-Prompt",
     description: "The maximum price of input, in USD per million tokens.",
     schema: price,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { formatToken, parseToken, plainDecimal } from "../../kernel/text/amount.ts";
 import { type ApiKey, KEY_STATUSES } from "../../keys/api-keys/api-key.service.ts";
-import { type KeySettings, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
+import { EVIDENCE_FLOORS, type KeySettings, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { defineRoute, json } from "../route.ts";
 import { timestamp } from "../wire.ts";
@@ -24,6 +24,7 @@ const settings = {
     .max(MAX_LISTED)
     .nullish(),
   trust_mode: z.enum(["", ...TRUST_FLOORS]).nullish(),
+  provider_evidence: z.enum(["", ...EVIDENCE_FLOORS]).nullish(),
 };
 
 const sameName = ({ name, label }: { name?: string | null | undefined; label?: string | null | undefined }) =>
@@ -50,6 +51,7 @@ const item = z
     allowed_models: z.array(z.string()),
     allowed_providers: z.array(z.string()),
     trust_mode: z.enum(TRUST_FLOORS).nullable(),
+    provider_evidence: z.enum(EVIDENCE_FLOORS).nullable(),
   })
   .meta({ id: "ApiKey", description: "Amounts are in the network's token, as decimals." });
 
@@ -120,7 +122,8 @@ export const revokeApiKey = defineRoute({
 type Settings = z.output<z.ZodObject<typeof settings>>;
 
 function toSettings(body: Settings): Partial<Omit<KeySettings, "name">> {
-  const { credit_limit, reset_period, expiration, allowed_models, allowed_providers, trust_mode } = body;
+  const { credit_limit, reset_period, expiration, allowed_models, allowed_providers } = body;
+  const { trust_mode, provider_evidence } = body;
   return {
     ...(credit_limit != null && { creditLimit: credit_limit === "" ? null : parseToken(credit_limit) }),
     ...(reset_period != null && { resetPeriod: reset_period }),
@@ -130,6 +133,9 @@ function toSettings(body: Settings): Partial<Omit<KeySettings, "name">> {
     ...(allowed_models != null && { allowedModels: allowed_models }),
     ...(allowed_providers != null && { allowedProviders: allowed_providers }),
     ...(trust_mode != null && { trustMode: trust_mode === "" ? null : trust_mode }),
+    ...(provider_evidence != null && {
+      providerEvidence: provider_evidence === "" ? null : provider_evidence,
+    }),
   };
 }
 
@@ -153,5 +159,6 @@ function view(key: ApiKey) {
     allowed_models: key.allowedModels,
     allowed_providers: key.allowedProviders,
     trust_mode: key.trustMode,
+    provider_evidence: key.providerEvidence,
   };
 }

@@ -62,6 +62,7 @@ const MODALITIES: Readonly<Record<ServiceType, { readonly input: string[]; reado
   "text-to-image": { input: ["text"], output: ["image"] },
   "image-editing": { input: ["text", "image"], output: ["image"] },
   "speech-to-text": { input: ["audio"], output: ["text"] },
+  embedding: { input: ["text"], output: ["embedding"] },
 };
 const USD_DIGITS = 36;
 
@@ -113,6 +114,7 @@ function viewPrice(offer: Provider, show: (price: bigint) => string) {
   const { serviceType, inputPrice, outputPrice } = offer;
   if (serviceType === "chatbot")
     return { prompt: show(inputPrice), completion: show(outputPrice), ...viewFinerPrice(offer, show) };
+  if (serviceType === "embedding") return { prompt: show(inputPrice), completion: show(0n) };
   const unit = serviceType === "speech-to-text" ? "second" : "image";
   return { prompt: show(inputPrice), completion: show(0n), [unit]: show(outputPrice) };
 }

@@ -7,6 +7,7 @@ const LABELS: Readonly<Record<ServiceType, string>> = {
   "text-to-image": "Text to image",
   "image-editing": "Image editing",
   "speech-to-text": "Speech to text",
+  embedding: "Embeddings",
 };
 
 /** GET /v1/service-types (facts 1.3): the types of service, and the number of providers of each. */

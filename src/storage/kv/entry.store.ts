@@ -142,7 +142,7 @@ const COLUMNS = `e.stream_id, encode(e.key, 'base64') as key, e.version::text as
   e.size_bytes::text as size_bytes, e.value_offset::text as value_offset, encode(e.value, 'base64') as value,
   t.root, t.encryption_header`;
 const INDEXED_BYTES = 512;
-const STREAM_AS_OF = "e.chain_id = $1::bigint and e.stream_id = $2::text and e.version <= $3::numeric";
+const STREAM = "e.chain_id = $1::bigint and e.stream_id = $2::text";
 /** Maximum number of keys visited per walk, including deleted ones. */
 const MAX_STEPS = 20_000;
 /** A walk stops once it has read this many bytes of keys and values. */
@@ -162,16 +162,24 @@ const ENTRY = `
   ${WITH_FILE}`;
 
 /**
- * Walks from key to key with one index lookup each: the database's own DISTINCT ON would sort all following rows. The
- * newest version of a key comes first.
+ * Walks from key to key with index lookups: the database's own DISTINCT ON would sort all following rows. The next head
+ * comes first, in the order of the index, then the newest version of the nearest key with that head. To sort by head
+ * and key at once would need a sort, which reads all following rows whenever the planner's statistics are older than
+ * the stream; and they would prefer the transaction's index if they could estimate `version`.
  */
 function walk(direction: "up" | "down", start: readonly string[], within: readonly string[]): string {
   const order = direction === "up" ? "asc" : "desc";
   const nearest = (conditions: readonly string[]) => `
     select e.version, e.ordinal, e.stream_id, e.key, e.key_head, e.size_bytes, e.value_offset, e.value
-    from kv_entry e
-    where ${[STREAM_AS_OF, ...conditions, ...within].join(" and ")}
-    order by e.key_head ${order}, e.key ${order}, e.version desc limit 1`;
+    from (
+      select e.key_head from kv_entry e
+      where ${[STREAM, "e.version + 0 <= $3::numeric", ...conditions, ...within].join(" and ")}
+      order by e.key_head ${order} limit 1
+    ) as next cross join lateral (
+      select e.* from kv_entry e
+      where ${[STREAM, "e.version <= $3::numeric", "e.key_head = next.key_head", ...conditions, ...within].join(" and ")}
+      order by e.key ${order}, e.version desc limit 1
+    ) as e`;
   return `
     with recursive walk as (
       select n.*, 1 as step, (n.size_bytes > 0)::int as found, ${BYTES} as bytes from (${nearest(start)}) as n

@@ -92,7 +92,8 @@ export class ApiKeyResolver {
 }
 
 function toSettings(args: KeySettingsArgs): Partial<Omit<KeySettings, "name">> {
-  const { expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders, trustMode } = args;
+  const { expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders } = args;
+  const { trustMode, providerEvidence } = args;
   return {
     ...(typeof expiresAt === "string" && { expiresAt: new Date(expiresAt) }),
     ...(typeof creditLimit === "string" && { creditLimit: BigInt(creditLimit) }),
@@ -100,5 +101,6 @@ function toSettings(args: KeySettingsArgs): Partial<Omit<KeySettings, "name">> {
     ...(allowedModels && { allowedModels }),
     ...(allowedProviders && { allowedProviders }),
     ...(trustMode && { trustMode }),
+    ...(providerEvidence && { providerEvidence }),
   };
 }

@@ -1,8 +1,9 @@
 import "../../shared/schema/reflect.ts";
 import { ArgsType, Directive, Field, ID, ObjectType } from "type-graphql";
 import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
-import type { TrustFloor } from "../../../src/keys/api-keys/key-settings.ts";
+import type { EvidenceFloor, TrustFloor } from "../../../src/keys/api-keys/key-settings.ts";
 import type { ResetPeriod } from "../../../src/keys/api-keys/reset-period.ts";
+import { ProviderEvidence } from "../../shared/evidence-floor.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
@@ -33,13 +34,14 @@ const KeyTrustMode = defineEnum<TrustFloor>(
 );
 
 /** A limit of a key that can be removed. */
-export type KeyLimit = "creditLimit" | "expiresAt" | "trustMode";
+export type KeyLimit = "creditLimit" | "expiresAt" | "trustMode" | "providerEvidence";
 
 /** The limits of a key that can be removed. */
 export const KeyLimitType = defineEnum<KeyLimit>("KeyLimit", "A limit of a key that can be removed.", {
   creditLimit: "The key's credit limit.",
   expiresAt: "The key's expiry.",
   trustMode: "The key's lowest accepted trust mode.",
+  providerEvidence: "The proof that the key requires of a provider.",
 });
 
 /** An `sk-` key, as its account sees it (SPEC 2.2). */
@@ -100,6 +102,12 @@ export class ApiKeyType {
     description: "The lowest trust mode that the key accepts of a provider. Null accepts all.",
   })
   trustMode!: TrustFloor | null;
+
+  @Field(() => ProviderEvidence, {
+    nullable: true,
+    description: "The proof that the key requires of a provider. Null requires none.",
+  })
+  providerEvidence!: EvidenceFloor | null;
 }
 
 /** A list of keys. */
@@ -147,4 +155,10 @@ export class KeySettingsArgs {
     description: "The lowest trust mode that the key accepts of a provider.",
   })
   trustMode!: TrustFloor | null | undefined;
+
+  @Field(() => ProviderEvidence, {
+    nullable: true,
+    description: "The proof that the key requires of a provider.",
+  })
+  providerEvidence!: EvidenceFloor | null | undefined;
 }

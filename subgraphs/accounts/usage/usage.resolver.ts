@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ObjectType, Resolver, Root } from "type-graphql";
-import { type UsageFilter, usageCursor } from "../../../src/accounts/usage.service.ts";
+import { type UsageFilter, usageCursor } from "../../../src/accounts/usage/usage.service.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 import { isId } from "../../../src/kernel/text/ids.ts";
 import { permitOn } from "../../../src/keys/auth/permissions.ts";

@@ -6,7 +6,7 @@ import type {
   UsageDay,
   UsageRow,
   UsageTotals,
-} from "../../../src/accounts/usage.service.ts";
+} from "../../../src/accounts/usage/usage.service.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, BigIntScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";

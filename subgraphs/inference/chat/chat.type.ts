@@ -120,6 +120,13 @@ export class InferenceBillType {
     description: "Whether the provider's signature is valid. Null unless verification was requested.",
   })
   teeVerified!: boolean | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "Why the response lacks the proof that `routing` or the key requires. Null if it has it, or none is required.",
+  })
+  unproven!: string | null;
 }
 
 /** Maps a billing trace to its GraphQL type. */
@@ -130,6 +137,7 @@ export function toBill(trace: Trace): InferenceBillType {
     provider: trace.provider,
     cost: { input: BigInt(input_cost), output: BigInt(output_cost), total: BigInt(total_cost) },
     teeVerified: trace.tee_verified ?? null,
+    unproven: trace.error?.message ?? null,
   };
 }
 

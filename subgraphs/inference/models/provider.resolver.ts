@@ -11,6 +11,7 @@ import type { Context } from "../../shared/context.ts";
 import { type Connection, PageArgs, pageOf } from "../../shared/schema/connection.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { TrustMode } from "../../shared/trust-mode.ts";
+import { AttestationType, toAttestation } from "./attestation.type.ts";
 import { ProviderHealthType, toHealth } from "./health.type.ts";
 import { ModelType } from "./model.type.ts";
 import { PricingType, toPricing } from "./pricing.type.ts";
@@ -55,6 +56,17 @@ export class ProviderResolver {
   @FieldResolver(() => TrustMode, { description: "The provider's trust mode." })
   trustMode(@Root() offer: Provider): Trust {
     return trustModeOf(offer);
+  }
+
+  @FieldResolver(() => AttestationType, {
+    nullable: true,
+    description:
+      "The attestation of the provider's enclave, appraised in the background. Null if the router appraises none, or " +
+      "has not appraised this provider's present signer yet.",
+  })
+  attestation(@Root() offer: Provider, @Ctx() { services }: Context): AttestationType | undefined {
+    const found = services.attestations?.of(offer);
+    return found && toAttestation(found);
   }
 
   @FieldResolver(() => ProviderHealthType, {

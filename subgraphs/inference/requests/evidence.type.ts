@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
+import type { TextForm } from "../../../src/inference/evidence/signed-text.ts";
 import type { Evidence, Verdict } from "../../../src/inference/evidence/tee-signature.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
@@ -10,7 +11,9 @@ const EvidenceVerdict = defineEnum<Verdict>(
   "EvidenceVerdict",
   "The result of verifying a provider's signature.",
   {
-    verified: "Signed by the signer that the network acknowledged.",
+    verified: "The acknowledged signer signed a hash of this answer, as it was received.",
+    unbound: "The acknowledged signer signed, but not this answer: the signed hash is of other bytes.",
+    unsupported_form: "The acknowledged signer signed a text whose hashes cannot be compared.",
     other_signer: "Signed by a different signer.",
     forged: "The signature does not match its text or its claimed signer.",
     malformed: "Not a valid signature.",
@@ -20,17 +23,60 @@ const EvidenceVerdict = defineEnum<Verdict>(
   },
 );
 
+/** The form of a signed text. */
+const EvidenceForm = defineEnum<TextForm>("EvidenceForm", "The form of the text that a provider signs.", {
+  hashes: "The hashes of the request and of the answer.",
+  image_hashes: "The hash of the request, and of each image.",
+  centralized:
+    "The hashes of the request and of the answer, and the company that runs the model with the fingerprint of its certificate.",
+  named_model: "The name of the model, and the hashes of the request and of the answer.",
+});
+
 /** A provider's proof of an answer. */
 @ObjectType("Evidence", {
   description: "A provider's proof of an answer, as found when it was verified.",
   simpleResolvers: true,
 })
 export class EvidenceType {
-  @Field(() => Boolean, { description: "Whether the proof is valid." })
+  @Field(() => Boolean, { description: "Whether the acknowledged signer signed this answer." })
   verified!: boolean;
 
   @Field(() => EvidenceVerdict, { description: "The result of the verification." })
   verdict!: Verdict;
+
+  @Field(() => EvidenceForm, {
+    nullable: true,
+    description: "The form of the signed text. Null if it was not compared, or is not supported.",
+  })
+  form!: TextForm | undefined;
+
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether the text has the hash of the request as zerograph sent it. Often false for a true signature: providers " +
+      "sign the request as they forward it to the model. Null if it was not compared.",
+  })
+  requestBound!: boolean | undefined;
+
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether the text has the hash of the answer as zerograph received it. Null if it was not compared, as in " +
+      "evidence of versions that checked only the signer.",
+  })
+  responseBound!: boolean | undefined;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "The SHA-256 of the request's body as it was sent. Null if it was not hashed.",
+  })
+  requestHash!: string | undefined;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "The SHA-256 of the answer's body as it was received. Null if it was not hashed.",
+  })
+  responseHash!: string | undefined;
 
   @Field(() => AddressScalar, { description: "The address of the provider." })
   provider!: Hex;

@@ -13,6 +13,7 @@ import { ProviderType } from "../models/provider.type.ts";
 import { RequestRoutingType } from "../routing/routing.type.ts";
 import { EvidenceType, toEvidence } from "./evidence.type.ts";
 import { InferenceRequestType, RequestTimingType } from "./inference-request.type.ts";
+import { ReceiptType, toReceipt } from "./receipt.type.ts";
 
 /** The caller's requests, and their links to other types. */
 @Resolver(() => InferenceRequestType)
@@ -92,6 +93,16 @@ export class InferenceRequestResolver {
   ): Promise<EvidenceType | null> {
     const found = await loaders.evidence.load(id);
     return found ? toEvidence(found) : null;
+  }
+
+  @FieldResolver(() => ReceiptType, {
+    nullable: true,
+    description:
+      "The router's signed receipt. Null until it is written, some seconds after the request ended.",
+  })
+  async receipt(@Root() { id }: InferenceRequest, @Ctx() { loaders }: Context): Promise<ReceiptType | null> {
+    const found = await loaders.receipts.load(id);
+    return found ? toReceipt(found) : null;
   }
 }
 

@@ -10,6 +10,8 @@ import {
 } from "../../../src/inference/routing/routing-preferences.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
+import type { EvidenceFloor } from "../../../src/keys/api-keys/key-settings.ts";
+import { ProviderEvidence } from "../../shared/evidence-floor.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { TrustMode } from "../../shared/trust-mode.ts";
@@ -31,6 +33,7 @@ const RefusalReason = defineEnum<Reason>("RefusalReason", "Why a provider is not
   unroutable: "The provider's URL is not allowed.",
   signer_not_acknowledged: "The network did not acknowledge the provider's signer.",
   below_trust_mode: "The provider's trust mode is below the requested one.",
+  lacks_evidence: "The provider gave no recent evidence of the required kind.",
   above_max_price: "The provider's price is above the requested maximum.",
   context_too_short: "The provider's context length is too short for the request.",
   circuit_open: "The provider failed repeatedly and receives no requests for a while.",
@@ -70,6 +73,13 @@ export class RoutingInput {
   @Field(() => TrustMode, { nullable: true, description: "The lowest acceptable trust mode." })
   trustMode?: Trust | null;
 
+  @Field(() => ProviderEvidence, {
+    nullable: true,
+    description:
+      "The proof that is required. A response without it is billed and delivered, with `bill { unproven }`; a subscription ends with the error `evidence_missing`.",
+  })
+  evidence?: EvidenceFloor | null;
+
   @Field(() => String, {
     nullable: true,
     description: "The maximum input price in USD per million tokens, such as `0.25`.",
@@ -85,7 +95,7 @@ export class RoutingInput {
 
 /** Maps a `RoutingInput` to routing preferences. Throws `invalid_max_price_usd`. */
 export function toPreferences(input: RoutingInput | null | undefined): RoutingPreferences {
-  const { sort, provider, allowFallbacks, trustMode } = input ?? {};
+  const { sort, provider, allowFallbacks, trustMode, evidence } = input ?? {};
   const caps: PriceCaps = {
     ...capOf("prompt", "maxPriceUsdPrompt", input),
     ...capOf("completion", "maxPriceUsdCompletion", input),
@@ -96,6 +106,7 @@ export function toPreferences(input: RoutingInput | null | undefined): RoutingPr
     ...(provider && { pin: provider }),
     ...(allowFallbacks != null && { allowFallbacks }),
     ...(trustMode && trustMode !== "standard" && { trustMode }),
+    ...(evidence && { evidence }),
     ...(Object.keys(caps).length > 0 && { caps }),
   };
 }

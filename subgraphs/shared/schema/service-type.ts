@@ -7,4 +7,5 @@ export const ServiceType = defineEnum<Type>("ServiceType", "The type of a provid
   "text-to-image": "Image generation from text.",
   "image-editing": "Image editing from text.",
   "speech-to-text": "Audio transcription.",
+  embedding: "Embeddings of texts.",
 });

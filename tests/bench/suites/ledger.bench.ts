@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HoldsService } from "../../../src/accounts/holds.service.ts";
 import { type HoldRequest, placeHold } from "../../../src/accounts/holds.store.ts";
-import { findLedgerFaults } from "../../../src/accounts/ledger.store.ts";
+import { findLedgerFaults } from "../../../src/accounts/ledger-checks.store.ts";
 import { resolveHolds, type Settlement } from "../../../src/accounts/settlements.store.ts";
 import type { Database } from "../../../src/db/database.ts";
 import { openDatabase } from "../../../src/db/open.ts";
@@ -42,7 +42,7 @@ export async function benchLedger(
     const database = await open(kind, onEnd);
     const accounts: Seeded[] = [];
     for (let n = 0; n < ACCOUNTS; n++) accounts.push(await seedAccount(database, FORTUNE_NEURON));
-    const ways = implementationsOn(database);
+    const ways = implementationsOn(database, onEnd);
     for (const way of ways) await runLoad(way, accounts, 16, Math.min(500, pace.durationMs));
     const rounds = new Map<string, Round[]>();
     for (let round = 0; round < pace.rounds; round++)
@@ -75,8 +75,9 @@ async function open(kind: "server" | "embedded", onEnd: OnEnd): Promise<Database
   return database;
 }
 
-function implementationsOn(database: Database): readonly Way[] {
+function implementationsOn(database: Database, onEnd: OnEnd): readonly Way[] {
   const batched = new HoldsService({ database, log: createLogger("silent"), committed: () => {} });
+  onEnd(() => batched.stop());
   return [
     {
       name: "batched (zerograph)",

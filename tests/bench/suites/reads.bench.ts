@@ -1,6 +1,8 @@
 import pg from "pg";
+import { UsageRollups } from "../../../src/accounts/usage/usage-rollups.service.ts";
 import { openDatabase } from "../../../src/db/open.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
+import { createLogger } from "../../../src/kernel/log.ts";
 import { ManagementKeyService } from "../../../src/keys/management-keys/management-key.service.ts";
 import { type SeededUsage, seedUsage, type UsageVolume } from "../../support/seed-usage.ts";
 import type { OnEnd } from "../../support/servers/database.ts";
@@ -83,6 +85,8 @@ async function seed(url: string, volume: UsageVolume): Promise<{ secret: string;
     const rows = async <Row>(sql: string, parameters: readonly unknown[] = []) =>
       (await client.query(sql, [...parameters])).rows as Row[];
     const seeded = await seedUsage({ rows }, volume);
+    // A running product has done so meanwhile.
+    await new UsageRollups({ database, log: createLogger("silent") }).sweep(1);
     const keys = new ManagementKeyService({ database, clock: systemClock, committed: () => {} });
     const { secret } = await keys.create(seeded.account, "reader", ["account:read"]);
     return { secret, seeded };

@@ -37,8 +37,7 @@ describeDatabases("a halt that an operator accepts", (kind) => {
     // Only the second is included again, alone in its block: its log has another number there.
     await chain.reorg(4, [[sent[1]?.raw ?? "0x", 2]]);
     await chain.mine(3);
-    await until(() => watcher.status().state === HALTED);
-    // The note is written after the state.
+    // An acceptance reads what is stored, which a watcher does after it has halted.
     const note = await until(async () => (await readStatuses(database)).get("deposits")?.note ?? false);
     expect(note).toMatch(/^a credited deposit of block \d+ or above is gone from the chain$/);
     await expect(new WatcherAcceptanceService(database, 16_661).accept("deposits")).rejects.toThrow(
@@ -87,7 +86,7 @@ describeDatabases("a halt that an operator accepts", (kind) => {
     expect(await owned()).toEqual([1, 2, 11, 12, 13]);
     await chain.reorg(50);
     await flood(client, { count: 1, to: owner, base: 20n });
-    await until(() => watcher.status().state === HALTED);
+    await until(async () => (await readStatuses(database)).get(watcher.name)?.state === HALTED);
     expect(lines.join()).toContain("the chain differs below block");
     await new WatcherAcceptanceService(database, CHAIN_ID).accept(watcher.name);
     watcher.poke();

@@ -225,10 +225,17 @@ describe("an ordinary request gets byte for byte the answer of Apollo Server", (
       { query: `{ ${Array.from({ length: 20 }, (_, n) => `a${n}: __typename`).join(" ")} }` },
     ],
     ["an unknown member", { query: "{ __typename }", surprise: true }],
+    [
+      "the name of its client",
+      { query: "{ __typename }", extensions: { clientLibrary: { name: "a", version: "1" } } },
+    ],
+    ["extensions that are a list", { query: "{ __typename }", extensions: [] }],
   ])("%s", async (_, body) => {
-    const plain = await post(body, { accept: "application/json" });
-    // Requests that need content negotiation go through Apollo Server.
-    expect(plain).toEqual(await post(body, { accept: "application/json;q=0.9" }));
+    for (const type of ["application/json", "application/graphql-response+json"]) {
+      const plain = await post(body, { accept: type });
+      // Requests that need content negotiation go through Apollo Server.
+      expect(plain).toEqual(await post(body, { accept: `${type};q=0.9, text/*` }));
+    }
   });
 });
 

@@ -16,6 +16,7 @@ import { type Bodies, BodyPool } from "../../../src/inference/body/body-pool.ts"
 import { ChatService } from "../../../src/inference/chat/chat.service.ts";
 import { DispatchService } from "../../../src/inference/dispatch/dispatch.service.ts";
 import { FailoverService } from "../../../src/inference/dispatch/failover.service.ts";
+import { nothing } from "../../../src/inference/evidence/tee-signature.ts";
 import { ImageJobClient } from "../../../src/inference/images/jobs/image-job.client.ts";
 import { imageJobWork } from "../../../src/inference/images/jobs/image-job.runner.ts";
 import { ImageJobBillingService } from "../../../src/inference/images/jobs/image-job-billing.service.ts";
@@ -32,6 +33,8 @@ import { createLogger } from "../../../src/kernel/log.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { UNRESTRICTED } from "../../../src/keys/api-keys/key-settings.ts";
 import { MemoryBudget, memoryLimits } from "../../../src/load/memory-budget.ts";
+import { receiptKeyOf } from "../../../src/receipts/receipt-key.ts";
+import { ReceiptSequencer } from "../../../src/receipts/sequencer.runner.ts";
 import { TEST_CURSORS } from "../../support/cursors.ts";
 import type { Plant } from "../plants.ts";
 import { CHAIN_ID } from "./chain.ts";
@@ -73,6 +76,7 @@ export type Router = {
   readonly chat: ChatService;
   readonly scanner: LogScanner;
   readonly relay: EventRelay;
+  readonly sequencer: ReceiptSequencer;
   readonly imageJobs: ImageJobsService;
   readonly cancellation: ImageJobCancellationService;
   readonly jobRunner: JobRunner;
@@ -99,12 +103,13 @@ export function bootRouter(given: {
   const catalogue = new CatalogueService({ source: { load: async () => OFFERS }, log, refreshMs: 1 });
   void catalogue.refresh();
   const health = new HealthService({ clock, coolDownMs: 1 });
-  const evidence = { check: async () => false, byRequests: async () => [] };
+  const evidence = { check: async () => nothing("missing"), byRequests: async () => [] };
   const choices = new ChoiceService({
     catalogue,
     health,
     restrictionsOf: async () => UNRESTRICTED,
     tokenUsd: () => undefined,
+    standings: { of: () => ({ isBound: false, isAttested: false }) },
   });
   const admission = new AdmissionService({ choices, holds, clock, holdSeconds: HOLD_SECONDS });
   const admit = admission.admit.bind(admission);
@@ -134,7 +139,9 @@ export function bootRouter(given: {
   const work = imageJobWork({
     client: new ImageJobClient({ providers, catalogue, health, memory }),
     bodies: inline,
-    billing: new ImageJobBillingService({ holds, catalogue, evidence, retentionSeconds: RESULT_SECONDS }),
+    billing: new ImageJobBillingService({
+      ...{ holds, catalogue, evidence, bodies: inline, retentionSeconds: RESULT_SECONDS },
+    }),
     clock,
   });
   const scan = { name: "deposits", rpc, database, startBlock: 0n, confirmations: CONFIRMATIONS };
@@ -154,9 +161,12 @@ export function bootRouter(given: {
     ),
     scanner: new LogScanner({ ...scan, handlers: [depositsOn(database)] }, new PollTimer()),
     relay: new EventRelay(database, bus, log),
+    sequencer: new ReceiptSequencer({ database, log, key: RECEIPT_KEY, checkpointSeconds: 1 }),
     busy: new Set(),
   };
 }
+
+const RECEIPT_KEY = receiptKeyOf(Buffer.alloc(32, 1));
 
 /** One of the two routers resumes broken streams, in all its lives. */
 export function resumesStreams({ id }: SimProcess): boolean {

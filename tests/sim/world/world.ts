@@ -65,6 +65,7 @@ export class World {
   static async create(database: Database, plant: Plant): Promise<World> {
     const world = new World(database, plant);
     await database.rows(EMPTY);
+    await database.rows(NO_RECEIPTS);
     world.clock.set(BEGIN);
     await world.clock.tell();
     for (const price of [60n, 25n, 0n]) await world.#open(price * UNIT);
@@ -177,6 +178,14 @@ export class World {
 
   publish(n: number): void {
     this.#begin(n, "publish", ({ relay }) => relay.publishBatch());
+  }
+
+  sequence(n: number, limit: number): void {
+    this.#begin(n, "sequence", ({ sequencer }) => sequencer.sequence(limit));
+  }
+
+  signHead(n: number): void {
+    this.#begin(n, "sign", ({ sequencer }) => sequencer.sign());
   }
 
   revoke(n: number): void {
@@ -416,4 +425,7 @@ function isExpected(error: unknown): boolean {
 
 const EMPTY = `
   truncate account, api_key, inference_request, hold, earlier_ledger_entry, ledger_transfer, deposit, outbox, outbox_forgotten,
-    watcher_cursor, watcher_block, job, job_content, allotment, process_lease restart identity cascade`;
+    watcher_cursor, watcher_block, job, job_content, allotment, process_lease, receipt, receipt_draft restart identity cascade`;
+const NO_RECEIPTS = `
+  update receipt_log
+  set size = 0, edge = '', last_leaf = null, checkpoint = null, checkpoint_size = null, checkpoint_at = null`;

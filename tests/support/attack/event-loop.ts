@@ -55,7 +55,7 @@ const MIN_CALIBRATED_MS = 40;
  * of the machine that limits are written for. Other processes of a busy machine do not count, and the time is
  * scaled by the speed of the processor.
  */
-export async function longestTurnMs(run: () => Promise<unknown>): Promise<number> {
+async function longestTurnMs(run: () => Promise<unknown>): Promise<number> {
   let longestMs = 0;
   let lastMs = threadMs();
   let isOver = false;
@@ -72,6 +72,20 @@ export async function longestTurnMs(run: () => Promise<unknown>): Promise<number
     isOver = true;
   }
   return calibrated(Math.max(longestMs, threadMs() - lastMs));
+}
+
+/** How often a turn that exceeds its limit is measured again. */
+const MEASUREMENTS = 3;
+
+/**
+ * `longestTurnMs` of `run`, as its minimum over up to three runs: work that blocks does so in each of them, a busy
+ * machine, whose memory is slower too, only now and then. Runs again only while the limit is exceeded.
+ */
+export async function repeatedTurnMs(limitMs: number, run: () => Promise<unknown>): Promise<number> {
+  let turnMs = Number.POSITIVE_INFINITY;
+  for (let n = 0; n < MEASUREMENTS && turnMs >= limitMs; n++)
+    turnMs = Math.min(turnMs, await longestTurnMs(run));
+  return turnMs;
 }
 
 /** The result of synchronous work, and the processor time it took, in milliseconds as in `longestTurnMs`. */

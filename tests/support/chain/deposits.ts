@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { DepositsService } from "../../../src/accounts/deposits.service.ts";
-import { findLedgerFaults } from "../../../src/accounts/ledger.store.ts";
+import { findLedgerFaults } from "../../../src/accounts/ledger-checks.store.ts";
 import { DEFAULT_VAULT_EVENT } from "../../../src/accounts/vault-event.ts";
 import { createRpc } from "../../../src/chain/rpc/rpc.client.ts";
 import { readCursor } from "../../../src/chain/watcher/log-watcher.store.ts";

@@ -57,13 +57,13 @@ export type Following = {
   stop(): Promise<void>;
 };
 
-/** Follows a subscription over graphql-transport-ws. Resolves when the socket is acknowledged. */
+/** Follows a subscription over graphql-transport-ws. Resolves when the socket is acknowledged; `ended` when it is over. */
 export async function followSocket(
   origin: string,
   secret: string | undefined,
   query: string,
   more: object = {},
-): Promise<Following> {
+): Promise<Following & { readonly ended: Promise<unknown> }> {
   const results: GraphResult[] = [];
   const client = createClient({
     url: socketUrl(origin),
@@ -76,17 +76,20 @@ export async function followSocket(
   const closed = new Promise<unknown>((resolve) => client.on("closed", resolve));
   const connected = new Promise((resolve) => client.on("connected", resolve));
   let failure: GraphResult["errors"];
+  const { promise: completed, resolve: complete } = Promise.withResolvers<void>();
   const error = (reason: unknown) => {
     if (Array.isArray(reason)) failure = reason;
+    complete();
   };
   client.subscribe<GraphResult["data"]>(
     { query, ...more },
-    { next: (result) => void results.push(result as GraphResult), error, complete: () => {} },
+    { next: (result) => void results.push(result as GraphResult), error, complete },
   );
   await Promise.race([connected, closed]);
   return {
     results,
     closed,
+    ended: Promise.race([closed, completed]),
     get failure() {
       return failure;
     },

@@ -90,6 +90,7 @@ export async function openJobWorld(
     health,
     restrictionsOf: (keyId) => apiKeys.restrictionsOf(keyId),
     tokenUsd: () => undefined,
+    standings: { of: () => ({ isBound: false, isAttested: false }) },
   });
   const admission = new AdmissionService({ choices, holds, clock, holdSeconds: 60 });
   const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
@@ -110,7 +111,7 @@ export async function openJobWorld(
     deadlineSeconds,
   });
   const requests = new RequestsService(database);
-  const billing = new ImageJobBillingService({ holds, catalogue, evidence, retentionSeconds: 3_600 });
+  const billing = new ImageJobBillingService({ holds, catalogue, evidence, bodies, retentionSeconds: 3_600 });
   const memory = new MemoryBudget(memoryLimits(2 ** 30));
   const client = new ImageJobClient({ providers, catalogue, health, memory });
   return {

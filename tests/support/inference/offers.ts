@@ -58,6 +58,7 @@ export function chosen(
       preferences: {},
       restrictions: UNRESTRICTED,
       stateOf: ({ address }) => states.get(address) ?? IDLE,
+      standingOf: () => ({ isBound: false, isAttested: false }),
       tokenUsd: undefined,
       isKnown: (address) => offers.some((known) => known.address === address),
       ...given,

@@ -34,6 +34,28 @@ export type ServerCertificate = { readonly cert: string; readonly key: string };
  * PostgreSQL refuses to run as root, so root runs it as `nobody`.
  */
 export async function startPostgres(tls?: ServerCertificate): Promise<TestServer> {
+  const files = await preparePostgres();
+  const { data, who } = files;
+  const server = await launchPostgres(files, data, await freePort(), tls && requireTls(data, tls, who.uid));
+  return {
+    url: server.url,
+    async stop() {
+      await server.end("SIGINT");
+      rmSync(files.home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Programs that the user `who` may run, and an empty data folder, all in `home`. */
+export type PostgresFiles = {
+  readonly home: string;
+  readonly data: string;
+  readonly postgres: string;
+  readonly who: { readonly uid?: number; readonly gid?: number };
+};
+
+/** The files of a server that does not run yet. */
+export async function preparePostgres(): Promise<PostgresFiles> {
   const root = process.getuid?.() === 0;
   const who = root ? { uid: NOBODY, gid: NOBODY } : {};
   const home = mkdtempSync(join(tmpdir(), "postgres-"));
@@ -44,30 +66,47 @@ export async function startPostgres(tls?: ServerCertificate): Promise<TestServer
   const program = (name: string) => join(native, "bin", name);
   const layout = ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"];
   await run(program("initdb"), layout, { ...who, cwd: home });
-  const port = await freePort();
+  return { home, data, postgres: program("postgres"), who };
+}
+
+/** A running server of a data folder. */
+export type PostgresProcess = {
+  readonly url: string;
+  /** Ends it as usual, or as a crash does; after SIGKILL its sessions end by themselves. */
+  end(signal: "SIGINT" | "SIGQUIT" | "SIGKILL"): Promise<void>;
+};
+
+/** Starts a server on `data` and waits until it accepts connections. */
+export async function launchPostgres(
+  { home, postgres, who }: PostgresFiles,
+  data: string,
+  port: number,
+  more: Readonly<Record<string, string>> = {},
+): Promise<PostgresProcess> {
   const settings = {
     listen_addresses: "127.0.0.1",
     port,
     unix_socket_directories: "",
     fsync: "off",
     max_connections: 200,
-    ...(tls && requireTls(data, tls, who.uid)),
+    ...more,
   };
   const flags = Object.entries(settings).flatMap(([key, value]) => ["-c", `${key}=${value}`]);
-  const server = spawn(program("postgres"), ["-D", data, ...flags], { ...who, cwd: home, stdio: "ignore" });
+  const server = spawn(postgres, ["-D", data, ...flags], { ...who, cwd: home, stdio: "ignore" });
   const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;
   await until(async () => {
-    const client = new pg.Client({ connectionString: url, ssl: tls && { rejectUnauthorized: false } });
+    const ssl = more.ssl === "on" && { rejectUnauthorized: false };
+    const client = new pg.Client({ connectionString: url, ssl });
     await client.connect();
     await client.end();
   });
   return {
     url,
-    async stop() {
+    async end(signal) {
+      if (server.exitCode !== null || server.signalCode !== null) return;
       const gone = new Promise((resolve) => server.once("exit", resolve));
-      server.kill("SIGINT");
+      server.kill(signal);
       await gone;
-      rmSync(home, { recursive: true, force: true });
     },
   };
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createClient } from "redis";
 import { auditRedis, type RedisReader } from "../audit.ts";
 import { until } from "../until.ts";
+import { environmentOf } from "./debian-package.ts";
 import { findRedis } from "./find-redis.ts";
 import { freePort } from "./postgres.ts";
 
@@ -33,7 +34,7 @@ export async function startRedis({ appendOnly = false, audit = true } = {}): Pro
   const url = `redis://127.0.0.1:${port}`;
   const durability = ["--save", "", "--appendonly", appendOnly ? "yes" : "no", "--appendfsync", "always"];
   const args = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", home, ...durability];
-  const env = { ...process.env, LD_LIBRARY_PATH: found.libraries };
+  const env = environmentOf(found);
   const launch = async () => {
     const server = spawn(found.bin, args, { stdio: "ignore", env });
     await until(() => answers(url));

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Settlement } from "../../../src/accounts/settlements.store.ts";
 import { Admitted, type Ending } from "../../../src/inference/billing/admitted.ts";
 import { BillingService } from "../../../src/inference/billing/billing.service.ts";
+import { nothing, type Verdict } from "../../../src/inference/evidence/tee-signature.ts";
 import { ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
 import type { EndedRequest } from "../../../src/inference/requests/request-observer.ts";
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
@@ -31,7 +32,7 @@ function admit({ verifyTee, trace }: { verifyTee?: boolean; trace?: RequestTrace
 }
 
 /** A billing service that charges the cost, or the given amount, and records what it receives. */
-function openBilling({ charged, verdict = true }: { charged?: bigint; verdict?: boolean } = {}) {
+function openBilling({ charged, verdict = "verified" }: { charged?: bigint; verdict?: Verdict } = {}) {
   const settled: Settlement[] = [];
   const observed: EndedRequest[] = [];
   const checked: object[] = [];
@@ -45,7 +46,7 @@ function openBilling({ charged, verdict = true }: { charged?: bigint; verdict?: 
     evidence: {
       check: async (answer) => {
         checked.push(answer);
-        return verdict;
+        return { verdict, form: "hashes", requestBound: false, responseBound: verdict === "verified" };
       },
     },
     observer: { ended: (request) => void observed.push(request) },
@@ -89,6 +90,7 @@ describe("a completed request", () => {
           ],
           refused: REFUSED,
         },
+        receipt: expect.objectContaining({ endpoint: "/graphql", awaitsReturned: false }),
       },
     ]);
   });
@@ -135,12 +137,22 @@ describe("a completed request", () => {
 
   test("says whether its signature is valid, if the client asked for it", async () => {
     const ending: Ending = { outcome: "completed", usage, answerId: "answer-1" };
-    for (const verdict of [true, false]) {
+    for (const verdict of ["verified", "unbound"] as const) {
       const { billing, checked } = openBilling({ verdict });
       const { admitted } = admit({ verifyTee: true });
       expect(admitted.isVerified).toBe(true);
-      expect(await billing.settle(admitted, ending)).toMatchObject({ tee_verified: verdict });
-      expect(checked).toEqual([{ requestId: "request-1", provider: FIRST, answerId: "answer-1" }]);
+      expect(await billing.settle(admitted, ending)).toMatchObject({
+        tee_verified: verdict === "verified",
+        tee_evidence: {
+          verdict,
+          form: "hashes",
+          request_bound: false,
+          response_bound: verdict === "verified",
+        },
+      });
+      expect(checked).toEqual([
+        { requestId: "request-1", provider: FIRST, answerId: "answer-1", hashes: undefined },
+      ]);
     }
     const { billing, checked } = openBilling();
     const unasked = admit().admitted;
@@ -206,7 +218,7 @@ test("the span of a request contains its settlement and ends with it, even if it
   } as unknown as RequestTrace;
   const failing = new BillingService({
     holds: { settle: () => Promise.reject(new Error("out of reach")) },
-    evidence: { check: async () => true },
+    evidence: { check: async () => nothing("missing") },
   });
   const { admitted } = admit({ trace });
   await expect(failing.settle(admitted, { outcome: "completed", usage })).rejects.toThrow("out of reach");

@@ -1,3 +1,4 @@
+import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import { expect, test } from "vitest";
 import { serverAddress } from "../../../src/db/server-address.ts";
 
@@ -17,6 +18,39 @@ test("every part of the address is used, given in the URL or as a parameter", ()
   expect(serverAddress("postgres://[::1]/d")).toMatchObject({ host: "::1", port: 5432 });
 });
 
+test("several hosts are tried in the order of the list, each with its port and the checks of its own name", () => {
+  const hostsOf = (url: string) => serverAddress(url).hosts?.all.map(({ host, port }) => `${host}:${port}`);
+  expect(hostsOf("postgres://u:p@a.example:1,b.example,[::1]:3/d")).toEqual([
+    ...["a.example:1", "b.example:5432", "::1:3"],
+  ]);
+  expect(hostsOf("postgres:///d?host=a,b&port=6000")).toEqual(["a:6000", "b:6000"]);
+  expect(hostsOf("postgres:///d?host=a,/run/postgresql&port=1,")).toEqual(["a:1", "/run/postgresql:5432"]);
+  expect(serverAddress("postgres://u:p@a:1,b:2/d")).toMatchObject({
+    user: "u",
+    password: "p",
+    database: "d",
+  });
+
+  const { hosts } = serverAddress("postgres://a,b/d?sslmode=verify-full");
+  const [, other] = hosts?.all ?? [];
+  const certificate = { subject: { CN: "a" }, subjectaltname: "DNS:a" } as PeerCertificate;
+  const { checkServerIdentity } = (other?.ssl ?? {}) as ConnectionOptions;
+  expect(checkServerIdentity?.("a", certificate)?.message).toMatch(/Host: b\. is not in the cert/);
+  expect(checkServerIdentity?.("a", { ...certificate, subjectaltname: "DNS:b" })).toBeUndefined();
+});
+
+test("a single host may be read-only unless the address asks for one that accepts writes", () => {
+  const targetOf = (query: string) => serverAddress(`postgres://h/d?${query}`).hosts?.target;
+  expect(targetOf("")).toBeUndefined();
+  expect(targetOf("target_session_attrs=any")).toBeUndefined();
+  expect(targetOf("target_session_attrs=read-write")).toBe("read-write");
+  expect(serverAddress("postgres://a,b/d").hosts?.target).toBe("read-write");
+  expect(serverAddress("postgres://a,b/d", "replica").hosts?.target).toBe("any");
+  expect(() => serverAddress("postgres://a/d?target_session_attrs=primary", "replica")).toThrow(
+    /^parameter target_session_attrs: must be any or standby/,
+  );
+});
+
 test("sslmode means what it means in libpq: certificates are never verified less strictly than requested", () => {
   const ssl = (query: string) => serverAddress(`postgres://h/d?${query}`).ssl;
   expect(ssl("")).toBeUndefined();
@@ -28,8 +62,16 @@ test("sslmode means what it means in libpq: certificates are never verified less
 });
 
 test.each([
-  ["postgres://a:1,b:2/d", /^parameter host: several hosts/],
-  ["postgres:///d?host=a,b", /^parameter host: several hosts/],
+  ["postgres://a,,b/d", /^parameter host: must name 1 to 16 hosts/],
+  ["postgres:///d?host=a,", /^parameter host: must name 1 to 16 hosts/],
+  [`postgres://${Array(17).fill("a")}/d`, /^parameter host: must name 1 to 16 hosts/],
+  ["postgres:///d?host=a,b,c&port=1,2", /^parameter port: must be one port for all hosts, or one for each/],
+  [
+    "postgres://a,b/d?target_session_attrs=any",
+    /^parameter target_session_attrs: must be read-write or primary/,
+  ],
+  ["postgres://a,b/d?target_session_attrs=prefer-standby", /^parameter target_session_attrs: /],
+  ["postgres:///d?host=h,/run&sslmode=require", /^parameter sslmode: require is not possible/],
   ["postgres://h/d?sslmode=prefer", /^parameter sslmode: must be disable, require/],
   ["postgres://h/d?sslmode=verify-full&sslmode=disable", /^parameter sslmode: is given twice/],
   ["postgres://h/d?sslmode=verify-ca", /^parameter sslmode: verify-ca needs sslrootcert/],
@@ -40,7 +82,10 @@ test.each([
   ["postgres://h/d?ssl=true&sslmode=disable", /^parameter ssl: contradicts/],
   ["postgres://h/d?channel_binding=require", /^parameter channel_binding: must be/],
   ["postgres://h/d?sslcrl=a", /^parameter sslcrl: is not a supported/],
-  ["postgres://h/d?target_session_attrs=read-write", /^parameter target_session_attrs: /],
+  [
+    "postgres://h/d?target_session_attrs=standby",
+    /^parameter target_session_attrs: must be read-write or primary/,
+  ],
   ["postgres://h/d?connect_timeout=0", /^parameter connect_timeout: must be 1 to 60/],
   ["postgres://u:a#b@h/d", /^must be a PostgreSQL URL/],
   ["postgres://u:%zz@h/d", /^the password must be percent-encoded/],

@@ -7,12 +7,21 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   accounts: [
     "account",
     "allotment",
+    "closed_month",
     "deposit",
     "hold",
     "inference_request",
     "ledger_entry",
+    "ledger_opening",
     "ledger_transfer",
+    "ledger_verification",
     "process_lease",
+    "removed_usage",
+    "retention_lease",
+    "usage_rolled",
+    "usage_rollup",
+    "verified_account",
+    "verified_key",
   ],
   chain: [
     "agent_authorization",
@@ -32,6 +41,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   inference: ["image_file", "image_file_lease", "request_evidence"],
   jobs: ["job", "job_content"],
   keys: ["api_key", "management_key", "sign_in_nonce", "wallet_session"],
+  receipts: ["receipt", "receipt_draft", "receipt_log"],
   storage: [
     "file_progress",
     "held_bytes",
@@ -48,19 +58,29 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Writes by another module, as `table <- file`, each with its reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
-  "api_key <- src/accounts/allotments.store.ts":
-    "what a key has spent is written by the statements that hold and charge the money",
+  "api_key <- src/accounts/allotments/leases.store.ts":
+    "what a key holds is written by the statement that releases the money",
+  "api_key <- src/accounts/allotments/settle.sql.ts":
+    "what a key has spent is written by the statements that charge the money",
+  "api_key <- src/accounts/allotments/take.store.ts": "and by the one that takes it",
   "api_key <- src/accounts/holds.store.ts": "and by the one that holds it for a job",
   "api_key <- src/accounts/settlements.store.ts": "and by the one that settles it",
   "api_key <- src/accounts/key-spending.ts": "the same columns, when they are recounted",
   "hold <- src/jobs/job.store.ts":
     "a new job extends its hold to its deadline in the statement that inserts it",
-  "outbox <- src/accounts/allotments.store.ts": "a hot statement appends its own events",
+  "job <- src/accounts/retention/requests-source.store.ts":
+    "the job of a request is removed by the statement that removes the request",
+  "outbox <- src/accounts/allotments/leases.store.ts": "a hot statement appends its own events",
+  "outbox <- src/accounts/allotments/recalls.store.ts": "a hot statement appends its own events",
+  "outbox <- src/accounts/allotments/settle.sql.ts": "a hot statement appends its own events",
+  "outbox <- src/accounts/allotments/take.store.ts": "a hot statement appends its own events",
   "outbox <- src/accounts/holds.store.ts": "a hot statement appends its own events",
   "outbox <- src/accounts/ledger.store.ts": "a hot statement appends its own events",
   "outbox <- src/accounts/settlements.store.ts": "a hot statement appends its own events",
   "outbox <- src/jobs/job.store.ts": "a hot statement appends its own events",
   "outbox <- src/storage/progress.store.ts": "a hot statement appends its own events",
+  "request_evidence <- src/accounts/retention/requests-source.store.ts":
+    "and so is the evidence of its answer",
 };
 
 const CREATES = /\bcreate (?:unlogged )?table (?:if not exists )?([a-z_]+)/g;

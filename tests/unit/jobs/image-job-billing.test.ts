@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Settlement } from "../../../src/accounts/settlements.store.ts";
+import type { CheckedAnswer } from "../../../src/inference/evidence/evidence.service.ts";
+import { nothing } from "../../../src/inference/evidence/tee-signature.ts";
 import { ImageJobState } from "../../../src/inference/images/jobs/image-job.state.ts";
 import { ImageJobBillingService } from "../../../src/inference/images/jobs/image-job-billing.service.ts";
 import { type ImageJobCheckpoint, UNTRIED } from "../../../src/inference/images/jobs/image-job-plan.ts";
@@ -16,7 +18,14 @@ const CANDIDATE = {
 const ATTEMPT = { candidate: CANDIDATE, attempt: 2 };
 const REFUSED = [{ provider: addressOf(9), reason: "unroutable" }] as const;
 const EARLIER = { provider: addressOf(4), outcome: "failed", durationMs: 30 } as const;
-const IMAGES = { result: Buffer.from("{}"), images: 3, answerId: "answer-1" };
+const IMAGES = {
+  result: Buffer.from("{}"),
+  images: 3,
+  answerId: "answer-1",
+  requestHash: "sent",
+  responseHash: "received",
+};
+const RECEIPT = expect.objectContaining({ endpoint: "/v1/async/images/generations", awaitsReturned: false });
 const FAILURE = { code: "provider_error", message: "The provider failed." };
 
 /** A job of three images, 100.4 ms old, and a billing service on holds that were placed or have expired. */
@@ -33,7 +42,15 @@ function openJob({ verifyTee = false, isOpen = true, isKnown = true } = {}) {
     job: {
       id: "job-1",
       requestId: "request-1",
-      spec: { model: "painter", images: 3, verifyTee, refused: REFUSED, candidates: [CANDIDATE] },
+      body: Buffer.from("{}"),
+      spec: {
+        operation: "generations",
+        model: "painter",
+        images: 3,
+        verifyTee,
+        refused: REFUSED,
+        candidates: [CANDIDATE],
+      },
       checkpoint,
     },
     ageMs: 100.4,
@@ -48,7 +65,13 @@ function openJob({ verifyTee = false, isOpen = true, isKnown = true } = {}) {
       },
     },
     catalogue: { provider: () => (isKnown ? offer(1) : undefined) },
-    evidence: { check: async (answer) => seen.checked.push(answer) > 0 },
+    evidence: {
+      check: async (answer) => {
+        seen.checked.push(answer);
+        return nothing("missing");
+      },
+    },
+    bodies: { hashImages: async () => ["image"] },
     observer: { ended: (request) => void seen.observed.push(request) },
     retentionSeconds: 60,
   });
@@ -73,6 +96,7 @@ describe("a completed job", () => {
     const attempts = [EARLIER, { provider: addressOf(1), outcome: "answered", durationMs: 70 }];
     expect(seen.settled).toStrictEqual([
       {
+        receipt: RECEIPT,
         ...settlement,
         outcome: "completed",
         errorCode: undefined,
@@ -138,8 +162,12 @@ describe("a completed job", () => {
     const asked = openJob({ verifyTee: true });
     await asked.billing.complete(asked.state, ATTEMPT, IMAGES);
     expect(asked.seen.checked).toEqual([
-      { requestId: "request-1", provider: offer(1), answerId: "answer-1" },
+      { requestId: "request-1", provider: offer(1), answerId: "answer-1", hashes: expect.any(Promise) },
     ]);
+    const [{ hashes }] = asked.seen.checked as [CheckedAnswer];
+    const known = await hashes;
+    expect(known).toMatchObject({ request: "sent", response: "received" });
+    expect(await known?.images?.()).toEqual(["image"]);
     await asked.billing.complete(asked.state, ATTEMPT, { ...IMAGES, answerId: null });
     expect(asked.seen.checked[1]).toMatchObject({ answerId: undefined });
     for (const options of [{}, { verifyTee: true, isKnown: false }]) {
@@ -158,6 +186,7 @@ describe("a failed job", () => {
     const attempts = [EARLIER, { provider: addressOf(1), outcome: "failed", durationMs: 70 }];
     expect(seen.settled).toStrictEqual([
       {
+        receipt: RECEIPT,
         ...settlement,
         outcome: "failed",
         outputCost: 0n,

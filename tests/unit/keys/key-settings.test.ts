@@ -30,6 +30,7 @@ describe("the settings of a key", () => {
       allowedModels: ["a/b", "c"],
       allowedProviders: [address(1)],
       trustMode: "private",
+      providerEvidence: "attested",
     };
     expect(checked(settings)).toStrictEqual(settings);
   });
@@ -40,6 +41,7 @@ describe("the settings of a key", () => {
       expiresAt: null,
       creditLimit: null,
       trustMode: null,
+      providerEvidence: null,
       allowedModels: [],
       allowedProviders: [],
     };

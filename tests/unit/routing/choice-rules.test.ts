@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { type ChoiceContext, choose, type RefusalReason } from "../../../src/inference/routing/choice.ts";
+import type { EvidenceStanding } from "../../../src/inference/routing/evidence-floor.ts";
 import { readUsd } from "../../../src/inference/routing/routing-preferences.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 import { UNRESTRICTED } from "../../../src/keys/api-keys/key-settings.ts";
@@ -24,6 +25,13 @@ function errorOf(run: () => unknown): { code?: string; param?: string | null; me
   return {};
 }
 
+/** Only the good provider has proved anything. */
+function proved(standing: Partial<EvidenceStanding>): ChoiceContext["standingOf"] {
+  const nothing = { isBound: false, isAttested: false };
+  return (provider) =>
+    provider === GOOD ? { isBound: true, isAttested: true } : { ...nothing, ...standing };
+}
+
 describe("a provider that is not used has its reason, and the others are used", () => {
   test.each<[RefusalReason, Partial<Provider>, Partial<ChoiceContext>]>([
     ["not_pinned", {}, { preferences: { pin: GOOD.address } }],
@@ -39,6 +47,17 @@ describe("a provider that is not used has its reason, and the others are used", 
       { restrictions: { ...UNRESTRICTED, trustMode: "private" }, preferences: { trustMode: "verified" } },
     ],
     ["below_trust_mode", { verifiability: "" }, { preferences: { trustMode: "verified" } }],
+    ["lacks_evidence", {}, { preferences: { evidence: "bound" }, standingOf: proved({ isAttested: true }) }],
+    ["lacks_evidence", {}, { preferences: { evidence: "attested" }, standingOf: proved({ isBound: true }) }],
+    [
+      "lacks_evidence",
+      {},
+      {
+        preferences: { evidence: "bound" },
+        restrictions: { ...UNRESTRICTED, providerEvidence: "attested" },
+        standingOf: (provider) => ({ isBound: true, isAttested: provider === GOOD }),
+      },
+    ],
     ["above_max_price", { inputPrice: 10n }, caps({ prompt: usd("9") })],
     ["above_max_price", { outputPrice: 10n }, caps({ completion: usd("9") })],
     ["context_too_short", { profile: { formats: ["openai"], contextLength: 99 } }, { answerTokens: 100 }],
@@ -74,6 +93,7 @@ describe("an error of the choice names its cause as the client sent it", () => {
     preferences: {},
     restrictions: UNRESTRICTED,
     stateOf: () => IDLE,
+    standingOf: () => ({ isBound: false, isAttested: false }),
     tokenUsd: undefined,
     isKnown: () => false,
     ...fields,

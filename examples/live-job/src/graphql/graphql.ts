@@ -56,6 +56,13 @@ export type JobStep =
   /** The job was submitted to a provider. */
   | 'SUBMITTED';
 
+/** The proof that is required of a provider. */
+export type ProviderEvidence =
+  /** As `BOUND`, and the attestation of the provider's enclave passed every check. */
+  | 'ATTESTED'
+  /** The provider's acknowledged signer signed the answer. */
+  | 'BOUND';
+
 /** How providers are ranked. */
 export type ProviderSort =
   /** Lowest time to first byte first. */
@@ -67,6 +74,8 @@ export type ProviderSort =
 export type RoutingInput = {
   /** Whether another provider may be tried if one fails. Default: true. */
   allowFallbacks?: boolean | null | undefined;
+  /** The proof that is required. A response without it is billed and delivered, with `bill { unproven }`; a subscription ends with the error `evidence_missing`. */
+  evidence?: ProviderEvidence | null | undefined;
   /** The maximum output price in USD per million tokens. */
   maxPriceUsdCompletion?: string | null | undefined;
   /** The maximum price of one image in USD. */
@@ -85,6 +94,8 @@ export type RoutingInput = {
 export type ServiceType =
   /** Chat completion. */
   | 'CHATBOT'
+  /** Embeddings of texts. */
+  | 'EMBEDDING'
   /** Image editing from text. */
   | 'IMAGE_EDITING'
   /** Audio transcription. */

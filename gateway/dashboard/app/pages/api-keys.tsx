@@ -16,7 +16,7 @@ const KEYS = graphql(`
         apiKeys(status: $status, first: 20, after: $after) {
           nodes {
             id name preview status createdAt lastUsedAt expiresAt creditLimit used resetPeriod allowedModels
-            allowedProviders trustMode
+            allowedProviders trustMode providerEvidence
           }
           pageInfo { hasNextPage endCursor }
         }
@@ -29,28 +29,33 @@ const CHANGED = graphql("subscription Keys($after: Cursor) { keyChanged(after: $
 const CREATE = graphql(`
   mutation CreateApiKey(
     $name: String!, $expiresAt: DateTime, $creditLimit: Neuron, $resetPeriod: KeyResetPeriod,
-    $allowedModels: [String!], $trustMode: KeyTrustMode
+    $allowedModels: [String!], $trustMode: KeyTrustMode, $providerEvidence: ProviderEvidence
   ) {
     createApiKey(
       name: $name, expiresAt: $expiresAt, creditLimit: $creditLimit, resetPeriod: $resetPeriod,
-      allowedModels: $allowedModels, trustMode: $trustMode
+      allowedModels: $allowedModels, trustMode: $trustMode, providerEvidence: $providerEvidence
     ) { secret apiKey { id } }
   }
 `);
 const UPDATE = graphql(`
   mutation UpdateApiKey(
     $id: ID!, $name: String!, $expiresAt: DateTime, $creditLimit: Neuron, $resetPeriod: KeyResetPeriod,
-    $allowedModels: [String!], $trustMode: KeyTrustMode, $clear: [KeyLimit!]
+    $allowedModels: [String!], $trustMode: KeyTrustMode, $providerEvidence: ProviderEvidence, $clear: [KeyLimit!]
   ) {
     updateApiKey(
       id: $id, name: $name, expiresAt: $expiresAt, creditLimit: $creditLimit, resetPeriod: $resetPeriod,
-      allowedModels: $allowedModels, trustMode: $trustMode, clear: $clear
+      allowedModels: $allowedModels, trustMode: $trustMode, providerEvidence: $providerEvidence, clear: $clear
     ) { id }
   }
 `);
 const REVOKE = graphql("mutation RevokeApiKey($id: ID!) { revokeApiKey(id: $id) { id } }");
 
 const PERIODS = { NEVER: "never", DAILY: "every day", WEEKLY: "every week", MONTHLY: "every month" } as const;
+const EVIDENCE = {
+  "": "not required",
+  BOUND: "signed answers",
+  ATTESTED: "signed answers, attested enclave",
+} as const;
 const TRUST = { "": "any", VERIFIED: "verified", PRIVATE: "private" } as const;
 
 type Key = {
@@ -63,6 +68,7 @@ type Key = {
   readonly resetPeriod: keyof typeof PERIODS;
   readonly allowedModels: readonly string[];
   readonly trustMode: "VERIFIED" | "PRIVATE" | null;
+  readonly providerEvidence: "BOUND" | "ATTESTED" | null;
 };
 
 /** The keys for OpenAI and Anthropic clients. */
@@ -147,11 +153,12 @@ export function ApiKeysPage() {
           if (!made.data?.createApiKey) throw new Error(reasonOf(made.error));
           return made.data.createApiKey.secret;
         }}
-        update={async ({ id }, { creditLimit, expiresAt, trustMode, ...rest }) => {
+        update={async ({ id }, { creditLimit, expiresAt, trustMode, providerEvidence, ...rest }) => {
           const clear = [
             ...(creditLimit ? [] : ["CREDIT_LIMIT" as const]),
             ...(expiresAt ? [] : ["EXPIRES_AT" as const]),
             ...(trustMode ? [] : ["TRUST_MODE" as const]),
+            ...(providerEvidence ? [] : ["PROVIDER_EVIDENCE" as const]),
           ];
           const done = await update({
             id,
@@ -159,6 +166,7 @@ export function ApiKeysPage() {
             ...(creditLimit && { creditLimit }),
             ...(expiresAt && { expiresAt }),
             ...(trustMode && { trustMode }),
+            ...(providerEvidence && { providerEvidence }),
             clear,
           });
           if (!done.data?.updateApiKey) throw new Error(reasonOf(done.error));
@@ -183,6 +191,7 @@ type Terms = {
   readonly resetPeriod: keyof typeof PERIODS;
   readonly allowedModels: string[];
   readonly trustMode: "VERIFIED" | "PRIVATE" | null;
+  readonly providerEvidence: "BOUND" | "ATTESTED" | null;
 };
 
 function LimitFields({ models, given }: { models: readonly string[]; given: Key | undefined }) {
@@ -226,6 +235,13 @@ function LimitFields({ models, given }: { models: readonly string[]; given: Key 
         options={TRUST}
         defaultValue={given?.trustMode ?? ""}
       />
+      <Choice
+        label="Evidence of providers"
+        name="evidence"
+        options={EVIDENCE}
+        defaultValue={given?.providerEvidence ?? ""}
+        hint="Only providers that recently proved an answer are used; an answer without proof is marked, but billed."
+      />
       <fieldset>
         <legend>Models (none selected: all models)</legend>
         {listed.map((model) => (
@@ -250,11 +266,13 @@ function termsOf(form: FormData): Terms {
   if (creditLimit === undefined) throw new Error("The limit must be an amount such as 2.5.");
   const expires = String(form.get("expires"));
   const trust = String(form.get("trust"));
+  const evidence = String(form.get("evidence"));
   return {
     creditLimit,
     resetPeriod: String(form.get("period")) as keyof typeof PERIODS,
     expiresAt: expires === "" ? null : new Date(expires).toISOString(),
     trustMode: trust === "VERIFIED" || trust === "PRIVATE" ? trust : null,
+    providerEvidence: evidence === "BOUND" || evidence === "ATTESTED" ? evidence : null,
     allowedModels: form.getAll("model").map(String),
   };
 }

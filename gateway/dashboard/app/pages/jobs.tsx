@@ -130,17 +130,16 @@ export function JobView({ id }: { id: string }) {
     if (steps.length > 0) history.replaceState({ ...history.state, job: { id, steps } }, "");
   }, [id, steps]);
   const [, cancel] = useMutation(CANCEL);
-  const newest = stored.at(-1);
+  const last = steps.at(-1);
   const liveness = useLive(
-    newest && isFinal(newest.status) ? null : PROGRESS,
+    last && isFinal(last.status) ? null : PROGRESS,
     { id },
     ({ imageJobProgress: step }) => {
       setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
       if (isFinal(step.status)) refetch({ requestPolicy: "network-only" });
     },
-    newest?.cursor,
+    stored.at(-1)?.cursor,
   );
-  const last = steps.at(-1);
   return (
     <Outcome
       rows={data ? (data.imageJob ? [data.imageJob] : []) : undefined}

@@ -7,6 +7,7 @@ import { Field } from "../ui/controls.tsx";
 import { usePages } from "../ui/pages.tsx";
 import { Badge, Card, Figure, Hash, Live, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
 import { useRefresh } from "../ui/use-refresh.ts";
+import { EvidenceCard, ReceiptCard } from "./request-evidence.tsx";
 
 const REQUESTS = graphql(`
   query Requests($after: Cursor) {
@@ -32,14 +33,17 @@ const REQUEST = graphql(`
       id createdAt finishedAt status serviceType modelId inputTokens outputTokens usageEstimated errorCode
       cost { input output total }
       providerAddress
-      provider { url trustMode verifiability onChain { inputPrice outputPrice teeSigner teeAcknowledged } }
+      provider {
+        url trustMode verifiability onChain { inputPrice outputPrice teeSigner teeAcknowledged }
+        attestation { passed quote failures checkedAt }
+      }
       timing { firstByteMs durationMs }
       apiKey { name preview }
       routing {
         tried { provider outcome reason status durationMs }
         refused { provider reason }
       }
-      evidence { verdict verified signer expectedSigner text checkedAt }
+      evidence { verdict signer expectedSigner requestBound responseBound checkedAt }
     }
   }
 `);
@@ -188,25 +192,9 @@ function OneRequest({ id }: { id: string }) {
                     </dd>
                   </dl>
                 </Card>
-                <Card title="Evidence">
-                  {row.evidence ? (
-                    <dl className="pairs">
-                      <dt>Verdict</dt>
-                      <dd>
-                        <Badge state={row.evidence.verdict} />
-                      </dd>
-                      <dt>Signed by</dt>
-                      <dd>{row.evidence.signer ? <code>{row.evidence.signer}</code> : "none"}</dd>
-                      <dt>Acknowledged signer</dt>
-                      <dd>
-                        {row.evidence.expectedSigner ? <code>{row.evidence.expectedSigner}</code> : "none"}
-                      </dd>
-                    </dl>
-                  ) : (
-                    <p className="empty">Not requested. Send verify_tee: true to have responses verified.</p>
-                  )}
-                </Card>
+                <EvidenceCard evidence={row.evidence} attestation={row.provider?.attestation} />
               </div>
+              <ReceiptCard id={row.id} />
               {row.routing && (
                 <Card title="Routing">
                   <ol className="timeline">

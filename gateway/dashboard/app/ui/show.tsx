@@ -102,6 +102,7 @@ const TONES: Readonly<Record<string, "good" | "bad" | "busy">> = {
   FOLLOWING: "good",
   FINALIZED: "good",
   PASS: "good",
+  PASSED: "good",
   REVOKED: "bad",
   EXPIRED: "bad",
   FAILED: "bad",

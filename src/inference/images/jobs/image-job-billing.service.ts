@@ -1,26 +1,38 @@
 import type { HoldsService } from "../../../accounts/holds.service.ts";
 import type { Settlement } from "../../../accounts/settlements.store.ts";
+import { hashInParts } from "../../../kernel/hash-in-parts.ts";
+import { newSalt, type ReceiptDraft } from "../../../receipts/draft.ts";
 import type { AttemptRecord } from "../../billing/admitted.ts";
+import type { BodyPool } from "../../body/body-pool.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
 import type { CatalogueService } from "../../providers/catalogue.service.ts";
 import type { RequestObserver } from "../../requests/request-observer.ts";
 import type { ImageJobState } from "./image-job.state.ts";
-import { type ImageCandidate, type ImageJobAttempt, type JobFailure, resultPath } from "./image-job-plan.ts";
+import {
+  type ImageCandidate,
+  type ImageJobAttempt,
+  type JobFailure,
+  jobHashes,
+  resultPath,
+} from "./image-job-plan.ts";
 
 type Dependencies = {
   readonly holds: Pick<HoldsService, "settleIn">;
   readonly catalogue: Pick<CatalogueService, "provider">;
   readonly evidence: Pick<EvidenceService, "check">;
+  readonly bodies: Pick<BodyPool, "hashImages">;
   readonly observer?: RequestObserver | undefined;
   /** Retention time of a result, seconds. */
   readonly retentionSeconds: number;
 };
 
-/** The images of a provider: the result as JSON in UTF-8, and the provider's own id of it. */
+/** The images of a provider: the result as JSON in UTF-8, the provider's own id of it, and the hashes of the bodies. */
 export type FinishedImages = {
   readonly result: Uint8Array;
   readonly images: number;
   readonly answerId: string | null;
+  readonly requestHash: string | undefined;
+  readonly responseHash: string | undefined;
 };
 
 const EXPIRED: JobFailure = { code: "provider_error", message: "The job did not finish in time." };
@@ -37,18 +49,24 @@ export class ImageJobBillingService {
   async complete(
     state: ImageJobState,
     { candidate, attempt }: ImageJobAttempt,
-    { result, images, answerId }: FinishedImages,
+    { result, images, answerId, requestHash, responseHash }: FinishedImages,
   ): Promise<void> {
     const { holds, retentionSeconds } = this.#dependencies;
     const { lease, spec } = state;
     const attempts = state.attempted(candidate, "answered");
-    await state.save({ answerId });
-    if (spec.verifyTee) await this.#verify(state, candidate);
+    await state.save({
+      answerId,
+      ...(requestHash !== undefined && { requestHash }),
+      ...(responseHash !== undefined && { responseHash }),
+    });
+    if (spec.verifyTee) await this.#verify(state, candidate, result);
     const billed = Math.min(images, spec.images);
     const outputPrice = BigInt(candidate.outputPrice);
+    const receipt = await draftOf(state);
     await lease.end(async (tx) => {
       const charged = await holds.settleIn(tx, {
         ...ending(state, "completed"),
+        receipt,
         units: billed,
         routing: { attempts, refused: spec.refused },
         outputCost: BigInt(billed) * outputPrice,
@@ -77,8 +95,9 @@ export class ImageJobBillingService {
     const { lease, spec, checkpoint } = state;
     const attempts = attempt ? state.attempted(attempt.candidate, "failed") : checkpoint.attempts;
     const routing = { attempts, refused: spec.refused };
+    const receipt = await draftOf(state);
     await lease.end(async (tx) => {
-      await holds.settleIn(tx, { ...ending(state, "failed"), errorCode: failure.code, routing });
+      await holds.settleIn(tx, { ...ending(state, "failed"), errorCode: failure.code, routing, receipt });
       const provider = attempt && { provider: attempt.candidate.address, attempt: attempt.attempt };
       const change = { ...provider, fraction: null, errorCode: failure.code, errorMessage: failure.message };
       return { state: "failed", change };
@@ -87,11 +106,17 @@ export class ImageJobBillingService {
   }
 
   /** Verifies the provider's signature of its result, and stores the evidence with the request. */
-  async #verify({ lease, checkpoint }: ImageJobState, { address }: ImageCandidate): Promise<void> {
-    const { catalogue, evidence } = this.#dependencies;
+  async #verify(
+    { lease, checkpoint }: ImageJobState,
+    { address }: ImageCandidate,
+    result: Uint8Array,
+  ): Promise<void> {
+    const { catalogue, evidence, bodies } = this.#dependencies;
     const provider = catalogue.provider(address);
     const { requestId } = lease.job;
-    if (provider) await evidence.check({ requestId, provider, answerId: checkpoint.answerId ?? undefined });
+    if (!provider) return;
+    const hashes = jobHashes(checkpoint, () => bodies.hashImages(Buffer.from(result).toString("utf8")));
+    await evidence.check({ requestId, provider, answerId: checkpoint.answerId ?? undefined, hashes });
   }
 
   #observe(
@@ -110,6 +135,23 @@ export class ImageJobBillingService {
       durationMs: Math.round(lease.ageMs),
     });
   }
+}
+
+/**
+ * The draft of a job's receipt. A job is submitted with one request and read with another, any number of times, so there
+ * is no hash of what is returned.
+ */
+async function draftOf({ lease, spec, checkpoint }: ImageJobState): Promise<ReceiptDraft> {
+  const { requestHash, responseHash } = checkpoint;
+  return {
+    endpoint: `/v1/async/images/${spec.operation}`,
+    modelAnswered: spec.model,
+    salt: newSalt(),
+    received: await hashInParts(lease.job.body),
+    forwarded: requestHash === undefined ? undefined : Buffer.from(requestHash, "hex"),
+    answered: responseHash === undefined ? undefined : Buffer.from(responseHash, "hex"),
+    awaitsReturned: false,
+  };
 }
 
 function ending(

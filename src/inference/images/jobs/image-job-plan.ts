@@ -2,6 +2,7 @@ import type { JobView } from "../../../jobs/job-view.store.ts";
 import { redact } from "../../../kernel/log.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import type { AttemptRecord } from "../../billing/admitted.ts";
+import type { AnswerHashes } from "../../evidence/signed-text.ts";
 import { type ProviderAnswer, refusalOf } from "../../providers/provider-answer.ts";
 import { ProviderFailure } from "../../providers/provider-failure.ts";
 import type { Refused } from "../../routing/choice.ts";
@@ -50,6 +51,9 @@ export type ImageJobCheckpoint = {
   readonly attempts: readonly AttemptRecord[];
   /** The provider's own id of the result, used to fetch its signature. */
   readonly answerId: string | null;
+  /** SHA-256 of the request as it was last sent, and of the answer with the images. Absent in jobs of earlier versions. */
+  readonly requestHash?: string;
+  readonly responseHash?: string;
 };
 
 export type JobFailure = { readonly code: string; readonly message: string };
@@ -105,6 +109,14 @@ export function providersOf({ spec }: Pick<JobView, "spec">): readonly string[] 
 /** The model id of a job. */
 export function modelOf({ spec }: Pick<JobView, "spec">): string {
   return (spec as ImageJobSpec).model;
+}
+
+/** The hashes to compare the signature of a job's result with; `images` hashes its images. */
+export function jobHashes(
+  { requestHash, responseHash }: ImageJobCheckpoint,
+  images: () => Promise<readonly string[]>,
+): Promise<AnswerHashes> {
+  return Promise.resolve({ request: requestHash, response: responseHash, images });
 }
 
 /** The path to fetch the result of a job. */

@@ -1,19 +1,21 @@
 import type { JobsService, JobView } from "../../../jobs/jobs.service.ts";
 import type { Reach } from "../../../keys/auth/permissions.ts";
 import type { Trace } from "../../billing/admitted.ts";
+import { toTeeTrace } from "../../billing/billing.service.ts";
 import type { BodyPool } from "../../body/body-pool.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
+import { type EvidenceResult, nothing } from "../../evidence/tee-signature.ts";
 import type { CatalogueService } from "../../providers/catalogue.service.ts";
 import type { RequestsService } from "../../requests/requests.service.ts";
 import type { AnsweredImage } from "../image-answer.ts";
-import type { ImageJobCheckpoint, ImageJobSpec } from "./image-job-plan.ts";
+import { type ImageJobCheckpoint, type ImageJobSpec, jobHashes } from "./image-job-plan.ts";
 
 type Dependencies = {
   readonly jobs: JobsService;
   readonly requests: RequestsService;
   readonly catalogue: Pick<CatalogueService, "provider">;
   readonly evidence: Pick<EvidenceService, "check" | "byRequests">;
-  readonly bodies: Pick<BodyPool, "readImages">;
+  readonly bodies: Pick<BodyPool, "readImages" | "hashImages">;
 };
 
 /** A job with its outcome: `result` as JSON text while it is stored, `trace` once it is billed. */
@@ -52,7 +54,7 @@ export class ImageJobResultsService {
     ]);
     if (!request?.cost) return { job, result, trace: undefined };
     const trace = toTrace(job, request.provider, request.cost);
-    return { job, result, trace: verified === undefined ? trace : { ...trace, tee_verified: verified } };
+    return { job, result, trace: verified === undefined ? trace : { ...trace, ...toTeeTrace(verified) } };
   }
 
   /** The images of a job from `JobsService`; undefined if they are no longer stored. Throws `unavailable`. */
@@ -62,17 +64,21 @@ export class ImageJobResultsService {
     return result === undefined ? undefined : (await bodies.readImages(result)).images;
   }
 
-  /** Whether a result is verified; undefined if verification was not requested. */
-  async #verdict(job: JobView, isRequested: boolean): Promise<boolean | undefined> {
-    const { evidence, catalogue } = this.#dependencies;
+  /** The evidence of a result; undefined if verification was not requested. */
+  async #verdict(job: JobView, isRequested: boolean): Promise<EvidenceResult | undefined> {
+    const { evidence, catalogue, jobs, bodies } = this.#dependencies;
     const { requestId, account } = job;
     if (!isRequested && !(job.spec as ImageJobSpec).verifyTee) return undefined;
     const [known] = await evidence.byRequests(account, [requestId]);
-    if (known) return known.verdict === "verified";
+    if (known) return known;
     const provider = catalogue.provider(job.step.provider ?? "");
-    if (!provider) return false;
-    const { answerId } = job.checkpoint as ImageJobCheckpoint;
-    return evidence.check({ requestId, provider, answerId: answerId ?? undefined });
+    if (!provider) return nothing("unreachable");
+    const checkpoint = job.checkpoint as ImageJobCheckpoint;
+    const hashes = jobHashes(checkpoint, async () => {
+      const result = await jobs.result(job);
+      return result === undefined ? [] : bodies.hashImages(result);
+    });
+    return evidence.check({ requestId, provider, answerId: checkpoint.answerId ?? undefined, hashes });
   }
 }
 

@@ -1,8 +1,14 @@
 import { AppError } from "../../../kernel/errors.ts";
 import type { MemoryBudget } from "../../../load/memory-budget.ts";
 import type { CatalogueService } from "../../providers/catalogue.service.ts";
+import { ExchangeHasher, type ExchangeHashes } from "../../providers/exchange-hasher.ts";
 import type { HealthService } from "../../providers/health.service.ts";
-import type { PostOptions, ProviderClient, ProviderListener } from "../../providers/provider.client.ts";
+import type {
+  PostOptions,
+  ProviderClient,
+  ProviderExchange,
+  ProviderListener,
+} from "../../providers/provider.client.ts";
 import type { Provider } from "../../providers/provider.ts";
 import { gatherAnswer, type ProviderAnswer } from "../../providers/provider-answer.ts";
 import { ProviderFailure } from "../../providers/provider-failure.ts";
@@ -16,8 +22,8 @@ type Dependencies = {
   readonly memory: Pick<MemoryBudget, "open">;
 };
 
-/** A provider's answer; undefined if it could not be reached or did not answer. */
-export type JobAnswer = ProviderAnswer | undefined;
+/** A provider's answer, with the hashes of the exchange; undefined if it could not be reached or did not answer. */
+export type JobAnswer = (ProviderAnswer & { readonly hashes: ExchangeHashes }) | undefined;
 
 const POLL_MS = 30_000;
 const MAX_IMAGES_BYTES = 64 * 1_048_576;
@@ -48,8 +54,8 @@ export class ImageJobClient {
     const options = { contentType: request.contentType, headers: { "idempotency-key": key } };
     const trial = this.#dependencies.health.begin(provider);
     const post = (path: `/${string}`, more: PostOptions = {}) =>
-      this.#gather(given.signal, (listener) =>
-        this.#dependencies.providers.post(provider, path, body, listener, { ...options, ...more }),
+      this.#gather(given.signal, (listener, hasher) =>
+        this.#dependencies.providers.post(provider, path, body, listener, { ...options, ...more, hasher }),
       );
     try {
       const answer = hasJobs(provider) ? await post(`/async/images/${operation}`) : undefined;
@@ -74,13 +80,21 @@ export class ImageJobClient {
     if (!provider) return undefined;
     const path =
       `/async/jobs/${encodeURIComponent(providerJobId)}?model=${encodeURIComponent(model)}` as const;
-    const get = (listener: ProviderListener) =>
-      this.#dependencies.providers.get(provider, path, listener, { totalMs: POLL_MS });
+    const get = (listener: ProviderListener, hasher: ExchangeHasher) =>
+      this.#dependencies.providers.get(provider, path, listener, { totalMs: POLL_MS, hasher });
     return this.#gather(signal, get).catch(nothingFrom);
   }
 
-  #gather(signal: AbortSignal, begin: Parameters<typeof gatherAnswer>[0]): Promise<ProviderAnswer> {
-    return gatherAnswer(begin, { signal, maxBytes: MAX_IMAGES_BYTES, memory: this.#dependencies.memory });
+  async #gather(
+    signal: AbortSignal,
+    begin: (listener: ProviderListener, hasher: ExchangeHasher) => Promise<ProviderExchange>,
+  ): Promise<NonNullable<JobAnswer>> {
+    const hasher = new ExchangeHasher();
+    const { memory } = this.#dependencies;
+    const limits = { signal, maxBytes: MAX_IMAGES_BYTES, memory };
+    const answer = await gatherAnswer((listener) => begin(listener, hasher), limits);
+    hasher.end();
+    return { ...answer, hashes: await hasher.hashes };
   }
 }
 

@@ -60,6 +60,7 @@ export function createImageJobModule(parts: AppContext, dependencies: Dependenci
       holds,
       catalogue,
       evidence,
+      bodies,
       observer,
       retentionSeconds: config.JOB_RESULT_HOURS * 3_600,
     }),

@@ -83,12 +83,21 @@ class Work {
         attempt: attempt.attempt,
         fraction: null,
       } as const;
-      await this.#state.advance({ submissions: 0, providerJobId }, step);
+      const requestHash = answer?.hashes.request;
+      await this.#state.advance(
+        { submissions: 0, providerJobId, ...(requestHash !== undefined && { requestHash }) },
+        step,
+      );
       await this.#pause(answer?.retryAfterMs ?? FIRST_POLL_MS);
       return false;
     }
     if (submission.kind === "done")
-      return this.#complete(attempt, { ...submission, answerId: answer?.responseKey ?? null });
+      return this.#complete(attempt, {
+        ...submission,
+        answerId: answer?.responseKey ?? null,
+        requestHash: answer?.hashes.request,
+        responseHash: answer?.hashes.response,
+      });
     if (submission.kind === "refused") return this.#fail(submission.failure, attempt);
     await this.#next(attempt, submission.failure, answer?.retryAfterMs);
     return false;
@@ -108,7 +117,12 @@ class Work {
       const report = await this.#read((bodies) => bodies.readReport(answer));
       if (!report || signal.aborted) return false;
       if (report.kind === "done")
-        return this.#complete(attempt, { ...report, answerId: answer?.responseKey ?? jobId });
+        return this.#complete(attempt, {
+          ...report,
+          answerId: answer?.responseKey ?? jobId,
+          requestHash: checkpoint.requestHash,
+          responseHash: answer?.hashes.response,
+        });
       if (report.kind === "failed" || report.kind === "gone") {
         await this.#next(attempt, report.failure);
         return false;

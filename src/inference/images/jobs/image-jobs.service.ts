@@ -103,7 +103,7 @@ export class ImageJobsService {
         account: payer.account,
         keyId: payer.keyId,
         requestId,
-        spec: toSpec(submission, request, { candidates, refused: plan.choice.refused }),
+        spec: toSpec(submission, request, { ...plan.choice, candidates }),
         checkpoint: UNTRIED,
         provider: candidates[0]?.address ?? "",
         body: submission.body,
@@ -121,14 +121,14 @@ export class ImageJobsService {
 function toSpec(
   { operation, contentType, verifyTee }: ImageJobRequest,
   request: ImageRequest,
-  { candidates, refused }: Choice,
+  { candidates, refused, evidence }: Choice,
 ): ImageJobSpec {
   return {
     operation,
     model: request.model,
     images: request.count,
     contentType,
-    verifyTee: (verifyTee || request.verifyTee) ?? false,
+    verifyTee: verifyTee === true || request.verifyTee === true || evidence !== undefined,
     refused,
     candidates: candidates.map(toCandidate),
   };

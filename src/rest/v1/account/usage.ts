@@ -5,7 +5,7 @@ import {
   type UsageRow,
   type UsageTotals,
   usageCursor,
-} from "../../../accounts/usage.service.ts";
+} from "../../../accounts/usage/usage.service.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { defineRoute, json, listOf } from "../../route.ts";
 import { address, count, neuron, timestamp } from "../../wire.ts";

@@ -17,9 +17,10 @@ export const chatCompletions = defineRoute({
   answer: CHAT_ANSWER,
   takesPrompt: true,
   repetition: "replayed",
-  async handle(app, { principal, body, headers: preferences, requestId, signal }) {
-    const request = await readChatRequest(body);
-    const caller = callerOf({ principal, requestId });
+  async handle(app, call) {
+    const { headers: preferences, signal } = call;
+    const request = await readChatRequest(call.body);
+    const caller = callerOf(call);
     if (request.stream)
       return { kind: "stream", run: (sink) => app.chat.stream(request, caller, sink, preferences) };
     const completion = await app.chat.complete(request, caller, signal, preferences);

@@ -74,6 +74,7 @@ const PATHS: Readonly<Record<ServiceType, `/${string}`>> = {
   "text-to-image": "/images/generations",
   "image-editing": "/images/edits",
   "speech-to-text": "/audio/transcriptions",
+  embedding: "/embeddings",
 };
 
 function view(offer: Provider) {

@@ -1,0 +1,11 @@
+import { databaseOf } from "../../src/app.ts";
+import { readPartialConfig } from "../../src/config.ts";
+import { openDatabase } from "../../src/db/open.ts";
+import { runOrExplain } from "./run-or-explain.ts";
+
+/** `npm run migrate`: migrates the database to this version and ends, so that a deployment can do it before it starts. */
+await runOrExplain(async () => {
+  const database = await openDatabase(databaseOf(readPartialConfig(), { statementTimeoutMs: 0 }));
+  await database.close();
+  console.log("The database has the schema of this version.");
+});

@@ -1,0 +1,21 @@
+import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts";
+import { databaseOf } from "../../src/app.ts";
+import { readConfig } from "../../src/config.ts";
+import { openDatabase } from "../../src/db/open.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { runOrExplain } from "./run-or-explain.ts";
+
+/**
+ * `npm run usage:rebuild`: deletes the stored sums of usage and adds up every request again. The sums of accounts of which
+ * requests were removed (`RETENTION_REQUESTS_MONTHS`) stay as they are. The service may run.
+ */
+await runOrExplain(async () => {
+  const config = readConfig();
+  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }));
+  try {
+    const rollups = new UsageRollups({ database, log: createLogger(config.LOG_LEVEL) });
+    console.log(`The usage of ${await rollups.rebuild()} requests was added up.`);
+  } finally {
+    await database.close();
+  }
+});

@@ -1,0 +1,376 @@
+import QuickLru from "quick-lru";
+import type { Queries } from "../../db/database.ts";
+import { Mutex, NaturalBatch } from "../../kernel/async/batch.ts";
+import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/log.ts";
+import { newId } from "../../kernel/text/ids.ts";
+import type { HoldRequest } from "../holds.store.ts";
+import { failedSettlement, type Settlement } from "../settlements.store.ts";
+import { Allotment } from "./allotment.ts";
+import type { AllotmentRow } from "./allotment-row.ts";
+import { endLease, LEASE_SECONDS, renewLease } from "./leases.store.ts";
+import { coverAll, type End, type Running, returnsAfter, toAllotted } from "./request-ends.ts";
+import { listRunning } from "./running-requests.store.ts";
+import { settleAllotted } from "./settle.store.ts";
+import { type KeyNeed, type TakeAnswer, takeAllotments } from "./take.store.ts";
+
+type Dependencies = {
+  readonly queries: Queries;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly committed: () => void;
+  readonly admissionBatch: (size: number) => void;
+  readonly settlementBatch: (size: number) => void;
+  /** False if the owner calls `beat` itself. */
+  readonly isTimed: boolean;
+};
+
+/** The outcome of an admission: the amount granted, or the database's refusal. */
+export type Admission = bigint | Refusal;
+export type Refusal = { readonly answer: TakeAnswer; readonly unused: bigint };
+
+const BEAT_MS = 500;
+/** A lease ends this much earlier for its process than for the database, whose clock may be another one tomorrow. */
+const MARGIN_MS = 300;
+/** An allotment of which nothing was used for so long is returned. */
+const IDLE_MS = 2_000;
+/** Without allotments, a process watches this long for one that a lost statement may have left. */
+const QUIET_MS = 15_000;
+/** A request that runs longer than this is listed. */
+const LISTED_AFTER_MS = 1_000;
+const BATCH = 500;
+/** The number of keys whose spendable amount is cached. */
+const REMEMBERED_KEYS = 10_000;
+
+/**
+ * The money that this process may spend without asking again. The first request of a key takes an allotment, as much as
+ * the request needs and something in advance; the next ones are admitted in memory while the process's lease lasts.
+ * What is unused goes back when another process recalls it, the key changes, or nothing was admitted for two seconds.
+ *
+ * The statements of a process run one at a time, so that what it knows of its allotments is exact between them: at once,
+ * they would wait for each other's locks on accounts and keys, in smaller batches. With 16 requests in flight each
+ * statement took three times as long, and a request twice PostgreSQL's processor time.
+ */
+export class AllotmentsService {
+  readonly processId = newId();
+  readonly #dependencies: Dependencies;
+  readonly #mutex = new Mutex();
+  readonly #admissions: NaturalBatch<HoldRequest, Admission>;
+  readonly #settlements: NaturalBatch<Settlement, bigint | undefined>;
+  readonly #byKey = new Map<string, Allotment>();
+  /** In the order of their admission. */
+  readonly #running = new Map<string, Running>();
+  readonly #spendable = new QuickLru<string, bigint>({ maxSize: REMEMBERED_KEYS });
+  readonly #beats = new PeriodicTask({
+    everyMs: BEAT_MS,
+    work: () => this.beat(),
+    failed: (error) => this.#failed(error),
+  });
+  #nextBeat: Promise<void> | undefined;
+  #isFailing = false;
+  #lease = NO_LEASE;
+  #usedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    const options = { mutex: this.#mutex };
+    this.#admissions = new NaturalBatch((requests) => this.#admitAll(requests), options);
+    this.#settlements = new NaturalBatch((settlements) => this.#settleAll(settlements), options);
+  }
+
+  /** Admits a request: in memory if the key's allotment covers it. Resolves with the amount granted, or the refusal. */
+  async admit(request: HoldRequest): Promise<Admission> {
+    const granted = this.#admitInMemory(request);
+    if (granted !== undefined) return granted;
+    const admission = await this.#admissions.add(request);
+    if (typeof admission === "bigint" || isFinal(admission.answer)) return admission;
+    // In a batch, earlier requests count at their maximum, so a refusal may be too strict: this one is retried alone.
+    return this.#mutex.run(async () => (await this.#take([request]))[0] as Admission);
+  }
+
+  /**
+   * Ends a request that this process admitted. Resolves with the neuron charged, undefined if it had already ended.
+   * Rejects if the database is unreachable: the settlement is then repeated until the database answers.
+   */
+  async settle(settlement: Settlement): Promise<bigint | undefined> {
+    return this.#settlements.add(settlement);
+  }
+
+  /** What the key could spend beyond what is held when money was last taken for it; undefined if that is not cached. */
+  lastSpendable(keyId: string): bigint | undefined {
+    return this.#spendable.get(keyId);
+  }
+
+  /**
+   * Renews the lease, reads what other processes recalled, lists the requests that have run for a second, and returns
+   * what is recalled or idle. Done every half second while there are allotments. A beat that has not begun serves all
+   * who ask for one.
+   */
+  beat(): Promise<void> {
+    this.#nextBeat ??= this.#mutex.run(() => {
+      this.#nextBeat = undefined;
+      return this.#beat();
+    });
+    return this.#nextBeat;
+  }
+
+  /** Beats at once, if this process has allotments of the account: they were recalled. */
+  recalled(account: string): void {
+    for (const allotment of this.#byKey.values())
+      if (allotment.account === account) {
+        this.beat().catch(this.#failed);
+        return;
+      }
+  }
+
+  /** Returns all that is unused now. What requests in progress may cost stays held until they are settled. */
+  returnUnused(): Promise<void> {
+    return this.#mutex.run(async () => {
+      for (const allotment of this.#byKey.values()) allotment.close();
+      await this.#end([], [...this.#byKey.values()]);
+    });
+  }
+
+  /** Returns all that is unused, and ends the lease. */
+  async stop(): Promise<void> {
+    const { queries, log } = this.#dependencies;
+    await this.#beats.stop();
+    if (this.#byKey.size === 0) return;
+    try {
+      await this.returnUnused();
+      await endLease(queries, this.processId);
+    } catch (error) {
+      log.warn({ err: error }, "held money is released when the lease is over");
+    }
+  }
+
+  async #beat(): Promise<void> {
+    await this.#renew();
+    await this.#list();
+    const nowMs = this.#nowMs();
+    const returning: Allotment[] = [];
+    for (const allotment of this.#byKey.values()) {
+      if (allotment.isIdle(nowMs, IDLE_MS)) allotment.close();
+      if (allotment.toReturn()) returning.push(allotment);
+      if (returning.length === BATCH) break;
+    }
+    await this.#end(this.#unrecorded(nowMs), returning);
+    if (returning.length === BATCH) this.#wake();
+    const isQuiet = this.#byKey.size === 0 && this.#running.size === 0;
+    if (isQuiet && nowMs - this.#usedMs > QUIET_MS) void this.#beats.stop();
+  }
+
+  #admitInMemory(request: HoldRequest): bigint | undefined {
+    const nowMs = this.#nowMs();
+    const allotment = this.#byKey.get(request.keyId);
+    if (!allotment || !this.#isLeased(nowMs) || !allotment.admits(request, nowMs)) return undefined;
+    this.#begin(request, allotment, request.maximum);
+    return request.maximum;
+  }
+
+  #begin(request: HoldRequest, allotment: Allotment, granted: bigint): void {
+    const sinceMs = this.#nowMs();
+    this.#usedMs = sinceMs;
+    allotment.reserve(granted, sinceMs);
+    const running = { request, allotment, sinceMs, granted, isListed: false, settlement: undefined };
+    this.#running.set(request.id, running);
+  }
+
+  async #admitAll(requests: readonly HoldRequest[]): Promise<readonly Admission[]> {
+    // What came back meanwhile may be enough.
+    const admissions = requests.map((request) => this.#admitInMemory(request));
+    const rest = requests.filter((_, n) => admissions[n] === undefined);
+    if (rest.length === 0) return admissions as readonly Admission[];
+    this.#dependencies.admissionBatch(rest.length);
+    const taken = (await this.#take(rest)).values();
+    return admissions.map((admission) => admission ?? (taken.next().value as Admission));
+  }
+
+  async #take(requests: readonly HoldRequest[]): Promise<readonly Admission[]> {
+    const { queries, committed } = this.#dependencies;
+    const startedMs = this.#nowMs();
+    this.#usedMs = startedMs;
+    // From here on, a statement whose answer is lost may leave an allotment: a beat finds it.
+    if (this.#dependencies.isTimed) this.#beats.start({ isLater: true });
+    const needs = new Map<string, KeyNeed>();
+    for (const [keyId, ofKey] of Map.groupBy(requests, (request) => request.keyId)) {
+      const needed = ofKey.reduce((sum, { maximum }) => sum + maximum, 0n);
+      const known = this.#byKey.get(keyId);
+      const extra = known?.take(needed) ?? needed;
+      needs.set(keyId, { allotmentId: known?.id, reserved: known?.reserved ?? 0n, extra });
+    }
+    try {
+      const answers = await takeAllotments(queries, this.processId, requests, needs);
+      for (const keyId of needs.keys()) {
+        const n = answers.findIndex(
+          ({ granted }, at) => granted !== undefined && requests[at]?.keyId === keyId,
+        );
+        this.#taken(keyId, answers[n], { startedMs, version: requests[n]?.restrictionsVersion ?? 0 });
+      }
+      if (answers.some(({ allotment }) => allotment)) committed();
+      if (!this.#isLeased(startedMs)) this.#wake();
+      return requests.map((request, n) => this.#grant(request, answers[n] as TakeAnswer));
+    } catch (error) {
+      for (const keyId of needs.keys()) this.#byKey.get(keyId)?.taken(undefined, NO_TERMS);
+      throw error;
+    }
+  }
+
+  #taken(
+    keyId: string,
+    answer: TakeAnswer | undefined,
+    { startedMs, version }: { startedMs: number; version: number },
+  ): void {
+    const known = this.#byKey.get(keyId);
+    const row = answer?.allotment;
+    const isKnown = known !== undefined && known.id === row?.id;
+    if (known && row && !isKnown) known.lose();
+    if (!row) {
+      known?.taken(undefined, NO_TERMS);
+      return;
+    }
+    const allotment = isKnown ? known : new Allotment(row);
+    this.#byKey.set(keyId, allotment);
+    const lastsMs = answer?.keyLastsMs ?? Number.POSITIVE_INFINITY;
+    allotment.taken(row, { restrictionsVersion: version, untilMs: startedMs + lastsMs });
+  }
+
+  #grant(request: HoldRequest, answer: TakeAnswer): Admission {
+    const allotment = this.#byKey.get(request.keyId);
+    const unused = allotment?.unused ?? 0n;
+    const { granted, available, keyAvailable = available } = answer;
+    this.#spendable.set(request.keyId, unused + (keyAvailable < available ? keyAvailable : available));
+    if (granted === undefined || !allotment) return { answer, unused };
+    this.#begin(request, allotment, granted);
+    return granted;
+  }
+
+  async #settleAll(settlements: readonly Settlement[]): Promise<readonly (bigint | undefined)[]> {
+    this.#dependencies.settlementBatch(settlements.length);
+    const known = new Map<string, End>();
+    for (const settlement of settlements) {
+      const running = this.#running.get(settlement.id);
+      if (running && !running.settlement) known.set(settlement.id, { running, settlement });
+    }
+    const charged = await this.#end([...known.values()]);
+    return settlements.map((settlement) =>
+      known.get(settlement.id)?.settlement === settlement ? charged.get(settlement.id) : undefined,
+    );
+  }
+
+  /** Records the ends of requests and returns what their allotments, and these others, do not need any more. */
+  async #end(
+    ends: readonly End[],
+    others: readonly Allotment[] = [],
+  ): Promise<ReadonlyMap<string, bigint | undefined>> {
+    const { queries, committed } = this.#dependencies;
+    const endings = [...Map.groupBy(ends, ({ running }) => running.allotment)].flatMap(([allotment, ofOne]) =>
+      coverAll(allotment, ofOne),
+    );
+    const returns = returnsAfter(endings, others);
+    if (endings.length === 0 && returns.length === 0) return new Map();
+    try {
+      const { charged, allotments } = await settleAllotted(queries, endings.map(toAllotted), returns);
+      committed();
+      for (const { running } of endings) {
+        running.allotment.release(running.granted);
+        this.#running.delete(running.request.id);
+      }
+      for (const { keyId, allotmentId, isOver } of returns) if (isOver) this.#forget(keyId, allotmentId);
+      for (const row of allotments) this.#known(row)?.read(row);
+      return new Map(endings.map(({ running }, n) => [running.request.id, charged[n]]));
+    } catch (error) {
+      // Some of it may have been charged: nothing is admitted in memory until a beat has read what is left.
+      this.#lease = NO_LEASE;
+      for (const { running, settlement } of endings) running.settlement = settlement;
+      throw error;
+    }
+  }
+
+  /** Requests whose ends could not be recorded, and those that their owner forgot. */
+  #unrecorded(nowMs: number): readonly End[] {
+    const due: End[] = [];
+    for (const [id, running] of this.#running) {
+      if (due.length === BATCH) break;
+      const isForgotten = nowMs - running.sinceMs > 1_000 * running.request.expiresInSeconds;
+      const settlement = running.settlement ?? (isForgotten ? failedSettlement(id, "expired") : undefined);
+      if (settlement) due.push({ running, settlement });
+    }
+    return due;
+  }
+
+  async #renew(): Promise<void> {
+    const { queries, clock } = this.#dependencies;
+    const [startedMs, startedTime] = [clock.monotonicMs(), clock.now().getTime()];
+    const { isNew, allotments } = await renewLease(queries, this.processId);
+    if (isNew) for (const { keyId, id } of [...this.#byKey.values()]) this.#forget(keyId, id);
+    const rows = new Map(allotments.map((row) => [row.id, row]));
+    for (const { keyId, id } of [...this.#byKey.values()]) if (!rows.has(id)) this.#forget(keyId, id);
+    for (const row of allotments) {
+      const known = this.#known(row) ?? new Allotment(row);
+      known.read(row);
+      this.#byKey.set(row.keyId, known);
+    }
+    this.#isFailing = false;
+    const lastsMs = 1_000 * LEASE_SECONDS - MARGIN_MS;
+    this.#lease = { untilMs: startedMs + lastsMs, untilTime: startedTime + lastsMs };
+  }
+
+  async #list(): Promise<void> {
+    const nowMs = this.#nowMs();
+    const due: Running[] = [];
+    for (const running of this.#running.values()) {
+      if (nowMs - running.sinceMs < LISTED_AFTER_MS || due.length === BATCH) break;
+      if (!running.isListed) due.push(running);
+    }
+    if (due.length === 0) return;
+    await listRunning(
+      this.#dependencies.queries,
+      due.map(({ request, allotment, sinceMs }) => ({
+        request,
+        allotmentId: allotment.id,
+        ageMs: nowMs - sinceMs,
+      })),
+    );
+    for (const running of due) running.isListed = true;
+  }
+
+  #known({ id, keyId }: AllotmentRow): Allotment | undefined {
+    const known = this.#byKey.get(keyId);
+    return known?.id === id ? known : undefined;
+  }
+
+  #forget(keyId: string, id: string): void {
+    const known = this.#byKey.get(keyId);
+    if (known?.id !== id) return;
+    known.lose();
+    this.#byKey.delete(keyId);
+  }
+
+  /** By both clocks: the monotonic one of some systems stands still while the machine sleeps. */
+  #isLeased(nowMs: number): boolean {
+    return nowMs < this.#lease.untilMs && this.#dependencies.clock.now().getTime() < this.#lease.untilTime;
+  }
+
+  #wake(): void {
+    if (this.#dependencies.isTimed) this.beat().catch(this.#failed);
+  }
+
+  readonly #failed = (error: unknown): void => {
+    if (!this.#isFailing) this.#dependencies.log.warn({ err: error }, "the lease could not be renewed");
+    this.#isFailing = true;
+  };
+
+  #nowMs(): number {
+    return this.#dependencies.clock.monotonicMs();
+  }
+}
+
+const NO_LEASE = { untilMs: Number.NEGATIVE_INFINITY, untilTime: Number.NEGATIVE_INFINITY };
+const NO_TERMS = { restrictionsVersion: 0, untilMs: Number.NEGATIVE_INFINITY };
+
+/** Whether the answer would be the same if the request were alone. */
+function isFinal({ granted, key, restrictions }: TakeAnswer): boolean {
+  return granted !== undefined || key !== "active" || restrictions !== undefined;
+}

@@ -1,0 +1,43 @@
+import type { Queries } from "../../db/database.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { type EndedLease, findEndedLeases, releaseLost } from "./leases.store.ts";
+
+type Dependencies = { readonly queries: Queries; readonly clock: Clock };
+
+/** A lease that is over is left for so long: after an outage of the database, every process renews its own first. */
+const PATIENCE_MS = 4_000;
+const MAX_LEASES = 1_000;
+const BATCH = 500;
+
+/** Finds processes that died, and releases their allotments. */
+export class LostAllotments {
+  readonly #dependencies: Dependencies;
+  /** The leases that were over at an earlier look, by process. */
+  #ended = new Map<string, EndedLease & { readonly seenMs: number }>();
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Releases the allotments of processes whose leases were over at two looks. Returns the number of allotments. */
+  async look(): Promise<number> {
+    const { queries, clock } = this.#dependencies;
+    const startedMs = clock.monotonicMs();
+    const ended = await findEndedLeases(queries, MAX_LEASES);
+    // Statements may wait: a lease was seen when the answer arrived, and looked at again when the question was sent.
+    const nowMs = clock.monotonicMs();
+    const known = this.#ended;
+    this.#ended = new Map(
+      ended.map((lease) => {
+        const before = known.get(lease.processId);
+        const seenMs = before?.expiredAt === lease.expiredAt ? before.seenMs : nowMs;
+        return [lease.processId, { ...lease, seenMs }];
+      }),
+    );
+    const lost = [...this.#ended.values()].filter(({ seenMs }) => startedMs - seenMs >= PATIENCE_MS);
+    let released = 0;
+    for (let batch = BATCH; lost.length > 0 && batch === BATCH; released += batch)
+      batch = await releaseLost(queries, lost, BATCH);
+    return released;
+  }
+}

@@ -1,0 +1,27 @@
+import type { Queries } from "../../db/database.ts";
+import type { WaitingClock } from "../../kernel/clock.ts";
+import { LEASE_SECONDS } from "./leases.store.ts";
+import { areRecalled } from "./recalls.store.ts";
+
+const FIRST_PAUSE_MS = 5;
+const LAST_PAUSE_MS = 100;
+
+/**
+ * Waits until the processes that hold these allotments have returned the unused part and admit nothing on it any more:
+ * until they say so, or until every lease of the moment of the recall is over. A process that is stopped or cut off
+ * does not delay the caller any longer.
+ */
+export async function awaitReturn(
+  queries: Queries,
+  clock: WaitingClock,
+  allotmentIds: readonly string[],
+): Promise<void> {
+  const { signal } = new AbortController();
+  const untilMs = clock.monotonicMs() + 1_000 * LEASE_SECONDS;
+  for (let pauseMs = 0; await areLeft(); pauseMs = Math.min(2 * pauseMs + FIRST_PAUSE_MS, LAST_PAUSE_MS))
+    await clock.sleep(pauseMs, signal);
+
+  async function areLeft(): Promise<boolean> {
+    return allotmentIds.length > 0 && clock.monotonicMs() < untilMs && areRecalled(queries, allotmentIds);
+  }
+}

@@ -1,0 +1,130 @@
+import type { Queries } from "../../db/database.ts";
+import {
+  type ArchivedRow,
+  type ClosingSource,
+  columnsOf,
+  countByMonth,
+  recordOf,
+  selectOf,
+} from "./closing-source.ts";
+
+/** Pages of the table that are read at once: about a thousand requests. */
+const PAGES = 128;
+
+/**
+ * Requests are archived in the order in which the table has them, which is that of their ends where no month was removed
+ * before: so those of a month are read and removed in neighbouring pages. Their ids, which clients may choose, have no
+ * order. What belongs to a request goes with it: its evidence, its hold and its job.
+ *
+ * A request is not removed before it ended, before it is in the sums of its account's usage, and before its receipt is
+ * in the log, which stays.
+ */
+export const REQUESTS_SOURCE: ClosingSource = {
+  kind: "requests",
+  first: "0",
+  async oldest(queries) {
+    const [row] = await queries.rows<{ at: string | null }>(OLDEST);
+    return row?.at ? new Date(row.at) : undefined;
+  },
+  async columns(queries) {
+    const json = (name: string, row: string) => ({ name, sql: `to_jsonb(${row})::text` });
+    return [
+      ...(await columnsOf(queries, "inference_request", "r")),
+      ...[json("evidence", "e"), json("hold", "h"), json("job", "j")],
+    ];
+  },
+  async read(queries, columns, position, before) {
+    const next = Number(position) + PAGES;
+    const rows = await queries.rows<ArchivedRow>(
+      `select ${selectOf(columns)}
+       from inference_request r
+       left join usage_rolled p on p.account = r.account
+       left join request_evidence e on e.request_id = r.id
+       left join hold h on h.id = r.id
+       left join job j on j.request_id = r.id
+       where r.ctid >= $1::text::tid and r.ctid < $2::text::tid
+         and r.finished_at::timestamptz(3) < $3::timestamptz and r.status <> 'running'
+         and (r.usage_number is null or r.usage_number <= p.usage_number)
+         and (h.id is null or h.state <> 'open') and (j.id is null or j.finished_at is not null)
+         and not exists (select from receipt_draft d where d.request_id = r.id)
+       order by r.ctid`,
+      [`(${position},0)`, `(${next},0)`, before.toISOString()],
+    );
+    const [size] = await queries.rows<{ pages: string }>(SIZE);
+    return {
+      records: rows.map((row) => recordOf(columns, row)),
+      next: next < Number(size?.pages ?? 0) ? String(next) : undefined,
+    };
+  },
+  countRows: (queries, before) => countByMonth(queries, TIMES, before),
+  amounts(row) {
+    const isUsage = row.usage_number != null;
+    const amount = (name: string) => BigInt(row[name] ?? 0);
+    return [
+      ["requests", isUsage ? 1n : 0n],
+      ["input_tokens", isUsage ? amount("input_tokens") : 0n],
+      ["output_tokens", isUsage ? amount("output_tokens") : 0n],
+      ["cost", amount("total_cost")],
+    ];
+  },
+  async remove(tx, keys, before) {
+    const [row] = await tx.rows<{ removed: string }>(REMOVE, [JSON.stringify(keys), before.toISOString()]);
+    return Number(row?.removed ?? 0);
+  },
+  async removedTotals(queries) {
+    const [row] = await queries.rows<Record<string, string>>(REMOVED);
+    return Object.fromEntries(Object.entries(row ?? {}).map(([name, sum]) => [name, BigInt(sum)]));
+  },
+};
+
+/** What the removed requests cost, by account and key as `account key`. */
+export async function readRemovedCosts(queries: Queries): Promise<ReadonlyMap<string, bigint>> {
+  const rows = await queries.rows<{ name: string; cost: string }>(
+    `select account || ' ' || coalesce(api_key_id::text, '') as name, cost::text as cost
+     from removed_usage where cost <> 0`,
+  );
+  return new Map(rows.map(({ name, cost }) => [name, BigInt(cost)]));
+}
+
+// The index of each account begins with its oldest request.
+const OLDEST = `
+  select min(coalesce(r.finished_at, r.created_at)) as at
+  from account a cross join lateral (
+    select created_at, finished_at from inference_request where account = a.address order by created_at limit 1) r`;
+
+const TIMES = `
+  select finished_at::timestamptz(3) as at from inference_request
+  where status <> 'running' and finished_at::timestamptz(3) < $1::timestamptz`;
+
+const SIZE = `
+  select (pg_relation_size('inference_request') / current_setting('block_size')::bigint)::text as pages`;
+
+const SUMS = ["requests", "input_tokens", "output_tokens", "cost"] as const;
+
+const REMOVED = `
+  select ${SUMS.map((name) => `coalesce(sum(${name}), 0)::text as ${name}`).join(", ")} from removed_usage`;
+
+const REMOVE = `
+  with keys as (
+    select array(select jsonb_array_elements_text($1::jsonb)) as ids
+  ), jobs as (
+    delete from job where request_id = any((select ids from keys)::text[])
+  ), evidence as (
+    delete from request_evidence where request_id = any((select ids from keys)::text[])
+  ), holds as (
+    delete from hold where id = any((select ids from keys)::text[]) and state <> 'open'
+  ), removed as (
+    delete from inference_request r
+    where r.id = any((select ids from keys)::text[]) and r.finished_at::timestamptz(3) < $2::timestamptz
+      and r.status <> 'running'
+    returning r.account, r.api_key_id, r.usage_number, r.input_tokens, r.output_tokens, r.total_cost
+  ), sums as (
+    insert into removed_usage as u (account, api_key_id, ${SUMS.join(", ")})
+    select account, api_key_id, count(usage_number),
+      coalesce(sum(input_tokens) filter (where usage_number is not null), 0),
+      coalesce(sum(output_tokens) filter (where usage_number is not null), 0), coalesce(sum(total_cost), 0)
+    from removed group by account, api_key_id
+    on conflict (account, api_key_id) do update set
+      ${SUMS.map((name) => `${name} = u.${name} + excluded.${name}`).join(", ")}
+  )
+  select count(*)::text as removed from removed`;

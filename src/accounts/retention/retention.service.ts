@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import type { Database } from "../../db/database.ts";
+import { EmbeddedMaintenance } from "../../db/embedded/maintenance.runner.ts";
+import type { Logger } from "../../kernel/log.ts";
+import type { LedgerService } from "../ledger.service.ts";
+import type { UsageRollups } from "../usage/usage-rollups.service.ts";
+import { endLease, listClosedMonths, takeLease } from "./closed-months.store.ts";
+import type { ClosingSource } from "./closing-source.ts";
+import { LEDGER_SOURCE } from "./ledger-source.store.ts";
+import { MonthCloser } from "./month-closer.ts";
+import { addMonths, type ClosingKind, type Month, monthOf, newestDue, startOf } from "./months.ts";
+import { REQUESTS_SOURCE } from "./requests-source.store.ts";
+
+/** How many whole months before the current one are kept, of each kind; undefined keeps all. */
+export type RetentionPolicy = {
+  readonly requestsMonths: number | undefined;
+  readonly ledgerMonths: number | undefined;
+  /** Where the archives are. */
+  readonly folder: string;
+};
+
+/** Receives how many rows were removed. */
+export type RetentionObserver = { rowsRemoved(kind: ClosingKind, rows: number): void };
+
+/** The settings of the policy. */
+type RetentionSettings = {
+  readonly RETENTION_REQUESTS_MONTHS: number | undefined;
+  readonly RETENTION_LEDGER_MONTHS: number | undefined;
+  readonly RETENTION_ARCHIVE_FOLDER: string | undefined;
+};
+
+/** The policy of these settings; undefined if everything is kept. */
+export function policyOf({
+  RETENTION_REQUESTS_MONTHS: requestsMonths,
+  RETENTION_LEDGER_MONTHS: ledgerMonths,
+  RETENTION_ARCHIVE_FOLDER: folder,
+}: RetentionSettings): RetentionPolicy | undefined {
+  if (folder === undefined || (requestsMonths === undefined && ledgerMonths === undefined)) return undefined;
+  return { requestsMonths, ledgerMonths, folder };
+}
+
+type Dependencies = {
+  readonly database: Database;
+  readonly log: Logger;
+  readonly policy: RetentionPolicy;
+  readonly ledger: LedgerService;
+  readonly rollups: UsageRollups;
+  readonly observer?: RetentionObserver | undefined;
+};
+
+/** A month that is over and not kept by the policy. */
+export type DueMonth = { readonly kind: ClosingKind; readonly month: Month };
+/** Such a month, and how many rows it has. */
+export type CountedMonth = DueMonth & { readonly rows: number };
+
+/**
+ * Closes months that are older than the policy keeps: archives their requests or transfers and removes them. One process
+ * at a time does so.
+ */
+export class RetentionService {
+  readonly #dependencies: Dependencies;
+  readonly #processId = randomUUID();
+  #stopping = new AbortController();
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The months that would be closed now, oldest first. A month that is being removed is one of them. */
+  async due(now = new Date()): Promise<readonly DueMonth[]> {
+    const due: DueMonth[] = [];
+    for (const { source, kept } of this.#sources()) {
+      const { kind } = source;
+      const newest = newestDue(now, kept);
+      const first = await this.#nextMonth(source);
+      for (let month = first; month !== undefined && month <= newest; month = addMonths(month, 1))
+        due.push({ kind, month });
+    }
+    return due;
+  }
+
+  /** The same with the number of rows of each, which reads all that are due. */
+  async preview(now = new Date()): Promise<readonly CountedMonth[]> {
+    const counted: CountedMonth[] = [];
+    for (const { source, kept } of this.#sources()) {
+      const { kind } = source;
+      const newest = newestDue(now, kept);
+      if (!(await this.due(now)).some((month) => month.kind === kind)) continue;
+      const counts = await source.countRows(this.#dependencies.database, startOf(addMonths(newest, 1)));
+      for (const { month, rows } of counts) counted.push({ kind, month, rows });
+    }
+    return counted;
+  }
+
+  /**
+   * Closes every month that is due. Returns those that were closed; none while another process does it. Throws, and
+   * removes nothing, if the ledger has a fault.
+   */
+  async run(now = new Date()): Promise<readonly CountedMonth[]> {
+    const { database } = this.#dependencies;
+    this.#stopping = new AbortController();
+    const closed: CountedMonth[] = [];
+    if ((await this.due(now)).length === 0 || !(await takeLease(database, this.#processId))) return closed;
+    try {
+      await this.#prepare();
+      for (const { source, kept } of this.#sources())
+        await this.#closeAll(source, newestDue(now, kept), closed);
+      await this.#requireExactLedger();
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) throw error;
+    } finally {
+      await endLease(database, this.#processId);
+    }
+    return closed;
+  }
+
+  /** Ends a run after its current slice; the next run continues there. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  #sources(): readonly { readonly source: ClosingSource; readonly kept: number }[] {
+    const { requestsMonths, ledgerMonths } = this.#dependencies.policy;
+    return [
+      { source: REQUESTS_SOURCE, kept: requestsMonths },
+      { source: LEDGER_SOURCE, kept: ledgerMonths },
+    ].flatMap(({ source, kept }) => (kept === undefined ? [] : [{ source, kept }]));
+  }
+
+  /** What is removed must be verified and, if it is usage, in the sums of usage. */
+  async #prepare(): Promise<void> {
+    await this.#dependencies.rollups.sweep(1);
+    await this.#requireExactLedger();
+  }
+
+  async #requireExactLedger(): Promise<void> {
+    const { ledger } = this.#dependencies;
+    const { faults } = (await ledger.verifyNew()) ?? (await ledger.verify());
+    const [first] = faults;
+    if (first)
+      throw new Error(
+        `nothing more is removed, as the ledger has ${faults.length} faults (npm run ledger:verify): ${first.fault}: ${first.subject}`,
+      );
+  }
+
+  async #closeAll(source: ClosingSource, newest: Month, closed: CountedMonth[]): Promise<void> {
+    const { database, policy, log, observer } = this.#dependencies;
+    const { kind } = source;
+    const maintenance =
+      database.folder === undefined ? undefined : new EmbeddedMaintenance(database, database.folder, log);
+    const closer = new MonthCloser(source, {
+      ...{ database, folder: policy.folder, processId: this.#processId, signal: this.#stopping.signal },
+      maintain: maintenance && (() => maintenance.maintain()),
+      onRemoved: (rows) => observer?.rowsRemoved(kind, rows),
+    });
+    for (;;) {
+      const month = await this.#nextMonth(source);
+      if (month === undefined || month > newest) return;
+      const startedMs = performance.now();
+      const last = (await listClosedMonths(database, kind)).at(-1);
+      const closing = last?.state === "removing" ? last : await closer.archive(month, last);
+      await closer.remove(closing);
+      const { rows, archive } = closing;
+      log.info({ kind, month, rows, archive, durationMs: performance.now() - startedMs }, "closed a month");
+      closed.push({ kind, month, rows });
+    }
+  }
+
+  /** The month to close next, which may not be due yet; undefined if there are no rows. */
+  async #nextMonth(source: ClosingSource): Promise<Month | undefined> {
+    const { database } = this.#dependencies;
+    const last = (await listClosedMonths(database, source.kind)).at(-1);
+    if (last) return last.state === "removing" ? last.month : addMonths(last.month, 1);
+    const oldest = await source.oldest(database);
+    return oldest && monthOf(oldest);
+  }
+}

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "../../db/database.ts";
+import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
+import type { Logger } from "../../kernel/log.ts";
+import { clearRollups, findPending, rollUp } from "./usage-rollups.store.ts";
+
+const EVERY_MS = 60_000;
+/** So few requests are added up as fast when they are read. */
+const PENDING = 1_000;
+const ACCOUNTS = 1_000;
+/** A step takes about 20 ms, also where the database has one connection. */
+const STEP = 1_000;
+
+type Dependencies = { readonly database: Database; readonly log: Logger };
+
+/** Adds requests to the stored sums of their accounts' usage, in the background. Any number of processes may do so. */
+export class UsageRollups {
+  readonly #dependencies: Dependencies;
+  #isStopped = false;
+  readonly #sweeps = new PeriodicTask({
+    everyMs: EVERY_MS,
+    work: () => this.sweep(),
+    failed: (error) => this.#dependencies.log.error({ err: error }, "adding up usage failed"),
+  });
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Adds the requests of every account that has at least `pending` new ones. Returns the number of requests. Throws the
+   * first failure when all other accounts are done.
+   */
+  async sweep(pending = PENDING): Promise<number> {
+    const { database } = this.#dependencies;
+    const failures: unknown[] = [];
+    let total = 0;
+    for (let isMore = true; isMore; ) {
+      const accounts = await findPending(database, pending, ACCOUNTS);
+      let added = 0;
+      for (const account of accounts)
+        if (!this.#isStopped)
+          added += await this.#rollUp(account).catch((error: unknown) => {
+            failures.push(error);
+            return 0;
+          });
+      total += added;
+      isMore = added > 0 && accounts.length === ACCOUNTS && !this.#isStopped;
+    }
+    if (failures.length > 0) throw failures[0];
+    return total;
+  }
+
+  /** Deletes the stored sums and adds up every request again, except those of accounts of which requests were removed. Returns the number of requests. */
+  async rebuild(): Promise<number> {
+    await this.#dependencies.database.transaction(clearRollups);
+    return this.sweep(1);
+  }
+
+  /** Sweeps now and every minute until `stop`. */
+  start(): void {
+    this.#sweeps.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#sweeps.stop();
+  }
+
+  async #rollUp(account: string): Promise<number> {
+    let total = 0;
+    for (;;) {
+      const startedMs = performance.now();
+      const added = await rollUp(this.#dependencies.database, account, STEP);
+      total += added;
+      if (added < STEP || this.#isStopped) return total;
+      // Half of the time is left to others.
+      await sleep(performance.now() - startedMs);
+    }
+  }
+}

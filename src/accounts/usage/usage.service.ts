@@ -1,0 +1,80 @@
+import type { AccountReads } from "../../db/account-reads.ts";
+import {
+  decodeCursor,
+  encodeCursor,
+  invalidCursor,
+  type Page,
+  type PageRequest,
+  pageLimit,
+  toPage,
+} from "../../kernel/page.ts";
+import {
+  sumUsage,
+  sumUsageByDay,
+  type UsageDay,
+  type UsageFilter,
+  type UsageRow,
+  type UsageTotals,
+} from "./usage.store.ts";
+import { listUsage } from "./usage-history.store.ts";
+
+export type { TrustMode, UsageDay, UsageFilter, UsageRow, UsageSource, UsageTotals } from "./usage.store.ts";
+
+const MAX_USAGE_ID = 2n ** 63n - 1n;
+/** Not "usage", the kind of older cursors, whose numbers were those of the whole router. */
+const CURSOR_KIND = "account-usage";
+
+/**
+ * The usage of an account: the requests that were charged, and those completed at a price of zero. Their costs add up
+ * to what the account paid. Every method throws what `AccountReads` throws, and stops when `signal` aborts.
+ */
+export class UsageService {
+  readonly #reads: AccountReads;
+
+  constructor(reads: AccountReads) {
+    this.#reads = reads;
+  }
+
+  /** Totals over all requests that match `filter`. */
+  stats(account: string, filter: UsageFilter, signal?: AbortSignal): Promise<UsageTotals> {
+    return sumUsage({ reads: this.#reads, account, filter, signal });
+  }
+
+  /** Totals by UTC day and model, newest day first; with `byTrustMode`, by trust mode too. */
+  daily(
+    account: string,
+    filter: UsageFilter,
+    {
+      byTrustMode = false,
+      signal,
+    }: { readonly byTrustMode?: boolean; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<readonly UsageDay[]> {
+    return sumUsageByDay({ reads: this.#reads, account, filter, signal }, byTrustMode);
+  }
+
+  /**
+   * Individual requests, newest first, without the first `skip`. A request that ends meanwhile sorts before the first
+   * page and shifts no later one if pages are requested by cursor.
+   */
+  async history(
+    account: string,
+    filter: UsageFilter,
+    page: PageRequest & { readonly skip?: number; readonly signal?: AbortSignal | undefined },
+  ): Promise<Page<UsageRow>> {
+    const limit = pageLimit(page);
+    const before = page.after === undefined ? undefined : readCursor(page.after);
+    const read = { reads: this.#reads, account, filter, signal: page.signal };
+    return toPage(await listUsage(read, { before, skip: page.skip ?? 0, limit }), page);
+  }
+}
+
+/** The cursor after which a history resumes. */
+export function usageCursor({ id }: Pick<UsageRow, "id">): string {
+  return encodeCursor(CURSOR_KIND, id.toString());
+}
+
+function readCursor(cursor: string): bigint {
+  const [kind, text = ""] = decodeCursor(cursor, 2);
+  if (kind !== CURSOR_KIND || !/^\d{1,19}$/.test(text) || BigInt(text) > MAX_USAGE_ID) throw invalidCursor();
+  return BigInt(text);
+}

@@ -1,0 +1,54 @@
+import type { Queries } from "../db/database.ts";
+import { PeriodicTask } from "../kernel/async/periodic-task.ts";
+import type { Logger } from "../kernel/log.ts";
+import { storeReturned } from "./receipts.store.ts";
+
+const EVERY_MS = 500;
+const BATCH = 500;
+/** Beyond these, receipts state no hash of what was returned. */
+const MAX_WAITING = 20_000;
+
+type Returned = { readonly requestId: string; readonly commitment: Uint8Array };
+
+/**
+ * Adds to drafts what is only known after the settlement, since the answer contains the bill: the commitment to what the
+ * client was sent. It is written in batches, off the way of the answer. If the process dies before, the receipt does
+ * without it.
+ */
+export class ReturnedHashes {
+  readonly #queries: Queries;
+  readonly #log: Logger;
+  #waiting: Returned[] = [];
+  readonly #flushes = new PeriodicTask({
+    everyMs: EVERY_MS,
+    work: () => this.flush(),
+    failed: (error) => this.#log.warn({ err: error }, "hashes of answers could not be stored; trying again"),
+  });
+
+  constructor(queries: Queries, log: Logger) {
+    this.#queries = queries;
+    this.#log = log;
+  }
+
+  /** Adds the commitment of a request that was settled. It is stored within a second. */
+  add(requestId: string, commitment: Uint8Array): void {
+    if (this.#waiting.length >= MAX_WAITING) return;
+    this.#waiting.push({ requestId, commitment });
+    this.#flushes.start({ isLater: true });
+  }
+
+  /** Stores what is waiting. */
+  async flush(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, BATCH);
+      await storeReturned(this.#queries, batch);
+      this.#waiting = this.#waiting.slice(batch.length);
+    }
+  }
+
+  /** Stores what is waiting, and stops. */
+  async stop(): Promise<void> {
+    await this.#flushes.stop();
+    await this.#flushes.run();
+  }
+}

@@ -1,0 +1,145 @@
+import { expect, onTestFinished, test } from "vitest";
+import { HoldsService } from "../../src/accounts/holds.service.ts";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import type { Database } from "../../src/db/database.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { requestFor, settlementOf } from "../support/admissions.ts";
+import { bookDeposit, type Seeded, seedAccount } from "../support/seed.ts";
+import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+
+const log = createLogger("silent");
+const EXACT = { faults: [] };
+
+/** As one process has them. */
+function holdsOn(database: Database): HoldsService {
+  const holds = new HoldsService({ database, log, committed: () => {} });
+  onTestFinished(() => holds.stop());
+  return holds;
+}
+
+/** Holds and settles requests, side by side. */
+async function spend(holds: HoldsService, seeded: Seeded, costs: readonly bigint[]): Promise<void> {
+  await Promise.all(
+    costs.map(async (cost) => {
+      const request = requestFor(seeded, 5n);
+      await holds.hold(request);
+      await holds.settle(settlementOf(request.id, cost));
+    }),
+  );
+}
+
+/** What is verified, as it is stored. */
+async function verifiedOf(database: Database) {
+  return {
+    accounts: await database.rows("select * from verified_account order by account"),
+    keys: await database.rows("select * from verified_key order by api_key_id"),
+  };
+}
+
+describeDatabases("verifying the ledger since the last time", (kind) => {
+  test("needs a first verification of everything, then reads what is new, and arrives at the same sums", async () => {
+    const database = await openTestDatabase(kind);
+    const ledger = new LedgerService(database);
+    const holds = holdsOn(database);
+    const seeded = await Promise.all([seedAccount(database, 10_000n), seedAccount(database, 10_000n)]);
+    expect(await ledger.verifyNew()).toBeUndefined();
+    expect(await ledger.verify()).toMatchObject(EXACT);
+    expect(await ledger.verifyNew()).toEqual({ faults: [], transfers: 0 });
+    for (const [round, account] of [...seeded, ...seeded].entries()) {
+      // Costs of less and of more than what was held, and of nothing.
+      await spend(holds, account, [3n, 5n, 9n, 0n]);
+      await database.transaction((tx) => bookDeposit(tx, account.account, BigInt(round + 1)));
+      const found = await ledger.verifyNew();
+      expect(found).toMatchObject(EXACT);
+      expect(found?.transfers).toBeGreaterThan(3);
+    }
+    await holds.stop();
+    expect(await ledger.verifyNew()).toMatchObject(EXACT);
+    const stepwise = await verifiedOf(database);
+    expect(await ledger.verify()).toMatchObject(EXACT);
+    expect(await verifiedOf(database)).toEqual(stepwise);
+  });
+
+  test("finds no fault while money moves, and leaves nothing out", async () => {
+    const database = await openTestDatabase(kind);
+    const ledger = new LedgerService(database);
+    const processes = [holdsOn(database), holdsOn(database)];
+    const seeded = await Promise.all([1, 2, 3].map(() => seedAccount(database, 100_000n)));
+    await ledger.verify();
+    let isOver = false;
+    let transfers = 0;
+    const verifying = (async () => {
+      while (!isOver) {
+        // Two at once: each stores only what it has seen.
+        const found = await Promise.all([ledger.verifyNew(), ledger.verifyNew()]);
+        for (const one of found) expect(one).toMatchObject(EXACT);
+        transfers += found[0]?.transfers ?? 0;
+      }
+    })();
+    for (let round = 0; round < 12; round++)
+      await Promise.all(
+        processes.flatMap((holds) => seeded.map((account) => spend(holds, account, [1n, 6n, 2n, 5n]))),
+      );
+    isOver = true;
+    await verifying;
+    for (const holds of processes) await holds.stop();
+    expect(await ledger.verifyNew()).toMatchObject(EXACT);
+    expect(transfers).toBeGreaterThan(0);
+    const stepwise = await verifiedOf(database);
+    expect(await ledger.verify()).toMatchObject(EXACT);
+    expect(await verifiedOf(database)).toEqual(stepwise);
+  });
+
+  const FAULTS = [
+    ["a balance", "update account set deposit = deposit + 1", /^the balance of an account/],
+    ["a cost", "update inference_request set total_cost = total_cost + 1", /^the cost of a request/],
+    ["a key", "update api_key set used = used + 1", /^a key without a period/],
+    ["a deposit", "update deposit set amount = amount + 1", /^a deposit is not booked/],
+    ["held money", "update account set held = held + 1, deposit = deposit - 1", /^held is not the sum/],
+    [
+      "a transfer",
+      `insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
+       select transfer_id, from_book, to_book, account, amount, cause from ledger_transfer where cause = 'settled' limit 1`,
+      /^the balance of an account|^the cost of a request/,
+    ],
+    ["a missing request", "delete from inference_request", /^a payment has no request/],
+  ] as const;
+  test.each(FAULTS)("finds %s that is wrong, and verifies nothing with it", async (_, damage, fault) => {
+    const database = await openTestDatabase(kind);
+    const ledger = new LedgerService(database);
+    const seeded = await seedAccount(database, 1_000n);
+    const holds = holdsOn(database);
+    await ledger.verify();
+    await spend(holds, seeded, [3n, 4n]);
+    await holds.stop();
+    const before = await verifiedOf(database);
+    onTestFinished(() =>
+      // The ledger is audited afterwards.
+      database.rows("truncate account, ledger_transfer, earlier_ledger_entry cascade").then(() => {}),
+    );
+    await database.rows(damage);
+    const found = await ledger.verifyNew();
+    expect(found?.faults.map((one) => one.fault).join("\n")).toMatch(new RegExp(fault.source, "m"));
+    expect(await verifiedOf(database)).toEqual(before);
+    const { faults } = await ledger.verify();
+    expect(faults).not.toEqual([]);
+    // Not verified: the next run has nothing to continue from.
+    expect(await ledger.verifyNew()).toBeUndefined();
+  });
+
+  test("has nothing to continue from once a process of an earlier version has written entries", async () => {
+    const database = await openTestDatabase(kind);
+    const ledger = new LedgerService(database);
+    const { account } = await seedAccount(database, 10n);
+    await ledger.verify();
+    await database.rows("update account set credit = 5 where address = $1", [account]);
+    await database.rows(
+      `insert into ledger_entry (transfer_id, book, account, amount, cause)
+       values ('grant', 'credit', $1, 5, 'credit'), ('grant', 'promotion', 'router', -5, 'credit')`,
+      [account],
+    );
+    expect(await ledger.verifyNew()).toBeUndefined();
+    expect(await ledger.verify()).toMatchObject(EXACT);
+    expect(await ledger.verifyNew()).toEqual({ faults: [], transfers: 0 });
+  });
+});
