@@ -6,6 +6,7 @@ import {
   draftColumns,
   INSERT_DRAFTS,
   type ReceiptDraft,
+  withoutReturned,
 } from "../receipts/draft.ts";
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
@@ -49,6 +50,11 @@ export type Settlement = {
 /** What a settlement costs in all, neuron. */
 export function costOf({ inputCost, outputCost }: Settlement): bigint {
   return inputCost + outputCost;
+}
+
+/** A settlement that is repeated: its client was sent an error meanwhile, not the answer that its receipt expects. */
+export function withoutAnswer(settlement: Settlement): Settlement {
+  return { ...settlement, receipt: settlement.receipt && withoutReturned(settlement.receipt) };
 }
 
 /** A settlement that ends a request without a charge. */

@@ -19,6 +19,7 @@ export async function hashInParts(bytes: Uint8Array): Promise<Uint8Array> {
 export class ChunkHash {
   #first: Uint8Array | string | undefined;
   #rest: Hash | undefined;
+  #known: { readonly chunk: Uint8Array; readonly digest: Uint8Array } | undefined;
 
   update(chunk: Uint8Array | string): void {
     if (this.#rest) this.#rest.update(chunk);
@@ -32,6 +33,16 @@ export class ChunkHash {
   /** The digest of what has arrived by now; undefined if that is nothing. */
   digest(): Uint8Array | undefined {
     if (this.#rest) return this.#rest.copy().digest();
-    return this.#first === undefined ? undefined : hash("sha256", this.#first, "buffer");
+    if (this.#first === undefined) return undefined;
+    return this.#first === this.#known?.chunk ? this.#known.digest : hash("sha256", this.#first, "buffer");
+  }
+
+  /** The digest that there will be once `chunk` has arrived too. */
+  async digestWith(chunk: Uint8Array): Promise<Uint8Array> {
+    if (this.#rest) return this.#rest.copy().update(chunk).digest();
+    if (this.#first !== undefined) return createHash("sha256").update(this.#first).update(chunk).digest();
+    const digest = await hashInParts(chunk);
+    this.#known = { chunk, digest };
+    return digest;
   }
 }

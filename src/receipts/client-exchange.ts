@@ -1,11 +1,12 @@
 import { ChunkHash, hashInParts } from "../kernel/hash-in-parts.ts";
-import { commit, NONE } from "./draft.ts";
+import { commit, NONE, type ReceiptDraft } from "./draft.ts";
 import type { ReturnedHashes } from "./returned-hashes.ts";
 
 /**
  * The bytes of one request between the client and the router: hashes the body that was received, and what is written to
- * the client as it is written. What was written completes the receipt's draft, once all of it is and the request is
- * settled; of a request that is not settled, nothing is kept.
+ * the client as it is written. The draft of a receipt has the hash of what will have been written, where that is known
+ * before the settlement; where it is not, or something else was written, it is completed when the request is settled
+ * and all is written. Of a request that is not settled, nothing is kept.
  */
 export class ClientExchange {
   readonly endpoint: string;
@@ -13,8 +14,9 @@ export class ClientExchange {
   readonly received: Promise<Uint8Array>;
   readonly #hashes: Pick<ReturnedHashes, "add">;
   readonly #returned = new ChunkHash();
+  #isEnding = false;
   #hasEnded = false;
-  #settled: { readonly requestId: string; readonly salt: Uint8Array } | undefined;
+  #settled: { readonly requestId: string; readonly draft: ReceiptDraft } | undefined;
 
   constructor(endpoint: string, body: Buffer, hashes: Pick<ReturnedHashes, "add">) {
     this.endpoint = endpoint;
@@ -27,6 +29,17 @@ export class ClientExchange {
     if (!this.#hasEnded) this.#returned.update(bytes);
   }
 
+  /** Whether only the bytes that were given to `expect` are still to be written. */
+  get isEnding(): boolean {
+    return this.#isEnding;
+  }
+
+  /** The hash of all that will have been written after these last bytes. */
+  expect(last: Buffer): Promise<Uint8Array> {
+    this.#isEnding = true;
+    return this.#returned.digestWith(last);
+  }
+
   /** Nothing more is written. Idempotent. */
   end(): void {
     if (this.#hasEnded) return;
@@ -34,16 +47,18 @@ export class ClientExchange {
     this.#complete();
   }
 
-  /** The request is settled, with a draft of this salt. */
-  settled(requestId: string, salt: Uint8Array): void {
-    this.#settled = { requestId, salt };
+  /** The request is settled, or may be, with this draft. It has no `returned` unless that was stored. */
+  settled(requestId: string, draft: ReceiptDraft): void {
+    this.#settled = { requestId, draft };
     this.#complete();
   }
 
   #complete(): void {
     if (!this.#hasEnded || !this.#settled) return;
-    const { requestId, salt } = this.#settled;
+    const { salt, returned } = this.#settled.draft;
+    const { requestId } = this.#settled;
     const digest = this.#returned.digest();
+    if (digest && returned && Buffer.compare(digest, returned) === 0) return;
     this.#hashes.add(requestId, digest ? commit(salt, digest) : NONE);
   }
 }

@@ -10,18 +10,27 @@ export type ReceiptDraft = {
   readonly received: Uint8Array | undefined;
   readonly forwarded: Uint8Array | undefined;
   readonly answered: Uint8Array | undefined;
-  /** Whether the hash of what the client is sent follows (`ReturnedHashes`). */
+  /** SHA-256 of what the client will be sent if it is charged the whole cost; undefined if that is not known yet. */
+  readonly returned: Uint8Array | undefined;
+  /** Whether the hash of what the client is sent may follow (`ReturnedHashes`). */
   readonly awaitsReturned: boolean;
 };
 
 /** The places of bytes in a draft, in their order there, after the salt. */
 export const PLACES = ["received", "forwarded", "answered", "returned"] as const;
 
+/** A draft whose client may be sent something else than was expected. */
+export function withoutReturned(draft: ReceiptDraft): ReceiptDraft {
+  return { ...draft, returned: undefined };
+}
+
 /** The bytes that stand for a missing hash. */
 export const NONE: Uint8Array = new Uint8Array(HASH_BYTES);
 
 /** How long a receipt waits for the hash of what the client was sent: the process may have died. */
 const RETURNED_SECONDS = 10;
+/** How long it waits for a correction where that hash was known before. */
+const CORRECTED_SECONDS = 2;
 
 /** A random salt. */
 export function newSalt(): Uint8Array {
@@ -40,24 +49,33 @@ let used = SALTS.length;
 /** A draft as fields of a row of `DRAFT_TYPES`. */
 export function draftColumns(draft: ReceiptDraft | undefined) {
   if (!draft) return undefined;
+  const { salt, received, forwarded, answered, returned } = draft;
+  const known = [received, forwarded, answered].map((digest) => (digest ? commit(salt, digest) : NONE));
   return {
     endpoint: draft.endpoint,
     model_answered: draft.modelAnswered,
-    commitments: `\\x${encodeCommitments(draft)}`,
+    commitments: `\\x${Buffer.concat([salt, ...known]).toString("hex")}`,
+    ...(returned && { returned: `\\x${commit(salt, returned).toString("hex")}` }),
     awaits_returned: draft.awaitsReturned,
   };
 }
 
 /** SQL for the fields of `draftColumns`; they are null for a request without a draft. */
-export const DRAFT_TYPES = "endpoint text, model_answered text, commitments bytea, awaits_returned boolean";
-export const DRAFT_COLUMNS = "a.endpoint, a.model_answered, a.commitments, a.awaits_returned";
+export const DRAFT_TYPES =
+  "endpoint text, model_answered text, commitments bytea, returned bytea, awaits_returned boolean";
+export const DRAFT_COLUMNS = `a.endpoint, a.model_answered, a.commitments, a.awaits_returned,
+      a.returned, a.input_cost + a.output_cost as full_cost`;
 
-/** SQL that stores the drafts of the requests that a statement has `ended`. */
+/**
+ * SQL that stores the drafts of the requests that a statement has `ended`. What the client will be sent states the bill,
+ * so its hash is only stored for one that is charged its full cost.
+ */
 export const INSERT_DRAFTS = `
     insert into receipt_draft (request_id, endpoint, model_answered, commitments, ready_at)
-    select id, endpoint, model_answered, commitments,
-      case when awaits_returned then now() + interval '${RETURNED_SECONDS} seconds' else now() end
-    from ended
+    select id, endpoint, model_answered, case when is_complete then commitments || returned else commitments end,
+      case when awaits_returned then now() + case when is_complete then interval '${CORRECTED_SECONDS} seconds'
+        else interval '${RETURNED_SECONDS} seconds' end else now() end
+    from ended, lateral (select returned is not null and total_cost = full_cost as is_complete) as known
     on conflict (request_id) do nothing`;
 
 /** Reads `commitments`: the salt, and the hexadecimal commitment of each place. Undefined if there is no salt. */
@@ -78,10 +96,4 @@ export function decodeCommitments(
 /** `commitment` by Node's own SHA-256, a third of the time. */
 export function commit(salt: Uint8Array, digest: Uint8Array): Buffer {
   return hash("sha256", Buffer.concat([salt, digest]), "buffer");
-}
-
-/** The salt and the commitments to all but what is returned, as hexadecimal digits. */
-function encodeCommitments({ salt, received, forwarded, answered }: ReceiptDraft): string {
-  const parts = [received, forwarded, answered].map((digest) => (digest ? commit(salt, digest) : NONE));
-  return Buffer.concat([salt, ...parts]).toString("hex");
 }

@@ -137,13 +137,14 @@ const LOCK = `
 const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
 
 /**
- * A request that has a receipt gets no second one: its draft is only deleted. A draft without a request stays: requests
+ * The request of a draft is looked up by its id: as a join, all requests were read where there are few drafts. A request
+ * that has a receipt gets no second one: its draft is only deleted. A draft without a request stays: requests
  * are not deleted before they have a receipt.
  */
 const TAKE = `
   with due as (
     select d.request_id from receipt_draft d
-    where d.ready_at <= now() and exists (select 1 from inference_request r where r.id = d.request_id)
+    where d.ready_at <= now() and (select true from inference_request r where r.id = d.request_id)
     limit $1::int
   ), taken as (
     delete from receipt_draft where request_id = any(array(select request_id from due)) returning *
@@ -197,7 +198,12 @@ const NODES = `
   select leaf_index::text as leaf_index, nodes from receipt
   where leaf_index in (select (jsonb_array_elements_text($1::jsonb))::bigint)`;
 
+/** By their index: the planner would read the whole table, with all rows that were deleted lately. */
 const RETURNED = `
-  update receipt_draft d set commitments = d.commitments || a.returned, ready_at = now()
-  from jsonb_to_recordset($1::jsonb) as a(id text, returned bytea)
-  where d.request_id = a.id and length(d.commitments) = ${4 * HASH_BYTES}`;
+  with given as (
+    select * from jsonb_to_recordset($1::jsonb) as a(id text, returned bytea)
+  )
+  update receipt_draft d
+  set commitments = substring(d.commitments for ${4 * HASH_BYTES}) || a.returned, ready_at = now()
+  from given a
+  where d.request_id = a.id and d.request_id = any(array(select id from given))`;

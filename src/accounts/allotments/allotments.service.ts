@@ -6,7 +6,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { newId } from "../../kernel/text/ids.ts";
 import type { HoldRequest } from "../holds.store.ts";
-import { failedSettlement, type Settlement } from "../settlements.store.ts";
+import { failedSettlement, type Settlement, withoutAnswer } from "../settlements.store.ts";
 import { Allotment } from "./allotment.ts";
 import type { AllotmentRow } from "./allotment-row.ts";
 import { endLease, LEASE_SECONDS, renewLease } from "./leases.store.ts";
@@ -283,7 +283,7 @@ export class AllotmentsService {
     } catch (error) {
       // Some of it may have been charged: nothing is admitted in memory until a beat has read what is left.
       this.#lease = NO_LEASE;
-      for (const { running, settlement } of endings) running.settlement = settlement;
+      for (const { running, settlement } of endings) running.settlement = withoutAnswer(settlement);
       throw error;
     }
   }

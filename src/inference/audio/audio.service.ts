@@ -3,7 +3,7 @@ import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { quoteUnits } from "../billing/pricing.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";
-import { type ShownAnswer, shownAnswer } from "../chat/answer-edits.ts";
+import type { ShownAnswer } from "../chat/answer-edits.ts";
 import { audioUnits, isJson, readTranscript } from "../chat/delivered-answer.ts";
 import type { DispatchService } from "../dispatch/dispatch.service.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -60,15 +60,12 @@ export class AudioService {
   ): Promise<Transcript> {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(toAdmissionRequest(request, preferences), caller);
-    const { answer, reading, trace } = await exchanges.collect(admitted, TRANSCRIPTIONS_PATH, {
+    const shown = await exchanges.collect(admitted, TRANSCRIPTIONS_PATH, {
       contentType: request.contentType,
       signal,
       read: (whole) => readTranscript(whole, request, bodies),
+      ...(!isJson(request.format) && { show: async ({ body }) => body }),
     });
-    const { body, responseKey } = answer;
-    const shown = isJson(request.format)
-      ? await shownAnswer(answer, reading, trace)
-      : { body, responseKey, trace };
     return { ...shown, contentType: TYPES[request.format] };
   }
 }

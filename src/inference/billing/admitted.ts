@@ -33,6 +33,8 @@ export type Ending = {
   readonly answerId?: string | undefined;
   /** Hashes the decoded images of the answer, in order. */
   readonly imageHashes?: (() => Promise<readonly string[]>) | undefined;
+  /** The last bytes that the client will be sent, if this is the bill; all of them if nothing was sent yet. */
+  readonly closing?: ((bill: Trace) => Buffer | Promise<Buffer>) | undefined;
 };
 
 /** A bill as the client sees it in `x_0g_trace`, decimal strings of neuron (facts 1.3). */

@@ -1,6 +1,6 @@
 import type { HoldsService } from "../../accounts/holds.service.ts";
 import type { Settlement } from "../../accounts/settlements.store.ts";
-import type { ReceiptDraft } from "../../receipts/draft.ts";
+import { type ReceiptDraft, withoutReturned } from "../../receipts/draft.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import { type EvidenceResult, signerOf } from "../evidence/tee-signature.ts";
 import { type Provider, trustModeOf } from "../providers/provider.ts";
@@ -25,7 +25,8 @@ export class BillingService {
 
   /**
    * Bills a request at the price of the provider that answered and ends its hold. Resolves with the bill once it is
-   * committed and, where requested, the answer's signature is verified.
+   * committed and, where requested, the answer's signature is verified: the one that `closing` was called with, unless
+   * less than the cost was charged.
    */
   async settle(admitted: Admitted, ending: Ending): Promise<Trace> {
     const { requestId, trace } = admitted;
@@ -33,25 +34,22 @@ export class BillingService {
     const provider = ending.provider ?? summary.provider;
     const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
     const verified = ending.outcome === "completed" && this.#verify(admitted, provider, ending);
-    const receipt = await draftOf(admitted, provider);
+    const bill = toTrace(requestId, provider, cost);
+    // The receipt commits to what the client is sent, which states the bill: all of that is known now.
+    const closing = admitted.client && !verified ? await ending.closing?.(bill) : undefined;
+    const receipt = await draftOf(admitted, provider, closing);
     const settlement = toSettlement(requestId, ending, { summary, provider, cost, receipt });
     this.#observe(admitted.request.model, provider, settlement, summary);
     const settle = () => this.#dependencies.holds.settle(settlement);
-    const charged = await (trace ? trace.run(settle) : settle()).finally(() =>
-      trace?.settled({ ending, provider, firstByteMs: summary.firstByteMs }),
-    );
-    admitted.client?.settled(requestId, receipt.salt);
-    const billed = billedOf(cost, charged);
-    return {
-      request_id: requestId,
-      provider: provider.address,
-      billing: {
-        input_cost: billed.input.toString(),
-        output_cost: billed.output.toString(),
-        total_cost: billed.total.toString(),
-      },
-      ...(verified && { ...toTeeTrace(await verified) }),
-    };
+    let charged: bigint | undefined;
+    try {
+      charged = await (trace ? trace.run(settle) : settle());
+    } finally {
+      trace?.settled({ ending, provider, firstByteMs: summary.firstByteMs });
+      admitted.client?.settled(requestId, charged === cost.total ? receipt : withoutReturned(receipt));
+    }
+    const charge = charged === cost.total ? bill : toTrace(requestId, provider, billedOf(cost, charged));
+    return verified ? { ...charge, ...toTeeTrace(await verified) } : charge;
   }
 
   /** Checks the provider's signature of the answer; undefined if that was not requested. Never rejects. */
@@ -83,6 +81,14 @@ export class BillingService {
       durationMs,
     });
   }
+}
+
+function toTrace(requestId: string, provider: Provider, { input, output, total }: Cost): Trace {
+  return {
+    request_id: requestId,
+    provider: provider.address,
+    billing: { input_cost: `${input}`, output_cost: `${output}`, total_cost: `${total}` },
+  };
 }
 
 /** The result of a check as the client sees it. */

@@ -38,13 +38,12 @@ export type ShownAnswer = {
 };
 
 /** A whole answer for the client: the provider's own bytes with these edits, and the bill appended. */
-export async function shownAnswer(
-  { body, responseKey }: Pick<ProviderAnswer, "body" | "responseKey">,
+export function shownBody(
+  { body }: Pick<ProviderAnswer, "body">,
   { edits = [] }: { readonly edits?: readonly Edit[] },
   trace: Trace,
-): Promise<ShownAnswer> {
+): Promise<Buffer> {
   const pieces = editedPieces(body, edits);
   const end = pieces.at(-1) ?? body;
-  const shown = await concatInTurns([...pieces.slice(0, -1), ...withFields(end, { x_0g_trace: trace })]);
-  return { body: shown, responseKey, trace };
+  return concatInTurns([...pieces.slice(0, -1), ...withFields(end, { x_0g_trace: trace })]);
 }

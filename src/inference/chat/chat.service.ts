@@ -13,7 +13,7 @@ import type { StreamSink } from "../dispatch/stream-options.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
-import { type ShownAnswer, shownAnswer } from "./answer-edits.ts";
+import type { ShownAnswer } from "./answer-edits.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
 import { type ChatRequest, providerBody } from "./chat-request.ts";
@@ -80,7 +80,7 @@ export class ChatService {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
     const { bytes, choices } = request;
-    const { answer, reading, trace } = await exchanges.collect(admitted, CHAT_PATH, {
+    return exchanges.collect(admitted, CHAT_PATH, {
       signal,
       answerTokens: request.maxTokens ?? this.#dependencies.maxCompletionTokens,
       read: (whole, by) =>
@@ -90,7 +90,6 @@ export class ChatService {
           bodies,
         ),
     });
-    return shownAnswer(answer, reading, trace);
   }
 
   async #stream(

@@ -1,9 +1,11 @@
 import { AppError, FAILURES } from "../../kernel/errors.ts";
+import { memoizeLast } from "../../kernel/memoize-last.ts";
 import type { MemoryBudget } from "../../load/memory-budget.ts";
 import type { Admitted, Trace } from "../billing/admitted.ts";
 import type { BillingService } from "../billing/billing.service.ts";
 import type { Usage } from "../billing/pricing.ts";
 import type { Edit } from "../body/json-member.ts";
+import { type ShownAnswer, shownBody } from "../chat/answer-edits.ts";
 import { DeliveredText } from "../chat/delivered-text.ts";
 import type {
   PostOptions,
@@ -56,14 +58,6 @@ export type Reading = {
   readonly edits?: readonly Edit[];
 };
 
-/** A whole answer that was billed. */
-export type Collected<R extends Reading> = {
-  readonly answer: ProviderAnswer;
-  readonly reading: R;
-  readonly provider: Provider;
-  readonly trace: Trace;
-};
-
 /** 125 tokens a second: an answer of 4,096 tokens has 93 s by default before another provider is tried. */
 const MS_PER_TOKEN = 8;
 
@@ -78,11 +72,12 @@ export class DispatchService {
 
   /**
    * Posts an admitted request to the endpoint `path` and collects the whole answer; `read` validates it and returns the
-   * billed usage. If `read` throws a `ProviderFailure`, the next provider is tried; any other `AppError` is the answer
-   * to the client. Resolves when the bill is committed. On every failure the hold is ended. The trace of an answer that
-   * lacks the required proof has an `error`: it is billed, so it is delivered.
+   * billed usage, and `show` returns it as the client sees it: by default with the edits of `read` and the bill. If
+   * `read` throws a `ProviderFailure`, the next provider is tried; any other `AppError` is the answer to the client.
+   * Resolves when the bill is committed. On every failure the hold is ended. The trace of an answer that lacks the
+   * required proof has an `error`: it is billed, so it is delivered.
    */
-  async collect<R extends Reading>(
+  async collect(
     admitted: Admitted,
     path: `/${string}`,
     given: PostOptions & {
@@ -90,9 +85,11 @@ export class DispatchService {
       readonly maxBytes?: number;
       /** Maximum tokens of the answer, where it consists of tokens. */
       readonly answerTokens?: number;
-      read(answer: ProviderAnswer, provider: Provider): Promise<R>;
+      read(answer: ProviderAnswer, provider: Provider): Promise<Reading>;
+      show?(answer: ProviderAnswer, reading: Reading, trace: Trace): Promise<Buffer>;
     },
-  ): Promise<Collected<R>> {
+  ): Promise<ShownAnswer> {
+    const { show = shownBody } = given;
     const { failover, providers, billing, memory, settings } = this.#dependencies;
     const { signal } = given;
     try {
@@ -113,18 +110,19 @@ export class DispatchService {
             onHead: () => attempt.firstByte(),
           },
         );
-        return { answer, reading: await readAs(() => given.read(answer, provider)), provider };
+        return { answer, reading: await readAs(() => given.read(answer, provider)) };
       });
-      const { usage, estimated, imageHashes } = collected.reading;
-      const answerId = collected.answer.responseKey ?? collected.reading.answerId;
-      const trace = await billing.settle(admitted, {
+      const { answer, reading } = collected;
+      const { responseKey } = answer;
+      const { usage, estimated, imageHashes } = reading;
+      const closing = memoizeLast((bill: Trace) => show(answer, reading, bill));
+      const bill = await billing.settle(admitted, {
         outcome: "completed",
-        usage,
-        estimated,
-        answerId,
-        imageHashes,
+        ...{ usage, estimated, imageHashes, closing },
+        answerId: responseKey ?? reading.answerId,
       });
-      return { ...collected, trace: marked(trace, admitted.unproven(trace)) };
+      const trace = marked(bill, admitted.unproven(bill));
+      return { body: await closing(trace), responseKey, trace };
     } catch (error) {
       await this.release(admitted, error, signal.aborted);
       throw error;

@@ -1,4 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
+import { memoizeLast } from "../../kernel/memoize-last.ts";
 import type { Ending, Trace } from "../billing/admitted.ts";
 import { differs, ResumeMatcher } from "../chat/delivered-text.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "../providers/provider.client.ts";
@@ -218,11 +219,17 @@ export class StreamAttempt implements ProviderListener {
     this.#lingering = setTimeout(() => this.#exchange?.abort(new Error("the answer is complete")), LINGER_MS);
     const metered = this.#reader.meter(this.#options.countInput);
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
-    const ending = async () => ({ outcome: "completed", ...(await metered), answerId }) as const;
+    const { admitted } = this.#options;
+    const closing = memoizeLast(async (bill: Trace) =>
+      this.#reader.closing(bill, (await metered).usage, admitted.unproven(bill)),
+    );
+    // What is held back until the bill is committed would come before the last bytes.
+    const known = this.#writer.isBegun ? { answerId, closing } : { answerId };
+    const ending = async () => ({ outcome: "completed", ...(await metered), ...known }) as const;
     this.#settle(ending(), async (trace) => {
-      const { usage } = await metered;
+      const last = await closing(trace);
       this.#begin();
-      this.#writer.write(this.#reader.closing(trace, usage, this.#options.admitted.unproven(trace)));
+      this.#writer.write(last);
       this.#options.sink.end();
     });
   }

@@ -5,7 +5,7 @@ import { quotePrompt } from "../billing/prompt-bound.ts";
 import { readUsage, usageLimits } from "../billing/usage.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
-import { type ShownAnswer, shownAnswer } from "../chat/answer-edits.ts";
+import type { ShownAnswer } from "../chat/answer-edits.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -52,12 +52,11 @@ export class EmbeddingsService {
   ): Promise<ShownAnswer> {
     const { admission, exchanges } = this.#dependencies;
     const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
-    const { answer, reading, trace } = await exchanges.collect(admitted, EMBEDDINGS_PATH, {
+    return exchanges.collect(admitted, EMBEDDINGS_PATH, {
       signal,
       maxBytes: MAX_ANSWER_BYTES,
       read: (whole, provider) => this.#read(whole, request, provider),
     });
-    return shownAnswer(answer, reading, trace);
   }
 
   /**

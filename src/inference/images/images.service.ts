@@ -3,7 +3,7 @@ import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
 import { quoteUnits, type UnitUsage } from "../billing/pricing.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";
-import { type ShownAnswer, shownAnswer } from "../chat/answer-edits.ts";
+import type { ShownAnswer } from "../chat/answer-edits.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
@@ -56,13 +56,12 @@ export class ImagesService {
   ): Promise<ImageAnswer> {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(imageAdmissionRequest(request, preferences), caller);
-    const { answer, trace } = await exchanges.collect(admitted, PATHS[request.serviceType], {
+    return exchanges.collect(admitted, PATHS[request.serviceType], {
       contentType: request.contentType,
       signal,
       maxBytes: MAX_ANSWER_BYTES,
       read: (whole) => readImages(whole, request.count, bodies),
     });
-    return shownAnswer(answer, {}, trace);
   }
 }
 

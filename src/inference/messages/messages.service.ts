@@ -5,7 +5,7 @@ import { quotePrompt } from "../billing/prompt-bound.ts";
 import { usageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
-import { type ShownAnswer, shownAnswer } from "../chat/answer-edits.ts";
+import type { ShownAnswer } from "../chat/answer-edits.ts";
 import { TextMeter } from "../chat/text-meter.ts";
 import { readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService } from "../dispatch/dispatch.service.ts";
@@ -105,14 +105,13 @@ export class MessagesService {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(toAdmissionRequest(request, preferences, bodies), caller);
     const { bytes, maxTokens } = request;
-    const { answer, reading, trace } = await exchanges.collect(admitted, MESSAGES_PATH, {
+    return exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
       signal,
       answerTokens: maxTokens,
       read: (whole, by) =>
         readMessage(whole, { bytes, limits: usageLimits(by, maxTokens), ...requestedModel(by) }, bodies),
     });
-    return shownAnswer(answer, reading, trace);
   }
 
   async #stream(

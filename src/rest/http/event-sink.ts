@@ -26,8 +26,8 @@ export function eventSink(
   };
   const keepAlive = setInterval(() => {
     if (response.writableEnded) clearInterval(keepAlive);
-    // A client that reads nothing needs no keep-alive.
-    if (response.writableEnded || response.writableNeedDrain) return;
+    // A client that reads nothing needs no keep-alive. The end of an answer was hashed before it is written.
+    if (response.writableEnded || response.writableNeedDrain || client?.isEnding) return;
     begin();
     client?.sent(KEEP_ALIVE);
     response.write(KEEP_ALIVE);

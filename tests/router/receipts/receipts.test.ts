@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { hexToBytes } from "@noble/hashes/utils.js";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openCheckpoint, parseVerifierKey } from "../../../src/receipts/format/checkpoint.ts";
 import { verifyConsistency } from "../../../src/receipts/format/merkle-log.ts";
 import { type ReceiptBundle, verifyBundle } from "../../../src/receipts/format/proof-bundle.ts";
@@ -127,6 +127,18 @@ describe("the receipt of", () => {
     expect(commitsTo(receipt, "forwarded", forwarded ?? Buffer.alloc(0))).toBe(true);
     expect(commitsTo(receipt, "returned", returned)).toBe(true);
     expect(receipt.hashes.answered).not.toBeNull();
+  });
+
+  test("a chat that is charged in full is complete with its settlement: nothing is written for it afterwards", async () => {
+    const { database } = stack().app;
+    const later = vi.spyOn(database, "rows");
+    onTestFinished(() => later.mockRestore());
+    for (const stream of [false, true]) {
+      const { id, returned } = await post("/v1/chat/completions", { ...CHAT, stream });
+      expect(commitsTo(await verified(id), "returned", returned)).toBe(true);
+    }
+    const updates = later.mock.calls.filter(([sql]) => /update receipt_draft/.test(sql));
+    expect(updates).toEqual([]);
   });
 
   test("a stream that broke states what was charged, and what was returned", async () => {

@@ -207,6 +207,7 @@ class World {
         : {
             ...{ endpoint: "/v1/chat/completions", modelAnswered: "m", salt },
             ...{ received: newSalt(), forwarded: newSalt(), answered: undefined },
+            returned: undefined,
             awaitsReturned: form !== "whole",
           };
     await this.#holds.settle({ ...settlementOf(request.id, 700n), receipt });

@@ -150,6 +150,7 @@ async function draftOf({ lease, spec, checkpoint }: ImageJobState): Promise<Rece
     received: await hashInParts(lease.job.body),
     forwarded: requestHash === undefined ? undefined : Buffer.from(requestHash, "hex"),
     answered: responseHash === undefined ? undefined : Buffer.from(responseHash, "hex"),
+    returned: undefined,
     awaitsReturned: false,
   };
 }
