@@ -1,5 +1,18 @@
 import type { z } from "zod";
 import { AppError } from "./errors.ts";
+import { isStorable } from "./text/storable.ts";
+
+/**
+ * Checks the texts of a path or a query, by name, for characters that the database cannot store or compare with: U+0000
+ * and half of a surrogate pair. Throws `invalid_parameter`, naming the first one that has any.
+ */
+export function checkTexts(texts: Readonly<Record<string, unknown>>): void {
+  for (const param in texts) {
+    const values = [texts[param]].flat();
+    if (values.some((value) => typeof value === "string" && !isStorable(value)))
+      throw new AppError("invalid_parameter", `${param}: has a character that is not allowed`, { param });
+  }
+}
 
 /**
  * Validates client input against a schema. Throws `code`, naming the first field that is invalid, missing or unknown,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { App } from "../app.ts";
 import type { ReplayKey } from "../idempotency/replay-key.ts";
 import { parseJson } from "../inference/body/request-fields.ts";
-import { checkInput } from "../kernel/check.ts";
+import { checkInput, checkTexts } from "../kernel/check.ts";
 import { type Action, permit, type Reach } from "../keys/auth/permissions.ts";
 import type { Principal } from "../keys/auth/principal.ts";
 import type { ClientExchange } from "../receipts/client-exchange.ts";
@@ -155,6 +155,8 @@ export function defineRoute<
     async run(app, { idempotencyKey: key, replayKey, ...call }) {
       const reach = given.access === "public" ? NOTHING : permit(call.principal, given.access);
       const { account } = reach;
+      checkTexts(call.params);
+      checkTexts(call.query as Readonly<Record<string, unknown>>);
       const read = {
         query: (hasQuery || !isEmpty(call.query)
           ? checkInput(query, call.query, "invalid_parameter")

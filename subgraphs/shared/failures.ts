@@ -1,5 +1,6 @@
 import { GraphQLError } from "graphql";
 import { AppError } from "../../src/kernel/errors.ts";
+import { unstorableOf } from "../../src/kernel/unstorable-text.ts";
 
 /** The message that clients see for an unexpected failure. */
 const INTERNAL_MESSAGE = "Something went wrong on our side.";
@@ -10,7 +11,8 @@ const INTERNAL_MESSAGE = "Something went wrong on our side.";
  */
 export function toGraphFailure(reason: unknown): GraphQLError {
   if (reason instanceof GraphQLError) return reason;
-  const cause = reason instanceof Error ? reason : new Error(String(reason));
+  const known = unstorableOf(reason);
+  const cause = known instanceof Error ? known : new Error(String(known));
   if (!(cause instanceof AppError)) {
     return new GraphQLError(INTERNAL_MESSAGE, {
       originalError: cause,

@@ -1,5 +1,6 @@
 import { type AbiParameter, decodeAbiParameters, toEventSelector } from "viem";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
+import { toStorable } from "../../kernel/text/storable.ts";
 import type { ChainLog } from "../watcher/log-handler.ts";
 import type { SealedKey } from "./sealed-key.ts";
 
@@ -76,7 +77,7 @@ export function toIntelligentData(raw: {
   readonly dataHash: Hex;
 }): IntelligentData {
   return {
-    description: raw.dataDescription.slice(0, MAX_DESCRIPTION).replaceAll("\0", "\ufffd").toWellFormed(),
+    description: toStorable(raw.dataDescription, MAX_DESCRIPTION),
     dataHash: lowerHex(raw.dataHash),
   };
 }

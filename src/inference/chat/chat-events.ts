@@ -21,6 +21,7 @@ import { chunkPieces, renderChoices } from "./chat-pieces.ts";
 import type { Piece } from "./delivered-text.ts";
 import { lacksReasoningContent, withReasoningContent } from "./reasoning.ts";
 import type { TextMeter } from "./text-meter.ts";
+import { answerIdOf } from "./whole-answer.ts";
 
 const BROKEN = {
   error: {
@@ -82,8 +83,7 @@ export class ChatEvents implements StreamReader {
   }
 
   get answerId(): string | undefined {
-    const { id } = this.#last;
-    return typeof id === "string" ? id : undefined;
+    return answerIdOf(this.#last);
   }
 
   get parts(): readonly Piece[] | undefined {

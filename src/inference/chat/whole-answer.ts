@@ -1,4 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
+import { isStorable } from "../../kernel/text/storable.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import { type ProviderAnswer, refusalOf, statedFailure } from "../providers/provider-answer.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
@@ -31,7 +32,7 @@ export async function readAnswerObject(
 
 /** The provider's own id of its answer, if it has one. */
 export function answerIdOf({ id }: Readonly<Record<string, unknown>>): string | undefined {
-  return typeof id === "string" && id.length <= MAX_ANSWER_ID ? id : undefined;
+  return typeof id === "string" && id.length <= MAX_ANSWER_ID && isStorable(id) ? id : undefined;
 }
 
 /** The failure of a provider whose answer is invalid. */

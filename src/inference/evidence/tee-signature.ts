@@ -1,6 +1,7 @@
 import { type Hex, recoverMessageAddress } from "viem";
 import { z } from "zod";
 import { isAddress, lowerHex } from "../../kernel/text/hex.ts";
+import { isStorable } from "../../kernel/text/storable.ts";
 import type { Provider } from "../providers/provider.ts";
 import { type AnswerHashes, bindingOf, readSignedText, type TextForm } from "./signed-text.ts";
 
@@ -61,7 +62,7 @@ const MAX_TEXT = 4_096;
 
 /** A broker's answer to `GET /v1/proxy/signature/{id}` (facts 2.1). */
 const SignatureBody = z.object({
-  text: z.string().min(1).max(MAX_TEXT),
+  text: z.string().min(1).max(MAX_TEXT).refine(isStorable),
   signature: z.string().regex(/^0x[0-9a-fA-F]{130}$/),
   signing_address: z.string().refine(isAddress).optional(),
   signing_algo: z.literal("ecdsa").optional(),

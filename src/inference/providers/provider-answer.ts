@@ -1,6 +1,7 @@
 import { ForbiddenAddress } from "../../kernel/address-guard.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { redact } from "../../kernel/log.ts";
+import { toStorable } from "../../kernel/text/storable.ts";
 import type { MemoryBudget, MemoryLease } from "../../load/memory-budget.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
@@ -159,5 +160,5 @@ function readError(body: Buffer): { readonly reason: string; readonly code: stri
 
 function shown(reason: unknown): string {
   const text = typeof reason === "string" ? reason : (JSON.stringify(reason) ?? "no reason was given");
-  return redact(text).slice(0, MAX_REASON_LENGTH);
+  return toStorable(redact(text), MAX_REASON_LENGTH);
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError, type ErrorCode, FAILURES } from "../../kernel/errors.ts";
+import { unstorableOf } from "../../kernel/unstorable-text.ts";
 
 const codes = Object.keys(FAILURES) as ErrorCode[];
 const types = [...new Set(codes.map((code) => FAILURES[code].type))];
@@ -75,7 +76,8 @@ export function failureHeaders(failure: AppError): Readonly<Record<string, strin
 }
 
 /** The `AppError` for an error: the error itself, one of Fastify's, or `internal_error`. */
-export function toAppError(error: unknown): AppError {
+export function toAppError(thrown: unknown): AppError {
+  const error = unstorableOf(thrown);
   if (error instanceof AppError) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new AppError("body_too_large", "The body is too large.");

@@ -96,11 +96,7 @@ export const getReceipt = defineRoute({
   access: "receipt.read",
   answer: { json: BUNDLE },
   async handle(app, { reach, params }) {
-    const { requestId = "" } = params;
-    // PostgreSQL takes no text with this character.
-    if (requestId.includes("\0"))
-      throw new AppError("receipt_not_found", "There is no receipt for this request.");
-    return json(await app.receipts.bundle(reach, requestId));
+    return json(await app.receipts.bundle(reach, params.requestId ?? ""));
   },
 });
 

@@ -179,6 +179,20 @@ test("a chain offer has every price detail of its row, if it serves chats", asyn
   expect([image.cachePrice, image.tiers]).toEqual([undefined, undefined]);
 });
 
+test("an offer on chain whose model has a character that cannot be stored, or printed, is skipped", async () => {
+  const row = {
+    serviceType: "chatbot",
+    url: "https://provider.example.com",
+    inputPrice: 1n,
+    outputPrice: 1n,
+  };
+  const models = ["m", "m\0", "\ud800", "m\n", "m\u0085", "m".repeat(501), "Modèle 2"];
+  const rows = models.map((model) => ({ ...row, model, additionalInfo: "" }));
+  const registry = { all: async () => rows } as unknown as InferenceRegistry;
+  const offers = await chainProviders(registry, { allowsPrivate: false }).load();
+  expect(offers.map(({ model }) => model)).toEqual(["m", "Modèle 2"]);
+});
+
 test("a provider that reports more cached tokens than the prompt has is not believed, in either format", () => {
   const details = { cached_tokens: 6, cache_write_tokens: 4, cache_write_1h_tokens: 1 };
   const usage = { prompt_tokens: 10, completion_tokens: 1, prompt_tokens_details: details };

@@ -107,6 +107,7 @@ describe("the answer to a poll", () => {
     for (const none of ["", undefined, 5])
       expect(reasonOf(none)?.message).toBe("The provider failed: no reason was given");
     expect(reasonOf(`key sk-${"a".repeat(49)}`)?.message).not.toContain("aaaa");
+    expect(reasonOf(`a\0b${"x".repeat(496)}💥`)?.message).toMatch(/: a\ufffdbx{496}\ufffd$/);
     expect(reasonOf("x".repeat(9_000))?.message).toHaveLength("The provider failed: ".length + 500);
   });
 });

@@ -1,6 +1,7 @@
 import type { JobView } from "../../../jobs/job-view.store.ts";
 import { redact } from "../../../kernel/log.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
+import { isStorable, toStorable } from "../../../kernel/text/storable.ts";
 import type { AttemptRecord } from "../../billing/admitted.ts";
 import type { AnswerHashes } from "../../evidence/signed-text.ts";
 import { type ProviderAnswer, refusalOf } from "../../providers/provider-answer.ts";
@@ -149,7 +150,7 @@ export function readSubmission(answer: ProviderAnswer | undefined): Submission {
     return { kind: refusal instanceof ProviderFailure ? "failed" : "refused", failure: { code, message } };
   }
   const { jobId, data, ...rest } = fieldsOf(answer.body);
-  if (typeof jobId === "string" && jobId.length > 0 && jobId.length <= MAX_JOB_ID)
+  if (typeof jobId === "string" && jobId.length > 0 && jobId.length <= MAX_JOB_ID && isStorable(jobId))
     return { kind: "accepted", providerJobId: jobId };
   if (data !== undefined) return readResult({ ...rest, data });
   return { kind: "failed", failure: PROVIDER_FAILED };
@@ -232,7 +233,7 @@ function fractionOf(progress: unknown): number | null {
 }
 
 function shown(reason: string): string {
-  return redact(reason).slice(0, MAX_REASON_LENGTH);
+  return toStorable(redact(reason), MAX_REASON_LENGTH);
 }
 
 function fieldsOf(body: Buffer): Readonly<Record<string, unknown>> {
