@@ -145,7 +145,7 @@ describe("a thread pool", () => {
     });
 
   test("aborts tasks past their deadline, waiting or running, and continues with the next", async () => {
-    const pool = endless(1_500);
+    const pool = endless(2_000);
     const late = [pool.run({ kind: "endless" }, 1), pool.run({ kind: "endless" }, 1)];
     await Promise.all(late.map((task) => expect(task).rejects.toMatchObject({ code: "unavailable" })));
     expect(await pool.run({ kind: "echo", value: "next" }, 1)).toBe("next");
@@ -153,10 +153,10 @@ describe("a thread pool", () => {
   });
 
   test("does not count the time in which a busy machine runs something else", async () => {
-    const pool = endless(1_500);
+    const pool = endless(2_000);
     // Starting the thread uses processor time, which counts.
     expect(await pool.run({ kind: "echo", value: "started" }, 1)).toBe("started");
-    expect(await pool.run({ kind: "echo", value: "late", suspendedMs: 2_500 }, 1)).toBe("late");
+    expect(await pool.run({ kind: "echo", value: "late", suspendedMs: 3_000 }, 1)).toBe("late");
     const never = pool.run({ kind: "echo", value: "never", suspendedMs: 600_000 }, 1);
     await expect(never).rejects.toMatchObject({ code: "unavailable" });
     expect(await pool.run({ kind: "echo", value: "next" }, 1)).toBe("next");
