@@ -1,5 +1,5 @@
-import { accessSync, constants, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StartupError } from "../kernel/errors.ts";
 
@@ -16,7 +16,7 @@ export type FolderLock = { release(): void };
 export function lockFolder(folder: string): FolderLock {
   let file: DatabaseSync | undefined;
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     const opened = new DatabaseSync(join(folder, "lock.sqlite"), { timeout: 0 });
     file = opened;
@@ -29,6 +29,19 @@ export function lockFolder(folder: string): FolderLock {
       { cause },
     );
   }
+}
+
+/** Node's own way to make a folder with its parents never returns where one of them cannot have any, as in `/proc`. */
+function makeFolder(folder: string): void {
+  const missing: string[] = [];
+  for (let at = resolve(folder); !existsSync(at); at = dirname(at)) missing.push(at);
+  for (const path of missing.toReversed())
+    try {
+      mkdirSync(path);
+    } catch (error) {
+      // Another process may be making it too.
+      if (!existsSync(path)) throw error;
+    }
 }
 
 function problemOf(cause: unknown): string {

@@ -130,6 +130,16 @@ const CHANGES: readonly (readonly [string, readonly string[], Change])[] = [
     ["key", "signature", "checkpoint"],
     (bundle) => given({ ...bundle, public_key: encodeVerifierKey(OTHER.key) }),
   ],
+  ["the id of the key", ["key"], (bundle) => given({ ...bundle, key_id: "deadbeef" })],
+  [
+    "the address of the provider's signer",
+    ["provider_signature"],
+    ({ provider_signature: signed, ...bundle }) =>
+      given({
+        ...bundle,
+        provider_signature: signed && { ...signed, signing_address: `0x${"ab".repeat(20)}` },
+      }),
+  ],
   [
     "the proof, shortened",
     ["inclusion"],
@@ -184,6 +194,25 @@ describe("the command", () => {
     expect(named(checks, "passed")).toEqual(["signature", "checkpoint", "inclusion"]);
     expect(checks.find(({ id }) => id === "key")?.reason).toContain("anyone could have made it");
     expect(checks.find(({ id }) => id === "request_body")?.reason).toContain("was not given");
+    expect(checks.find(({ id }) => id === "provider_signature")?.reason).toContain(
+      "does not have the signature",
+    );
+  });
+
+  test("refuses a bundle with a repeated member, which another program might read differently", async () => {
+    const bundle = await makeBundle(BODIES, ROUTER);
+    const text = JSON.stringify(bundle);
+    const forged = JSON.stringify({ ...bundle.receipt, charge: "0" });
+    for (const changed of [
+      text.replace('"charge":', '"charge":"0","charge":'),
+      text.replace('"charge":', '"ch\\u0061rge":"0","charge":'),
+      text.replace("{", `{"receipt":${forged},`),
+      text.replace('"signature":', '"signature":"00","signature":'),
+    ]) {
+      expect(JSON.parse(changed)).toEqual(JSON.parse(text));
+      const { status, stderr } = await command({ bundle: changed });
+      expect([status, stderr.trim()]).toEqual([2, "The bundle has a repeated member."]);
+    }
   });
 
   test("does not count a request that the provider changed as a failure", async () => {

@@ -142,11 +142,16 @@ describe("a start that cannot succeed is refused in one line that names the inva
     mkdirSync(join(lock, "devnet/lock.sqlite"), { recursive: true });
     mkdirSync(join(database, "postgres"));
     writeFileSync(join(database, "postgres/PG_VERSION"), "none");
-    const refusals = await Promise.all([lock, database].map((DATA_DIR) => refusalOf({ DATA_DIR })));
+    const refusals = await Promise.all(
+      [lock, database, "/proc/none/data"].map((DATA_DIR) => refusalOf({ DATA_DIR })),
+    );
     const remedy = "Check its owner and its disk, or set DATA_DIR to another folder.";
     expect(refusals).toEqual([
       `DATA_DIR: the folder ${lock}/devnet cannot be used (unable to open database file). ${remedy}`,
       expect.stringMatching(/^DATA_DIR: the database in \S+\/postgres cannot be opened \(.+\)\. /),
+      expect.stringMatching(
+        /^DATA_DIR: the folder \/proc\/none\/data\S* cannot be used \(ENOENT: .*\)\. Check its owner/,
+      ),
     ]);
   });
 

@@ -8,6 +8,8 @@ import type { Bundle } from "./bundle.ts";
 import { type Finding, failed, notChecked, passed } from "./check.ts";
 
 const NONE = "The bundle has no signature of the provider.";
+const REMOVED =
+  "The receipt states that the provider signed its answer, but the bundle does not have the signature.";
 const OTHER_FORM = "The signed text has no hash that can be compared.";
 
 /** Whether the provider's signature is of its text and of the signer in the receipt, and the receipt is of that text. */
@@ -15,13 +17,15 @@ export async function checkProviderSignature({
   receipt,
   provider_signature: given,
 }: Bundle): Promise<Finding> {
-  if (!given) return notChecked(NONE);
+  if (!given) return notChecked(receipt.evidence?.text ? REMOVED : NONE);
   const signature = given.signature as `0x${string}`;
   const signer = (await recoverMessageAddress({ message: given.text, signature })).toLowerCase();
   const { evidence } = receipt;
   if (!evidence?.signer || !evidence.text) return failed("The receipt names no signature of the provider.");
   if (signer !== evidence.signer.toLowerCase())
     return failed(`${signer} signed the text, or it was changed; the receipt names ${evidence.signer}.`);
+  if (given.signing_address !== null && String(given.signing_address).toLowerCase() !== signer)
+    return failed(`${signer} signed the text; the bundle names ${given.signing_address}.`);
   if (commit(receipt, sha256(utf8ToBytes(given.text))) !== evidence.text)
     return failed("The receipt is of another signed text.");
   return passed(`${signer} signed it. Compare that with the signer of ${receipt.provider} in the registry.`);

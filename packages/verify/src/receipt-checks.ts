@@ -1,5 +1,6 @@
 import {
   type Checkpoint,
+  keyIdOf,
   type NoteKey,
   openCheckpoint,
   parseCheckpoint,
@@ -19,8 +20,13 @@ import type { Bundle } from "./bundle.ts";
 import { type Finding, failed, notChecked, passed } from "./check.ts";
 
 /** Whether the bundle's key is the one that the caller trusts. */
-export function checkKey({ public_key: stated }: Bundle, trusted: string | undefined): Finding {
-  if (!parseVerifierKey(stated)) return failed("The bundle's public key is malformed.");
+export function checkKey(
+  { public_key: stated, key_id: keyId }: Bundle,
+  trusted: string | undefined,
+): Finding {
+  const key = parseVerifierKey(stated);
+  if (!key) return failed("The bundle's public key is malformed.");
+  if (keyId !== keyIdOf(key)) return failed("The bundle's key_id is not that of its public key.");
   if (trusted === undefined)
     return notChecked(
       `No key was given to compare with. The bundle's own key is used, so anyone could have made it: ${stated}`,
