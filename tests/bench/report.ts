@@ -4,7 +4,7 @@ import { type Measured, quantile, type Target } from "./load.ts";
 import type { Figure, Rounds, Scenario } from "./scenario.ts";
 
 const RESULTS = new URL("RESULTS.md", import.meta.url);
-const [BEGIN, END] = ["<!-- figures: written by npm run bench -->", "<!-- end of figures -->"];
+const MARKS = ["<!-- figures: written by npm run bench -->", "<!-- end of figures -->"] as const;
 
 /** The baseline of all others, under a short name. */
 export type Base = { readonly name: string; readonly target: Target };
@@ -29,14 +29,16 @@ export function toTable(measured: Rounds, bases: readonly Base[]): string {
 }
 
 /** Writes a run's table into RESULTS.md, in place of the last one. */
-export async function writeResults(table: string, notes: readonly string[]): Promise<void> {
+export function writeResults(table: string, notes: readonly string[]): Promise<void> {
+  return writeSection(MARKS, `${notes.map((note) => `- ${note}`).join("\n")}\n${table}\n`);
+}
+
+/** Replaces what is between two lines of RESULTS.md. */
+export async function writeSection([begin, end]: readonly [string, string], section: string): Promise<void> {
   const text = await readFile(RESULTS, "utf8");
-  const [before, rest = ""] = text.split(BEGIN);
-  const after = rest.split(END)[1] ?? "\n";
-  await writeFile(
-    RESULTS,
-    `${before}${BEGIN}\n${notes.map((note) => `- ${note}`).join("\n")}\n${table}\n\n${END}${after}`,
-  );
+  const [before, rest = ""] = text.split(begin);
+  const after = rest.split(end)[1] ?? "\n";
+  await writeFile(RESULTS, `${before}${begin}\n${section}\n${end}${after}`);
 }
 
 /** The machine and the versions of a run. */

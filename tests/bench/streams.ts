@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,6 +15,7 @@ import { until } from "../support/until.ts";
 import { buildBench, PRODUCT } from "./build.ts";
 import { startChild } from "./child.ts";
 import { withEnds } from "./ends.ts";
+import { connectInspector, type Inspector, readLiveHeap } from "./inspector.ts";
 
 /**
  * `npm run test:streams`: 10,000 subscriptions on one gateway process, half of which resume from a cursor and
@@ -239,37 +239,13 @@ async function reconnect(gateway: Gateway): Promise<void> {
   );
 }
 
-/** The engine of the gateway's process, by its debugging protocol. */
-type Inspector = { call(method: string): Promise<Record<string, unknown>>; close(): void };
-
-async function connectInspector(url: string): Promise<Inspector> {
-  const socket = new WebSocket(url);
-  await once(socket, "open");
-  let calls = 0;
-  const waiting = new Map<number, (result: Record<string, unknown>) => void>();
-  socket.on("message", (data) => {
-    const { id, result } = JSON.parse(String(data));
-    waiting.get(id)?.(result);
-    waiting.delete(id);
-  });
-  return {
-    call(method) {
-      const id = ++calls;
-      socket.send(JSON.stringify({ id, method }));
-      return new Promise((resolve) => waiting.set(id, resolve));
-    },
-    close: () => socket.terminate(),
-  };
-}
-
 type Memory = { readonly heap: number; readonly rss: number };
 
 /** The memory in use after a garbage collection. */
 async function memoryOf({ engine, pid }: Gateway): Promise<Memory> {
-  await engine.call("HeapProfiler.collectGarbage");
-  const { usedSize = 0 } = await engine.call("Runtime.getHeapUsage");
+  const heap = await readLiveHeap(engine);
   const rss = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1_024;
-  return { heap: Number(usedSize), rss };
+  return { heap, rss };
 }
 
 function mustReturn(when: string, before: number, after: number, taken: number): void {

@@ -28,10 +28,11 @@ export type WatchedProduct = {
 export async function startWatched(
   settings: Readonly<Record<string, string>>,
   onEnd: OnEnd,
+  flags?: readonly string[],
 ): Promise<WatchedProduct> {
   const socketPath = join(newFolder(onEnd), "watch.sock");
   const watched = { NODE_OPTIONS: `--import ${PRELOAD}`, CRASH_SOCKET: socketPath };
-  const product = await startReady({ settings: { ...settings, ...watched }, onEnd });
+  const product = await startReady({ settings: { ...settings, ...watched }, ...(flags && { flags }), onEnd });
   const queries: Queries = {
     rows: (sql, parameters = []) => sendOrder(socketPath, { sql, parameters }),
   };

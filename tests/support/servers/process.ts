@@ -36,6 +36,8 @@ export type ProcessOptions = {
   readonly script?: string;
   readonly args?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
+  /** Of Node; without it those for a process that lives for seconds. */
+  readonly flags?: readonly string[];
   /** The working directory; without it the checkout's, and then without reading a `.env`. */
   readonly folder?: string;
   /** The checkout whose product it is, installed with its own packages; without it this one. */
@@ -60,12 +62,13 @@ function startProcess(options: ProcessOptions = {}): RunningProcess {
     script = "dist/gateway/main.js",
     args = [],
     settings = {},
+    flags = SHORT_LIVED,
     folder,
     checkout = ".",
     onEnd = onTestFinished as OnEnd,
   } = options;
   const loader = script.endsWith(".ts") ? ["--import", "tsx"] : [];
-  const nodeArgs = [...SHORT_LIVED, ...loader, resolve(checkout, script), ...args];
+  const nodeArgs = [...flags, ...loader, resolve(checkout, script), ...args];
   const child = spawn(resolve(checkout, "scripts/node"), nodeArgs, {
     cwd: folder ?? checkout,
     env: {
