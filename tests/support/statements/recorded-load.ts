@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { call, query, type Target } from "../../upgrade/calls.ts";
+import { replayAll } from "../../upgrade/events.ts";
+import { fillAccount, fillSmallAccount } from "../../upgrade/fill-accounts.ts";
+import { fillChain } from "../../upgrade/fill-chain.ts";
+import { fillJobs, fillRequests, fillSmallRequest, openHangingStream } from "../../upgrade/fill-inference.ts";
+import { fillStorage } from "../../upgrade/fill-storage.ts";
+import { askAll, type Filled, readPageCursors, unendedOf } from "../../upgrade/questions.ts";
+import { startScriptedProviders } from "../../upgrade/scripted-network.ts";
+import { ask } from "../clients/graph-client.ts";
+import type { OnEnd } from "../servers/database.ts";
+import { newFolder, type ReadyProcess, runProcess, startReady } from "../servers/process.ts";
+import { until } from "../until.ts";
+
+const PRELOAD = pathToFileURL(resolve("tests/support/statements/record.ts")).href;
+const EXAMPLES = "schema/examples";
+/** For periodic work, whose first round is made at the start. */
+const PATIENCE_MS = 20_000;
+const COMMANDS = [["verify-ledger"], ["verify-ledger", "--full"], ["rebuild-usage"]] as const;
+
+/** Reads that the fixtures of upgrades do not have. */
+const READS = [
+  "/v1/account",
+  "/v1/account/usage/daily",
+  "/v1/account/usage/stats?model_id=devnet-chat&source=wallet",
+  "/v1/account/usage/history?limit=2&offset=1&include_total=true",
+  "/v1/account/usage/history?model_id=none",
+  "/v1/management-keys",
+];
+
+/** Whether the recorded load has every statement that it must have. */
+type Recording = {
+  readonly onEnd: OnEnd;
+  readonly isEnough: (statements: readonly string[]) => boolean;
+};
+
+/**
+ * Starts the product on a PostgreSQL server, uses it through its public APIs as the fixtures of upgrades do, and runs
+ * the operators' commands, until its periodic work was done as well. Returns every statement that all of these
+ * processes sent, each text once.
+ */
+export async function recordLoad(
+  databaseUrl: string,
+  { onEnd, isEnough }: Recording,
+): Promise<readonly string[]> {
+  const folder = newFolder(onEnd);
+  const file = join(folder, "statements");
+  const settings = {
+    ...{ DATA_DIR: folder, DATABASE_URL: databaseUrl, STORE_JOB_IMAGES: "on", JOBS_PARALLEL: "1" },
+    ...{ NODE_OPTIONS: `--import ${PRELOAD}`, STATEMENTS_FILE: file },
+  };
+  const killed = await startReady({ settings, onEnd });
+  await startScriptedProviders(targetOf(killed), onEnd);
+  const data = await fill(targetOf(killed));
+  await openHangingStream(targetOf(killed), data.account);
+  // What it held is released by the next process.
+  await killed.end("SIGKILL");
+  const stopped = await startReady({ settings, onEnd });
+  const target = targetOf(stopped);
+  const jobs = await fillJobs(target, data.account);
+  const { reader } = data.account.managementKeys;
+  const unended = await unendedOf(target, reader);
+  const filled = { ...data, jobs, unended, pageCursors: await readPageCursors(target, reader) };
+  await replayAll(target, filled);
+  await askAll(target, filled);
+  const { session } = filled.account;
+  for (const path of READS) await call(target, path, session);
+  for (const text of exampleQueries()) await ask(target.origin, session, text);
+  for (const [command, ...args] of COMMANDS) {
+    const script = `dist/gateway/cli/${command}.js`;
+    const { code, stderr } = await runProcess({ script, args, settings, onEnd });
+    if (code !== 0) throw new Error(`${command}: ${stderr}`);
+  }
+  // It hands over the jobs that it works on.
+  await stopped.end("SIGTERM");
+  const product = await startReady({ settings, onEnd });
+  const recorded = () => {
+    const lines = readFileSync(file, "utf8").trim().split("\n");
+    return [...new Set(lines.map((line) => JSON.parse(line) as string))];
+  };
+  await until(() => isEnough(recorded()), PATIENCE_MS).catch(() => {});
+  await product.end("SIGTERM");
+  return recorded();
+}
+
+/** The addresses that a product with a development network prints. */
+function targetOf({ origin, stdout }: ReadyProcess): Target {
+  const [, rpcUrl = ""] = /(http:\S+) \(chain \d+\)/.exec(stdout()) ?? [];
+  return { origin, rpcUrl };
+}
+
+async function fill(target: Target): Promise<Omit<Filled, "jobs" | "unended" | "pageCursors">> {
+  const { eventCursor } = await query(target, undefined, "{ eventCursor }");
+  const account = await fillAccount(target);
+  const small = await fillSmallAccount(target);
+  await fillRequests(target, account);
+  await fillSmallRequest(target, small);
+  const storage = await fillStorage(target);
+  const chain = await fillChain(target);
+  return { account, small, storage, chain, eventCursor };
+}
+
+/** The published examples that need no variables. */
+function exampleQueries(): readonly string[] {
+  return readdirSync(EXAMPLES)
+    .map((name) => readFileSync(join(EXAMPLES, name), "utf8"))
+    .filter((text) => /^query\b/m.test(text) && !/\$\w+: [^)=]*!/.test(text));
+}
