@@ -13,6 +13,7 @@ import { benchReads } from "./suites/reads.bench.ts";
 import { benchStorage } from "./suites/storage.bench.ts";
 import { streamed } from "./suites/streamed.bench.ts";
 import { unary } from "./suites/unary.bench.ts";
+import { benchVerify } from "./suites/verify.bench.ts";
 import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
 
 /**
@@ -20,7 +21,8 @@ import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
  * on this machine, and the ledger alone against other ways to write it. About 7 minutes; with `--quick`
  * about 40 s and RESULTS.md is not changed. `--ledger` measures the ledger alone, `--storage` files,
  * `--chain` the reading of the chain and the delay of its events, `--graph` the graph against other gateways,
- * `--reads` what reads of a long history cost other customers; none of these changes RESULTS.md either.
+ * `--reads` what reads of a long history cost other customers, `--verify` the verification of a long ledger; none of
+ * these changes RESULTS.md either.
  */
 const QUICK = process.argv.includes("--quick");
 const PACE = QUICK ? { rounds: 2, durationMs: 100 } : { rounds: 5, durationMs: 850 };
@@ -35,16 +37,22 @@ const GRAPH_PACE = QUICK
 const READS_PACE = QUICK
   ? { accounts: 200, requests: 200_000, rounds: 2, durationMs: 500 }
   : { accounts: 2_000, requests: 2_000_000, rounds: 3, durationMs: 4_000 };
+const VERIFY_PACE = QUICK
+  ? { accounts: 200, months: 2, requestsPerMonth: 25_000, added: [1_000], rounds: 3 }
+  : { accounts: 2_000, months: 20, requestsPerMonth: 100_000, added: [1_000, 20_000], rounds: 5 };
 /** V8 goes on compiling our product for some 20 s of load; each target gets the same time before it is measured. */
 const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 20_000 };
 const NOISY = 0.4;
 
-await buildBench();
+const measuresVerification = process.argv.includes("--verify");
+// It needs no process of the product.
+if (!measuresVerification) await buildBench();
 await withEnds((onEnd) => {
   if (process.argv.includes("--ledger")) return runLedger(onEnd);
   if (process.argv.includes("--chain")) return runChain(onEnd);
   if (process.argv.includes("--graph")) return runGraph(onEnd);
   if (process.argv.includes("--reads")) return runReads(onEnd);
+  if (measuresVerification) return runVerify(onEnd);
   if (process.argv.includes("--storage")) return runStorage(onEnd);
   return runAll(onEnd);
 });
@@ -65,6 +73,12 @@ async function runReads(onEnd: OnEnd): Promise<void> {
   const load = (loadavg()[0] ?? 0).toFixed(1);
   console.log(`${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load before the run ${load}`);
   await benchReads(READS_PACE, onEnd, (line) => console.log(line));
+}
+
+async function runVerify(onEnd: OnEnd): Promise<void> {
+  const load = (loadavg()[0] ?? 0).toFixed(1);
+  console.log(`${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load before the run ${load}`);
+  await benchVerify(VERIFY_PACE, onEnd, (line) => console.log(line));
 }
 
 async function runGraph(onEnd: OnEnd): Promise<void> {
