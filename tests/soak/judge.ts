@@ -11,7 +11,7 @@ export type Check = {
 /** What is known about a set after the load: `idle` is its state when everything that was begun had ended. */
 export type Ended = {
   readonly idle: Sample;
-  /** What each process used after a garbage collection, halfway and when idle, bytes. */
+  /** What each process used after a garbage collection, after a quarter of the run and when idle, bytes. */
   readonly liveHeaps: readonly [Readonly<Record<string, number>>, Readonly<Record<string, number>>];
   readonly maxWalBytes: number;
   /** The settlements in the ledger, and between which numbers they must be. */
@@ -33,6 +33,8 @@ const MIN_MEMORY_GROWTH_BYTES = 24 * MIB;
 /** Of what is left after a garbage collection. */
 const MIN_HEAP_GROWTH_BYTES = 10 * MIB;
 const HANDLE_GROWTH = 10;
+/** Stored files stay open in a cache of at most 256 (`src/storage/node/disk-files.ts`). */
+const DESCRIPTOR_GROWTH = 256 + HANDLE_GROWTH;
 /** Tables with their indexes, and dead rows; the events of a request, which are kept for 24 h, are a part of it. */
 const REQUEST_BYTES = 9_000;
 /** The embedded database and the server extend their files in steps. */
@@ -88,7 +90,7 @@ function processChecks(half: readonly Sample[]): readonly Check[] {
         ? [memoryCheck(`${name}, its planner`, of(name, "childrenBytes"))]
         : []),
       countCheck(`handles of ${name}`, of(name, "handles")),
-      countCheck(`file descriptors of ${name}`, of(name, "descriptors")),
+      countCheck(`file descriptors of ${name}`, of(name, "descriptors"), DESCRIPTOR_GROWTH),
     ]),
     ...redis,
   ];
@@ -101,18 +103,18 @@ function memoryCheck(name: string, points: readonly Point[]): Check {
   return check(`memory of ${name} (mean ${mib(mean)})`, growth, bound, (bytes) => signed(mib(bytes), bytes));
 }
 
-function heapChecks({ liveHeaps: [halfway, last] }: Ended): readonly Check[] {
+function heapChecks({ liveHeaps: [early, last] }: Ended): readonly Check[] {
   return Object.entries(last).map(([name, end]) => {
-    const start = halfway[name] ?? 0;
+    const start = early[name] ?? 0;
     const bound = Math.max(MIN_HEAP_GROWTH_BYTES, MEMORY_GROWTH * start);
-    return check(`live heap of ${name} (${mib(start)} halfway)`, end - start, bound, (bytes) =>
+    return check(`live heap of ${name} (${mib(start)} early)`, end - start, bound, (bytes) =>
       signed(mib(bytes), bytes),
     );
   });
 }
 
-function countCheck(what: string, points: readonly Point[]): Check {
-  return check(what, growthOf(points), HANDLE_GROWTH, (count) => signed(count.toFixed(1), count));
+function countCheck(what: string, points: readonly Point[], bound = HANDLE_GROWTH): Check {
+  return check(what, growthOf(points), bound, (count) => signed(count.toFixed(1), count));
 }
 
 function diskChecks(first: Sample, last: Sample, samples: readonly Sample[], ended: Ended): readonly Check[] {

@@ -72,7 +72,7 @@ async function soak(set: SoakedSet, onEnd: OnEnd): Promise<SetReport> {
   // Thrown where it is awaited.
   steering.catch(() => {});
   let used = cpuMsOf(set);
-  let halfway: Readonly<Record<string, number>> | undefined;
+  let early: Readonly<Record<string, number>> | undefined;
   for (let n = 1; n * SAMPLE_MS <= MINUTES * 60_000; n++) {
     const beganMs = performance.now();
     await sleep(Math.max(0, startedMs + n * SAMPLE_MS - beganMs));
@@ -80,7 +80,8 @@ async function soak(set: SoakedSet, onEnd: OnEnd): Promise<SetReport> {
     used = cpuMsOf(set);
     const share = (used - before) / (performance.now() - beganMs);
     const sample = await takeSample(set, traffic, { minute: minuteNow(), share });
-    if (minuteNow() >= MINUTES / 2) halfway ??= await readLiveHeaps(set);
+    // Resident memory has recovered from the collection when the last half begins.
+    if (minuteNow() >= MINUTES / 4) early ??= await readLiveHeaps(set);
     samples.push(sample);
     console.log(`${set.name}: ${describe(sample, traffic)}`);
   }
@@ -89,7 +90,7 @@ async function soak(set: SoakedSet, onEnd: OnEnd): Promise<SetReport> {
   await until(async () => (await countOpenWork(set.queries)) === 0);
   await until(async () => (await takeSample(set, traffic, { minute: 0, share: 0 })).unpublished === 0);
   const idle = await takeSample(set, traffic, { minute: minuteNow(), share: 0 });
-  const liveHeaps = [halfway ?? {}, await readLiveHeaps(set)] as const;
+  const liveHeaps = [early ?? {}, await readLiveHeaps(set)] as const;
   const ended = { ...(await endOf(set, traffic, onEnd)), idle, liveHeaps };
   return { name: set.name, samples, idle, checks: judge(samples, ended) };
 }
