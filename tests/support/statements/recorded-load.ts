@@ -16,13 +16,14 @@ import { until } from "../until.ts";
 
 const PRELOAD = pathToFileURL(resolve("tests/support/statements/record.ts")).href;
 const EXAMPLES = "schema/examples";
-/** For periodic work, whose first round is made at the start. */
-const PATIENCE_MS = 20_000;
+/** For periodic work, and for work whose lease a killed process had. */
+const PATIENCE_MS = 60_000;
 const COMMANDS = [["verify-ledger"], ["verify-ledger", "--full"], ["rebuild-usage"]] as const;
 
 /** Reads that the fixtures of upgrades do not have. */
 const READS = [
   "/v1/account",
+  "/v1/account/funds",
   "/v1/account/usage/daily",
   "/v1/account/usage/stats?model_id=devnet-chat&source=wallet",
   "/v1/account/usage/history?limit=2&offset=1&include_total=true",
@@ -65,17 +66,17 @@ export async function recordLoad(
   const filled = { ...data, jobs, unended, pageCursors: await readPageCursors(target, reader) };
   await replayAll(target, filled);
   await askAll(target, filled);
-  const { session } = filled.account;
-  for (const path of READS) await call(target, path, session);
-  for (const text of exampleQueries()) await ask(target.origin, session, text);
+  await readMore(target, filled.account);
   for (const [command, ...args] of COMMANDS) {
     const script = `dist/gateway/cli/${command}.js`;
     const { code, stderr } = await runProcess({ script, args, settings, onEnd });
     if (code !== 0) throw new Error(`${command}: ${stderr}`);
   }
-  // It hands over the jobs that it works on.
+  await fillSmallRequest(target, data.small);
+  // It hands over the jobs that it works on, and returns the money that it holds.
   await stopped.end("SIGTERM");
   const product = await startReady({ settings, onEnd });
+  await fillSmallRequest(targetOf(product), data.small);
   const recorded = () => {
     const lines = readFileSync(file, "utf8").trim().split("\n");
     return [...new Set(lines.map((line) => JSON.parse(line) as string))];
@@ -100,6 +101,19 @@ async function fill(target: Target): Promise<Omit<Filled, "jobs" | "unended" | "
   const storage = await fillStorage(target);
   const chain = await fillChain(target);
   return { account, small, storage, chain, eventCursor };
+}
+
+/** Reads as the account's wallet, and asks for a receipt, which may not be made yet. */
+async function readMore(target: Target, { session }: Filled["account"]): Promise<void> {
+  for (const path of READS) await call(target, path, session);
+  for (const text of exampleQueries()) await ask(target.origin, session, text);
+  const newest = await query(
+    target,
+    session,
+    "{ viewer { account { requests(first: 1) { nodes { id } } } } }",
+  );
+  const [request] = newest.viewer.account.requests.nodes;
+  await call(target, `/v1/receipts/${request.id}`, session, { statuses: [200, 404, 409] });
 }
 
 /** The published examples that need no variables. */
