@@ -41,7 +41,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "receipt_draft",
         "receipt_draft on conflict",
       ],
-      "update receipt_draft d set commitments = d.commitments || a.returned": ["receipt_draft"],
+      "with given as ( select * from jsonb_to_recordset($1::jsonb) as a(id text, returned bytea) ) update receipt_draft d":
+        ["receipt_draft"],
     },
   },
   {
