@@ -3,7 +3,7 @@ import { AppError } from "./errors.ts";
 import { isStorable } from "./text/storable.ts";
 
 /**
- * Checks the texts of a path or a query, by name, for characters that the database cannot store or compare with: U+0000
+ * Checks the texts of a query, by name, for characters that the database cannot store or compare with: U+0000
  * and half of a surrogate pair. Throws `invalid_parameter`, naming the first one that has any.
  */
 export function checkTexts(texts: Readonly<Record<string, unknown>>): void {

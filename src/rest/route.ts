@@ -155,7 +155,6 @@ export function defineRoute<
     async run(app, { idempotencyKey: key, replayKey, ...call }) {
       const reach = given.access === "public" ? NOTHING : permit(call.principal, given.access);
       const { account } = reach;
-      checkTexts(call.params);
       checkTexts(call.query as Readonly<Record<string, unknown>>);
       const read = {
         query: (hasQuery || !isEmpty(call.query)

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../kernel/errors.ts";
+import { isStorable } from "../../kernel/text/storable.ts";
 import { parseVerifierKey } from "../../receipts/format/checkpoint.ts";
 import { RECEIPT_VERSION } from "../../receipts/format/receipt.ts";
 import { defineRoute, json } from "../route.ts";
@@ -96,7 +97,10 @@ export const getReceipt = defineRoute({
   access: "receipt.read",
   answer: { json: BUNDLE },
   async handle(app, { reach, params }) {
-    return json(await app.receipts.bundle(reach, params.requestId ?? ""));
+    const { requestId = "" } = params;
+    if (!isStorable(requestId))
+      throw new AppError("receipt_not_found", "There is no receipt for this request.");
+    return json(await app.receipts.bundle(reach, requestId));
   },
 });
 
