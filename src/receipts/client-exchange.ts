@@ -1,5 +1,5 @@
 import { ChunkHash, hashInParts } from "../kernel/hash-in-parts.ts";
-import { commit, NONE, type ReceiptDraft } from "./draft.ts";
+import { NONE, type ReceiptDraft } from "./draft.ts";
 import type { ReturnedHashes } from "./returned-hashes.ts";
 
 /**
@@ -55,10 +55,10 @@ export class ClientExchange {
 
   #complete(): void {
     if (!this.#hasEnded || !this.#settled) return;
-    const { salt, returned } = this.#settled.draft;
-    const { requestId } = this.#settled;
+    const { requestId, draft } = this.#settled;
+    const { returned } = draft;
     const digest = this.#returned.digest();
     if (digest && returned && Buffer.compare(digest, returned) === 0) return;
-    this.#hashes.add(requestId, digest ? commit(salt, digest) : NONE);
+    this.#hashes.add(requestId, digest ?? NONE);
   }
 }

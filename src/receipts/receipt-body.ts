@@ -1,20 +1,12 @@
-import { hash, randomBytes } from "node:crypto";
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { decodeCommitments } from "./draft.ts";
-import {
-  commitment,
-  HASH_BYTES,
-  RECEIPT_VERSION,
-  type Receipt,
-  type ReceiptEvidence,
-} from "./format/receipt.ts";
+import { RECEIPT_VERSION, type Receipt, type ReceiptEvidence } from "./format/receipt.ts";
+import { type StoredHashes, saltHashes } from "./salted-hashes.ts";
 
 /** A settled request with its draft and its evidence, as the database returns it: numbers and times are text. */
-export type SettledRow = {
+export type SettledRow = StoredHashes & {
   readonly request_id: string;
   readonly endpoint: string | null;
   readonly model_answered: string | null;
-  readonly commitments: Uint8Array | null;
   readonly account: string;
   readonly api_key_id: string | null;
   readonly model: string;
@@ -41,55 +33,52 @@ export type SettledRow = {
   readonly signed_text: string | null;
 };
 
-/** The receipt of a settled request, after the leaf with this hash. */
+/**
+ * The receipt of a settled request, after the leaf with this hash. Its members are in the order of canonical JSON, which
+ * is rendered several times faster then.
+ */
 export function receiptOf(row: SettledRow, previousLeaf: Uint8Array | undefined): Receipt {
-  const commitments = decodeCommitments(row.commitments);
-  const salt = commitments?.salt ?? randomBytes(HASH_BYTES);
+  const { salt, hashes, ofText } = saltHashes(row);
   return {
-    version: RECEIPT_VERSION,
-    request_id: row.request_id,
     account: row.account,
     api_key_id: row.api_key_id,
+    charge: row.total_cost,
     endpoint: row.endpoint,
+    error_code: row.error_code,
+    evidence: evidenceOf(row, ofText),
+    finished_at: row.finished_at,
+    hashes,
     model: row.model,
     model_answered: row.model_answered,
+    outcome: row.status,
+    previous_leaf: previousLeaf ? bytesToHex(previousLeaf) : null,
+    prices: { input: row.input_price, output: row.output_price },
     provider: row.provider,
-    salt: bytesToHex(salt),
-    hashes: {
-      received: commitments?.at("received") ?? null,
-      forwarded: commitments?.at("forwarded") ?? null,
-      answered: commitments?.at("answered") ?? null,
-      returned: commitments?.at("returned") ?? null,
-    },
+    request_id: row.request_id,
+    salt,
+    started_at: row.started_at,
     usage: {
+      cache_write_1h_tokens: Number(row.cache_write_1h_tokens),
+      cache_write_tokens: Number(row.cache_write_tokens),
+      cached_tokens: Number(row.cached_tokens),
+      estimated: row.usage_estimated,
       input_tokens: integer(row.input_tokens),
       output_tokens: integer(row.output_tokens),
-      cached_tokens: Number(row.cached_tokens),
-      cache_write_tokens: Number(row.cache_write_tokens),
-      cache_write_1h_tokens: Number(row.cache_write_1h_tokens),
       units: integer(row.units),
-      estimated: row.usage_estimated,
     },
-    prices: { input: row.input_price, output: row.output_price },
-    charge: row.total_cost,
-    outcome: row.status,
-    error_code: row.error_code,
-    evidence: evidenceOf(row, salt),
-    started_at: row.started_at,
-    finished_at: row.finished_at,
-    previous_leaf: previousLeaf ? bytesToHex(previousLeaf) : null,
+    version: RECEIPT_VERSION,
   };
 }
 
-function evidenceOf(row: SettledRow, salt: Uint8Array): ReceiptEvidence | null {
+function evidenceOf(row: SettledRow, ofText: (text: string) => string): ReceiptEvidence | null {
   if (row.verdict === null) return null;
   return {
-    verdict: row.verdict,
     form: row.text_form,
     request_bound: row.request_bound,
     response_bound: row.response_bound,
     signer: row.signer,
-    text: row.signed_text === null ? null : commitment(salt, hash("sha256", row.signed_text, "buffer")),
+    text: row.signed_text === null ? null : ofText(row.signed_text),
+    verdict: row.verdict,
   };
 }
 

@@ -40,11 +40,15 @@ export async function appendReceipts(
   receipts: readonly StoredReceipt[],
   log: LogState,
 ): Promise<void> {
-  const rows = receipts.map(({ leafIndex, requestId, account, keyId, body, nodes }) => ({
-    ...{ leaf_index: leafIndex, request_id: requestId, account, api_key_id: keyId, body },
-    nodes: `\\x${Buffer.concat(nodes).toString("hex")}`,
-  }));
-  await tx.rows(APPEND, [JSON.stringify(rows)]);
+  const column = (of: (receipt: StoredReceipt) => string | number) => receipts.map(of).join("\n");
+  await tx.rows(APPEND, [
+    column(({ leafIndex }) => leafIndex),
+    column(({ requestId }) => requestId),
+    column(({ account }) => account),
+    column(({ keyId }) => keyId ?? ""),
+    column(({ body }) => body),
+    column(({ nodes }) => Buffer.concat(nodes).toString("hex")),
+  ]);
   await tx.rows(CONTINUE, [log.size, Buffer.concat(log.edge), log.lastLeaf ?? null]);
 }
 
@@ -110,14 +114,14 @@ export async function readNodes(
   return new Map(rows.map((row) => [Number(row.leaf_index), hashesIn(row.nodes)]));
 }
 
-/** Completes drafts with the commitments to what the clients were sent. */
+/** Completes drafts with the hashes of what the clients were sent. */
 export async function storeReturned(
   queries: Queries,
-  returned: readonly { readonly requestId: string; readonly commitment: Uint8Array }[],
+  returned: readonly { readonly requestId: string; readonly digest: Uint8Array }[],
 ): Promise<void> {
-  const rows = returned.map(({ requestId, commitment }) => ({
+  const rows = returned.map(({ requestId, digest }) => ({
     id: requestId,
-    returned: `\\x${Buffer.from(commitment).toString("hex")}`,
+    returned: `\\x${Buffer.from(digest).toString("hex")}`,
   }));
   await queries.rows(RETURNED, [JSON.stringify(rows)]);
 }
@@ -137,19 +141,20 @@ const LOCK = `
 const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
 
 /**
- * The request of a draft is looked up by its id: as a join, all requests were read where there are few drafts. A request
- * that has a receipt gets no second one: its draft is only deleted. A draft without a request stays: requests
+ * Drafts are taken in the order of their ids, and so of time: in that of the table, each slice would read again past the
+ * rows that earlier ones deleted. The request of a draft is looked up by its id: as a join, all requests were read where
+ * there are few drafts. A request that has a receipt gets no second one: its draft is only deleted. A draft without a request stays: requests
  * are not deleted before they have a receipt.
  */
 const TAKE = `
   with due as (
     select d.request_id from receipt_draft d
     where d.ready_at <= now() and (select true from inference_request r where r.id = d.request_id)
-    limit $1::int
+    order by d.request_id limit $1::int
   ), taken as (
     delete from receipt_draft where request_id = any(array(select request_id from due)) returning *
   )
-  select t.request_id, t.endpoint, t.model_answered, t.commitments, r.account, r.api_key_id::text as api_key_id,
+  select t.request_id, t.endpoint, t.model_answered, t.digests, t.commitments, r.account, r.api_key_id::text as api_key_id,
     r.model, r.provider, r.status, r.input_tokens::text as input_tokens, r.output_tokens::text as output_tokens,
     r.cached_tokens::text as cached_tokens, r.cache_write_tokens::text as cache_write_tokens,
     r.cache_write_1h_tokens::text as cache_write_1h_tokens, r.units::text as units, r.usage_estimated,
@@ -163,10 +168,15 @@ const TAKE = `
   where not exists (select 1 from receipt x where x.request_id = t.request_id)
   order by r.finished_at, r.id`;
 
+/**
+ * Each column is given as the lines of a text: canonical JSON has no line breaks, and as JSON in JSON a receipt would be
+ * escaped and read again, which took as long as to insert it.
+ */
 const APPEND = `
   insert into receipt (leaf_index, request_id, account, api_key_id, body, nodes)
-  select * from jsonb_to_recordset($1::jsonb)
-    as a(leaf_index bigint, request_id text, account text, api_key_id uuid, body text, nodes bytea)`;
+  select leaf_index::bigint, request_id, account, nullif(key_id, '')::uuid, body, decode(nodes, 'hex')
+  from rows from (${[1, 2, 3, 4, 5, 6].map((n) => `string_to_table($${n}::text, E'\\n')`).join(", ")})
+    as a(leaf_index, request_id, account, key_id, body, nodes)`;
 
 const CONTINUE = `
   update receipt_log set size = $1::bigint, edge = $2::bytea, last_leaf = $3::bytea`;
@@ -204,6 +214,6 @@ const RETURNED = `
     select * from jsonb_to_recordset($1::jsonb) as a(id text, returned bytea)
   )
   update receipt_draft d
-  set commitments = substring(d.commitments for ${4 * HASH_BYTES}) || a.returned, ready_at = now()
+  set digests = substring(d.digests for ${3 * HASH_BYTES}) || a.returned, ready_at = now()
   from given a
   where d.request_id = a.id and d.request_id = any(array(select id from given))`;

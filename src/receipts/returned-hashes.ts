@@ -8,10 +8,10 @@ const BATCH = 500;
 /** Beyond these, receipts state no hash of what was returned. */
 const MAX_WAITING = 20_000;
 
-type Returned = { readonly requestId: string; readonly commitment: Uint8Array };
+type Returned = { readonly requestId: string; readonly digest: Uint8Array };
 
 /**
- * Adds to drafts what is only known after the settlement, since the answer contains the bill: the commitment to what the
+ * Adds to drafts what is only known after the settlement, since the answer contains the bill: the hash of what the
  * client was sent. It is written in batches, off the way of the answer. If the process dies before, the receipt does
  * without it.
  */
@@ -30,10 +30,10 @@ export class ReturnedHashes {
     this.#log = log;
   }
 
-  /** Adds the commitment of a request that was settled. It is stored within a second. */
-  add(requestId: string, commitment: Uint8Array): void {
+  /** Adds the hash for a request that was settled. It is stored within a second. */
+  add(requestId: string, digest: Uint8Array): void {
     if (this.#waiting.length >= MAX_WAITING) return;
-    this.#waiting.push({ requestId, commitment });
+    this.#waiting.push({ requestId, digest });
     this.#flushes.start({ isLater: true });
   }
 

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/database.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import type { Logger } from "../kernel/log.ts";
+import { canonicalJson } from "./format/canonical-json.ts";
 import { checkpointText, signNote } from "./format/checkpoint.ts";
 import { appendLeaf, rootOfEdge } from "./format/merkle-log.ts";
-import { receiptBytes, receiptLeafHash } from "./format/receipt.ts";
+import { leafHashOf, nodeHashOf } from "./native-hashes.ts";
 import { receiptOf, type SettledRow } from "./receipt-body.ts";
 import type { ReceiptKey } from "./receipt-key.ts";
 import {
@@ -16,15 +17,11 @@ import {
   storeCheckpoint,
   takeDrafts,
 } from "./receipts.store.ts";
+import { longPauseMs, shortPauseMs } from "./slice-pause.ts";
 
 const EVERY_MS = 1_000;
 /** A slice takes some 20 ms, also where the database has one connection. */
 const SLICE = 200;
-/** The share of the event loop's time from which on the process counts as busy. */
-const BUSY = 0.7;
-/** While the process is busy, one twentieth of its time is used. */
-const BUSY_PAUSE = 18;
-const MAX_PAUSE_MS = 2_000;
 
 type Dependencies = {
   readonly database: Database;
@@ -64,14 +61,7 @@ export class ReceiptSequencer {
 
   /** Appends one slice of receipts. Returns their number; 0 if there is none, or another process is appending. */
   async sequence(limit = SLICE): Promise<number> {
-    return this.#dependencies.database.transaction(async (tx) => {
-      const state = await lockLog(tx);
-      const rows = state ? await takeDrafts(tx, limit) : [];
-      if (!state || rows.length === 0) return 0;
-      const { receipts, log } = continueLog(state, rows);
-      await appendReceipts(tx, receipts, log);
-      return receipts.length;
-    });
+    return (await this.#appendSlice(limit)).length;
   }
 
   /** Signs the head of the log if it has grown, and the last head is old enough. Two processes sign the same note. */
@@ -84,22 +74,35 @@ export class ReceiptSequencer {
     await storeCheckpoint(database, { note: signNote(text, key, key.sign), size });
   }
 
+  /** The requests whose receipts were appended, the oldest first. */
+  #appendSlice(limit: number): Promise<readonly SettledRow[]> {
+    return this.#dependencies.database.transaction(async (tx) => {
+      const state = await lockLog(tx);
+      const rows = state ? await takeDrafts(tx, limit) : [];
+      if (!state || rows.length === 0) return [];
+      const { receipts, log } = continueLog(state, rows);
+      await appendReceipts(tx, receipts, log);
+      return rows;
+    });
+  }
+
   async #run(): Promise<void> {
     for (let isMore = true; isMore && !this.#isStopped; ) {
       const startedMs = performance.now();
-      isMore = (await this.sequence()) === SLICE;
-      if (isMore) await pauseAfter(performance.now() - startedMs);
+      const rows = await this.#appendSlice(SLICE);
+      isMore = rows.length === SLICE;
+      if (isMore) await this.#pause(performance.now() - startedMs, rows[0]);
     }
     await this.sign();
   }
-}
 
-/** Leaves half of the time to others, and nearly all of it while they use it: receipts wait until there is time. */
-async function pauseAfter(sliceMs: number): Promise<void> {
-  const before = performance.eventLoopUtilization();
-  await sleep(sliceMs);
-  if (performance.eventLoopUtilization(before).utilization < BUSY) return;
-  await sleep(Math.min(sliceMs * BUSY_PAUSE, MAX_PAUSE_MS));
+  async #pause(sliceMs: number, oldest: SettledRow | undefined): Promise<void> {
+    const lagMs = oldest ? Date.now() - Date.parse(oldest.finished_at) : 0;
+    const before = performance.eventLoopUtilization();
+    await sleep(shortPauseMs(sliceMs));
+    const { utilization } = performance.eventLoopUtilization(before);
+    await sleep(longPauseMs(sliceMs, { utilization, lagMs }));
+  }
 }
 
 /** The receipts of these requests as leaves after the log, and the log that they lead to. */
@@ -110,15 +113,15 @@ function continueLog(
   const edge = [...oldEdge];
   let lastLeaf = oldLeaf;
   const receipts = rows.map((row, n) => {
-    const bytes = receiptBytes(receiptOf(row, lastLeaf));
-    lastLeaf = receiptLeafHash(bytes);
+    const body = canonicalJson(receiptOf(row, lastLeaf));
+    lastLeaf = leafHashOf(body);
     return {
       leafIndex: size + n,
       requestId: row.request_id,
       account: row.account,
       keyId: row.api_key_id,
-      body: Buffer.from(bytes).toString("utf8"),
-      nodes: appendLeaf(size + n, edge, lastLeaf),
+      body,
+      nodes: appendLeaf(size + n, edge, lastLeaf, nodeHashOf),
     };
   });
   return { receipts, log: { size: size + rows.length, edge, lastLeaf } };

@@ -39,7 +39,7 @@ export const BUGS: readonly Plant[] = [
     },
     rewrite: (sql) => sql.replace(DISTINCT, "").replace(ON_CONFLICT, ""),
   },
-  { name: "settlement without a receipt", rewrite: (sql) => sql.replace(DRAFTS, "from ended where id < ''") },
+  { name: "settlement without a receipt", rewrite: (sql) => sql.replace(DRAFTS, "as known where id < ''") },
   { name: "draft that outlives its receipt", rewrite: (sql) => sql.replace(TAKEN, TAKEN_NOT) },
   {
     name: "log that is continued at an earlier size",
@@ -164,7 +164,7 @@ const ON_CONFLICT =
 const SAVE = /checkpoint = \$3::text::jsonb where/;
 const EXTRA = /greatest\(least\(excess, [^;]*?\) as extra/;
 const WITHIN_LIMIT = /greatest\(least\(cost - covered, [^;]*?\) as excess/;
-const DRAFTS = /(?<=awaits_returned then now\(\)[^;]*?)from ended/;
+const DRAFTS = /as known(?=\s+on conflict \(request_id\))/;
 const TAKEN =
   "delete from receipt_draft where request_id = any(array(select request_id from due)) returning *";
 const TAKEN_NOT = "select * from receipt_draft where request_id = any(array(select request_id from due))";

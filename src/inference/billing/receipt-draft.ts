@@ -1,4 +1,4 @@
-import { newSalt, type ReceiptDraft } from "../../receipts/draft.ts";
+import type { ReceiptDraft } from "../../receipts/draft.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { Admitted } from "./admitted.ts";
 
@@ -18,7 +18,6 @@ export async function draftOf(
   return {
     endpoint: client?.endpoint ?? GRAPHQL,
     modelAnswered: provider.model,
-    salt: newSalt(),
     received: await client?.received,
     forwarded: provided?.request,
     answered: provided?.response,

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -5,7 +6,7 @@ import { HoldsService } from "../../../src/accounts/holds.service.ts";
 import type { Database, Transaction } from "../../../src/db/database.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
-import { newSalt, type ReceiptDraft } from "../../../src/receipts/draft.ts";
+import type { ReceiptDraft } from "../../../src/receipts/draft.ts";
 import { openCheckpoint } from "../../../src/receipts/format/checkpoint.ts";
 import { verifyConsistency } from "../../../src/receipts/format/merkle-log.ts";
 import { verifyBundle } from "../../../src/receipts/format/proof-bundle.ts";
@@ -200,19 +201,18 @@ class World {
   async #settle(form: "whole" | "returned" | "lost" | "none"): Promise<void> {
     const request = requestFor(this.owner, 1_000n);
     await this.#holds.hold(request);
-    const salt = newSalt();
     const receipt: ReceiptDraft | undefined =
       form === "none"
         ? undefined
         : {
-            ...{ endpoint: "/v1/chat/completions", modelAnswered: "m", salt },
-            ...{ received: newSalt(), forwarded: newSalt(), answered: undefined },
+            ...{ endpoint: "/v1/chat/completions", modelAnswered: "m" },
+            ...{ received: randomBytes(32), forwarded: randomBytes(32), answered: undefined },
             returned: undefined,
             awaitsReturned: form !== "whole",
           };
     await this.#holds.settle({ ...settlementOf(request.id, 700n), receipt });
     this.settled.add(request.id);
-    if (form === "returned") this.#returned.add(request.id, newSalt());
+    if (form === "returned") this.#returned.add(request.id, randomBytes(32));
   }
 
   /** Sequences until the statement `at` of the transaction, at which the process dies. */

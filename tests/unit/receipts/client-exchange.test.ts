@@ -1,23 +1,23 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ClientExchange } from "../../../src/receipts/client-exchange.ts";
-import { commit, newSalt, type ReceiptDraft } from "../../../src/receipts/draft.ts";
+import type { ReceiptDraft } from "../../../src/receipts/draft.ts";
 
 const sha256 = (...parts: readonly (Buffer | string)[]) =>
   parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
 
-/** An exchange, and the commitments that it adds after the settlement. */
+/** An exchange, and the hashes that it adds after the settlement. */
 function open() {
   const added: [string, Uint8Array][] = [];
   const exchange = new ClientExchange("/v1/chat/completions", Buffer.from("{}"), {
-    add: (id, commitment) => void added.push([id, commitment]),
+    add: (id, digest) => void added.push([id, digest]),
   });
   return { exchange, added };
 }
 
 function draftWith(returned: Uint8Array | undefined): ReceiptDraft {
   return {
-    ...{ endpoint: "/v1/chat/completions", modelAnswered: "m", salt: newSalt() },
+    ...{ endpoint: "/v1/chat/completions", modelAnswered: "m" },
     ...{ received: undefined, forwarded: undefined, answered: undefined },
     ...{ returned, awaitsReturned: true },
   };
@@ -56,7 +56,7 @@ describe("what the client is sent is stored after the settlement", () => {
     exchange.settled("r", draft);
     exchange.sent("an error");
     exchange.end();
-    expect(added).toEqual([["r", commit(draft.salt, sha256("an error"))]]);
+    expect(added).toEqual([["r", sha256("an error")]]);
   });
 
   test("if the draft has no hash, whichever comes first, and once", () => {
@@ -68,7 +68,7 @@ describe("what the client is sent is stored after the settlement", () => {
       exchange.end();
       exchange.end();
       if (!isSettledFirst) exchange.settled("r", draft);
-      expect(added).toEqual([["r", commit(draft.salt, sha256("an answer"))]]);
+      expect(added).toEqual([["r", sha256("an answer")]]);
     }
   });
 });

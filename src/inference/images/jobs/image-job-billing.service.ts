@@ -1,7 +1,7 @@
 import type { HoldsService } from "../../../accounts/holds.service.ts";
 import type { Settlement } from "../../../accounts/settlements.store.ts";
 import { hashInParts } from "../../../kernel/hash-in-parts.ts";
-import { newSalt, type ReceiptDraft } from "../../../receipts/draft.ts";
+import type { ReceiptDraft } from "../../../receipts/draft.ts";
 import type { AttemptRecord } from "../../billing/admitted.ts";
 import type { BodyPool } from "../../body/body-pool.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
@@ -146,7 +146,6 @@ async function draftOf({ lease, spec, checkpoint }: ImageJobState): Promise<Rece
   return {
     endpoint: `/v1/async/images/${spec.operation}`,
     modelAnswered: spec.model,
-    salt: newSalt(),
     received: await hashInParts(lease.job.body),
     forwarded: requestHash === undefined ? undefined : Buffer.from(requestHash, "hex"),
     answered: responseHash === undefined ? undefined : Buffer.from(responseHash, "hex"),
