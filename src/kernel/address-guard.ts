@@ -65,8 +65,9 @@ export function guardedLookup(resolve: typeof systemLookup = systemLookup): Look
 export function publicConnector(
   timeoutMs: number,
   resolve: typeof systemLookup | undefined,
+  more: Pick<buildConnector.BuildOptions, "maxCachedSessions"> = {},
 ): buildConnector.connector {
-  const options = { timeout: timeoutMs, lookup: guardedLookup(resolve) };
+  const options = { ...more, timeout: timeoutMs, lookup: guardedLookup(resolve) };
   const connect = buildConnector(options as buildConnector.BuildOptions);
   return (target, done) => {
     const host = target.hostname.replace(/^\[|\]$/g, "");

@@ -2,6 +2,7 @@ import type { Collateral } from "@phala/dcap-qvl";
 import { readReport } from "../../../src/inference/attestation/attestation-report.ts";
 import { type VerifiedQuote, verifyQuote } from "../../../src/inference/attestation/quote-verification.ts";
 import { readReportData } from "../../../src/inference/attestation/report-data.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Bundle } from "./bundle.ts";
 import { type Finding, failed, notChecked, passed } from "./check.ts";
 
@@ -17,8 +18,8 @@ export function checkQuote({ receipt, attestation }: Bundle): Finding {
   } catch (error) {
     return failed(`The quote does not verify: ${error instanceof Error ? error.message : "malformed"}.`);
   }
-  const data = readReportData(Buffer.from(quote.report.reportData));
-  const signer = receipt.evidence?.signer?.toLowerCase();
+  const signer = receipt.evidence?.signer?.toLowerCase() as Hex | undefined;
+  const data = readReportData(Buffer.from(quote.report.reportData), { signer, tlsKeyHash: read.tlsKeyHash });
   if (!data) return failed("The quote is genuine, but names no signer in a known layout.");
   if (signer === undefined)
     return notChecked(`The quote is genuine and names ${data.signer}; the receipt names no signer.`);

@@ -3,7 +3,7 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import type { AttestationReport } from "./attestation-report.ts";
 import { composeHashOf, replayRuntimeLog } from "./event-log.ts";
 import type { VerifiedQuote } from "./quote-verification.ts";
-import { readReportData } from "./report-data.ts";
+import { type ReportData, readReportData } from "./report-data.ts";
 
 /** The software that the operator accepts: the firmware, the kernel, and the composition that runs on them, in hex. */
 export type AllowedMeasurement = {
@@ -44,6 +44,8 @@ export type Expected = {
   readonly signer: Hex;
   /** The nonce that was sent, 64 hexadecimal digits. */
   readonly nonce: string;
+  /** The hashes of the TLS keys at which the present connections to the provider end. */
+  readonly tlsKeys: readonly string[];
   /** The accepted judgements of the platform. */
   readonly statuses: readonly TcbStatus[];
   readonly allowed: readonly AllowedMeasurement[];
@@ -69,11 +71,11 @@ export function noAttestation(failure: string, checkedAt: Date): Attestation {
 
 /** Appraises a report whose quote was verified: its platform, its signer, its event log and its software. */
 export function appraise(
-  { events, gpuNonce }: AttestationReport,
+  { events, gpuNonce, tlsKeyHash }: AttestationReport,
   { report, status, advisories, collateralIssuedAt }: VerifiedQuote,
-  { signer, nonce, statuses, allowed, now }: Expected,
+  { signer, nonce, tlsKeys, statuses, allowed, now }: Expected,
 ): Attestation {
-  const data = readReportData(Buffer.from(report.reportData));
+  const data = readReportData(Buffer.from(report.reportData), { signer, tlsKeyHash });
   const replayed = replayRuntimeLog(events);
   const isLogTrue = replayed?.equals(Buffer.from(report.rtMr3)) ?? false;
   const composeHash = isLogTrue ? composeHashOf(events) : undefined;
@@ -82,8 +84,11 @@ export function appraise(
   const gpu = gpuNonce === undefined ? "absent" : gpuNonce === nonce ? "nonce_matches" : "other_nonce";
   const failures = [
     !statuses.includes(status) && `The platform's status is ${status}.`,
-    !data && "The layout of the report data is unknown.",
+    !data && UNKNOWN_DATA[tlsKeyHash === undefined ? "plain" : "hashed"],
     data && data.signer !== signer && "The quote names another signer than the network acknowledged.",
+    data &&
+      isOtherKey(data, tlsKeys) &&
+      "Connections end at another TLS key than the one that the quote names.",
     isFresh === false && "The quote has another nonce than the one that was sent.",
     !isLogTrue && "The event log does not match the quote.",
     isLogTrue && composeHash === undefined && "The event log does not name the composition that runs.",
@@ -103,6 +108,16 @@ export function appraise(
     checkedAt: now,
     failures,
   };
+}
+
+const UNKNOWN_DATA = {
+  plain: "The layout of the report data is unknown.",
+  hashed: "The report data is not the hash of the acknowledged signer and the stated TLS key.",
+} as const;
+
+/** Whether the quote names a TLS key, and not every connection ends at it. */
+function isOtherKey({ tlsKeyHash }: ReportData, keys: readonly string[]): boolean {
+  return tlsKeyHash !== undefined && !(keys.length > 0 && keys.every((key) => key === tlsKeyHash));
 }
 
 const MEASUREMENT_FAILURES = {

@@ -15,6 +15,8 @@ export type AttestationReport = {
   readonly events: readonly LogEvent[];
   /** The nonce in the GPU's evidence; undefined if the report has none. */
   readonly gpuNonce: string | undefined;
+  /** The SHA-256 of the TLS key that the report says its quote names, 64 hexadecimal digits; undefined if it states none. */
+  readonly tlsKeyHash: string | undefined;
 };
 
 const MAX_EVENTS = 1_000;
@@ -38,6 +40,11 @@ const Report = z.object({
   intel_quote: hex.optional(),
   event_log: z.union([z.string(), Events]).optional(),
   nvidia_payload: z.string().optional().catch(undefined),
+  tls_cert_fingerprint: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/)
+    .optional()
+    .catch(undefined),
 });
 
 /** Reads a report. Undefined if it is malformed. */
@@ -52,6 +59,7 @@ export function readReport(body: Buffer): AttestationReport | undefined {
     quote: Buffer.from(quote.replace(/^0x/, ""), "hex"),
     events,
     gpuNonce: nonceOf(report.nvidia_payload),
+    tlsKeyHash: report.tls_cert_fingerprint?.toLowerCase(),
   };
 }
 

@@ -14,7 +14,7 @@ import type { CollateralClient } from "./collateral.client.ts";
 import { type Platform, platformOf, verifyQuote } from "./quote-verification.ts";
 
 type Dependencies = {
-  readonly providers: Pick<ProviderClient, "get">;
+  readonly providers: Pick<ProviderClient, "get" | "tlsKeysOf">;
   readonly catalogue: { providers(): readonly Provider[] };
   readonly collateral: Pick<CollateralClient, "collateralFor">;
   readonly clock: Clock;
@@ -96,9 +96,10 @@ export class AttestationsService {
 
   /** Never throws: what fails is a failure of the attestation. Only reasons of our own are shown. */
   async #appraise(provider: Provider, signer: Hex): Promise<Attestation> {
-    const { clock } = this.#dependencies;
+    const { clock, providers } = this.#dependencies;
     const nonce = randomBytes(32).toString("hex");
     const body = await this.#fetch(provider, nonce).catch(() => undefined);
+    const tlsKeys = providers.tlsKeysOf(provider);
     const fail = (reason: string) => noAttestation(reason, clock.now());
     if (!body) return fail("The provider gave no attestation report.");
     const report = readReport(body);
@@ -108,7 +109,7 @@ export class AttestationsService {
       if (!known) return fail("Intel's collateral for the quote could not be read.");
       const now = clock.now();
       const verified = verifyQuote(report.quote, known, now);
-      return appraise(report, verified, { ...this.#settings, signer, nonce, now });
+      return appraise(report, verified, { ...this.#settings, signer, nonce, tlsKeys, now });
     } catch (error) {
       const reason = error instanceof Error ? error.message : "unknown";
       return fail(`The quote does not verify: ${reason}.`);

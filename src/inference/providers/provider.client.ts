@@ -1,6 +1,6 @@
 import type { lookup } from "node:dns";
 import QuickLru from "quick-lru";
-import { type Dispatcher, Pool } from "undici";
+import { buildConnector, type Dispatcher, Pool } from "undici";
 import { publicConnector } from "../../kernel/address-guard.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { ExchangeHasher } from "./exchange-hasher.ts";
@@ -8,6 +8,7 @@ import { endpointOf, type Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
 import { retryAfterOf } from "./retry-after.ts";
 import { SecretMask, spellingsOf } from "./secret-mask.ts";
+import { TlsKeys } from "./tls-keys.ts";
 
 /** Receives a provider's response, in order: one head, any number of chunks, then an end or an error. */
 export type ProviderListener = {
@@ -69,6 +70,8 @@ type Dependencies = {
 type Target = { readonly origin: string; readonly path: string };
 
 const MAX_HEADER_BYTES = 16_384;
+/** A server that resumes a TLS session does not show its certificate again. */
+const FULL_HANDSHAKES = { maxCachedSessions: 0 } as const;
 const REMEMBERED_SECRETS = 1_000;
 const REMEMBERED_ENDPOINTS = 1_000;
 const RESPONSE_KEY = /^[\x21-\x7e]{1,256}$/;
@@ -82,6 +85,7 @@ const RESPONSE_KEY = /^[\x21-\x7e]{1,256}$/;
 export class ProviderClient {
   readonly #dependencies: Dependencies;
   readonly #pools = new Map<string, Pool>();
+  readonly #tlsKeys = new TlsKeys();
   readonly #spellings = new QuickLru<string, readonly Buffer[]>({ maxSize: REMEMBERED_SECRETS });
   readonly #targets = new QuickLru<string, Target>({ maxSize: REMEMBERED_ENDPOINTS });
 
@@ -108,6 +112,11 @@ export class ProviderClient {
     options: PostOptions = {},
   ): Promise<ProviderExchange> {
     return this.#send("GET", provider, endpointOf(provider, path), listener, options);
+  }
+
+  /** The hashes of the TLS keys that the open connections to a provider end at: see `TlsKeys`. */
+  tlsKeysOf(provider: Provider): readonly string[] {
+    return this.#tlsKeys.of(this.#targetOf(provider.url).origin);
   }
 
   async close(): Promise<void> {
@@ -183,9 +192,12 @@ export class ProviderClient {
     const { connectMs, firstByteMs, silenceMs } = this.#dependencies.deadlines;
     const pool = new Pool(origin, {
       connections: this.#dependencies.connections,
-      connect: allowsPrivate
-        ? { timeout: connectMs }
-        : publicConnector(connectMs, this.#dependencies.resolve),
+      connect: this.#tlsKeys.observed(
+        origin,
+        allowsPrivate
+          ? buildConnector({ timeout: connectMs, ...FULL_HANDSHAKES })
+          : publicConnector(connectMs, this.#dependencies.resolve, FULL_HANDSHAKES),
+      ),
       headersTimeout: firstByteMs,
       bodyTimeout: silenceMs,
       maxHeaderSize: MAX_HEADER_BYTES,

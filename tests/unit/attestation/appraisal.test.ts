@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Collateral } from "@phala/dcap-qvl";
 import { describe, expect, test } from "vitest";
@@ -9,7 +10,8 @@ import {
 import { type AttestationReport, readReport } from "../../../src/inference/attestation/attestation-report.ts";
 import { composeHashOf, replayRuntimeLog } from "../../../src/inference/attestation/event-log.ts";
 import { verifyQuote } from "../../../src/inference/attestation/quote-verification.ts";
-import { readReportData } from "../../../src/inference/attestation/report-data.ts";
+import { readReportData, type StatedKeys } from "../../../src/inference/attestation/report-data.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
 
 /**
  * Real reports of a broker and of a model enclave of the network, as its SDK publishes them, and Intel's collateral for
@@ -52,6 +54,7 @@ function appraised(report: AttestationReport, expected: Partial<Expected> = {}) 
   return appraise(report, verifyQuote(report.quote, COLLATERAL, NOW), {
     signer: BROKER_SIGNER,
     nonce: NONCE,
+    tlsKeys: [],
     statuses: ["UpToDate"],
     allowed: [MEASURED],
     now: NOW,
@@ -180,16 +183,72 @@ describe("a quote", () => {
   });
 });
 
+describe("a quote that names a TLS key", () => {
+  const tlsKeyHash = "ef".repeat(32);
+  const appraisedWith = (signer: string, tlsKeys: readonly string[]) => {
+    const verified = verifyQuote(BROKER.quote, COLLATERAL, NOW);
+    const named = createHash("sha256")
+      .update(`${signer.slice(2)}${tlsKeyHash}`, "hex")
+      .digest();
+    const report = { ...verified.report, reportData: Buffer.concat([named, Buffer.from(NONCE, "hex")]) };
+    return appraise(
+      { ...BROKER, tlsKeyHash },
+      { ...verified, report },
+      { signer: BROKER_SIGNER, nonce: NONCE, tlsKeys, statuses: ["UpToDate"], allowed: [MEASURED], now: NOW },
+    );
+  };
+
+  test("passes if every connection ends at that key", () => {
+    expect(appraisedWith(BROKER_SIGNER, [tlsKeyHash])).toMatchObject({
+      ...{ isPassed: true, signerBound: true, isFresh: true, failures: [] },
+    });
+  });
+
+  test.each([
+    ["one connection ends at another key", [tlsKeyHash, "ee".repeat(32)]],
+    ["no connection has a key", []],
+  ])("does not pass if %s", (_, tlsKeys) => {
+    expect(appraisedWith(BROKER_SIGNER, tlsKeys).failures).toEqual([
+      "Connections end at another TLS key than the one that the quote names.",
+    ]);
+  });
+
+  test("does not pass for another signer", () => {
+    expect(appraisedWith(ENCLAVE_SIGNER, [tlsKeyHash])).toMatchObject({
+      isPassed: false,
+      signerBound: false,
+      failures: ["The report data is not the hash of the acknowledged signer and the stated TLS key."],
+    });
+  });
+});
+
 describe("report data", () => {
   const address = "ab".repeat(20);
-  const read = (text: string) => readReportData(Buffer.from(text.padEnd(128, "0"), "hex"));
+  const stated = { signer: `0x${address}` as Hex, tlsKeyHash: undefined };
+  const read = (text: string, given: StatedKeys = stated) =>
+    readReportData(Buffer.from(text.padEnd(128, "0"), "hex"), given);
 
   test.each([
     ["text", Buffer.from(`0x${address.toUpperCase()}`).toString("hex"), undefined],
     ["a key, the signer and a version", `${"cd".repeat(32)}${address}00000001`, undefined],
     ["the signer and a nonce", `${address}${"00".repeat(12)}${NONCE}`, NONCE],
   ])("names the signer as %s", (_, data, nonce) => {
-    expect(read(data)).toEqual({ signer: `0x${address}`, nonce });
+    expect(read(data)).toEqual({ signer: `0x${address}`, nonce, tlsKeyHash: undefined });
+  });
+
+  test("names the signer and the TLS key as their hash, with a nonce", () => {
+    const tlsKeyHash = "ef".repeat(32);
+    const hash = createHash("sha256").update(`${address}${tlsKeyHash}`, "hex").digest("hex");
+    const data = `${hash}${NONCE}`;
+    expect(read(data, { ...stated, tlsKeyHash })).toEqual({
+      signer: stated.signer,
+      nonce: NONCE,
+      tlsKeyHash,
+    });
+    expect(read(data, { ...stated, tlsKeyHash: "ee".repeat(32) })).toBeUndefined();
+    expect(read(data, { signer: `0x${"ac".repeat(20)}`, tlsKeyHash })).toBeUndefined();
+    expect(read(data, { signer: undefined, tlsKeyHash })).toBeUndefined();
+    expect(read(data)).toBeUndefined();
   });
 
   test.each([

@@ -23,6 +23,7 @@ function open(body: Buffer | undefined, fields: Partial<Provider> = {}) {
   const service = new AttestationsService(
     {
       providers: {
+        tlsKeysOf: () => [],
         get: async (_: Provider, path: string, listener: ProviderListener) => {
           paths.push(path);
           queueMicrotask(() => {
