@@ -12,7 +12,7 @@ import { getAccount, getBalance, getFunds } from "./v1/account.ts";
 import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from "./v1/api-keys.ts";
 import { submitImageEdit } from "./v1/async/images/edits.ts";
 import { submitImages } from "./v1/async/images/generations.ts";
-import { cancelAsyncJob, getAsyncJob } from "./v1/async/jobs.ts";
+import { cancelAsyncJob, getAsyncJob, listAsyncJobs } from "./v1/async/jobs.ts";
 import { createTranscription } from "./v1/audio/transcriptions.ts";
 import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
 import { chatCompletions } from "./v1/chat/completions.ts";
@@ -41,6 +41,7 @@ export const routes: readonly Route[] = [
   editImages,
   submitImages,
   submitImageEdit,
+  listAsyncJobs,
   getAsyncJob,
   cancelAsyncJob,
   createTranscription,

@@ -47,6 +47,62 @@ function finished(jobId: string): Promise<Job> {
   });
 }
 
+describe("the list of image jobs", () => {
+  type List = { readonly object: "list"; readonly data: readonly Job[]; readonly next_cursor: string | null };
+  const list = <T = List>(query = "", secret = owner.secret) =>
+    rest<T>(stack().origin, `/v1/async/jobs${query}`, secret);
+
+  test("has the caller's jobs without their images, newest first, in pages without gaps", async () => {
+    expect((await list()).body).toEqual({ object: "list", data: [], next_cursor: null });
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) ids.unshift((await submit()).body.jobId);
+    await Promise.all(ids.map(finished));
+    const pages: List[] = [];
+    for (let cursor: string | null = ""; cursor !== null; cursor = pages.at(-1)?.next_cursor ?? null)
+      pages.push((await list(`?limit=2${cursor && `&cursor=${cursor}`}`)).body);
+    expect(pages.map(({ data }) => data.length)).toEqual([2, 2, 1]);
+    const listed = pages.flatMap(({ data }) => data);
+    expect(listed.map(({ jobId }) => jobId)).toEqual(ids);
+    for (const job of listed) {
+      const { data, x_0g_trace, ...state } = (await look(job.jobId)).body;
+      expect(job).toEqual(state);
+    }
+  });
+
+  test("is filtered by status", async () => {
+    services().images.behaviour = { jobs: { ...QUICK.jobs, failure: "no" } };
+    const failed = (await submit()).body.jobId;
+    await finished(failed);
+    services().images.behaviour = QUICK;
+    const completed = (await submit()).body.jobId;
+    await finished(completed);
+    const idsOf = async (status: string) =>
+      (await list(`?status=${status}`)).body.data.map(({ jobId }) => jobId);
+    expect(await idsOf("failed")).toEqual([failed]);
+    expect(await idsOf("completed")).toEqual([completed]);
+    expect(await idsOf("cancelled")).toEqual([]);
+    expect(await idsOf("all")).toEqual([completed, failed]);
+  });
+
+  test("has no job of another key", async () => {
+    const { body } = await submit();
+    const stranger = await seedAccount(stack().app.database, 10_000n);
+    expect((await list("", stranger.secret)).body.data).toEqual([]);
+    await finished(body.jobId);
+  });
+
+  test.each([
+    ["limit", "limit=0"],
+    ["limit", "limit=101"],
+    ["status", "status=done"],
+    ["cursor", "cursor=nonsense"],
+    ["page", "page=2"],
+  ])("names an invalid %s: %s", async (param, query) => {
+    const { status, body } = await list<RestFailure>(`?${query}`);
+    expect([status, body.error.param]).toEqual([400, param]);
+  });
+});
+
 describe("an image job", () => {
   test("is accepted with 202, can be polled, and ends with its images under data.data and its bill", async () => {
     const { status, body, headers } = await submit({ n: 2 });

@@ -62,6 +62,13 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
   "POST /v1/images/edits": [() => ({ as: "sk", body: editForm() })],
   "POST /v1/async/images/generations": [() => ({ as: "sk", body: picture })],
   "POST /v1/async/images/edits": [() => ({ as: "sk", body: editForm() })],
+  "GET /v1/async/jobs": [
+    async (world) => {
+      await doneJob(world);
+      return { as: "sk", path: "/v1/async/jobs?limit=1" };
+    },
+    () => ({ as: "mk" }),
+  ],
   "GET /v1/async/jobs/{jobId}": [
     async (world) => ({ as: "sk", path: `/v1/async/jobs/${await newJob(world)}` }),
     async (world) => ({ as: "sk", path: `/v1/async/jobs/${await doneJob(world)}` }),

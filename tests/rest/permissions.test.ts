@@ -18,6 +18,7 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "POST /v1/embeddings": "inference.run",
   "POST /v1/async/images/generations": "job.submit",
   "POST /v1/async/images/edits": "job.submit",
+  "GET /v1/async/jobs": "job.read",
   "GET /v1/async/jobs/:jobId": "job.content",
   "DELETE /v1/async/jobs/:jobId": "job.cancel",
   "POST /v1/routing/preview": "routing.preview",

@@ -1,12 +1,14 @@
 import { z } from "zod";
+import { JOB_STATES } from "../../../jobs/job.state.ts";
 import type { JobView } from "../../../jobs/jobs.service.ts";
 import type { Answer } from "../../http/answer.ts";
+import { listOf } from "../../route.ts";
 import { address, timestamp, trace } from "../../wire.ts";
 
 /** The polling interval suggested to clients, seconds. */
 const RETRY_AFTER_SECONDS = 2;
 
-const status = z.enum(["pending", "processing", "completed", "failed", "cancelled"]);
+const status = z.enum(JOB_STATES);
 
 /** The response to a submission (facts 1.3). */
 export const SUBMITTED_JOB = {
@@ -14,16 +16,28 @@ export const SUBMITTED_JOB = {
   json: z.strictObject({ jobId: z.uuid(), status, provider_address: address }).meta({ id: "SubmittedJob" }),
 };
 
+const state = {
+  jobId: z.uuid(),
+  status,
+  provider_address: address,
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  errorMessage: z.string().optional(),
+};
+
+/** A page of jobs; `next_cursor` is null on the last one. */
+export const JOB_LIST = {
+  json: z.strictObject({
+    ...listOf(z.strictObject(state).meta({ id: "ListedAsyncJob" })),
+    next_cursor: z.string().nullable(),
+  }),
+};
+
 /** The state of a job (facts 1.3): the images of a completed one are at `data.data`, as long as they are stored. */
 export const ASYNC_JOB = {
   json: z
     .strictObject({
-      jobId: z.uuid(),
-      status,
-      provider_address: address,
-      createdAt: timestamp,
-      updatedAt: timestamp,
-      errorMessage: z.string().optional(),
+      ...state,
       data: z
         .looseObject({ created: z.int(), data: z.array(z.looseObject({ b64_json: z.string() })) })
         .optional(),

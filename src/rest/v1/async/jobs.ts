@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { providersOf } from "../../../inference/images/jobs/image-job-plan.ts";
 import type { ImageJobOutcome } from "../../../inference/images/jobs/image-job-results.service.ts";
-import { jobNotFound } from "../../../jobs/jobs.service.ts";
+import { JOB_STATES } from "../../../jobs/job.state.ts";
+import { type JobView, jobCursor, jobNotFound } from "../../../jobs/jobs.service.ts";
 import type { Answer } from "../../http/answer.ts";
-import { defineRoute } from "../../route.ts";
-import { ASYNC_JOB, jobAnswer } from "./job-shape.ts";
+import { defineRoute, json } from "../../route.ts";
+import { ASYNC_JOB, JOB_LIST, jobAnswer } from "./job-shape.ts";
 
 const NO_RESULT = "The result is no longer stored.";
 
@@ -16,6 +17,35 @@ const query = z.object({
     .optional(),
   model: z.string().optional(),
   verify_tee: z.enum(["true", "false"]).optional(),
+});
+
+/**
+ * GET /v1/async/jobs (not in the original API): the caller's jobs without their images, newest first. An `sk-` key lists
+ * the jobs that it created.
+ */
+export const listAsyncJobs = defineRoute({
+  method: "GET",
+  url: "/v1/async/jobs",
+  summary: "List image jobs",
+  access: "job.read",
+  query: z.strictObject({
+    status: z.enum([...JOB_STATES, "all"]).default("all"),
+    limit: z.coerce.number().int().min(1).max(100).default(20),
+    cursor: z.string().max(512).optional(),
+  }),
+  answer: JOB_LIST,
+  async handle(app, { reach, query: { status, limit, cursor } }) {
+    const state = status === "all" ? undefined : status;
+    const { rows, hasNextPage } = await app.jobs.list(reach, { first: limit, after: cursor }, state);
+    const last = rows.at(-1);
+    return json({
+      object: "list",
+      data: rows.map((job) =>
+        fieldsOf(job, { isGone: job.state === "completed" && job.resultBytes === null }),
+      ),
+      next_cursor: hasNextPage && last ? jobCursor(last) : null,
+    });
+  },
 });
 
 /** GET /v1/async/jobs/{jobId} (SPEC 4.1): the state of a job, and its images once it is completed. Not billed. */
@@ -52,15 +82,18 @@ export const cancelAsyncJob = defineRoute({
 
 function show({ job, result, trace }: ImageJobOutcome): Answer {
   const isGone = job.state === "completed" && result === undefined;
+  const fields = { ...fieldsOf(job, { isGone }), ...(trace && { x_0g_trace: trace }) };
+  return jobAnswer(job, fields, { data: result });
+}
+
+function fieldsOf(job: JobView, { isGone }: { readonly isGone: boolean }) {
   const errorMessage = isGone ? NO_RESULT : job.state === "failed" ? job.step.errorMessage : null;
-  const fields = {
+  return {
     jobId: job.id,
     status: job.state,
     provider_address: job.step.provider,
     createdAt: job.createdAt.toISOString(),
     updatedAt: job.updatedAt.toISOString(),
     ...(errorMessage !== null && { errorMessage }),
-    ...(trace && { x_0g_trace: trace }),
   };
-  return jobAnswer(job, fields, { data: result });
 }
