@@ -27,6 +27,7 @@ import { KeepVerifiedLedger } from "./23-verified-ledger.ts";
 import { BindEvidence } from "./24-bound-evidence.ts";
 import { CloseMonths } from "./25-closed-months.ts";
 import { KeepReceipts } from "./27-receipts.ts";
+import { ListUsageDays } from "./28-usage-days.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -59,4 +60,5 @@ export const migrations = [
   { name: "24-bound-evidence", class: BindEvidence },
   { name: "25-closed-months", class: CloseMonths },
   { name: "27-receipts", class: KeepReceipts },
+  { name: "28-usage-days", class: ListUsageDays },
 ] as const;
