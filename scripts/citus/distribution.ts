@@ -52,6 +52,7 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   ledger_transfer: by("account"),
   deposit: by("account"),
   job: by("account"),
+  usage_day: by("account"),
   usage_rolled: by("account"),
   usage_rollup: by("account"),
   verified_account: by("account"),

@@ -9,7 +9,8 @@ import { borrowServerDatabase, openTestDatabase } from "../support/servers/datab
 const VOLUME = { accounts: 50, requests: 20_000, statistics: true };
 const EMBEDDED_VOLUME = { accounts: 10, requests: 2_000, statistics: false };
 /** The indexes that a usage read may use: by account, or by a key, which belongs to one account. */
-const INDEXES = /^(?:inference_request_(?:usage|account|key)|usage_rollup_once|usage_rolled_pkey)$/;
+const INDEXES =
+  /^(?:inference_request_(?:usage|account|key)|usage_rollup_once|usage_rolled_pkey|usage_day_pkey)$/;
 
 /** Every combination of filters, each present or absent. */
 function shapesOf({ keyId, model }: SeededUsage): readonly UsageFilter[] {
@@ -85,7 +86,7 @@ function requireIndexes(plan: Plan, text: string): void {
   expect(readsTable.length, text).toBeGreaterThan(0);
   for (const node of nodesOf(plan)) {
     // The stored sums are empty here: once a server has analysed such a table, it reads its nothing as a whole.
-    if (/^usage_roll/.test(node["Relation Name"] ?? "")) continue;
+    if (/^usage_(?:roll|day)/.test(node["Relation Name"] ?? "")) continue;
     expect(node["Node Type"], text).not.toBe("Seq Scan");
     if (node["Index Name"] !== undefined) expect(node["Index Name"], text).toMatch(INDEXES);
   }

@@ -91,7 +91,12 @@ async function numbersOf(database: Database, account: string, model: string, bef
 }
 
 async function sumsOf(database: Database): Promise<readonly unknown[]> {
-  return database.rows("select u.*, u.cost::text as cost from usage_rollup u order by 1, 2, 3, 4, 5, 6");
+  return [
+    ...(await database.rows(
+      "select u.*, u.cost::text as cost from usage_rollup u order by 1, 2, 3, 4, 5, 6",
+    )),
+    ...(await database.rows("select * from usage_day order by 1, 2")),
+  ];
 }
 
 async function rollupFaults(database: Database): Promise<number> {
@@ -236,14 +241,20 @@ test("a stop does not wait for the accounts that are left", async () => {
   );
 });
 
-test("wrong sums are a fault of the ledger", async () => {
+test.each([
+  [
+    "a sum",
+    "update usage_rollup set cost = cost + 1 where ctid = (select ctid from usage_rollup where account = $1 and grain = 'hour' limit 1)",
+  ],
+  [
+    "the list of a day",
+    "update usage_day set usage = json_build_array(usage->0) where ctid = (select ctid from usage_day where account = $1 and json_array_length(usage) > 1 limit 1)",
+  ],
+])("%s that is wrong is a fault of the ledger", async (_what, spoil) => {
   await withUsage(
     async (database, seeded, rollups) => {
       await rollups.sweep(1);
-      await database.rows(
-        "update usage_rollup set cost = cost + 1 where ctid = (select ctid from usage_rollup where account = $1 and grain = 'day' limit 1)",
-        [seeded.account],
-      );
+      await database.rows(spoil, [seeded.account]);
       expect(await rollupFaults(database)).toBe(1);
     },
     await openTestDatabase("embedded"),

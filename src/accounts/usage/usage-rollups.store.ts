@@ -43,9 +43,13 @@ export const ROLLUP_FAULTS = `
         from inference_request r where r.account = p.account and r.usage_number <= p.usage_number
       union all
       select m.requests, m.cost, m.input_tokens, m.output_tokens from removed_usage m where m.account = p.account) c) r
-  cross join (values ('hour'), ('day'), ('month')) as g(grain)
-  left join (select account, grain, sum(requests) as requests, sum(cost) as cost, sum(input_tokens) as input,
-      sum(output_tokens) as output from usage_rollup group by account, grain) u
+  cross join (values ('hour'), ('day'), ('month'), ('list of days')) as g(grain)
+  left join (
+      select account, grain, sum(requests) as requests, sum(cost) as cost, sum(input_tokens) as input,
+        sum(output_tokens) as output from usage_rollup group by account, grain
+      union all
+      select d.account, 'list of days', sum((e->>2)::numeric), sum((e->>3)::numeric), sum((e->>4)::numeric),
+        sum((e->>5)::numeric) from usage_day d cross join json_array_elements(d.usage) as e group by d.account) u
     on u.account = p.account and u.grain = g.grain
   where (r.requests, r.cost, r.input, r.output) is distinct from
     (coalesce(u.requests, 0), coalesce(u.cost, 0), coalesce(u.input, 0), coalesce(u.output, 0))`;

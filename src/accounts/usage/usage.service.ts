@@ -8,14 +8,8 @@ import {
   pageLimit,
   toPage,
 } from "../../kernel/page.ts";
-import {
-  sumUsage,
-  sumUsageByDay,
-  type UsageDay,
-  type UsageFilter,
-  type UsageRow,
-  type UsageTotals,
-} from "./usage.store.ts";
+import { sumUsage, type UsageDay, type UsageFilter, type UsageRow, type UsageTotals } from "./usage.store.ts";
+import { sumUsageByDay } from "./usage-days.store.ts";
 import { listUsage } from "./usage-history.store.ts";
 
 export type { TrustMode, UsageDay, UsageFilter, UsageRow, UsageSource, UsageTotals } from "./usage.store.ts";

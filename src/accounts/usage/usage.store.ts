@@ -1,5 +1,5 @@
 import type { AccountReads } from "../../db/account-reads.ts";
-import { divideRange, type Grain, type Part } from "./time-ranges.ts";
+import { divideRange, type Part } from "./time-ranges.ts";
 
 export type TrustMode = "standard" | "verified" | "private";
 /** How a request was paid: through an `sk-` key, or by the wallet itself. */
@@ -62,29 +62,15 @@ export type UsageRead = {
 
 /** Totals over every request that matches `filter`. */
 export async function sumUsage(read: UsageRead): Promise<UsageTotals> {
-  const { text, values } = summed(read, ["month", "day", "hour"]);
-  const [row] = await run<TotalsRow>(read, `select ${TOTALS} from ${text}`, values);
+  const where = new Conditions(read.account);
+  const parts = divideRange({ from: read.filter.from, before: read.filter.before }, ["month", "day", "hour"]);
+  const [row] = await run<TotalsRow>(
+    read,
+    `select ${TOTALS} from ${summed(where, read.filter, parts)}`,
+    where.values,
+  );
   if (!row) throw new Error("sums have one row");
   return toTotals(row);
-}
-
-/** Totals by day and model, newest day first; with `byTrustMode`, also by trust mode. */
-export async function sumUsageByDay(read: UsageRead, byTrustMode: boolean): Promise<readonly UsageDay[]> {
-  const { text, values } = summed(read, ["day", "hour"]);
-  const trustMode = byTrustMode ? "u.trust_mode" : `'${ALL_MODES}'`;
-  // One value per row: sending ten of each would take longer than adding them up. A model may contain spaces.
-  const rows = await run<{ line: string }>(
-    read,
-    `select concat_ws(' ', to_char(d.day, 'YYYY-MM-DD'), d.trust_mode, ${SUMMED.map((name) => `d.${name}`).join(", ")},
-       d.model) as line
-     from (
-       select (u.at at time zone 'UTC')::date as day, u.model, ${trustMode} as trust_mode,
-         ${SUMMED.map((name) => `coalesce(sum(u.${name}), 0) as ${name}`).join(", ")}
-       from ${text} group by 1, 2, 3
-     ) as d order by d.day desc, d.model, d.trust_mode`,
-    values,
-  );
-  return rows.map(({ line }) => toUsageDay(line));
 }
 
 /** The sums, or the amounts of one request, as text. */
@@ -105,14 +91,11 @@ export function run<Row>({ reads, account, signal }: UsageRead, text: string, va
 }
 
 /**
- * The `from` clause for sums over the requests that match a filter, as rows `u` with a time `at`: the stored sums of
- * whole periods, the single requests at the ends of the range, and those that are not in the stored sums yet.
+ * The `from` clause for sums over the requests that match a filter, as rows `u` with a time `at`: the stored sums of the
+ * whole periods among `parts`, the single requests at the ends of the range, and those that are not in the stored sums
+ * yet.
  */
-function summed(
-  { account, filter }: UsageRead,
-  grains: readonly Grain[],
-): { text: string; values: unknown[] } {
-  const where = new Conditions(account);
+export function summed(where: Conditions, filter: UsageFilter, parts: readonly Part[]): string {
   const requests = (conditions: readonly string[]) =>
     `select r.created_at as at, r.model, r.trust_mode, 1 as requests, r.total_cost as cost,
        ${TOKENS.map((name) => `r.${name}`).join(", ")}
@@ -125,12 +108,11 @@ function summed(
        ${TOKENS.map((name) => `r.${name}`).join(", ")}
      from usage_rollup r where ${conditions.join(" and ")}`;
   };
-  const parts = divideRange({ from: filter.from, before: filter.before }, grains).map(partOf);
   const pending = requests([
     ...where.all(filter, "r.created_at", filter),
     `r.usage_number > ${ROLLED_UP_TO}`,
   ]);
-  return { text: `(${[...parts, pending].join("\nunion all\n")}) as u`, values: where.values };
+  return `(${[...parts.map(partOf), pending].join("\nunion all\n")}) as u`;
 }
 
 /** The conditions of a statement and their values; the account is `$1`. */
@@ -176,17 +158,6 @@ export function toTotals(row: TotalsRow): UsageTotals {
   };
 }
 
-function toUsageDay(line: string): UsageDay {
-  const [date = "", trustMode = "", ...rest] = line.split(" ");
-  const sums = SUMMED.map((name, n) => [name, rest[n] ?? ""] as const);
-  return {
-    ...toTotals(Object.fromEntries(sums) as TotalsRow),
-    date,
-    model: rest.slice(SUMMED.length).join(" "),
-    trustMode: trustMode === ALL_MODES ? null : (trustMode as TrustMode),
-  };
-}
-
 /** The columns of requests that are added up: tokens of each kind. */
 export const TOKENS = [
   "input_tokens",
@@ -209,8 +180,5 @@ export const ROLLED_UP_TO =
   "(select coalesce(max(p.usage_number), 0) from usage_rolled p where p.account = $1::text)";
 
 const SUMMED = ["requests", ...USAGE_SUMS] as const;
-
-/** In place of a trust mode, where days are not grouped by it. */
-const ALL_MODES = "all";
 
 const TOTALS = SUMMED.map((name) => `coalesce(sum(u.${name}), 0)::text as ${name}`).join(", ");

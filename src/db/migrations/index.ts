@@ -28,6 +28,7 @@ import { BindEvidence } from "./24-bound-evidence.ts";
 import { CloseMonths } from "./25-closed-months.ts";
 import { KeepReceipts } from "./27-receipts.ts";
 import { StoreDraftDigests } from "./28-draft-digests.ts";
+import { ListUsageDays } from "./29-usage-days.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -61,4 +62,5 @@ export const migrations = [
   { name: "25-closed-months", class: CloseMonths },
   { name: "27-receipts", class: KeepReceipts },
   { name: "28-draft-digests", class: StoreDraftDigests },
+  { name: "29-usage-days", class: ListUsageDays },
 ] as const;

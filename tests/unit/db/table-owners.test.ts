@@ -18,6 +18,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "process_lease",
     "removed_usage",
     "retention_lease",
+    "usage_day",
     "usage_rolled",
     "usage_rollup",
     "verified_account",
