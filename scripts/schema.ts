@@ -14,7 +14,7 @@ import { writeExampleTypes } from "./example-types.ts";
 import { readExamples, toManifest } from "./examples.ts";
 import { grafanaDashboards } from "./grafana.ts";
 import { compareSchemas } from "./schema-changes.ts";
-import { lintSchema } from "./schema-lint.ts";
+import { lintSchema } from "./schema-lint/schema-lint.ts";
 
 const FOLDER = fileURLToPath(new URL("../schema/", import.meta.url));
 const SUBGRAPHS = "subgraphs";

@@ -6,7 +6,7 @@ import { ViewerResolver } from "./account/viewer.resolver.ts";
 import { ApiKeyResolver } from "./api-keys/api-key.resolver.ts";
 import { KeyChangedSubscription } from "./api-keys/key-changed.subscription.ts";
 import { BalanceChangedSubscription } from "./balance/balance-changed.subscription.ts";
-import { DepositSeenSubscription } from "./balance/deposit-seen.subscription.ts";
+import { DepositChangedSubscription } from "./balance/deposit-changed.subscription.ts";
 import { ManagementKeyResolver } from "./management-keys/management-key.resolver.ts";
 import { SessionResolver } from "./sessions/session.resolver.ts";
 import { AccountUsageResolver, UsageResolver } from "./usage/usage.resolver.ts";
@@ -24,7 +24,7 @@ export function build(): Subgraph {
       AccountUsageResolver,
       UsageResolver,
       BalanceChangedSubscription,
-      DepositSeenSubscription,
+      DepositChangedSubscription,
       KeyChangedSubscription,
       EventCursorResolver,
     ],

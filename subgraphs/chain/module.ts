@@ -37,8 +37,8 @@ import {
 import { OrderFulfilledSubscription } from "./market/market-order-fulfilled.subscription.ts";
 import { MarketOrdersResolver } from "./market/market-orders.resolver.ts";
 import { MarketTransactionsResolver } from "./market/market-transactions.resolver.ts";
+import { BlockAddedSubscription } from "./network/block-added.subscription.ts";
 import { NetworkResolver } from "./network/network.resolver.ts";
-import { NewBlockSubscription } from "./network/new-block.subscription.ts";
 import { NodeResolver } from "./node/node.resolver.ts";
 import { DaQuorumResolver, DaSignersResolver } from "./precompiles/precompile-da-signers.resolver.ts";
 import { WrappedBaseResolver } from "./precompiles/precompile-wrapped-base.resolver.ts";
@@ -52,7 +52,7 @@ export function build(): Subgraph {
     [
       EventCursorResolver,
       NetworkResolver,
-      NewBlockSubscription,
+      BlockAddedSubscription,
       ProviderResolver,
       InferenceServiceResolver,
       AgentTokenResolver,

@@ -4,7 +4,7 @@ import { buildSubgraph, type Subgraph } from "../shared/schema/build-subgraph.ts
 import { findAccount } from "./account.stub.ts";
 import { TranscriptionResolver } from "./audio/transcription.resolver.ts";
 import { ChatResolver } from "./chat/chat.resolver.ts";
-import { ChatCompletionSubscription } from "./chat/chat-completion.subscription.ts";
+import { CompleteChatSubscription } from "./chat/complete-chat.subscription.ts";
 import { findImageJob, ImageJobResolver, JobImageResolver } from "./images/image-job.resolver.ts";
 import { ImageJobProgressSubscription } from "./images/image-job-progress.subscription.ts";
 import { ImagesResolver } from "./images/images.resolver.ts";
@@ -27,7 +27,7 @@ export function build(): Subgraph {
       AccountResolver,
       RoutingPreviewResolver,
       ChatResolver,
-      ChatCompletionSubscription,
+      CompleteChatSubscription,
       ImagesResolver,
       TranscriptionResolver,
       ImageJobResolver,

@@ -1,5 +1,5 @@
 import "../shared/schema/reflect.ts";
-import { Arg, Ctx, FieldResolver, Mutation, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
 import { AppError } from "../../src/kernel/errors.ts";
 import { decodeBase64 } from "../../src/kernel/text/base64.ts";
 import { segmentsOf } from "../../src/storage/kv/kv-writes.service.ts";
@@ -18,7 +18,7 @@ import { toPreparedUpload } from "./upload.resolver.ts";
 /** Prepares writes to key-value streams. */
 @Resolver(() => PreparedKvWriteType)
 export class KvWriteResolver {
-  @Mutation(() => PreparedKvWriteType, {
+  @Query(() => PreparedKvWriteType, {
     nullable: true,
     description:
       "Builds a transaction on key-value streams, to be signed and sent by an account with write access.",

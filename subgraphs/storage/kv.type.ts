@@ -46,7 +46,11 @@ export class KvTransactionType {
   })
   result!: string | null;
 
-  @Field(() => Boolean, { description: "Whether the transaction took effect." })
+  @Field(() => Boolean, {
+    name: "committed",
+    simple: false,
+    description: "Whether the transaction took effect.",
+  })
   isCommitted!: boolean;
 
   @Field(() => DateTimeScalar, { description: "When this service decided the outcome." })

@@ -1,5 +1,5 @@
 import "../shared/schema/reflect.ts";
-import { Arg, Ctx, Field, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import { decodeBase64 } from "../../src/kernel/text/base64.ts";
 import type { PutOutcome } from "../../src/storage/node/storage-node.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
@@ -21,7 +21,7 @@ class UploadedSegmentType {
 /** Uploads of files. */
 @Resolver()
 export class UploadResolver {
-  @Mutation(() => PreparedUploadType, {
+  @Query(() => PreparedUploadType, {
     nullable: true,
     description:
       "Estimates the cost of storing a file and prepares its transaction. A file that is already submitted on " +

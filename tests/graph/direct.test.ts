@@ -223,7 +223,7 @@ describe("app-sk- secrets", () => {
   const textOf = (more = "") =>
     user.ask(
       `{ made: appSecretText(account: "${user.address}", provider: "${PROVIDER.address}"${more}) {
-        text digest account provider generation tokenId expiresAt } }`,
+        text digest accountAddress providerAddress generation tokenId expiresAt } }`,
     );
   const assemble = (text: string, signature: string) =>
     user.ask("mutation ($t: String!, $s: Hex!) { assembleAppSecret(text: $t, signature: $s) { secret } }", {
@@ -247,7 +247,7 @@ describe("app-sk- secrets", () => {
 
   test("are signed by the wallet, accepted by the provider, and void once revoked", async () => {
     const ephemeral = await textOf();
-    expect(ephemeral.data.made).toMatchObject({ account: user.address, generation: 0, tokenId: 255 });
+    expect(ephemeral.data.made).toMatchObject({ accountAddress: user.address, generation: 0, tokenId: 255 });
     const [first, second] = [await secretOf(), await secretOf(", tokenId: 7")];
     expect(second).toMatch(/^app-sk-/);
     expect([await statusAt(first), await statusAt(second)]).toEqual([200, 200]);
@@ -318,8 +318,8 @@ test("the registry of inference services is listed and read by provider, known t
   });
   const { data, errors } = await stranger.ask(
     `query ($p: Address!, $n: Address!) {
-      inferenceService(provider: $p) { providerAddress serviceType model url additionalInfo provider { address } }
-      nobody: inferenceService(provider: $n) { model }
+      inferenceService(provider: $p) { providerAddress serviceType modelId url additionalInfo provider { address } }
+      nobody: inferenceService(provider: $n) { modelId }
       page: inferenceServices(first: 1) { nodes { providerAddress } pageInfo { endCursor hasNextPage } } }`,
     { p: stranger.address, n: contractAddresses().ledger },
   );
@@ -328,7 +328,7 @@ test("the registry of inference services is listed and read by provider, known t
   expect(data.inferenceService).toEqual({
     providerAddress: stranger.address,
     serviceType: "video-generation",
-    model: "strange",
+    modelId: "strange",
     url: "https://stranger.example",
     additionalInfo: '{"VerifierURL":"https://verify.example"}',
     provider: { address: stranger.address },
@@ -370,7 +370,7 @@ describe("fine-tuning", () => {
     await mined(trainer, await trainer.writeContract({ ...flow, args: submission, value: 10n ** 9n }));
 
     const query = `query ($a: Address!, $p: Address!) {
-      fineTuning { version isCurrent since until
+      fineTuning { version current since until
         services { nodes { url pricePerToken occupied models quota { cpuCount gpuType } provider { address } } }
         service(provider: $p) { models } refundLockSeconds }
       provider(address: $p) { fineTuning { models } }
@@ -385,7 +385,7 @@ describe("fine-tuning", () => {
     expect(errors ?? []).toEqual([]);
     expect(data.fineTuning).toMatchObject({
       version: "V1_1",
-      isCurrent: true,
+      current: true,
       since: "2026-02-12T00:00:00.000Z",
       until: null,
       refundLockSeconds: "3600",

@@ -40,7 +40,7 @@ const MUTATIONS = [
     requests: () => services().images.requests,
   },
   {
-    field: "transcribe",
+    field: "transcribeAudio",
     input: `{ model: "${SERVICES.speech.model}", fileBase64: "${wav}" }`,
     other: `{ model: "${SERVICES.speech.model}", fileBase64: "${toWav(1).toString("base64")}" }`,
     wants: `text ${BILL}`,

@@ -15,7 +15,8 @@ const FOLLOW = { socket: followSocket, events: followEvents } as const;
 /** 50 ms, plus the time that the client, on the same thread, takes on a busy machine. */
 const MAX_TURN_MS = 150;
 const TRANSPORTS = Object.keys(FOLLOW) as (keyof typeof FOLLOW)[];
-const STEP = "{ id cursor at jobId sequence step status provider attempt fraction result job { id status } }";
+const STEP =
+  "{ id cursor at jobId sequence step status providerAddress attempt fraction result job { id status } }";
 
 type Step = {
   readonly id: string;
@@ -24,7 +25,7 @@ type Step = {
   readonly sequence: number;
   readonly step: string;
   readonly status: string;
-  readonly provider: string | null;
+  readonly providerAddress: string | null;
   readonly result: string | null;
 };
 
@@ -51,7 +52,7 @@ function follow(transport: keyof typeof FOLLOW, field: string, secret = owner.se
 }
 
 function stepsOf({ results }: Following): Step[] {
-  return results.map(({ data }) => data.imageJobProgress ?? data.imageJobsProgress);
+  return results.map(({ data }) => data.imageJobProgress ?? data.imageJobChanged);
 }
 
 function isOver(following: Following, id: string): boolean {
@@ -66,7 +67,7 @@ function requireInOrder(steps: readonly Step[]): void {
 
 describe.each(TRANSPORTS)("over %s", (transport) => {
   test("a job is followed to its end, by two subscribers at once, and again from any cursor", async () => {
-    const all = await follow(transport, "imageJobsProgress");
+    const all = await follow(transport, "imageJobChanged");
     await until(() => stack().app.events.openStreams > 0);
     const id = await submit();
     const one = await follow(transport, `imageJobProgress(id: "${id}")`);
@@ -125,7 +126,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
       );
       return data.imageJobs.nodes.length === 2;
     });
-    const late = await follow(transport, "imageJobsProgress");
+    const late = await follow(transport, "imageJobChanged");
     await until(() => ids.every((id) => isOver(late, id)));
     for (const id of ids) requireInOrder(stepsOf(late).filter(({ jobId }) => jobId === id));
     await late.stop();
@@ -133,7 +134,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 
   test("another account gets not found, and no event of it", async () => {
     const stranger = await seedAccount(stack().app.database, 10_000n);
-    const all = await follow(transport, "imageJobsProgress", stranger.secret);
+    const all = await follow(transport, "imageJobChanged", stranger.secret);
     const id = await submit();
     const refused = await follow(transport, `imageJobProgress(id: "${id}")`, stranger.secret).catch(
       (error: Error) => error.message,

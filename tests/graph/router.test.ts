@@ -41,7 +41,7 @@ const WAYS = [
 
 const INPUT = `{ model: "${MODEL}", messages: [{ role: "user", content: "What is the sea?" }], maxTokens: 5 }`;
 const withMore = (more: string) => INPUT.replace(/ }$/, `, ${more} }`);
-const BILL = "bill { requestId provider cost { input output total } teeVerified }";
+const BILL = "bill { requestId providerAddress cost { input output total } teeVerified }";
 const CHAT = `choices { index text reasoning finishReason } inputTokens outputTokens ${BILL}`;
 const PIECE = `delta { index text finishReason } inputTokens outputTokens ${BILL}`;
 
@@ -90,7 +90,7 @@ describe("completeChat", () => {
       outputTokens: 5,
       bill: {
         requestId: expect.stringMatching(/^req-/),
-        provider: PROVIDER.address,
+        providerAddress: PROVIDER.address,
         cost: costOf(5),
         teeVerified: null,
       },
@@ -144,8 +144,8 @@ test("a mutation that takes a provider longer than 5 s is waited for across proc
   expect(data.completeChat.bill.cost).toEqual(costOf(5));
 });
 
-describe("chatCompletion", () => {
-  const query = `subscription { chatCompletion(input: ${INPUT}) { ${PIECE} } }`;
+describe("completeChat", () => {
+  const query = `subscription { completeChat(input: ${INPUT}) { ${PIECE} } }`;
 
   test.each(WAYS)(
     "sends tokens as they arrive and ends with the cost, over %s",
@@ -166,7 +166,7 @@ describe("chatCompletion", () => {
         outputTokens: 5,
         bill: {
           requestId: expect.stringMatching(/^req-/),
-          provider: PROVIDER.address,
+          providerAddress: PROVIDER.address,
           cost: costOf(5),
           teeVerified: null,
         },
@@ -193,7 +193,7 @@ describe("chatCompletion", () => {
         },
       );
     });
-    expect(results.at(-1)).toMatchObject({ data: { chatCompletion: { bill: { cost: costOf(5) } } } });
+    expect(results.at(-1)).toMatchObject({ data: { completeChat: { bill: { cost: costOf(5) } } } });
   });
 
   test.each(WAYS)(
@@ -243,7 +243,7 @@ describe("chatCompletion", () => {
     await until(() => following.results.some(({ errors }) => errors !== undefined));
     await following.stop();
     expect(following.results.at(-1)?.errors?.[0]?.extensions?.code).toBe("provider_error");
-    expect(following.results.some(({ data }) => data?.chatCompletion?.bill)).toBe(false);
+    expect(following.results.some(({ data }) => data?.completeChat?.bill)).toBe(false);
     const [request] = await requestsOf(seeded);
     expect(request).toMatchObject({ status: "failed", errorCode: expect.any(String) });
     expect(request?.cost?.total).toBeGreaterThan(0n);
@@ -282,7 +282,7 @@ describe("generateImages and transcribe", () => {
       { width: 32, height: 16 },
     ]);
     expect(data.generateImages.bill).toMatchObject({
-      provider: SERVICES.images.account.address,
+      providerAddress: SERVICES.images.account.address,
       cost: { total: String(2n * SERVICES.images.outputPrice) },
       teeVerified: true,
     });
@@ -295,12 +295,12 @@ describe("generateImages and transcribe", () => {
       stack().origin,
       seeded.secret,
       `mutation Write($sound: String!) {
-        transcribe(input: { model: "${SERVICES.speech.model}", fileBase64: $sound, verifyTee: true }) { text segments ${BILL} }
+        transcribeAudio(input: { model: "${SERVICES.speech.model}", fileBase64: $sound, verifyTee: true }) { text segments ${BILL} }
       }`,
       { sound: toWav(3).toString("base64") },
     );
     expect(errors).toBeUndefined();
-    expect(data.transcribe).toMatchObject({
+    expect(data.transcribeAudio).toMatchObject({
       text: expect.stringMatching(/\w/),
       bill: { cost: { total: String(3n * SERVICES.speech.outputPrice) }, teeVerified: true },
     });
@@ -318,9 +318,9 @@ describe("generateImages and transcribe", () => {
       "invalid_body",
     );
     expect(await codeOf(`generateImages(input: { model: "${MODEL}", prompt: "a" })`)).toBe("model_not_found");
-    expect(await codeOf(`transcribe(input: { model: "${SERVICES.speech.model}", fileBase64: "" })`)).toBe(
-      "invalid_body",
-    );
+    expect(
+      await codeOf(`transcribeAudio(input: { model: "${SERVICES.speech.model}", fileBase64: "" })`),
+    ).toBe("invalid_body");
   });
 });
 
@@ -329,7 +329,7 @@ describe("routingPreview", () => {
     ask(
       stack().origin,
       secret,
-      `{ routingPreview(${args}) { providers { address trustMode health { circuit inFlight } } refused { provider reason } } }`,
+      `{ routingPreview(${args}) { providers { address trustMode health { circuit inFlight } } refused { providerAddress reason } } }`,
     );
 
   test("names the providers in order, and the reasons of the others, and charges nothing", async () => {
@@ -362,8 +362,8 @@ describe("a request", () => {
     const request = `{ request(id: "${data.completeChat.bill.requestId}") {
       cost { total } timing { firstByteMs durationMs } provider { address profile { formats } }
       model { id supportedFormats }
-      routing { tried { provider outcome reason status durationMs } refused { provider reason } }
-      evidence { verified verdict provider answerId text signature signer expectedSigner checkedAt }
+      routing { tried { providerAddress outcome reason status durationMs } refused { providerAddress reason } }
+      evidence { verified verdict providerAddress answerId text signature signer expectedSigner checkedAt }
     } }`;
     const own = await ask(stack().origin, await readerOf(seeded), request);
     expect(own.errors).toBeUndefined();
@@ -375,7 +375,7 @@ describe("a request", () => {
       routing: {
         tried: [
           {
-            provider: PROVIDER.address,
+            providerAddress: PROVIDER.address,
             outcome: "ANSWERED",
             reason: null,
             status: null,
@@ -387,7 +387,7 @@ describe("a request", () => {
       evidence: {
         verified: true,
         verdict: "VERIFIED",
-        provider: PROVIDER.address,
+        providerAddress: PROVIDER.address,
         answerId: expect.stringMatching(/^[0-9a-f-]{36}$/),
         text: expect.stringMatching(/^[0-9a-f]{64}:[0-9a-f]{64}$/),
         signature: expect.stringMatching(/^0x[0-9a-f]{130}$/),
@@ -428,7 +428,7 @@ async function piecesOf({
 }: {
   readonly results: readonly GraphResult[];
 }): Promise<readonly Piece[]> {
-  await until(() => results.some(({ data, errors }) => errors !== undefined || data?.chatCompletion?.bill));
+  await until(() => results.some(({ data, errors }) => errors !== undefined || data?.completeChat?.bill));
   expect(results.flatMap(({ errors = [] }) => errors)).toEqual([]);
-  return results.map(({ data }) => data.chatCompletion as Piece);
+  return results.map(({ data }) => data.completeChat as Piece);
 }

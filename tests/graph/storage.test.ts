@@ -17,7 +17,7 @@ const query = async (text: string, variables: object = {}) => {
   return { data, code: errors?.[0]?.extensions?.code, message: errors?.[0]?.message };
 };
 
-const PREPARE = `mutation ($input: PrepareUploadInput!) { prepareUpload(input: $input) {
+const PREPARE = `query ($input: PrepareUploadInput!) { prepareUpload(input: $input) {
   root size segments sectors fee alreadySubmitted alreadyFinalized nodes { root height }
   transaction { chainId from to data value warnings } proofs { lemma path } } }`;
 const UPLOAD = `mutation ($input: SegmentInput!) { uploadSegment(input: $input) {

@@ -78,7 +78,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     action: "inference.run",
     name: "a streamed chat",
-    graph: () => `subscription { chatCompletion(input: ${NO_CHAT}) { inputTokens } }`,
+    graph: () => `subscription { completeChat(input: ${NO_CHAT}) { inputTokens } }`,
     laterErrors: INFERENCE_ERRORS,
   },
   {
@@ -93,7 +93,7 @@ const OPERATIONS: readonly Operation[] = [
     action: "inference.run",
     name: "a transcription",
     rest: post("/v1/audio/transcriptions", () => ({ model: "none", file_base64: "AAAA" })),
-    graph: () => 'mutation { transcribe(input: { model: "none", fileBase64: "AAAA" }) { text } }',
+    graph: () => 'mutation { transcribeAudio(input: { model: "none", fileBase64: "AAAA" }) { text } }',
     laterErrors: INFERENCE_ERRORS,
   },
   {
@@ -137,7 +137,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     action: "job.read",
     name: "the steps of all jobs",
-    graph: follow("imageJobsProgress"),
+    graph: follow("imageJobChanged"),
     laterErrors: CURSOR_ERRORS,
   },
   {
@@ -185,7 +185,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     action: "deposit.read",
     name: "new deposits",
-    graph: follow("depositSeen"),
+    graph: follow("depositChanged"),
     laterErrors: CURSOR_ERRORS,
   },
   {
@@ -480,7 +480,7 @@ test("all job steps are those of the key's own jobs for a key, and those of ever
   const { app, origin } = stack();
   const owner = await seedAccount(app.database, 10n ** 9n);
   const other = await app.apiKeys.create(owner.account, "another");
-  const query = "subscription { imageJobsProgress { jobId status } }";
+  const query = "subscription { imageJobChanged { jobId status } }";
   const session = await openSession(app, owner.account);
   const [own, others, all] = await Promise.all(
     [owner.secret, other.secret, session].map((secret) => followEvents(origin, secret, query)),
@@ -493,7 +493,7 @@ test("all job steps are those of the key's own jobs for a key, and those of ever
   await until(() => app.events.openStreams >= 3);
   const [mine, theirs] = [await submit(owner.secret), await submit(other.secret)];
   const stepsOf = (following: typeof own) =>
-    following?.results.map(({ data }) => data.imageJobsProgress as { jobId: string; status: string }) ?? [];
+    following?.results.map(({ data }) => data.imageJobChanged as { jobId: string; status: string }) ?? [];
   const ended = (following: typeof own, id: string) =>
     stepsOf(following).some(({ jobId, status }) => jobId === id && status === "COMPLETED");
   await until(() => ended(own, mine) && ended(others, theirs) && ended(all, mine) && ended(all, theirs));

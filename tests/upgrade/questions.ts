@@ -37,10 +37,10 @@ const ACCOUNT = `{ viewer { account {
     allowedModels allowedProviders trustMode } }
   requests(first: 100) { nodes { id createdAt finishedAt status serviceType modelId providerAddress inputTokens
     outputTokens usageEstimated errorCode cost { input output total } apiKey { id }
-    evidence { verified verdict provider answerId text signature signer } } } } } }`;
+    evidence { verified verdict provider: providerAddress answerId text signature signer } } } } } }`;
 
 const ROUTING = `{ viewer { account { requests(first: 20) { nodes { id status
-  routing { tried { provider outcome reason status durationMs } refused { provider reason } } } } } } }`;
+  routing { tried { provider: providerAddress outcome reason status durationMs } refused { provider: providerAddress reason } } } } } } }`;
 
 const JOB = `query ($id: ID!) { imageJob(id: $id) {
   id createdAt updatedAt finishedAt status sequence attempt fraction errorCode errorMessage modelId providerAddress } }`;
@@ -66,7 +66,7 @@ const STREAM = `query ($stream: Hash32!) {
 
 const KV_PAST = `query ($stream: Hash32!, $version: BigInt!) {
   kvEntries(streamId: $stream, version: $version, first: 10) { nodes { keyText text } }
-  kvTransaction(txSeq: $version) { result isCommitted } }`;
+  kvTransaction(txSeq: $version) { result isCommitted: committed } }`;
 
 /**
  * Asks a product for everything that may not change when it is upgraded: the release that made the fixture, and

@@ -18,10 +18,10 @@ export class AppSecretTextType {
   digest!: PreparedSecret["digest"];
 
   @Field(() => AddressScalar, { description: "The account whose wallet signs and pays." })
-  account!: string;
+  accountAddress!: string;
 
   @Field(() => AddressScalar, { description: "The address of the provider that accepts the secret." })
-  provider!: string;
+  providerAddress!: string;
 
   @Field(() => Int, { description: "The sub-account's generation. A new generation invalidates the secret." })
   generation!: number;
@@ -45,6 +45,16 @@ export class AppSecretType {
 }
 
 /** Maps a prepared secret to its GraphQL type. */
-export function toAppSecretText({ address, expiresAt, ...prepared }: PreparedSecret): AppSecretTextType {
-  return { ...prepared, account: address, expiresAt: expiresAt === 0 ? null : new Date(expiresAt) };
+export function toAppSecretText({
+  address,
+  provider,
+  expiresAt,
+  ...prepared
+}: PreparedSecret): AppSecretTextType {
+  return {
+    ...prepared,
+    accountAddress: address,
+    providerAddress: provider,
+    expiresAt: expiresAt === 0 ? null : new Date(expiresAt),
+  };
 }

@@ -44,7 +44,11 @@ export class FineTuningType implements FineTuningContract {
   @Field(() => AddressScalar, { description: "The address of the contract." })
   address!: FineTuningContract["address"];
 
-  @Field(() => Boolean, { description: "Whether new tasks use this version." })
+  @Field(() => Boolean, {
+    name: "current",
+    simple: false,
+    description: "Whether new tasks use this version.",
+  })
   isCurrent!: boolean;
 
   @Field(() => DateTimeScalar, {

@@ -54,7 +54,11 @@ export class SwitchStepType implements SwitchStep {
   @Field(() => [SwitchCheckType], { description: "What must hold before the next step." })
   checks!: readonly SwitchCheckType[];
 
-  @Field(() => Boolean, { description: "Whether the step deletes data that only a backup can restore." })
+  @Field(() => Boolean, {
+    name: "destructive",
+    simple: false,
+    description: "Whether the step deletes data that only a backup can restore.",
+  })
   isDestructive!: boolean;
 }
 

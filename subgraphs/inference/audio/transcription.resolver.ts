@@ -17,7 +17,7 @@ export class TranscriptionResolver {
     description:
       "Transcribes an audio file. Billed even if the client disconnects before the response. Requires an `sk-` key.",
   })
-  async transcribe(
+  async transcribeAudio(
     @Arg("input", () => TranscriptionInput, { description: "The audio file and its options." })
     input: TranscriptionInput,
     @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
@@ -27,7 +27,7 @@ export class TranscriptionResolver {
     const { services, principal } = context;
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
-    const body = await runOnce(context, { ...caller, field: "transcribe", key, input }, async () => {
+    const body = await runOnce(context, { ...caller, field: "transcribeAudio", key, input }, async () => {
       const options = { signal, preferences: toPreferences(input.routing) };
       return (await services.audio.transcribe(toTranscriptionRequest(input), caller, options)).body;
     });

@@ -110,7 +110,7 @@ export class InferenceBillType {
   requestId!: string;
 
   @Field(() => AddressScalar, { description: "The address of the provider that served the request." })
-  provider!: string;
+  providerAddress!: string;
 
   @Field(() => CostType, { description: "The cost of the request." })
   cost!: CostType;
@@ -134,7 +134,7 @@ export function toBill(trace: Trace): InferenceBillType {
   const { input_cost, output_cost, total_cost } = trace.billing;
   return {
     requestId: trace.request_id,
-    provider: trace.provider,
+    providerAddress: trace.provider,
     cost: { input: BigInt(input_cost), output: BigInt(output_cost), total: BigInt(total_cost) },
     teeVerified: trace.tee_verified ?? null,
     unproven: trace.error?.message ?? null,

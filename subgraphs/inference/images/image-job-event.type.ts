@@ -38,7 +38,12 @@ export class ImageJobEventType extends EventType {
   @Field(() => JobStatus, { description: "The job's status after the step." })
   status!: JobStep["status"];
 
-  @Field(() => AddressScalar, { nullable: true, description: "The address of the provider. Null if none." })
+  @Field(() => AddressScalar, {
+    name: "providerAddress",
+    simple: false,
+    nullable: true,
+    description: "The address of the provider. Null if none.",
+  })
   provider!: string | null;
 
   @Field(() => Int, { description: "1-based attempt number. 0 before the first attempt." })

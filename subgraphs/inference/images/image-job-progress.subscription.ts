@@ -41,7 +41,7 @@ export class ImageJobProgressSubscription {
       "Requires an `sk-` key (the jobs it created) or the scope `account:read` (the jobs of every key).",
     subscribe: followAll,
   })
-  imageJobsProgress(
+  imageJobChanged(
     @Root() event: DomainEvent<"job.progressed">,
     @Ctx() { services }: Context,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })

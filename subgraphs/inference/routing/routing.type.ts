@@ -129,7 +129,11 @@ function capOf(name: keyof PriceCaps, field: CapField, input: RoutingInput | nul
   simpleResolvers: true,
 })
 class RefusedProviderType {
-  @Field(() => AddressScalar, { description: "The address of the provider." })
+  @Field(() => AddressScalar, {
+    name: "providerAddress",
+    simple: false,
+    description: "The address of the provider.",
+  })
   provider!: Hex;
 
   @Field(() => RefusalReason, { description: "Why the provider was refused." })
@@ -142,7 +146,11 @@ class RefusedProviderType {
   simpleResolvers: true,
 })
 class RoutingAttemptType {
-  @Field(() => AddressScalar, { description: "The address of the provider." })
+  @Field(() => AddressScalar, {
+    name: "providerAddress",
+    simple: false,
+    description: "The address of the provider.",
+  })
   provider!: Hex;
 
   @Field(() => AttemptOutcome, { description: "The outcome of the attempt." })

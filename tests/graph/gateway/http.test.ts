@@ -215,7 +215,7 @@ describe("an ordinary request gets byte for byte the answer of Apollo Server", (
       { query: "{ network { name } node { status { consensus { height } } } }" },
     ],
     ["a mutation that is refused", { query: refused }],
-    ["a subscription", { query: "subscription { newBlock { number } }" }],
+    ["a subscription", { query: "subscription { blockAdded { number } }" }],
     ["introspection", { query: "{ __schema { queryType { name } } }" }],
     ["a document with an error", { query: "{ nothing }" }],
     ["no document", { query: "{" }],

@@ -13,7 +13,7 @@ import { describe, expect, test } from "vitest";
 import { readSupergraph } from "../../../gateway/federation/engine/planning/api-schema.ts";
 import { generateSchema, objectionsTo, staleFiles } from "../../../scripts/schema.ts";
 import { compareSchemas } from "../../../scripts/schema-changes.ts";
-import { lintSchema } from "../../../scripts/schema-lint.ts";
+import { lintSchema } from "../../../scripts/schema-lint/schema-lint.ts";
 import { modules } from "../../../subgraphs/modules.ts";
 
 const generated = generateSchema();

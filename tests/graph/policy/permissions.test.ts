@@ -76,8 +76,8 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.contract": open("{ contract(name: FLOW) { address } }"),
   "Query.daSigners": open("{ daSigners { epochNumber } }"),
   "Query.wrappedBase": open("{ wrappedBase { wrappedToken } }"),
-  "Query.inferenceServices": open("{ inferenceServices { nodes { model } } }"),
-  "Query.inferenceService": open(`{ inferenceService(provider: "${NOBODY}") { model } }`),
+  "Query.inferenceServices": open("{ inferenceServices { nodes { modelId } } }"),
+  "Query.inferenceService": open(`{ inferenceService(provider: "${NOBODY}") { modelId } }`),
   "Query.directRules": open("{ directRules { minimumLedger } }"),
   "Query.fineTuning": open("{ fineTuning { version } }"),
   "Query.fineTuningVersions": open("{ fineTuningVersions { version } }"),
@@ -112,10 +112,10 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "OperatorNode.engine": ofOperator("engine { state }"),
   "OperatorNode.preflight": ofOperator("preflight { rule }"),
   "Query.market": open("{ market { address } }"),
-  "Query.marketOrder": open(`{ marketOrder(order: ${ORDER}) { hash } }`),
-  "Query.marketOffer": open(`{ marketOffer(offer: ${OFFER}) { hash } }`),
-  "Query.checkMarketOrder": open(`{ checkMarketOrder(order: ${ORDER}, signature: "0x00") { isGood } }`),
-  "Query.checkMarketOffer": open(`{ checkMarketOffer(offer: ${OFFER}, signature: "0x00") { isGood } }`),
+  "Query.marketOrderTypedData": open(`{ marketOrderTypedData(order: ${ORDER}) { hash } }`),
+  "Query.marketOfferTypedData": open(`{ marketOfferTypedData(offer: ${OFFER}) { hash } }`),
+  "Query.checkMarketOrder": open(`{ checkMarketOrder(order: ${ORDER}, signature: "0x00") { valid } }`),
+  "Query.checkMarketOffer": open(`{ checkMarketOffer(offer: ${OFFER}, signature: "0x00") { valid } }`),
   "Query.prepareFulfillOrder": open(
     `{ prepareFulfillOrder(order: ${ORDER}, orderSignature: "0x00", offer: ${OFFER}, offerSignature: "0x00") { data } }`,
     "invalid_parameter",
@@ -164,10 +164,10 @@ const MATRIX: Readonly<Record<string, Row>> = {
   ),
   "Subscription.publishedSealedKey": followed("public", "publishedSealedKey"),
   "Subscription.tokenTransferred": followed("public", "tokenTransferred"),
-  "Subscription.newBlock": open("subscription { newBlock { number } }"),
+  "Subscription.blockAdded": open("subscription { blockAdded { number } }"),
   "Query.files": open("{ files { nodes { root } } }"),
-  "Mutation.prepareUpload": open(
-    `mutation { prepareUpload(input: { content: "aGk=", from: "0x${"1".repeat(40)}" }) { root } }`,
+  "Query.prepareUpload": open(
+    `{ prepareUpload(input: { content: "aGk=", from: "0x${"1".repeat(40)}" }) { root } }`,
   ),
   "Mutation.uploadSegment": open(
     `mutation { uploadSegment(input: { root: "0x${"0".repeat(64)}", index: 0, data: "aGk=",
@@ -185,8 +185,8 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.kvValue": open(`{ kvValue(streamId: "0x${"0".repeat(64)}", keyText: "none") { size } }`),
   "Query.kvEntries": open(`{ kvEntries(streamId: "0x${"0".repeat(64)}") { nodes { size } } }`),
   "Query.kvTransaction": open('{ kvTransaction(txSeq: "1000000") { result } }'),
-  "Mutation.prepareKvWrite": open(
-    `mutation { prepareKvWrite(input: { from: "0x${"1".repeat(40)}" }) { tags } }`,
+  "Query.prepareKvWrite": open(
+    `{ prepareKvWrite(input: { from: "0x${"1".repeat(40)}" }) { tags } }`,
     "invalid_parameter",
   ),
   "Subscription.kvChanged": {
@@ -243,15 +243,15 @@ const MATRIX: Readonly<Record<string, Row>> = {
       'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { bill { requestId } } }',
     heard: "model_not_found",
   },
-  "Mutation.transcribe": {
+  "Mutation.transcribeAudio": {
     access: "inference.run",
     query: () =>
-      'mutation { transcribe(input: { model: "none", fileBase64: "AAAA" }) { bill { requestId } } }',
+      'mutation { transcribeAudio(input: { model: "none", fileBase64: "AAAA" }) { bill { requestId } } }',
     heard: "model_not_found",
   },
-  "Subscription.chatCompletion": {
+  "Subscription.completeChat": {
     access: "inference.run",
-    query: () => `subscription { chatCompletion(input: ${NO_CHAT}) { bill { requestId } } }`,
+    query: () => `subscription { completeChat(input: ${NO_CHAT}) { bill { requestId } } }`,
     heard: "model_not_found",
   },
   "Query.imageJob": { ...JOBS, query: () => '{ imageJob(id: "none") { id } }' },
@@ -271,9 +271,9 @@ const MATRIX: Readonly<Record<string, Row>> = {
     query: () => 'subscription { imageJobProgress(id: "none") { id } }',
     heard: "async_job_not_found",
   },
-  "Subscription.imageJobsProgress": followed("job.read", "imageJobsProgress"),
+  "Subscription.imageJobChanged": followed("job.read", "imageJobChanged"),
   "Subscription.balanceChanged": followed("balance.read", "balanceChanged"),
-  "Subscription.depositSeen": followed("deposit.read", "depositSeen"),
+  "Subscription.depositChanged": followed("deposit.read", "depositChanged"),
   "Subscription.keyChanged": followed("api-key.read", "keyChanged"),
 };
 

@@ -25,7 +25,7 @@ const DEPOSITS = graphql(`
   }
 `);
 const SEEN = graphql(
-  "subscription DepositsSeen($after: Cursor) { depositSeen(after: $after) { cursor status } }",
+  "subscription DepositsSeen($after: Cursor) { depositChanged(after: $after) { cursor status } }",
 );
 
 /** The account's deposits, and how to make one. */

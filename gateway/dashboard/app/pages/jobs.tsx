@@ -28,18 +28,18 @@ const JOB = graphql(`
 const PROGRESS = graphql(`
   subscription JobProgress($id: ID!, $after: Cursor) {
     imageJobProgress(id: $id, after: $after) {
-      cursor id at sequence step status provider attempt fraction errorMessage
+      cursor id at sequence step status providerAddress attempt fraction errorMessage
     }
   }
 `);
 const ALL_PROGRESS = graphql(`
   subscription JobsProgress($after: Cursor) {
-    imageJobsProgress(after: $after) { cursor jobId sequence status provider attempt fraction errorMessage }
+    imageJobChanged(after: $after) { cursor jobId sequence status providerAddress attempt fraction errorMessage }
   }
 `);
 const CANCEL = graphql("mutation CancelJob($id: ID!) { cancelImageJob(id: $id) { id status } }");
 
-type Progress = ResultOf<typeof ALL_PROGRESS>["imageJobsProgress"];
+type Progress = ResultOf<typeof ALL_PROGRESS>["imageJobChanged"];
 type Step = ResultOf<typeof PROGRESS>["imageJobProgress"];
 
 /** All image jobs, live, or one of them with its steps and images. */
@@ -52,7 +52,7 @@ function AllJobs() {
   const [{ data, error, fetching }, refetch] = useQuery({ query: JOBS, variables: { after: pages.after } });
   const [updates, setUpdates] = useState<ReadonlyMap<string, Progress>>(new Map());
   const jobs = data?.imageJobs;
-  const liveness = useLive(ALL_PROGRESS, {}, ({ imageJobsProgress: step }) => {
+  const liveness = useLive(ALL_PROGRESS, {}, ({ imageJobChanged: step }) => {
     setUpdates((known) => new Map(known).set(step.jobId, step));
     if (!jobs?.nodes.some(({ id }) => id === step.jobId)) refetch({ requestPolicy: "network-only" });
   });
@@ -91,8 +91,8 @@ function AllJobs() {
                     <Fraction status={now.status} fraction={now.fraction} />
                   </td>
                   <td>
-                    {(now.provider ?? job.providerAddress) && (
-                      <Hash of={now.provider ?? job.providerAddress ?? ""} />
+                    {(now.providerAddress ?? job.providerAddress) && (
+                      <Hash of={now.providerAddress ?? job.providerAddress ?? ""} />
                     )}
                   </td>
                   <td className="number">{now.attempt}</td>
@@ -199,10 +199,10 @@ export function JobView({ id }: { id: string }) {
                 {steps.map((step) => (
                   <li key={step.id}>
                     <Time at={step.at} /> <strong>{step.step.toLowerCase().replaceAll("_", " ")}</strong>
-                    {step.provider && (
+                    {step.providerAddress && (
                       <>
                         {" at "}
-                        <Hash of={step.provider} />
+                        <Hash of={step.providerAddress} />
                         {step.attempt > 1 && `, attempt ${step.attempt}`}
                       </>
                     )}

@@ -21,7 +21,7 @@ const CREATE = graphql(`
 const SUBMIT = graphql("mutation SubmitJob($input: ImageJobInput!) { submitImageJob(input: $input) { id } }");
 const TRANSCRIBE = graphql(`
   mutation Transcribe($input: TranscriptionInput!) {
-    transcribe(input: $input) { text language bill { requestId provider cost { total } } }
+    transcribeAudio(input: $input) { text language bill { requestId providerAddress cost { total } } }
   }
 `);
 
@@ -144,8 +144,8 @@ function Transcription({ apiKey, models }: { apiKey: string; models: readonly st
               );
             const fileBase64 = toBase64(new Uint8Array(await file.arrayBuffer()));
             const input = { model: String(form.get("model")), fileBase64, filename: file.name };
-            const { transcribe } = await ask(apiKey, TRANSCRIBE, { input });
-            if (transcribe) setResult(transcribe);
+            const { transcribeAudio } = await ask(apiKey, TRANSCRIBE, { input });
+            if (transcribeAudio) setResult(transcribeAudio);
           }}
         >
           <Choice label="Model" name="model" options={Object.fromEntries(models.map((id) => [id, id]))} />

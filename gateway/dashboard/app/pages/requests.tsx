@@ -40,8 +40,8 @@ const REQUEST = graphql(`
       timing { firstByteMs durationMs }
       apiKey { name preview }
       routing {
-        tried { provider outcome reason status durationMs }
-        refused { provider reason }
+        tried { providerAddress outcome reason status durationMs }
+        refused { providerAddress reason }
       }
       evidence { verdict signer expectedSigner requestBound responseBound checkedAt }
     }
@@ -199,15 +199,15 @@ function OneRequest({ id }: { id: string }) {
                 <Card title="Routing">
                   <ol className="timeline">
                     {row.routing.tried.map((attempt) => (
-                      <li key={attempt.provider + attempt.outcome}>
-                        <Hash of={attempt.provider} /> {attempt.outcome.toLowerCase()} in {attempt.durationMs}{" "}
-                        ms
+                      <li key={attempt.providerAddress + attempt.outcome}>
+                        <Hash of={attempt.providerAddress} /> {attempt.outcome.toLowerCase()} in{" "}
+                        {attempt.durationMs} ms
                         {attempt.reason && <code> {attempt.reason}</code>}
                       </li>
                     ))}
                     {row.routing.refused.map((refused) => (
-                      <li key={refused.provider + refused.reason} className="quiet">
-                        <Hash of={refused.provider} /> not tried:{" "}
+                      <li key={refused.providerAddress + refused.reason} className="quiet">
+                        <Hash of={refused.providerAddress} /> not tried:{" "}
                         {refused.reason.toLowerCase().replaceAll("_", " ")}
                       </li>
                     ))}

@@ -25,10 +25,9 @@ const SPELLINGS = {
 } as const;
 
 /**
- * Style faults of a public schema: names that break the spelling rules, and elements without a sentence that
- * describes them. Root types need no description.
+ * Names are spelt by their kind, and every element has a sentence that describes it. Root types need no description.
  */
-export function lintSchema(schema: GraphQLSchema): readonly string[] {
+export function elementsAreSpeltAndDescribed(schema: GraphQLSchema): readonly string[] {
   const roots = new Set<unknown>([
     schema.getQueryType(),
     schema.getMutationType(),

@@ -1,0 +1,88 @@
+import { buildSchema } from "graphql";
+import { expect, test } from "vitest";
+import { SCHEMA_RULES } from "../../../scripts/schema-lint/schema-lint.ts";
+
+/** For each rule: types that follow it, and types that break it with the fault that is reported. */
+const CASES: Readonly<Record<string, readonly (readonly [good: string, bad: string, fault: string])[]>> = {
+  elementsAreSpeltAndDescribed: [
+    [
+      'enum Kind { "One." ONE }',
+      'enum Kind { "One." one }',
+      "Kind.one does not follow the value naming rule",
+    ],
+    [
+      'extend type Query { "A field." a: Int }',
+      "extend type Query { a: Int }",
+      "Query.a has no description that ends with a period",
+    ],
+  ],
+  mutationsAreVerbs: [
+    [
+      "type Mutation { createKey: Int }",
+      "type Mutation { keyCreation: Int }",
+      "Mutation.keyCreation does not start with a verb of the list",
+    ],
+  ],
+  queriesAreNouns: [
+    [
+      "extend type Query { models: Int listing: Int prepareMint: Int }",
+      "extend type Query { listModels: Int }",
+      "Query.listModels starts with a verb: a query is a noun, prepare... or check...",
+    ],
+    [
+      "type Mutation { createKey: Int }",
+      "type Mutation { prepareMint: Int }",
+      "Mutation.prepareMint changes nothing: prepare... and check... are queries",
+    ],
+  ],
+  subscriptionsAreEvents: [
+    [
+      "type Subscription { keyChanged: Int jobProgress: Int completeChat: Int } type Mutation { completeChat: Int }",
+      "type Subscription { newBlock: Int }",
+      "Subscription.newBlock is neither ...ed, ...Progress nor the name of a mutation",
+    ],
+  ],
+  booleansAreAdjectives: [
+    [
+      "extend type Query { paused: Boolean isAdmin: Boolean issuer: Boolean }",
+      "extend type Query { isPaused: Boolean! }",
+      'Query.isPaused is a boolean that starts with "is" before an adjective',
+    ],
+  ],
+  entitiesAreObjects: [
+    [
+      "type Provider { address: String } extend type Query { provider: Provider providerAddress: String }",
+      "extend type Query { provider: String! }",
+      "Query.provider is not a Provider: name it after the key that it is",
+    ],
+  ],
+  typesEndInTheirRole: [
+    ["input ChatInput { a: Int }", "input Chat { a: Int }", "Chat is an input that does not end in Input"],
+    [
+      "interface Event { id: ID } type KeyEvent implements Event { id: ID }",
+      "type KeyEvent { id: ID }",
+      "KeyEvent must both end in Event and implement Event, or neither",
+    ],
+    [
+      "type AskPayload { a: Int } type Mutation { ask: AskPayload }",
+      "type AskPayload { a: Int }",
+      "AskPayload ends in Payload and is not the result of a mutation",
+    ],
+  ],
+};
+
+test("every rule has its cases", () => {
+  expect(Object.keys(CASES).toSorted()).toEqual(Object.keys(SCHEMA_RULES).toSorted());
+});
+
+test.each(Object.entries(CASES).flatMap(([rule, cases]) => cases.map((one) => [rule, ...one] as const)))(
+  "%s accepts what follows it, and names what does not",
+  (rule, good, bad, fault) => {
+    const faultsIn = (types: string) =>
+      SCHEMA_RULES[rule]?.(buildSchema(`"A type." type Query { "A field." ok: Int } ${types}`)) ?? [];
+    expect(
+      faultsIn(good).filter((found) => found.includes("description") === fault.includes("description")),
+    ).toEqual([]);
+    expect(faultsIn(bad)).toContain(fault);
+  },
+);
