@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildSchema, type GraphQLSchema } from "graphql";
+import * as mutations from "./mutations.ts";
 import * as naming from "./naming.ts";
 import { elementsAreSpeltAndDescribed } from "./spelling.ts";
 
@@ -11,6 +12,7 @@ type SchemaRule = (schema: GraphQLSchema) => readonly string[];
 export const SCHEMA_RULES: Readonly<Record<string, SchemaRule>> = {
   elementsAreSpeltAndDescribed,
   ...naming,
+  ...mutations,
 };
 
 /** The faults of a public schema by every rule. */

@@ -9,9 +9,9 @@ import { readKey } from "./kv-key.ts";
 import {
   type KvControlInput,
   type KvEntryInput,
-  KvWriteInput,
   PreparedKvWriteType,
   PreparedSegmentType,
+  PrepareKvWriteInput,
 } from "./kv-write.type.ts";
 import { toPreparedUpload } from "./upload.resolver.ts";
 
@@ -24,8 +24,8 @@ export class KvWriteResolver {
       "Builds a transaction on key-value streams, to be signed and sent by an account with write access.",
   })
   async prepareKvWrite(
-    @Arg("input", () => KvWriteInput, { description: "The operations of the transaction." })
-    { from, version, reads, writes, deletes, controls, recipientPublicKey }: KvWriteInput,
+    @Arg("input", () => PrepareKvWriteInput, { description: "The operations of the transaction." })
+    { from, version, reads, writes, deletes, controls, recipientPublicKey }: PrepareKvWriteInput,
     @Ctx() { services }: Context,
   ): Promise<PreparedKvWriteType> {
     const deleted = (deletes ?? []).map(({ streamId, ...key }) => ({

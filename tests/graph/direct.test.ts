@@ -8,7 +8,7 @@ import { connectDevnet, mined } from "../../src/devnet/chain/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { newWalletUser, type Prepared, type WalletUser } from "../support/chain/wallet-user.ts";
-import { ask, type GraphResult } from "../support/clients/graph-client.ts";
+import { ask, failureCode, type GraphResult } from "../support/clients/graph-client.ts";
 import { startRemoteGateway } from "../support/servers/remote-gateway.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -226,10 +226,12 @@ describe("app-sk- secrets", () => {
         text digest accountAddress providerAddress generation tokenId expiresAt } }`,
     );
   const assemble = (text: string, signature: string) =>
-    user.ask("mutation ($t: String!, $s: Hex!) { assembleAppSecret(text: $t, signature: $s) { secret } }", {
-      t: text,
-      s: signature,
-    });
+    user.ask(
+      "mutation ($input: AssembleAppSecretInput!) { assembleAppSecret(input: $input) { secret userErrors { code } } }",
+      {
+        input: { text, signature },
+      },
+    );
   async function secretOf(more = ""): Promise<string> {
     const { data } = await textOf(more);
     const signature = await user.signer.signMessage({ message: { raw: data.made.digest } });
@@ -287,9 +289,9 @@ describe("app-sk- secrets", () => {
       ["a text in another format", "{}", signature],
       ["half a signature", text, signature.slice(0, 66)],
     ] as const) {
-      const { errors, data } = await assemble(spelled, signed);
-      expect(errors?.[0]?.extensions?.code, how).toBe("invalid_parameter");
-      expect(JSON.stringify(data)).not.toContain("app-sk-");
+      const answer = await assemble(spelled, signed);
+      expect(failureCode(answer), how).toBe("invalid_parameter");
+      expect(JSON.stringify(answer.data)).not.toContain("app-sk-");
     }
   });
 

@@ -40,11 +40,11 @@ async function submit(secret = owner.secret): Promise<string> {
   const { data, errors } = await ask(
     stack().origin,
     secret,
-    `mutation { submitImageJob(input: ${input}) { id status modelId providerAddress } }`,
+    `mutation { submitImageJob(input: ${input}) { imageJob { id status modelId providerAddress } } }`,
   );
   expect(errors).toBeUndefined();
-  expect(data.submitImageJob).toMatchObject({ status: "PENDING", modelId: IMAGE.model });
-  return data.submitImageJob.id;
+  expect(data.submitImageJob.imageJob).toMatchObject({ status: "PENDING", modelId: IMAGE.model });
+  return data.submitImageJob.imageJob.id;
 }
 
 function follow(transport: keyof typeof FOLLOW, field: string, secret = owner.secret): Promise<Following> {

@@ -11,9 +11,9 @@ const query = async (text: string, variables: object = {}) => {
   return { data, code: errors?.[0]?.extensions?.code, message: errors?.[0]?.message };
 };
 
-const PREPARE = `query ($input: KvWriteInput!) { prepareKvWrite(input: $input) { content tags streamIds
+const PREPARE = `query ($input: PrepareKvWriteInput!) { prepareKvWrite(input: $input) { content tags streamIds
   upload { root size fee transaction { from to data value } } segments { index data proof { lemma path } } } }`;
-const UPLOAD = "mutation ($input: SegmentInput!) { uploadSegment(input: $input) { outcome } }";
+const UPLOAD = "mutation ($input: UploadSegmentInput!) { uploadSegment(input: $input) { outcome } }";
 
 let writer: Writer;
 beforeAll(async () => {

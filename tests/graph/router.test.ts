@@ -6,7 +6,13 @@ import { PROVIDER } from "../../src/devnet/chain/accounts.ts";
 import { sizeOfPng } from "../../src/devnet/provider/image.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
-import { ask, followEvents, followSocket, type GraphResult } from "../support/clients/graph-client.ts";
+import {
+  ask,
+  failureCode,
+  followEvents,
+  followSocket,
+  type GraphResult,
+} from "../support/clients/graph-client.ts";
 import { toWav } from "../support/inference/wav.ts";
 import { scaled } from "../support/machine.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
@@ -46,7 +52,11 @@ const CHAT = `choices { index text reasoning finishReason } inputTokens outputTo
 const PIECE = `delta { index text finishReason } inputTokens outputTokens ${BILL}`;
 
 function complete(secret: string | undefined, input = INPUT) {
-  return ask(stack().origin, secret, `mutation { completeChat(input: ${input}) { ${CHAT} } }`);
+  return ask(
+    stack().origin,
+    secret,
+    `mutation { completeChat(input: ${input}) { completion { ${CHAT} } userErrors { code } } }`,
+  );
 }
 
 const costOf = (outputTokens: number) => ({
@@ -82,7 +92,7 @@ describe("completeChat", () => {
       choices: { message: { content: string } }[];
       x_0g_trace: { billing: object };
     };
-    expect(data.completeChat).toEqual({
+    expect(data.completeChat.completion).toEqual({
       choices: [
         { index: 0, text: answer.choices[0]?.message.content, reasoning: null, finishReason: "length" },
       ],
@@ -106,7 +116,7 @@ describe("completeChat", () => {
   test("passes on unknown parameters, and refuses what REST refuses", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
     const several = await complete(secret, withMore("options: { n: 1, temperature: 0.5, stream: true }"));
-    expect(several.data.completeChat.choices).toHaveLength(1);
+    expect(several.data.completeChat.completion.choices).toHaveLength(1);
     const failures: readonly [string, string][] = [
       [withMore("options: { n: 0 }"), "invalid_body"],
       [INPUT.replace(MODEL, "none"), "model_not_found"],
@@ -115,9 +125,9 @@ describe("completeChat", () => {
       [withMore(`routing: { provider: "0x${"1".repeat(40)}" }`), "provider_not_found"],
     ];
     for (const [input, code] of failures)
-      expect((await complete(secret, input)).errors?.[0]?.extensions?.code, input).toBe(code);
+      expect(failureCode(await complete(secret, input)), input).toBe(code);
     const poor = await seedAccount(stack().app.database, 1n);
-    expect((await complete(poor.secret)).errors?.[0]?.extensions?.code).toBe("insufficient_balance");
+    expect(failureCode(await complete(poor.secret))).toBe("insufficient_balance");
     expect(await requestsOf(poor)).toEqual([]);
   });
 
@@ -138,13 +148,13 @@ describe("completeChat", () => {
 test("a mutation that takes a provider longer than 5 s is waited for across processes, too", async () => {
   const seeded = await seedAccount(stack().app.database, 10n ** 9n);
   stack().provider.behaviour = { delayMs: 6_000 };
-  const mutation = `mutation { completeChat(input: ${INPUT}) { ${CHAT} } }`;
+  const mutation = `mutation { completeChat(input: ${INPUT}) { completion { ${CHAT} } } }`;
   const { data, errors } = await ask(remote, seeded.secret, mutation);
   expect(errors).toBeUndefined();
-  expect(data.completeChat.bill.cost).toEqual(costOf(5));
+  expect(data.completeChat.completion.bill.cost).toEqual(costOf(5));
 });
 
-describe("completeChat", () => {
+describe("completeChat as a subscription", () => {
   const query = `subscription { completeChat(input: ${INPUT}) { ${PIECE} } }`;
 
   test.each(WAYS)(
@@ -158,7 +168,7 @@ describe("completeChat", () => {
       expect(pieces.length).toBeGreaterThanOrEqual(6);
       const whole = await complete(seeded.secret);
       const text = pieces.map(({ delta }) => delta?.text ?? "").join("");
-      expect(text).toBe(whole.data.completeChat.choices[0].text);
+      expect(text).toBe(whole.data.completeChat.completion.choices[0].text);
       expect(pieces.at(-2)?.delta?.finishReason).toBe("length");
       expect(pieces.at(-1)).toEqual({
         delta: null,
@@ -264,7 +274,7 @@ describe("completeChat", () => {
   });
 });
 
-describe("generateImages and transcribe", () => {
+describe("generateImages and transcribeAudio", () => {
   test("generate real images, at the price of each", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", n: 2, size: "32x16", verifyTee: true }`;
@@ -295,12 +305,12 @@ describe("generateImages and transcribe", () => {
       stack().origin,
       seeded.secret,
       `mutation Write($sound: String!) {
-        transcribeAudio(input: { model: "${SERVICES.speech.model}", fileBase64: $sound, verifyTee: true }) { text segments ${BILL} }
+        transcribeAudio(input: { model: "${SERVICES.speech.model}", fileBase64: $sound, verifyTee: true }) { transcription { text segments ${BILL} } }
       }`,
       { sound: toWav(3).toString("base64") },
     );
     expect(errors).toBeUndefined();
-    expect(data.transcribeAudio).toMatchObject({
+    expect(data.transcribeAudio.transcription).toMatchObject({
       text: expect.stringMatching(/\w/),
       bill: { cost: { total: String(3n * SERVICES.speech.outputPrice) }, teeVerified: true },
     });
@@ -310,8 +320,7 @@ describe("generateImages and transcribe", () => {
   test("refuse what REST refuses", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
     const codeOf = async (field: string) =>
-      (await ask(stack().origin, secret, `mutation { ${field} { bill { requestId } } }`)).errors?.[0]
-        ?.extensions?.code;
+      failureCode(await ask(stack().origin, secret, `mutation { ${field} { userErrors { code } } }`));
     const { model } = SERVICES.images;
     expect(await codeOf(`generateImages(input: { model: "${model}", prompt: "" })`)).toBe("invalid_body");
     expect(await codeOf(`generateImages(input: { model: "${model}", prompt: "a", n: 11 })`)).toBe(
@@ -358,8 +367,8 @@ describe("a request", () => {
   test("is joined with its cost, its routing and its evidence, for its own account only", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     const { data } = await complete(seeded.secret, withMore("verifyTee: true"));
-    expect(data.completeChat.bill.teeVerified).toBe(true);
-    const request = `{ request(id: "${data.completeChat.bill.requestId}") {
+    expect(data.completeChat.completion.bill.teeVerified).toBe(true);
+    const request = `{ request(id: "${data.completeChat.completion.bill.requestId}") {
       cost { total } timing { firstByteMs durationMs } provider { address profile { formats } }
       model { id supportedFormats }
       routing { tried { providerAddress outcome reason status durationMs } refused { providerAddress reason } }

@@ -105,7 +105,7 @@ async function fillStream(target: Target): Promise<FilledStorage["stream"]> {
   return { streamId, writer: writer.address, txSeqs: [first, second] };
 }
 
-const PREPARE = `query ($input: KvWriteInput!) { prepareKvWrite(input: $input) {
+const PREPARE = `query ($input: PrepareKvWriteInput!) { prepareKvWrite(input: $input) {
   content upload { root transaction { to data value } } } }`;
 
 /** Writes to a stream with a wallet. Resolves with the sequence number of the transaction once it is replayed. */

@@ -9,8 +9,8 @@ const MODELS = graphql(`
   }
 `);
 const SUBMIT = graphql(`
-  mutation SubmitImageJob($input: ImageJobInput!) {
-    submitImageJob(input: $input) { id }
+  mutation SubmitImageJob($input: SubmitImageJobInput!) {
+    submitImageJob(input: $input) { imageJob { id } userErrors { message } }
   }
 `);
 
@@ -22,9 +22,13 @@ export function Ask({ onSubmitted }: { onSubmitted(id: string): void }) {
   const send = async (form: FormData) => {
     const input = { model: String(form.get("model")), prompt: String(form.get("prompt")) };
     const { data: made } = await submit({ input });
-    if (made?.submitImageJob) onSubmitted(made.submitImageJob.id);
+    if (made?.submitImageJob?.imageJob) onSubmitted(made.submitImageJob.imageJob.id);
   };
   const failure = sent.error ?? error;
+  const problem =
+    sent.data?.submitImageJob?.userErrors[0]?.message ??
+    failure?.graphQLErrors[0]?.message ??
+    failure?.message;
   return (
     <form action={send}>
       <label>
@@ -44,7 +48,7 @@ export function Ask({ onSubmitted }: { onSubmitted(id: string): void }) {
       <button type="submit" disabled={sent.fetching}>
         Make it
       </button>
-      {failure && <p role="alert">{failure.graphQLErrors[0]?.message ?? failure.message}</p>}
+      {problem && <p role="alert">{problem}</p>}
     </form>
   );
 }

@@ -53,3 +53,14 @@ export function reasonOf(error: unknown): string {
   if (error instanceof Error) return error.message;
   return "The connection to the gateway was lost.";
 }
+
+/** The payload of a mutation. Throws with the reason of a failure, or with what the user can correct. */
+export function resultOf<Payload extends { readonly userErrors: readonly { readonly message: string }[] }>(
+  payload: Payload | null | undefined,
+  error?: unknown,
+): Payload {
+  if (!payload) throw new Error(reasonOf(error));
+  const [wrong] = payload.userErrors;
+  if (wrong) throw new Error(wrong.message);
+  return payload;
+}

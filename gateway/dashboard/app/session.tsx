@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext, useEffect } from "react";
 import { useQuery } from "urql";
 import { pause } from "./fetch-again.ts";
-import { client, graphql, reasonOf } from "./graph.ts";
+import { client, graphql, reasonOf, resultOf } from "./graph.ts";
 import { dropSessionSocket } from "./live.ts";
 import { toChecksum, type Wallet } from "./wallet.ts";
 
@@ -11,11 +11,13 @@ const WHO = graphql(`
     network { id name symbol chainId chainIdHex explorerUrl walletParameters contracts { name address } }
   }
 `);
-const NONCE = graphql("mutation Nonce { createSignInNonce { nonce } }");
+const NONCE = graphql("mutation Nonce { createSignInNonce { nonce userErrors { message } } }");
 const SIGN_IN = graphql(`
-  mutation SignIn($message: String!, $signature: Hex!) { signIn(message: $message, signature: $signature) { token } }
+  mutation SignIn($input: SignInInput!) { signIn(input: $input) { token userErrors { message } } }
 `);
-const SIGN_OUT = graphql("mutation SignOut($everywhere: Boolean!) { signOut(everywhere: $everywhere) }");
+const SIGN_OUT = graphql(
+  "mutation SignOut($input: SignOutInput) { signOut(input: $input) { endedSessions } }",
+);
 
 const COOKIE = "/dashboard/session";
 const SESSION_HOURS = 12;
@@ -70,15 +72,15 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       if (!network) throw new Error("The network is not loaded yet.");
       try {
         const address = toChecksum(await wallet.address());
-        const nonce = await client.mutation(NONCE, {}).toPromise();
-        if (!nonce.data?.createSignInNonce) throw new Error(reasonOf(nonce.error));
-        const message = signInText(address, network.chainId, nonce.data.createSignInNonce.nonce);
+        const asked = await client.mutation(NONCE, {}).toPromise();
+        const { nonce } = resultOf(asked.data?.createSignInNonce, asked.error);
+        const message = signInText(address, network.chainId, nonce ?? "");
         const signature = await wallet.sign(message, address);
-        const signed = await client.mutation(SIGN_IN, { message, signature }).toPromise();
-        if (!signed.data?.signIn) throw new Error(reasonOf(signed.error));
+        const signed = await client.mutation(SIGN_IN, { input: { message, signature } }).toPromise();
+        const { token } = resultOf(signed.data?.signIn, signed.error);
         const stored = await fetch(COOKIE, {
           method: "POST",
-          headers: { authorization: `Bearer ${signed.data.signIn.token}` },
+          headers: { authorization: `Bearer ${token}` },
         });
         if (!stored.ok) throw new Error("The session could not be stored.");
       } finally {
@@ -86,7 +88,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       }
     },
     async signOut(everywhere = false) {
-      await client.mutation(SIGN_OUT, { everywhere }).toPromise();
+      await client.mutation(SIGN_OUT, { input: { everywhere } }).toPromise();
       await fetch(COOKIE, { method: "DELETE" });
       // Reloads the page: no data of this account stays in memory.
       location.assign("/dashboard/");

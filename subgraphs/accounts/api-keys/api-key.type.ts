@@ -1,5 +1,5 @@
 import "../../shared/schema/reflect.ts";
-import { ArgsType, Directive, Field, ID, ObjectType } from "type-graphql";
+import { Directive, Field, ID, InputType, ObjectType } from "type-graphql";
 import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
 import type { EvidenceFloor, TrustFloor } from "../../../src/keys/api-keys/key-settings.ts";
 import type { ResetPeriod } from "../../../src/keys/api-keys/reset-period.ts";
@@ -7,6 +7,7 @@ import { ProviderEvidence } from "../../shared/evidence-floor.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
+import { PayloadType } from "../../shared/user-errors.ts";
 
 /** The status of a key. */
 export const KeyStatus = defineEnum<ApiKey["status"]>("KeyStatus", "The status of a key.", {
@@ -113,52 +114,95 @@ export class ApiKeyType {
 /** A list of keys. */
 export const ApiKeyConnection = defineConnection("ApiKey", () => ApiKeyType);
 
-/** A newly created key. */
-@ObjectType("CreatedApiKey", {
-  description: "A newly created `sk-` key, with its secret.",
-  simpleResolvers: true,
-})
-export class CreatedApiKeyType {
-  @Field(() => String, { description: "The `sk-` secret. Returned only once: only its hash is stored." })
-  secret!: string;
-
-  @Field(() => ApiKeyType, { description: "The created key." })
-  apiKey!: ApiKey;
-}
-
 /** The settings of a key. Amounts and timestamps arrive as text. */
-@ArgsType()
-export class KeySettingsArgs {
+@InputType("KeySettingsInput", { description: "The settings of an `sk-` key." })
+export abstract class KeySettingsInput {
   @Field(() => DateTimeScalar, { nullable: true, description: "When the key expires." })
-  expiresAt!: string | null | undefined;
+  expiresAt?: string | null;
 
   @Field(() => NeuronScalar, { nullable: true, description: "The most that the key may spend per period." })
-  creditLimit!: string | null | undefined;
+  creditLimit?: string | null;
 
   @Field(() => KeyResetPeriod, { nullable: true, description: "How often the key's spending is reset." })
-  resetPeriod!: ResetPeriod | null | undefined;
+  resetPeriod?: ResetPeriod | null;
 
   @Field(() => [String], {
     nullable: true,
     description: "The ids of the models that the key may use. An empty list allows all.",
   })
-  allowedModels!: readonly string[] | null | undefined;
+  allowedModels?: readonly string[] | null;
 
   @Field(() => [AddressScalar], {
     nullable: true,
     description: "The addresses of the providers that the key may use. An empty list allows all.",
   })
-  allowedProviders!: readonly string[] | null | undefined;
+  allowedProviders?: readonly string[] | null;
 
   @Field(() => KeyTrustMode, {
     nullable: true,
     description: "The lowest trust mode that the key accepts of a provider.",
   })
-  trustMode!: TrustFloor | null | undefined;
+  trustMode?: TrustFloor | null;
 
   @Field(() => ProviderEvidence, {
     nullable: true,
     description: "The proof that the key requires of a provider.",
   })
-  providerEvidence!: EvidenceFloor | null | undefined;
+  providerEvidence?: EvidenceFloor | null;
+}
+
+/** A key to create. */
+@InputType("CreateApiKeyInput", { description: "An `sk-` key to create. A limit that is not given is none." })
+export class CreateApiKeyInput extends KeySettingsInput {
+  @Field(() => String, { description: "The key's name, unique among the account's active `sk-` keys." })
+  name!: string;
+}
+
+/** Changes of a key. */
+@InputType("UpdateApiKeyInput", {
+  description: "Changes of an `sk-` key. Null, or nothing, leaves a setting unchanged.",
+})
+export class UpdateApiKeyInput extends KeySettingsInput {
+  @Field(() => ID, { description: "The key's id." })
+  id!: string;
+
+  @Field(() => String, { nullable: true, description: "The new name." })
+  name?: string | null;
+
+  @Field(() => [KeyLimitType], { nullable: true, description: "The limits to remove." })
+  clear?: readonly KeyLimit[] | null;
+}
+
+/** A key to revoke. */
+@InputType("RevokeApiKeyInput", { description: "An `sk-` key to revoke." })
+export class RevokeApiKeyInput {
+  @Field(() => ID, { description: "The key's id." })
+  id!: string;
+}
+
+/** A newly created key. */
+@ObjectType("CreateApiKeyPayload", { description: "The result of `createApiKey`.", simpleResolvers: true })
+export class CreateApiKeyPayload extends PayloadType {
+  @Field(() => String, {
+    nullable: true,
+    description: "The `sk-` secret. Returned only once: only its hash is stored.",
+  })
+  secret?: string | null;
+
+  @Field(() => ApiKeyType, { nullable: true, description: "The created key." })
+  apiKey?: ApiKey | null;
+}
+
+/** A changed key. */
+@ObjectType("UpdateApiKeyPayload", { description: "The result of `updateApiKey`.", simpleResolvers: true })
+export class UpdateApiKeyPayload extends PayloadType {
+  @Field(() => ApiKeyType, { nullable: true, description: "The key with its changes." })
+  apiKey?: ApiKey | null;
+}
+
+/** A revoked key. */
+@ObjectType("RevokeApiKeyPayload", { description: "The result of `revokeApiKey`.", simpleResolvers: true })
+export class RevokeApiKeyPayload extends PayloadType {
+  @Field(() => ApiKeyType, { nullable: true, description: "The revoked key." })
+  apiKey?: ApiKey | null;
 }

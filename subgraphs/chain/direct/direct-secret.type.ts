@@ -1,7 +1,9 @@
 import "../../shared/schema/reflect.ts";
-import { Field, Int, ObjectType } from "type-graphql";
+import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { PreparedSecret } from "../../../src/chain/direct/direct-secrets.service.ts";
-import { AddressScalar, DateTimeScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
+import { AddressScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../../shared/schema/scalars.ts";
+import { PayloadType } from "../../shared/user-errors.ts";
 
 /** The text to sign for a direct-path secret. */
 @ObjectType("AppSecretText", {
@@ -35,13 +37,27 @@ export class AppSecretTextType {
   expiresAt!: Date | null;
 }
 
+/** A signed text. */
+@InputType("AssembleAppSecretInput", { description: "The text of an `app-sk-` secret and its signature." })
+export class AssembleAppSecretInput {
+  @Field(() => String, { description: "The `text` of `appSecretText`, byte for byte." })
+  text!: string;
+
+  @Field(() => HexScalar, { description: "The wallet's signature of the text's digest." })
+  signature!: Hex;
+}
+
 /** A direct-path secret. */
-@ObjectType("AppSecret", { description: "An assembled secret of the direct path.", simpleResolvers: true })
-export class AppSecretType {
+@ObjectType("AssembleAppSecretPayload", {
+  description: "The result of `assembleAppSecret`.",
+  simpleResolvers: true,
+})
+export class AssembleAppSecretPayload extends PayloadType {
   @Field(() => String, {
+    nullable: true,
     description: "The bearer credential for the provider's `/v1/proxy`. It is not stored.",
   })
-  secret!: string;
+  secret?: string | null;
 }
 
 /** Maps a prepared secret to its GraphQL type. */

@@ -2,7 +2,9 @@ import "../../shared/schema/reflect.ts";
 import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/admitted.ts";
 import { type ChatRequest, readChatRequest } from "../../../src/inference/chat/chat-request.ts";
+import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { AddressScalar, JsonScalar } from "../../shared/schema/scalars.ts";
+import { PayloadType } from "../../shared/user-errors.ts";
 import { CostType } from "../requests/inference-request.type.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
@@ -49,6 +51,13 @@ export class ChatInput {
     description: "Whether to verify the provider's signature of the response. Default: false.",
   })
   verifyTee?: boolean | null;
+}
+
+/** A chat completion that is answered at once. */
+@InputType("CompleteChatInput", { description: "A chat completion request." })
+export class CompleteChatInput extends ChatInput {
+  @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
 }
 
 /** Maps the input to the chat request that REST would parse. Throws `invalid_body`. */
@@ -158,6 +167,13 @@ export class ChatCompletionType {
 
   @Field(() => InferenceBillType, { description: "The cost of the request and the provider that served it." })
   bill!: InferenceBillType;
+}
+
+/** The result of the mutation. */
+@ObjectType("CompleteChatPayload", { description: "The result of `completeChat`.", simpleResolvers: true })
+export class CompleteChatPayload extends PayloadType {
+  @Field(() => ChatCompletionType, { nullable: true, description: "The completion and its bill." })
+  completion?: ChatCompletionType | null;
 }
 
 /** A piece of a streamed chat completion. */

@@ -3,6 +3,7 @@ import { Field, Float, ID, Int, ObjectType } from "type-graphql";
 import type { DomainEvent, JobStep, JobStepName } from "../../../src/events/topics.ts";
 import { type CursorSource, EventType, toEvent } from "../../shared/events/event.type.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
+import { ErrorCodeType, type RecordedCode, toErrorCode } from "../../shared/schema/error-code.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { JobStatus } from "./image-job.type.ts";
 
@@ -55,11 +56,11 @@ export class ImageJobEventType extends EventType {
   @Field(() => String, { nullable: true, description: "The REST path of the result. Null unless completed." })
   result!: string | null;
 
-  @Field(() => String, {
+  @Field(() => ErrorCodeType, {
     nullable: true,
-    description: "The error code of the failed job or provider. Null without a failure.",
+    description: "Why the job or its provider failed. Null without a failure.",
   })
-  errorCode!: string | null;
+  errorCode!: RecordedCode | null;
 
   @Field(() => String, { nullable: true, description: "The readable error message. Null without a failure." })
   errorMessage!: string | null;
@@ -68,5 +69,5 @@ export class ImageJobEventType extends EventType {
 /** Maps a job step to its GraphQL type. */
 export function toJobEvent(event: DomainEvent<"job.progressed">, cursors: CursorSource): ImageJobEventType {
   const { account: _owner, keyId: _maker, ...step } = event.data;
-  return { ...toEvent(event, cursors), ...step };
+  return { ...toEvent(event, cursors), ...step, errorCode: toErrorCode(step.errorCode) };
 }

@@ -2,9 +2,11 @@ import "../../shared/schema/reflect.ts";
 import { Directive, Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import type { AnsweredImage } from "../../../src/inference/images/image-answer.ts";
 import type { JobView } from "../../../src/jobs/jobs.service.ts";
+import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, JsonScalar } from "../../shared/schema/scalars.ts";
+import { PayloadType } from "../../shared/user-errors.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
 /** The status of a job. */
@@ -21,8 +23,8 @@ export const JobStatus = defineEnum<JobView["state"]>(
 );
 
 /** The images to generate. */
-@InputType("ImageJobInput", { description: "An image generation request." })
-export class ImageJobInput {
+@InputType("ImagesInput", { description: "An image generation request." })
+abstract class ImagesInput {
   @Field(() => String, { description: "The id of the model." })
   model!: string;
 
@@ -48,8 +50,29 @@ export class ImageJobInput {
   verifyTee?: boolean | null;
 }
 
+/** Images to generate at once. */
+@InputType("GenerateImagesInput", { description: "An image generation request." })
+export class GenerateImagesInput extends ImagesInput {
+  @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
+}
+
+/** Images to generate by a job. */
+@InputType("SubmitImageJobInput", { description: "An image generation job to submit." })
+export class SubmitImageJobInput extends ImagesInput {
+  @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
+}
+
+/** A job to cancel. */
+@InputType("CancelImageJobInput", { description: "A pending job to cancel." })
+export class CancelImageJobInput {
+  @Field(() => ID, { description: "The job's id." })
+  id!: string;
+}
+
 /** The REST request body of the same job. */
-export function toJobBody({ model, prompt, n, size, options, verifyTee }: ImageJobInput): Buffer {
+export function toJobBody({ model, prompt, n, size, options, verifyTee }: ImagesInput): Buffer {
   const more = typeof options === "object" && options !== null && !Array.isArray(options) ? options : {};
   const body = {
     ...more,
@@ -105,3 +128,23 @@ export class ImageJobType {
 
 /** A list of image jobs. */
 export const ImageJobConnection = defineConnection("ImageJob", () => ImageJobType);
+
+/** A submitted job. */
+@ObjectType("SubmitImageJobPayload", {
+  description: "The result of `submitImageJob`.",
+  simpleResolvers: true,
+})
+export class SubmitImageJobPayload extends PayloadType {
+  @Field(() => ImageJobType, { nullable: true, description: "The job." })
+  imageJob?: JobView | null;
+}
+
+/** A cancelled job. */
+@ObjectType("CancelImageJobPayload", {
+  description: "The result of `cancelImageJob`.",
+  simpleResolvers: true,
+})
+export class CancelImageJobPayload extends PayloadType {
+  @Field(() => ImageJobType, { nullable: true, description: "The cancelled job." })
+  imageJob?: JobView | null;
+}

@@ -5,6 +5,7 @@ import type { InferenceRequest } from "../../../src/inference/requests/requests.
 import { permit } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
+import { ErrorCodeType, type RecordedCode, toErrorCode } from "../../shared/schema/error-code.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { AccountStub } from "../account.stub.ts";
 import { ApiKeyStub } from "../api-key.stub.ts";
@@ -42,6 +43,14 @@ export class InferenceRequestResolver {
   })
   model(@Root() { model }: InferenceRequest, @Ctx() { services }: Context): Model | undefined {
     return services.catalogue.model(model);
+  }
+
+  @FieldResolver(() => ErrorCodeType, {
+    nullable: true,
+    description: "Why the request failed, or ended early. Null unless it did.",
+  })
+  errorCode(@Root() { errorCode }: InferenceRequest): RecordedCode | null {
+    return toErrorCode(errorCode);
   }
 
   @FieldResolver(() => AddressScalar, { description: "The address of the provider." })

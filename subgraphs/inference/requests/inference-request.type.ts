@@ -99,13 +99,6 @@ export class InferenceRequestType {
 
   @Field(() => CostType, { nullable: true, description: "The cost of the request. Null until charged." })
   cost!: CostType | null;
-
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "The error code of a failed request, one of the `extensions.code` values. Null unless failed.",
-  })
-  errorCode!: string | null;
 }
 
 /** A list of requests. */

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import { newId } from "../../../src/kernel/text/ids.ts";
 import { PERMISSIONS, type Permission } from "../../../src/keys/auth/permissions.ts";
 import { type Access, CALLERS, type Caller, CallerFixture, type Owner } from "../../support/callers.ts";
-import { ask, followEvents, type GraphResult } from "../../support/clients/graph-client.ts";
+import { ask, failureCode, followEvents, type GraphResult } from "../../support/clients/graph-client.ts";
 import { useStack } from "../../support/stack.ts";
 import { until } from "../../support/until.ts";
 
@@ -36,12 +36,14 @@ const followed = (access: Access, field: string): Row => ({
 });
 const ofApiKey = (access: Access, field: string, more = ""): Row => ({
   access,
-  query: ({ apiKeyId }) => `mutation { ${field}(id: "${apiKeyId}"${more}) { id } }`,
+  query: ({ apiKeyId }) =>
+    `mutation { ${field}(input: { id: "${apiKeyId}"${more} }) { userErrors { code } } }`,
   foreign: "api_key_not_found",
 });
 const ofManagementKey = (access: Access, field: string, more = ""): Row => ({
   access,
-  query: ({ managementKeyId }) => `mutation { ${field}(id: "${managementKeyId}"${more}) { id } }`,
+  query: ({ managementKeyId }) =>
+    `mutation { ${field}(input: { id: "${managementKeyId}"${more} }) { userErrors { code } } }`,
   foreign: "management_key_not_found",
 });
 
@@ -103,7 +105,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
     "not_found",
   ),
   "Mutation.assembleAppSecret": open(
-    'mutation { assembleAppSecret(text: "none", signature: "0x00") { secret } }',
+    'mutation { assembleAppSecret(input: { text: "none", signature: "0x00" }) { secret userErrors { code } } }',
     "invalid_parameter",
   ),
   "Query.operatorNode": open('{ operatorNode { diagnose(message: "-38002") { kind } } }'),
@@ -171,7 +173,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
   ),
   "Mutation.uploadSegment": open(
     `mutation { uploadSegment(input: { root: "0x${"0".repeat(64)}", index: 0, data: "aGk=",
-      proof: { lemma: [], path: [] } }) { outcome } }`,
+      proof: { lemma: [], path: [] } }) { outcome userErrors { code } } }`,
     "file_not_found",
   ),
   // A stream of an unknown file waits, so the error is that of the cursor.
@@ -206,14 +208,14 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Account.managementKeys": ofViewer("management-key.read", "managementKeys"),
   "Mutation.createApiKey": {
     access: "api-key.create",
-    query: () => `mutation { createApiKey(name: "${newId()}") { apiKey { id } } }`,
+    query: () => `mutation { createApiKey(input: { name: "${newId()}" }) { apiKey { id } } }`,
   },
   "Mutation.updateApiKey": ofApiKey("api-key.update", "updateApiKey", ', name: "renamed"'),
   "Mutation.revokeApiKey": ofApiKey("api-key.revoke", "revokeApiKey"),
   "Mutation.createManagementKey": {
     access: "management-key.create",
     query: () =>
-      `mutation { createManagementKey(name: "${newId()}", preset: READ_ONLY) { managementKey { id } } }`,
+      `mutation { createManagementKey(input: { name: "${newId()}", preset: READ_ONLY }) { managementKey { id } } }`,
   },
   "Mutation.updateManagementKey": ofManagementKey(
     "management-key.update",
@@ -223,10 +225,10 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Mutation.revokeManagementKey": ofManagementKey("management-key.revoke", "revokeManagementKey"),
   "Mutation.createSignInNonce": open("mutation { createSignInNonce { nonce } }"),
   "Mutation.signIn": open(
-    'mutation { signIn(message: "none", signature: "0x00") { token } }',
+    'mutation { signIn(input: { message: "none", signature: "0x00" }) { token } }',
     "sign_in_refused",
   ),
-  "Mutation.signOut": { access: "session.end", query: () => "mutation { signOut }" },
+  "Mutation.signOut": { access: "session.end", query: () => "mutation { signOut { endedSessions } }" },
   "Query.routingPreview": {
     access: "routing.preview",
     query: () => "{ routingPreview(serviceType: CHATBOT) { providers { id } } }",
@@ -234,19 +236,19 @@ const MATRIX: Readonly<Record<string, Row>> = {
   // A permitted caller is told that the model does not exist: no other gets that far.
   "Mutation.completeChat": {
     access: "inference.run",
-    query: () => `mutation { completeChat(input: ${NO_CHAT}) { bill { requestId } } }`,
+    query: () => `mutation { completeChat(input: ${NO_CHAT}) { userErrors { code } } }`,
     heard: "model_not_found",
   },
   "Mutation.generateImages": {
     access: "inference.run",
     query: () =>
-      'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { bill { requestId } } }',
+      'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { userErrors { code } } }',
     heard: "model_not_found",
   },
   "Mutation.transcribeAudio": {
     access: "inference.run",
     query: () =>
-      'mutation { transcribeAudio(input: { model: "none", fileBase64: "AAAA" }) { bill { requestId } } }',
+      'mutation { transcribeAudio(input: { model: "none", fileBase64: "AAAA" }) { userErrors { code } } }',
     heard: "model_not_found",
   },
   "Subscription.completeChat": {
@@ -258,12 +260,13 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.imageJobs": { ...JOBS, query: () => "{ imageJobs { nodes { id } } }" },
   "Mutation.submitImageJob": {
     access: "job.submit",
-    query: () => 'mutation { submitImageJob(input: { model: "none", prompt: "sea" }) { id } }',
+    query: () =>
+      'mutation { submitImageJob(input: { model: "none", prompt: "sea" }) { userErrors { code } } }',
     heard: "model_not_found",
   },
   "Mutation.cancelImageJob": {
     access: "job.cancel",
-    query: () => 'mutation { cancelImageJob(id: "none") { id } }',
+    query: () => 'mutation { cancelImageJob(input: { id: "none" }) { userErrors { code } } }',
     heard: "async_job_not_found",
   },
   "Subscription.imageJobProgress": {
@@ -302,8 +305,8 @@ test.each(Object.entries(MATRIX))(
     const heard: Record<string, string> = {};
     // In sequence, as some of them end objects that the others query.
     for (const caller of CALLERS) {
-      const { errors } = await run(stack().origin, await callers.secretOf(caller), row.query(owner));
-      heard[caller.name] = String(errors?.[0]?.extensions?.code ?? "");
+      const result = await run(stack().origin, await callers.secretOf(caller), row.query(owner));
+      heard[caller.name] = failureCode(result) ?? "";
     }
     expect(heard).toEqual(Object.fromEntries(CALLERS.map((caller) => [caller.name, expected(caller, row)])));
   },

@@ -1,6 +1,9 @@
 import { buildSchema } from "graphql";
 import { expect, test } from "vitest";
 import { SCHEMA_RULES } from "../../../scripts/schema-lint/schema-lint.ts";
+import { FAILURES, RECORDED_ENDINGS } from "../../../src/kernel/errors.ts";
+
+const CODES = Object.keys({ ...FAILURES, ...RECORDED_ENDINGS }).join(" ");
 
 /** For each rule: types that follow it, and types that break it with the fault that is reported. */
 const CASES: Readonly<Record<string, readonly (readonly [good: string, bad: string, fault: string])[]>> = {
@@ -67,6 +70,44 @@ const CASES: Readonly<Record<string, readonly (readonly [good: string, bad: stri
       "type AskPayload { a: Int } type Mutation { ask: AskPayload }",
       "type AskPayload { a: Int }",
       "AskPayload ends in Payload and is not the result of a mutation",
+    ],
+  ],
+  mutationsTakeOneInput: [
+    [
+      "input AskInput { a: Int } type Mutation { ask(input: AskInput!): Int endAll: Int }",
+      "type Mutation { ask(question: String): Int }",
+      "Mutation.ask does not take one argument input: AskInput",
+    ],
+  ],
+  mutationsAnswerPayloads: [
+    [
+      `type Mutation { ask: AskPayload } type AskPayload { answer: String userErrors: [UserError!]! }
+       type UserError { message: String }`,
+      "type Mutation { ask: String }",
+      "Mutation.ask does not answer AskPayload",
+    ],
+    [
+      "type Mutation { ok: OkPayload } type OkPayload { userErrors: [UserError!]! } type UserError { message: String }",
+      "type Mutation { ask: AskPayload } type AskPayload { answer: String! }",
+      "AskPayload.answer cannot be null when there are userErrors",
+    ],
+    [
+      "type Mutation { ok: OkPayload } type OkPayload { userErrors: [UserError!]! } type UserError { message: String }",
+      "type Mutation { ask: AskPayload } type AskPayload { answer: String }",
+      "AskPayload has no userErrors",
+    ],
+  ],
+  errorsHaveCodes: [
+    [
+      `enum ErrorCode { ${CODES} } extend type Query { errorCode: ErrorCode }`,
+      `enum ErrorCode { ${CODES} } extend type Query { errorCode: String }`,
+      "Query.errorCode is not an ErrorCode",
+    ],
+    [`enum ErrorCode { ${CODES} }`, "enum ErrorCode { not_found }", "ErrorCode lacks internal_error"],
+    [
+      `enum ErrorCode { ${CODES} }`,
+      `enum ErrorCode { ${CODES} odd }`,
+      "ErrorCode.odd is not in the catalogue",
     ],
   ],
 };

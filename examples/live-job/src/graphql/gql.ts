@@ -15,12 +15,12 @@ import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-
  */
 type Documents = {
     "\n  query ImageModels {\n    models(first: 100) {\n      nodes { id serviceType pricing { output } }\n    }\n  }\n": typeof types.ImageModelsDocument,
-    "\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n": typeof types.SubmitImageJobDocument,
+    "\n  mutation SubmitImageJob($input: SubmitImageJobInput!) {\n    submitImageJob(input: $input) { imageJob { id } userErrors { message } }\n  }\n": typeof types.SubmitImageJobDocument,
     "\n  subscription JobProgress($id: ID!, $after: Cursor) {\n    imageJobProgress(id: $id, after: $after) {\n      cursor sequence at step status providerAddress errorMessage\n      job { images { b64Json } }\n    }\n  }\n": typeof types.JobProgressDocument,
 };
 const documents: Documents = {
     "\n  query ImageModels {\n    models(first: 100) {\n      nodes { id serviceType pricing { output } }\n    }\n  }\n": types.ImageModelsDocument,
-    "\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n": types.SubmitImageJobDocument,
+    "\n  mutation SubmitImageJob($input: SubmitImageJobInput!) {\n    submitImageJob(input: $input) { imageJob { id } userErrors { message } }\n  }\n": types.SubmitImageJobDocument,
     "\n  subscription JobProgress($id: ID!, $after: Cursor) {\n    imageJobProgress(id: $id, after: $after) {\n      cursor sequence at step status providerAddress errorMessage\n      job { images { b64Json } }\n    }\n  }\n": types.JobProgressDocument,
 };
 
@@ -45,7 +45,7 @@ export function graphql(source: "\n  query ImageModels {\n    models(first: 100)
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n"): (typeof documents)["\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n"];
+export function graphql(source: "\n  mutation SubmitImageJob($input: SubmitImageJobInput!) {\n    submitImageJob(input: $input) { imageJob { id } userErrors { message } }\n  }\n"): (typeof documents)["\n  mutation SubmitImageJob($input: SubmitImageJobInput!) {\n    submitImageJob(input: $input) { imageJob { id } userErrors { message } }\n  }\n"];
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

@@ -1,7 +1,7 @@
 import type { ResultOf } from "gql.tada";
 import { useEffect, useState } from "react";
 import { useMutation, useQuery } from "urql";
-import { graphql, reasonOf } from "../graph.ts";
+import { graphql, resultOf } from "../graph.ts";
 import { useLive } from "../live.ts";
 import { Link } from "../router.tsx";
 import { ActionButton } from "../ui/controls.tsx";
@@ -37,7 +37,11 @@ const ALL_PROGRESS = graphql(`
     imageJobChanged(after: $after) { cursor jobId sequence status providerAddress attempt fraction errorMessage }
   }
 `);
-const CANCEL = graphql("mutation CancelJob($id: ID!) { cancelImageJob(id: $id) { id status } }");
+const CANCEL = graphql(`
+  mutation CancelJob($input: CancelImageJobInput!) {
+    cancelImageJob(input: $input) { imageJob { id status } userErrors { message } }
+  }
+`);
 
 type Progress = ResultOf<typeof ALL_PROGRESS>["imageJobChanged"];
 type Step = ResultOf<typeof PROGRESS>["imageJobProgress"];
@@ -173,8 +177,8 @@ export function JobView({ id }: { id: string }) {
               <ActionButton
                 kind="danger"
                 act={async () => {
-                  const done = await cancel({ id });
-                  if (done.error) throw new Error(reasonOf(done.error));
+                  const done = await cancel({ input: { id } });
+                  resultOf(done.data?.cancelImageJob, done.error);
                   refetch({ requestPolicy: "network-only" });
                 }}
               >
