@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { buildSchema, type GraphQLSchema } from "graphql";
 import * as mutations from "./mutations.ts";
 import * as naming from "./naming.ts";
+import * as nodes from "./nodes.ts";
 import { elementsAreSpeltAndDescribed } from "./spelling.ts";
 
 /** A rule of schema/rules.md: the faults of a public schema, one sentence each, by coordinate. */
@@ -13,6 +14,7 @@ export const SCHEMA_RULES: Readonly<Record<string, SchemaRule>> = {
   elementsAreSpeltAndDescribed,
   ...naming,
   ...mutations,
+  ...nodes,
 };
 
 /** The faults of a public schema by every rule. */

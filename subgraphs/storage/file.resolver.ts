@@ -56,11 +56,6 @@ export class FileResolver {
     return listFiles(context, args, owner ?? undefined);
   }
 
-  @FieldResolver()
-  id(@Root() { root }: SubmittedFile): string {
-    return root;
-  }
-
   @FieldResolver(() => BigIntScalar, {
     description: "The size in bytes, as stated by the file's first submission.",
   })

@@ -22,8 +22,8 @@ import { type Stack, useStack, useTwins } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
 const REVOKED_WITHIN_MS = 5_000;
-const DEPOSITS = "{ id cursor at depositId amount status account { address } deposit { id status } }";
-const KEYS = "{ id cursor keyId kind change apiKey { id name status } }";
+const DEPOSITS = "{ id cursor at depositId amount status account { address } deposit { depositId status } }";
+const KEYS = "{ id cursor keyId kind change apiKey { keyId name status } }";
 const FOLLOW = { socket: followSocket, events: followEvents } as const;
 const TRANSPORTS = Object.keys(FOLLOW) as (keyof typeof FOLLOW)[];
 /**
@@ -66,7 +66,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     expect(confirmed).toMatchObject({
       amount: String(parseEther("1")),
       depositId: seen.depositId,
-      deposit: { id: seen.depositId, status: "CONFIRMED" },
+      deposit: { depositId: seen.depositId, status: "CONFIRMED" },
     });
     await live.stop();
     await pay(account, 7n);
@@ -105,7 +105,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     ]);
     expect(keyEvents[1]).toMatchObject({
       keyId: key.id,
-      apiKey: { id: key.id, name: "followed", status: "REVOKED" },
+      apiKey: { keyId: key.id, name: "followed", status: "REVOKED" },
     });
     await managed.stop();
     const resumed = await follow(transport, secret, `keyChanged(after: "${keyEvents[0].cursor}") ${KEYS}`);

@@ -13,7 +13,7 @@ const TERMS =
 const CREATE = `mutation ($name: String!, $limit: Neuron, $at: DateTime, $models: [String!], $providers: [Address!]) {
   createApiKey(input: { name: $name, creditLimit: $limit, resetPeriod: WEEKLY, expiresAt: $at, allowedModels: $models,
     allowedProviders: $providers, trustMode: VERIFIED, providerEvidence: BOUND }) {
-    secret apiKey { id ${TERMS} } userErrors { code } } }`;
+    secret apiKey { id keyId ${TERMS} } userErrors { code } } }`;
 
 async function manager(scopes: readonly Scope[] = SCOPES) {
   const { account, keyId } = await seedAccount(stack().app.database, 1_000_000n);
@@ -38,7 +38,7 @@ test("a key created by a mutation shows its secret once, is the key that REST li
   expect(created.errors).toBeUndefined();
   const { secret, apiKey } = created.data.createApiKey;
   expect(secret).toMatch(/^sk-[0-9A-Za-z]{49}$/);
-  const { id, ...terms } = apiKey;
+  const { id, keyId, ...terms } = apiKey;
   expect(terms).toEqual({
     name: "graph",
     status: "ACTIVE",
@@ -60,7 +60,7 @@ test("a key created by a mutation shows its secret once, is the key that REST li
   expect(text).not.toContain(secret);
   expect(JSON.parse(text).data).toMatchObject([
     { name: "test" },
-    { key_id: id, name: "graph", credit_limit: "1.5", reset_period: "weekly" },
+    { key_id: keyId, name: "graph", credit_limit: "1.5", reset_period: "weekly" },
   ]);
 
   const change = `mutation ($id: ID!) { updateApiKey(input: { id: $id, name: "new", creditLimit: null,

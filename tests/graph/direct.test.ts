@@ -21,7 +21,7 @@ const POOLS = `query ($a: Address!) { account(address: $a) {
   direct {
     ledger { available locked total additionalInfo }
     subAccounts { nodes { providerAddress balance pendingRefund spendable acknowledged generation
-      refunds { amount requestedAt unlocksAt } provider { address onChain { model } } } } } } }`;
+      refunds { amount requestedAt unlocksAt } provider { address onChain { modelId } } } } } } }`;
 
 async function pools({ ask, address }: WalletUser) {
   const { data, errors } = await ask(POOLS, { a: address });
@@ -94,7 +94,7 @@ describe("money", () => {
         acknowledged: true,
         generation: "0",
         refunds: [],
-        provider: { address: PROVIDER.address, onChain: { model: MODEL } },
+        provider: { address: PROVIDER.address, onChain: { modelId: MODEL } },
       },
     ]);
     const funds = await stack().app.funds.of(user.address.toLowerCase() as `0x${string}`);
@@ -377,7 +377,7 @@ describe("fine-tuning", () => {
         service(provider: $p) { models } refundLockSeconds }
       provider(address: $p) { fineTuning { models } }
       account(address: $a) { direct { fineTuningAccounts(first: 5) { nodes { providerAddress balance deliverablesCount
-        refunds { amount unlocksAt } deliverables(first: 5) { nodes { id modelRoot acknowledged settled file { root } } } } } } } }`;
+        refunds { amount unlocksAt } deliverables(first: 5) { nodes { deliverableId modelRoot acknowledged settled file { root } } } } } } } }`;
     const variables = { a: user.address, p: PROVIDER.address };
     const { data, errors } = await until(async () => {
       const result = await user.ask(query, variables);
@@ -411,7 +411,9 @@ describe("fine-tuning", () => {
         deliverablesCount: "1",
         refunds: [],
         deliverables: {
-          nodes: [{ id: "task-1", modelRoot: root, acknowledged: false, settled: false, file: { root } }],
+          nodes: [
+            { deliverableId: "task-1", modelRoot: root, acknowledged: false, settled: false, file: { root } },
+          ],
         },
       },
     ]);
@@ -475,10 +477,10 @@ test("over subgraph processes every read gives the same result", async () => {
     fineTuning(version: $v) { version services { nodes { providerAddress } } }
     prepareTransferFund(provider: $p, service: FINE_TUNING_V1_0, amount: "5") { to data value warnings }
     refused: prepareTransferFund(provider: $p, service: INFERENCE, amount: "5${"0".repeat(30)}", from: $a) { to }
-    operatorNode { diagnose(message: "-38002") { kind } switchPlan(from: RETH, to: GETH) { steps { id } } }
+    operatorNode { diagnose(message: "-38002") { kind } switchPlan(from: RETH, to: GETH) { steps { stepId } } }
     account(address: $a) { balance { total } direct { ledger { available locked }
-      subAccounts { nodes { balance provider { address onChain { model } } } }
-      fineTuningAccounts(version: $v) { nodes { balance deliverables { nodes { id } } } } } } }`;
+      subAccounts { nodes { balance provider { address onChain { modelId } } } }
+      fineTuningAccounts(version: $v) { nodes { balance deliverables { nodes { deliverableId } } } } } } }`;
   const variables = { a: user.address, p: PROVIDER.address, v: "V1_1" };
   const near = await user.ask(query, variables);
   const far = await ask(remote.origin, user.secret, query, variables);

@@ -16,7 +16,7 @@ const FOLLOW = { socket: followSocket, events: followEvents } as const;
 const MAX_TURN_MS = 150;
 const TRANSPORTS = Object.keys(FOLLOW) as (keyof typeof FOLLOW)[];
 const STEP =
-  "{ id cursor at jobId sequence step status providerAddress attempt fraction result job { id status } }";
+  "{ id cursor at jobId sequence step status providerAddress attempt fraction result job { jobId status } }";
 
 type Step = {
   readonly id: string;
@@ -40,11 +40,11 @@ async function submit(secret = owner.secret): Promise<string> {
   const { data, errors } = await ask(
     stack().origin,
     secret,
-    `mutation { submitImageJob(input: ${input}) { imageJob { id status modelId providerAddress } } }`,
+    `mutation { submitImageJob(input: ${input}) { imageJob { jobId status modelId providerAddress } } }`,
   );
   expect(errors).toBeUndefined();
   expect(data.submitImageJob.imageJob).toMatchObject({ status: "PENDING", modelId: IMAGE.model });
-  return data.submitImageJob.imageJob.id;
+  return data.submitImageJob.imageJob.jobId;
 }
 
 function follow(transport: keyof typeof FOLLOW, field: string, secret = owner.secret): Promise<Following> {
@@ -122,7 +122,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
       const { data } = await ask(
         stack().origin,
         owner.secret,
-        "{ imageJobs(status: PROCESSING) { nodes { id } } }",
+        "{ imageJobs(status: PROCESSING) { nodes { jobId } } }",
       );
       return data.imageJobs.nodes.length === 2;
     });
@@ -153,7 +153,7 @@ test("a job is joined with its images, model, provider and entries in the ledger
   const secret = await openSession(stack().app, owner.account);
   const query = `{ imageJob(id: "${id}") {
     id status sequence attempt errorCode resultExpiresAt images { b64Json }
-    model { id } provider { id } request { id cost { total } } } }`;
+    model { modelId } provider { address } request { requestId cost { total } } } }`;
   const job = await until(async () => {
     const { data, errors } = await ask(stack().origin, secret, query);
     expect(errors).toBeUndefined();
@@ -161,15 +161,19 @@ test("a job is joined with its images, model, provider and entries in the ledger
   });
   expect(job).toMatchObject({
     images: [{ b64Json: expect.stringMatching(/^iVBOR/) }],
-    model: { id: IMAGE.model },
-    provider: { id: IMAGE.account.address.toLowerCase() },
-    request: { id: expect.stringContaining(id), cost: { total: "1000" } },
+    model: { modelId: IMAGE.model },
+    provider: { address: IMAGE.account.address },
+    request: { requestId: expect.stringContaining(id), cost: { total: "1000" } },
   });
   const stranger = await seedAccount(stack().app.database, 0n);
   expect((await ask(stack().origin, stranger.secret, query)).data.imageJob).toBeNull();
-  const mine = await ask(stack().origin, owner.secret, `{ imageJobs { nodes { id request { id } } } }`);
+  const mine = await ask(
+    stack().origin,
+    owner.secret,
+    `{ imageJobs { nodes { jobId request { requestId } } } }`,
+  );
   expect(mine).toMatchObject({
-    data: { imageJobs: { nodes: [{ id, request: null }] } },
+    data: { imageJobs: { nodes: [{ jobId: id, request: null }] } },
     errors: [{ path: ["imageJobs", "nodes", 0, "request"], extensions: { code: "insufficient_scope" } }],
   });
 });

@@ -370,7 +370,7 @@ describe("a request", () => {
     expect(data.completeChat.completion.bill.teeVerified).toBe(true);
     const request = `{ request(id: "${data.completeChat.completion.bill.requestId}") {
       cost { total } timing { firstByteMs durationMs } provider { address profile { formats } }
-      model { id supportedFormats }
+      model { modelId supportedFormats }
       routing { tried { providerAddress outcome reason status durationMs } refused { providerAddress reason } }
       evidence { verified verdict providerAddress answerId text signature signer expectedSigner checkedAt }
     } }`;
@@ -380,7 +380,7 @@ describe("a request", () => {
       cost: { total: costOf(5).total },
       timing: { firstByteMs: expect.any(Number), durationMs: expect.any(Number) },
       provider: { address: PROVIDER.address, profile: { formats: ["OPENAI"] } },
-      model: { id: MODEL, supportedFormats: ["OPENAI"] },
+      model: { modelId: MODEL, supportedFormats: ["OPENAI"] },
       routing: {
         tried: [
           {

@@ -23,7 +23,7 @@ afterAll(async () => {
 const newWallet = () => privateKeyToAccount(generatePrivateKey());
 const session = () => signInAs(stack().origin, newWallet());
 
-const VIEWER = "{ viewer { kind scopes account { address } session { id expiresAt } } }";
+const VIEWER = "{ viewer { kind scopes account { address } session { sessionId expiresAt } } }";
 const SIGN_IN =
   "mutation ($input: SignInInput!) { signIn(input: $input) { token expiresAt account { address } } }";
 const CREATE =
@@ -49,7 +49,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       kind: "WALLET_SESSION",
       scopes: ["ACCOUNT_READ", "KEYS_READ", "KEYS_CREATE", "KEYS_MANAGE"],
       account: { address: wallet.address },
-      session: { id: expect.any(String), expiresAt },
+      session: { sessionId: expect.any(String), expiresAt },
     });
     expect(await codeOf(undefined, SIGN_IN, { input: { message, signature } })).toBe("sign_in_refused");
     expect((await ask(origin(), token, "mutation { signOut { endedSessions } }")).data).toEqual({

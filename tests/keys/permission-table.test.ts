@@ -319,9 +319,9 @@ beforeAll(async () => {
   const submitted = await ask(
     stack().origin,
     secret,
-    `mutation { submitImageJob(input: ${input}) { imageJob { id } } }`,
+    `mutation { submitImageJob(input: ${input}) { imageJob { jobId } } }`,
   );
-  const jobId = submitted.data.submitImageJob.imageJob.id as string;
+  const jobId = submitted.data.submitImageJob.imageJob.jobId as string;
   const { origin } = stack();
   await until(async () => {
     const { data } = await ask(origin, secret, `{ imageJob(id: "${jobId}") { status } }`);
@@ -467,9 +467,9 @@ test("a wallet reads and cancels the job of a revoked key, and the key itself is
   const submitted = await ask(
     origin,
     owner.secret,
-    `mutation { submitImageJob(input: ${input}) { imageJob { id } } }`,
+    `mutation { submitImageJob(input: ${input}) { imageJob { jobId } } }`,
   );
-  const id = submitted.data.submitImageJob.imageJob.id as string;
+  const id = submitted.data.submitImageJob.imageJob.jobId as string;
   await app.apiKeys.revoke(owner.account, owner.keyId);
   const query = `{ imageJob(id: "${id}") { status images { b64Json } } }`;
   const session = await openSession(app, owner.account);
@@ -504,9 +504,9 @@ test("all job steps are those of the key's own jobs for a key, and those of ever
     const { data } = await ask(
       origin,
       secret,
-      `mutation { submitImageJob(input: ${input}) { imageJob { id } } }`,
+      `mutation { submitImageJob(input: ${input}) { imageJob { jobId } } }`,
     );
-    return data.submitImageJob.imageJob.id;
+    return data.submitImageJob.imageJob.jobId;
   };
   await until(() => app.events.openStreams >= 3);
   const [mine, theirs] = [await submit(owner.secret), await submit(other.secret)];

@@ -111,10 +111,10 @@ async function imageJob(): Promise<readonly { readonly call: Call; readonly id: 
     prompts[0],
   );
   const input = `{ model: "${model}", prompt: "${prompts[1]}", size: "8x8" }`;
-  const mutated = await mutate("submitImageJob", input, "imageJob { id }", prompts[1]);
+  const mutated = await mutate("submitImageJob", input, "imageJob { jobId }", prompts[1]);
   return [
     { call: submitted, id: JSON.parse(submitted.text).jobId },
-    { call: { ...mutated, answers: [] }, id: mutated.data.imageJob.id },
+    { call: { ...mutated, answers: [] }, id: mutated.data.imageJob.jobId },
   ];
 }
 

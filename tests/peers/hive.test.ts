@@ -53,13 +53,13 @@ describe.skipIf(!inject("hasPeers"))("behind Hive Gateway", () => {
 
     test("a request is joined over three subgraphs", async () => {
       const query = `query ($id: ID!) {
-        request(id: $id) { status apiKey { id } account { balance { held } } provider { onChain { model } } }
+        request(id: $id) { status apiKey { keyId } account { balance { held } } provider { onChain { modelId } } }
       }`;
       const { data } = await ask(hive(), owner().managementKey, query, { id: owner().requestId });
       expect(data).toEqual({
         request: {
           status: "COMPLETED",
-          apiKey: { id: owner().keyId },
+          apiKey: { keyId: owner().keyId },
           account: { balance: { held: "0" } },
           provider: { onChain: { modelId: MODEL } },
         },

@@ -4,7 +4,7 @@ import { graphql } from "./graphql/index.ts";
 const MODELS = graphql(`
   query ImageModels {
     models(first: 100) {
-      nodes { id serviceType pricing { output } }
+      nodes { id modelId serviceType pricing { output } }
     }
   }
 `);
@@ -38,9 +38,9 @@ export function Ask({ onSubmitted }: { onSubmitted(id: string): void }) {
       <label>
         Model
         <select name="model" required>
-          {models?.map(({ id, pricing }) => (
-            <option key={id} value={id}>
-              {id}, {pricing?.output} neuron an image
+          {models?.map(({ id, modelId, pricing }) => (
+            <option key={id} value={modelId}>
+              {modelId}, {pricing?.output} neuron an image
             </option>
           ))}
         </select>

@@ -8,7 +8,7 @@ import { toChecksum, type Wallet } from "./wallet.ts";
 const WHO = graphql(`
   query Who {
     viewer { kind account { address } session { expiresAt } }
-    network { id name symbol chainId chainIdHex explorerUrl walletParameters contracts { name address } }
+    network { networkId name symbol chainId chainIdHex explorerUrl walletParameters contracts { name address } }
   }
 `);
 const NONCE = graphql("mutation Nonce { createSignInNonce { nonce userErrors { message } } }");
@@ -25,7 +25,7 @@ const SESSION_HOURS = 12;
 const RETRY_PAUSES = 4;
 
 export type Network = {
-  readonly id: string;
+  readonly networkId: string;
   readonly name: string;
   readonly symbol: string;
   readonly chainId: number;

@@ -6,6 +6,7 @@ import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
 import { keyCursor } from "../../../src/keys/shared/key.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { AccountType } from "../account/account.type.ts";
@@ -69,7 +70,8 @@ export class ApiKeyResolver {
     @Ctx() { services, principal }: Context,
   ): Promise<UpdateApiKeyPayload> {
     const account = permit(principal, "api-key.update").account;
-    const { id, name, clear } = input;
+    const { name, clear } = input;
+    const id = readKeyOf("ApiKey", input.id);
     const cleared = Object.fromEntries((clear ?? []).map((limit) => [limit, null]));
     const changes = { ...cleared, ...toSettings(input), ...(typeof name === "string" && { name }) };
     return answerMutation(async () => ({ apiKey: await services.apiKeys.update(account, id, changes) }));
@@ -85,7 +87,9 @@ export class ApiKeyResolver {
     @Ctx() { services, principal }: Context,
   ): Promise<RevokeApiKeyPayload> {
     const account = permit(principal, "api-key.revoke").account;
-    return answerMutation(async () => ({ apiKey: await services.apiKeys.revoke(account, id) }));
+    return answerMutation(async () => ({
+      apiKey: await services.apiKeys.revoke(account, readKeyOf("ApiKey", id)),
+    }));
   }
 }
 

@@ -4,6 +4,7 @@ import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
 import type { EvidenceFloor, TrustFloor } from "../../../src/keys/api-keys/key-settings.ts";
 import type { ResetPeriod } from "../../../src/keys/api-keys/reset-period.ts";
 import { ProviderEvidence } from "../../shared/evidence-floor.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
@@ -49,12 +50,10 @@ export const KeyLimitType = defineEnum<KeyLimit>("KeyLimit", "A limit of a key t
 @Directive('@key(fields: "id")')
 @ObjectType("ApiKey", {
   description: "An `sk-` key, which pays for inference from its account. Its secret cannot be read.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class ApiKeyType {
-  @Field(() => ID, { description: "The key's id." })
-  id!: string;
-
   @Field(() => String, { description: "The key's name." })
   name!: string;
 
@@ -110,6 +109,13 @@ export class ApiKeyType {
   })
   providerEvidence!: EvidenceFloor | null;
 }
+
+/** The global id of a key, and its raw id. */
+export const ApiKeyNodeResolvers = defineNodeResolvers<ApiKey>(() => ApiKeyType, {
+  name: "ApiKey",
+  keyOf: ({ id }) => id,
+  raw: { field: "keyId", description: "The key's id in the REST API: `key_id`." },
+});
 
 /** A list of keys. */
 export const ApiKeyConnection = defineConnection("ApiKey", () => ApiKeyType);

@@ -7,6 +7,7 @@ import { chooseScopes } from "../../../src/keys/management-keys/preset.ts";
 import { keyCursor } from "../../../src/keys/shared/key.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { AccountType } from "../account/account.type.ts";
@@ -77,7 +78,7 @@ export class ManagementKeyResolver {
     const account = permit(principal, "management-key.update").account;
     const change = { name: name ?? undefined, preset: preset ?? undefined, scopes: scopes ?? undefined };
     return answerMutation(async () => ({
-      managementKey: await services.managementKeys.update(account, id, change),
+      managementKey: await services.managementKeys.update(account, readKeyOf("ManagementKey", id), change),
     }));
   }
 
@@ -92,6 +93,8 @@ export class ManagementKeyResolver {
     @Ctx() { services, principal }: Context,
   ): Promise<RevokeManagementKeyPayload> {
     const account = permit(principal, "management-key.revoke").account;
-    return answerMutation(async () => ({ managementKey: await services.managementKeys.revoke(account, id) }));
+    return answerMutation(async () => ({
+      managementKey: await services.managementKeys.revoke(account, readKeyOf("ManagementKey", id)),
+    }));
   }
 }

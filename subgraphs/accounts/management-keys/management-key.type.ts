@@ -3,6 +3,7 @@ import { Field, ID, InputType, ObjectType } from "type-graphql";
 import type { Scope } from "../../../src/keys/auth/principal.ts";
 import type { ManagementKey } from "../../../src/keys/management-keys/management-key.service.ts";
 import type { Preset } from "../../../src/keys/management-keys/preset.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar } from "../../shared/schema/scalars.ts";
@@ -32,12 +33,10 @@ export const ManagementPreset = defineEnum<Preset>(
 @ObjectType("ManagementKey", {
   description:
     "An `mk-` key, which administers its account but cannot manage management keys. Its secret cannot be read.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class ManagementKeyType {
-  @Field(() => ID, { description: "The key's id." })
-  id!: string;
-
   @Field(() => String, { description: "The key's name." })
   name!: string;
 
@@ -68,6 +67,13 @@ export class ManagementKeyType {
   })
   lastSourceIp!: string | null;
 }
+
+/** The global id of a management key, and its raw id. */
+export const ManagementKeyNodeResolvers = defineNodeResolvers<ManagementKey>(() => ManagementKeyType, {
+  name: "ManagementKey",
+  keyOf: ({ id }) => id,
+  raw: { field: "keyId", description: "The key's id in the REST API: `key_id`." },
+});
 
 /** A list of management keys. */
 export const ManagementKeyConnection = defineConnection("ManagementKey", () => ManagementKeyType);

@@ -1,5 +1,5 @@
 import "../../shared/schema/reflect.ts";
-import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
+import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { DateTimeScalar, HexScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
@@ -55,7 +55,7 @@ export class SignOutPayload extends PayloadType {
   simpleResolvers: true,
 })
 export class WalletSessionType {
-  @Field(() => ID, { description: "The session's id." })
+  @Field(() => String, { name: "sessionId", simple: false, description: "The session's id." })
   id!: string;
 
   @Field(() => DateTimeScalar, { description: "When the session expires." })

@@ -6,6 +6,7 @@ import { isId } from "../../../src/kernel/text/ids.ts";
 import { permitOn } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { AccountType } from "../account/account.type.ts";
 import {
@@ -78,15 +79,17 @@ export class UsageResolver {
   }
 }
 
-function toFilter({ apiKeyId, source, from, before, modelId, trustMode }: UsageArgs): UsageFilter {
-  if (apiKeyId != null && !isId(apiKeyId))
+function toFilter({ source, from, before, trustMode, ...args }: UsageArgs): UsageFilter {
+  const apiKeyId = args.apiKeyId == null ? undefined : readKeyOf("ApiKey", args.apiKeyId);
+  const modelId = args.modelId == null ? undefined : readKeyOf("Model", args.modelId);
+  if (apiKeyId !== undefined && !isId(apiKeyId))
     throw new AppError("invalid_parameter", "apiKeyId: is not the id of a key.", { param: "apiKeyId" });
   return {
-    apiKeyId: apiKeyId ?? undefined,
+    apiKeyId,
     source: source ?? undefined,
     from: from == null ? undefined : new Date(from),
     before: before == null ? undefined : new Date(before),
-    modelId: modelId ?? undefined,
+    modelId,
     trustMode: trustMode ?? undefined,
   };
 }

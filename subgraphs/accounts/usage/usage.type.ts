@@ -7,6 +7,7 @@ import type {
   UsageRow,
   UsageTotals,
 } from "../../../src/accounts/usage/usage.service.ts";
+import { toNodeId } from "../../shared/nodes/node-id.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, BigIntScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
@@ -72,7 +73,7 @@ export class UsageDayType {
   @Field(() => String, { description: "The day in UTC, such as `2026-01-31`." })
   date!: UsageDay["date"];
 
-  @Field(() => ID, { description: "The id of the model." })
+  @Field(() => String, { description: "The id of the model." })
   modelId!: string;
 
   @Field(() => TrustMode, { nullable: true, description: "The trust mode. Null unless grouped by it." })
@@ -88,19 +89,26 @@ export class UsageDayType {
   simpleResolvers: true,
 })
 class UsageRecordType {
-  @Field(() => BigIntScalar, { description: "1-based number within the account, in order of payment." })
+  @Field(() => BigIntScalar, {
+    name: "number",
+    simple: false,
+    description: "1-based number within the account, in order of payment.",
+  })
   id!: bigint;
 
   @Field(() => DateTimeScalar, { description: "When the request started." })
   createdAt!: Date;
 
-  @Field(() => ID, { description: "The id of the model." })
+  @Field(() => String, { description: "The id of the model." })
   modelId!: string;
 
   @Field(() => AddressScalar, { description: "The address of the provider that answered." })
   providerAddress!: string;
 
-  @Field(() => ID, { nullable: true, description: "The `sk-` key that paid. Null if the wallet paid." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The raw id of the `sk-` key that paid. Null if the wallet paid.",
+  })
   apiKeyId!: string | null;
 
   @Field(() => Int, { description: "The number of prompt tokens." })
@@ -141,6 +149,6 @@ export function toUsageRecord(row: UsageRow): UsageRecordType {
     cachedTokens: Number(cachedTokens),
     modelId: model,
     providerAddress: provider,
-    request: { id: requestId },
+    request: { id: toNodeId("InferenceRequest", requestId) },
   };
 }

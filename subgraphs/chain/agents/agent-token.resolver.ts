@@ -71,11 +71,6 @@ export class AgentTokenResolver {
     return services.agentTokens.contracts();
   }
 
-  @FieldResolver()
-  id(@Root() { contract, tokenId }: AgentToken): string {
-    return `${contract}:${tokenId}`;
-  }
-
   @FieldResolver(() => AccountStub, {
     nullable: true,
     description: "The token's owner. Null if the token is burned.",

@@ -176,7 +176,11 @@ export const FineTuningAccountConnection = defineConnection("FineTuningAccount",
   simpleResolvers: true,
 })
 export class DeliverableType implements Deliverable {
-  @Field(() => String, { description: "The deliverable's id, assigned by the provider." })
+  @Field(() => String, {
+    name: "deliverableId",
+    simple: false,
+    description: "The deliverable's id, assigned by the provider.",
+  })
   id!: string;
 
   @Field(() => HexScalar, { description: "The storage root of the encrypted model." })

@@ -36,7 +36,7 @@ export class SwitchStepType implements SwitchStep {
   @Field(() => Int, { description: "1-based number of the step." })
   order!: number;
 
-  @Field(() => String, { description: "A short, stable name." })
+  @Field(() => String, { name: "stepId", simple: false, description: "A short, stable name." })
   id!: string;
 
   @Field(() => String, { description: "What to do." })

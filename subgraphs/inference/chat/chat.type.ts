@@ -1,5 +1,5 @@
 import "../../shared/schema/reflect.ts";
-import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
+import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/admitted.ts";
 import { type ChatRequest, readChatRequest } from "../../../src/inference/chat/chat-request.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
@@ -115,7 +115,7 @@ export class ChatChoiceType {
   simpleResolvers: true,
 })
 export class InferenceBillType {
-  @Field(() => ID, { description: "The request's id. Query `request(id)` for details." })
+  @Field(() => String, { description: "The request's raw id. Query `request(id)` for details." })
   requestId!: string;
 
   @Field(() => AddressScalar, { description: "The address of the provider that served the request." })

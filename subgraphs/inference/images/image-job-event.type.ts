@@ -1,5 +1,5 @@
 import "../../shared/schema/reflect.ts";
-import { Field, Float, ID, Int, ObjectType } from "type-graphql";
+import { Field, Float, Int, ObjectType } from "type-graphql";
 import type { DomainEvent, JobStep, JobStepName } from "../../../src/events/topics.ts";
 import { type CursorSource, EventType, toEvent } from "../../shared/events/event.type.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
@@ -27,7 +27,7 @@ const JobStepKind = defineEnum<JobStepName>("JobStep", "The kind of a step in a 
   simpleResolvers: true,
 })
 export class ImageJobEventType extends EventType {
-  @Field(() => ID, { description: "The job's id." })
+  @Field(() => String, { description: "The job's raw id." })
   jobId!: string;
 
   @Field(() => Int, { description: "1-based sequence number of the step within its job. It only increases." })

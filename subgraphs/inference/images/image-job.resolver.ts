@@ -8,6 +8,8 @@ import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permit, permitSpender, reaches } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
 import { IMAGE_COPIES } from "../../shared/image-allowance.ts";
+import { NODE_FINDERS } from "../../shared/nodes/find-node.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { runOnce } from "../../shared/once.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { ErrorCodeType, type RecordedCode, toErrorCode } from "../../shared/schema/error-code.ts";
@@ -45,7 +47,7 @@ export class ImageJobResolver {
     @Arg("id", () => ID, { description: "The job's id." }) id: string,
     @Ctx() context: Context,
   ): Promise<JobView | undefined> {
-    return findImageJob({ id }, context);
+    return NODE_FINDERS.ImageJob(readKeyOf("ImageJob", id), context);
   }
 
   @Query(() => ImageJobConnection, {
@@ -101,7 +103,9 @@ export class ImageJobResolver {
     @Ctx() { services, principal }: Context,
   ): Promise<CancelImageJobPayload> {
     const reach = permit(principal, "job.cancel");
-    return answerMutation(async () => ({ imageJob: await services.imageJobCancellation.cancel(reach, id) }));
+    return answerMutation(async () => ({
+      imageJob: await services.imageJobCancellation.cancel(reach, readKeyOf("ImageJob", id)),
+    }));
   }
 
   @FieldResolver(() => JobStatus, { description: "The job's status." })
@@ -224,11 +228,3 @@ function rootOf({ b64Json }: JobImageType, { uploads }: Context["services"]): Pr
 }
 
 const JSON_TYPE = "application/json";
-
-/** The job of an id; undefined for another account's job or an unknown id. */
-export async function findImageJob(
-  { id }: { readonly id: string },
-  { principal, services }: Context,
-): Promise<JobView | undefined> {
-  return services.jobs.find(permit(principal, "job.read"), id);
-}

@@ -2,6 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Directive, Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import type { AnsweredImage } from "../../../src/inference/images/image-answer.ts";
 import type { JobView } from "../../../src/jobs/jobs.service.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
@@ -105,11 +106,12 @@ export function toJobImage({ b64_json, revised_prompt }: AnsweredImage): JobImag
 
 /** An image job. The rest of its fields are resolved. */
 @Directive('@key(fields: "id")')
-@ObjectType("ImageJob", { description: "A job that generates or edits images.", simpleResolvers: true })
+@ObjectType("ImageJob", {
+  description: "A job that generates or edits images.",
+  implements: NodeType,
+  simpleResolvers: true,
+})
 export class ImageJobType {
-  @Field(() => ID, { description: "The job's id: `jobId` in the REST API." })
-  id!: string;
-
   @Field(() => DateTimeScalar, { description: "When the job was created." })
   createdAt!: Date;
 
@@ -125,6 +127,13 @@ export class ImageJobType {
   })
   resultExpiresAt!: Date | null;
 }
+
+/** The global id of a job, and its raw id. */
+export const ImageJobNodeResolvers = defineNodeResolvers<JobView>(() => ImageJobType, {
+  name: "ImageJob",
+  keyOf: ({ id }) => id,
+  raw: { field: "jobId", description: "The job's id in the REST API: `jobId`." },
+});
 
 /** A list of image jobs. */
 export const ImageJobConnection = defineConnection("ImageJob", () => ImageJobType);

@@ -37,11 +37,6 @@ export class ProviderResolver {
     return services.catalogue.provider(address);
   }
 
-  @FieldResolver()
-  id(@Root() { address }: Provider): string {
-    return address;
-  }
-
   @FieldResolver(() => [ModelType], { description: "The models that the provider offers." })
   models(@Root() { model }: Provider, @Ctx() { services }: Context): readonly Model[] {
     const offered = services.catalogue.model(model);

@@ -213,7 +213,7 @@ describe("an ordinary request gets byte for byte the answer of Apollo Server", (
     ["a field that fails", { query: '{ network { name } models(after: "none") { nodes { id } } }' }],
     [
       "a field that the caller may not see",
-      { query: "{ network { name } node { status { consensus { height } } } }" },
+      { query: "{ network { name } operatorNode { consensus { latestHeight } } }" },
     ],
     ["a mutation that is refused", { query: refused }],
     ["a subscription", { query: "subscription { blockAdded { number } }" }],

@@ -199,6 +199,8 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.file": open('{ file(txSeq: "1000000") { root } }'),
   "Query.request": { access: "request.read", query: () => '{ request(id: "none") { id } }' },
   "Query.receiptLog": open("{ receiptLog { origin treeHead { size } } }"),
+  "Query.node": open('{ node(id: "none") { id } }'),
+  "Query.nodes": open('{ nodes(ids: ["none"]) { id } }'),
   "Query.account": open(`{ account(address: "${NOBODY}") { address direct { ledger { total } } } }`),
   "Account.balance": ofAccount("balance.read", "balance { total }"),
   "Account.deposits": ofAccount("deposit.read", "deposits { nodes { id } }"),

@@ -110,6 +110,37 @@ const CASES: Readonly<Record<string, readonly (readonly [good: string, bad: stri
       "ErrorCode.odd is not in the catalogue",
     ],
   ],
+  idsAreGlobal: [
+    [
+      "interface Node { id: ID! } type Model implements Node { id: ID! modelId: String! }",
+      "type Model { id: ID! }",
+      "Model.id is not of an entity or an event: name it after what it identifies",
+    ],
+    [
+      "interface Event { id: ID! } type KeyEvent implements Event { id: ID! }",
+      "interface Event { id: ID } type KeyEvent implements Event { id: ID }",
+      "KeyEvent.id is not an ID!",
+    ],
+    [
+      "type Bill { requestId: String! }",
+      "type Bill { requestId: ID! }",
+      "Bill.requestId is a raw id: its type is not ID",
+    ],
+  ],
+  idArgumentsNameEntities: [
+    [
+      "extend type Query { nodes(ids: [ID!]!): Int usage(modelId: ID): Int }",
+      "extend type Query { model(name: ID): Int }",
+      "Query.model(name) is an ID that is not named id, ids or ...Id",
+    ],
+  ],
+  entitiesAreFound: [
+    [
+      "interface Node { id: ID! } type Model implements Node { id: ID! }",
+      "interface Node { id: ID! } type Stranger implements Node { id: ID! }",
+      "node does not find Stranger",
+    ],
+  ],
 };
 
 test("every rule has its cases", () => {

@@ -22,7 +22,7 @@ const KEYS = graphql(`
         }
       }
     }
-    models(first: 100) { nodes { id } }
+    models(first: 100) { nodes { modelId } }
   }
 `);
 const CHANGED = graphql("subscription Keys($after: Cursor) { keyChanged(after: $after) { cursor kind } }");
@@ -78,7 +78,7 @@ export function ApiKeysPage() {
   const refresh = () => refetch({ requestPolicy: "network-only" });
   const liveness = useLive(CHANGED, {}, refresh);
   const keys = data?.viewer.account?.apiKeys;
-  const models = data?.models.nodes.map(({ id }) => id) ?? [];
+  const models = data?.models.nodes.map(({ modelId }) => modelId) ?? [];
   return (
     <Page
       title="API keys"

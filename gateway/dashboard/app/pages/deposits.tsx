@@ -106,7 +106,7 @@ function DepositCard({ onSent }: { onSent(): void }) {
   const wallet = useWallet();
   const vault = network.contracts.find(({ name }) => name === "ROUTER_VAULT")?.address;
   if (!vault) return <p className="empty">This network has no deposit vault.</p>;
-  if (network.id !== "devnet")
+  if (network.networkId !== "devnet")
     return (
       <Card title="Deposit">
         <p>

@@ -11,7 +11,7 @@ import { Badge, Card, Figure, Hash, Live, Money, Outcome, Page, Table, Time } fr
 const JOBS = graphql(`
   query Jobs($after: Cursor) {
     imageJobs(first: 20, after: $after) {
-      nodes { id createdAt updatedAt status fraction attempt modelId providerAddress errorMessage }
+      nodes { jobId createdAt updatedAt status fraction attempt modelId providerAddress errorMessage }
       pageInfo { hasNextPage endCursor }
     }
   }
@@ -20,7 +20,7 @@ const JOB = graphql(`
   query Job($id: ID!) {
     imageJob(id: $id) {
       id createdAt finishedAt resultExpiresAt status fraction attempt modelId providerAddress errorCode errorMessage
-      request { id cost { total } }
+      request { requestId cost { total } }
       images { b64Json revisedPrompt }
     }
   }
@@ -58,7 +58,7 @@ function AllJobs() {
   const jobs = data?.imageJobs;
   const liveness = useLive(ALL_PROGRESS, {}, ({ imageJobChanged: step }) => {
     setUpdates((known) => new Map(known).set(step.jobId, step));
-    if (!jobs?.nodes.some(({ id }) => id === step.jobId)) refetch({ requestPolicy: "network-only" });
+    if (!jobs?.nodes.some(({ jobId }) => jobId === step.jobId)) refetch({ requestPolicy: "network-only" });
   });
   return (
     <Page
@@ -79,11 +79,11 @@ function AllJobs() {
         {(rows) => (
           <Table label="Jobs" heads={["Made", "Model", "State", "Progress", "Provider", "Try"]}>
             {rows.map((job) => {
-              const now = { ...job, ...updates.get(job.id) };
+              const now = { ...job, ...updates.get(job.jobId) };
               return (
-                <tr key={job.id}>
+                <tr key={job.jobId}>
                   <td>
-                    <Link to={`/jobs/${job.id}`}>
+                    <Link to={`/jobs/${job.jobId}`}>
                       <Time at={job.createdAt} />
                     </Link>
                   </td>

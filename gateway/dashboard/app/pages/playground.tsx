@@ -11,7 +11,7 @@ import { JobView } from "./jobs.tsx";
 import { type Bill, BillLine, Chat } from "./playground-chat.tsx";
 
 const MODELS = graphql(`
-  query PlaygroundModels { models(first: 100) { nodes { id serviceType } } }
+  query PlaygroundModels { models(first: 100) { nodes { modelId serviceType } } }
 `);
 const CREATE = graphql(`
   mutation PlaygroundKey($input: CreateApiKeyInput!) {
@@ -20,7 +20,7 @@ const CREATE = graphql(`
 `);
 const SUBMIT = graphql(`
   mutation SubmitJob($input: SubmitImageJobInput!) {
-    submitImageJob(input: $input) { imageJob { id } userErrors { message } }
+    submitImageJob(input: $input) { imageJob { jobId } userErrors { message } }
   }
 `);
 const TRANSCRIBE = graphql(`
@@ -55,7 +55,7 @@ export function PlaygroundPage() {
         >
           {(models) => {
             const of = (type: string) =>
-              models.filter(({ serviceType }) => serviceType === type).map(({ id }) => id);
+              models.filter(({ serviceType }) => serviceType === type).map(({ modelId }) => modelId);
             return (
               <>
                 <Chat apiKey={apiKey} models={of("CHATBOT")} />
@@ -121,7 +121,7 @@ function Images({ apiKey, models }: { apiKey: string; models: readonly string[] 
           send={async (form) => {
             const input = { model: String(form.get("model")), prompt: String(form.get("prompt")).trim() };
             const { submitImageJob } = await ask(apiKey, SUBMIT, { input });
-            setJob(resultOf(submitImageJob).imageJob?.id);
+            setJob(resultOf(submitImageJob).imageJob?.jobId);
           }}
         >
           <Choice label="Model" name="model" options={Object.fromEntries(models.map((id) => [id, id]))} />

@@ -15,7 +15,7 @@ const REQUESTS = graphql(`
       account {
         requests(first: 50, after: $after) {
           nodes {
-            id createdAt modelId providerAddress status errorCode inputTokens outputTokens cost { total }
+            requestId createdAt modelId providerAddress status errorCode inputTokens outputTokens cost { total }
             timing { firstByteMs durationMs } apiKey { name } evidence { verdict }
           }
           pageInfo { hasNextPage endCursor }
@@ -30,7 +30,7 @@ const MOVED = graphql(`
 const REQUEST = graphql(`
   query Request($id: ID!) {
     request(id: $id) {
-      id createdAt finishedAt status serviceType modelId inputTokens outputTokens usageEstimated errorCode
+      requestId createdAt finishedAt status serviceType modelId inputTokens outputTokens usageEstimated errorCode
       cost { input output total }
       providerAddress
       provider {
@@ -69,8 +69,8 @@ function AllRequests() {
   const requests = data?.viewer.account?.requests;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = requests?.nodes.filter((row) => {
-    const { id, modelId, providerAddress, status, errorCode, apiKey, evidence } = row;
-    const text = [id, modelId, providerAddress, status, errorCode, apiKey?.name, evidence?.verdict]
+    const { requestId, modelId, providerAddress, status, errorCode, apiKey, evidence } = row;
+    const text = [requestId, modelId, providerAddress, status, errorCode, apiKey?.name, evidence?.verdict]
       .join(" ")
       .toLowerCase();
     return words.every((word) => text.includes(word));
@@ -108,9 +108,9 @@ function AllRequests() {
             heads={["When", "Model", "Provider", "Key", "State", "Evidence", "Tokens", "First byte", "Cost"]}
           >
             {found.map((row) => (
-              <tr key={row.id}>
+              <tr key={row.requestId}>
                 <td>
-                  <Link to={`/requests/${row.id}`}>
+                  <Link to={`/requests/${row.requestId}`}>
                     <Time at={row.createdAt} />
                   </Link>
                 </td>
@@ -194,7 +194,7 @@ function OneRequest({ id }: { id: string }) {
                 </Card>
                 <EvidenceCard evidence={row.evidence} attestation={row.provider?.attestation} />
               </div>
-              <ReceiptCard id={row.id} />
+              <ReceiptCard id={row.requestId} />
               {row.routing && (
                 <Card title="Routing">
                   <ol className="timeline">
