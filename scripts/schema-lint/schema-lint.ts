@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildSchema, type GraphQLSchema } from "graphql";
+import { deprecationsAreDated } from "./deprecations.ts";
 import * as mutations from "./mutations.ts";
 import * as naming from "./naming.ts";
 import * as nodes from "./nodes.ts";
+import * as nullability from "./nullability.ts";
+import * as scalars from "./scalars.ts";
 import { elementsAreSpeltAndDescribed } from "./spelling.ts";
 
 /** A rule of schema/rules.md: the faults of a public schema, one sentence each, by coordinate. */
@@ -15,6 +18,9 @@ export const SCHEMA_RULES: Readonly<Record<string, SchemaRule>> = {
   ...naming,
   ...mutations,
   ...nodes,
+  ...nullability,
+  ...scalars,
+  deprecationsAreDated,
 };
 
 /** The faults of a public schema by every rule. */

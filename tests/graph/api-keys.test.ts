@@ -50,7 +50,7 @@ test("a key created by a mutation shows its secret once, is the key that REST li
     allowedProviders: [expect.stringMatching(new RegExp(PROVIDER, "i"))],
     trustMode: "VERIFIED",
     providerEvidence: "BOUND",
-    permission: "inference",
+    permission: "INFERENCE",
     lastUsedAt: null,
   });
   const rest = await fetch(`${stack().origin}/v1/api-keys`, {

@@ -121,7 +121,8 @@ describe("completeChat", () => {
       [withMore("options: { n: 0 }"), "invalid_body"],
       [INPUT.replace(MODEL, "none"), "model_not_found"],
       [INPUT.replace(/messages: \[.*\]/, "messages: []"), "invalid_body"],
-      [withMore('routing: { maxPriceUsdPrompt: "1e3" }'), "invalid_max_price_usd"],
+      [withMore('routing: { maxPriceUsdPrompt: "1e3" }'), "GRAPHQL_VALIDATION_FAILED"],
+      [withMore('routing: { maxPriceUsdPrompt: "01" }'), "invalid_max_price_usd"],
       [withMore(`routing: { provider: "0x${"1".repeat(40)}" }`), "provider_not_found"],
     ];
     for (const [input, code] of failures)
@@ -357,9 +358,10 @@ describe("routingPreview", () => {
     const { secret } = await seedAccount(stack().app.database, 0n);
     const codeOf = async (args: string) => (await preview(secret, args)).errors?.[0]?.extensions?.code;
     expect(await codeOf('serviceType: CHATBOT, model: "none"')).toBe("model_not_found");
-    expect(
-      await codeOf(`serviceType: CHATBOT, model: "${MODEL}", routing: { maxPriceUsdPrompt: "-1" }`),
-    ).toBe("invalid_max_price_usd");
+    const withCap = (usd: string) =>
+      codeOf(`serviceType: CHATBOT, model: "${MODEL}", routing: { maxPriceUsdPrompt: "${usd}" }`);
+    expect(await withCap("-1")).toBe("GRAPHQL_VALIDATION_FAILED");
+    expect(await withCap("01")).toBe("invalid_max_price_usd");
   });
 });
 

@@ -18,7 +18,7 @@ const SUBMIT = graphql(`
 export function Ask({ onSubmitted }: { onSubmitted(id: string): void }) {
   const [{ data, error }] = useQuery({ query: MODELS });
   const [sent, submit] = useMutation(SUBMIT);
-  const models = data?.models.nodes.filter(({ serviceType }) => serviceType === "TEXT_TO_IMAGE");
+  const models = data?.models?.nodes.filter(({ serviceType }) => serviceType === "TEXT_TO_IMAGE");
   const send = async (form: FormData) => {
     const input = { model: String(form.get("model")), prompt: String(form.get("prompt")) };
     const { data: made } = await submit({ input });

@@ -11,7 +11,9 @@ export const graphql = initGraphQLTada<{
     Address: string;
     BigInt: string;
     Cursor: string;
+    Date: string;
     DateTime: string;
+    Decimal: string;
     Hash32: string;
     Hex: string;
     JSON: unknown;

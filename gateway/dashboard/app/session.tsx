@@ -63,9 +63,9 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     );
     return () => stopped.abort();
   }, [hasFailed, refetch]);
-  const network = who.data?.network;
+  const network = who.data?.network ?? undefined;
   const session: Session = {
-    address: who.data ? (who.data.viewer.account?.address ?? null) : undefined,
+    address: who.data ? (who.data.viewer?.account?.address ?? null) : undefined,
     network,
     failure: who.error && !who.data ? reasonOf(who.error) : undefined,
     async signIn(wallet) {

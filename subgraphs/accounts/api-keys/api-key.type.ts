@@ -17,6 +17,11 @@ export const KeyStatus = defineEnum<ApiKey["status"]>("KeyStatus", "The status o
   expired: "The key's `expiresAt` has passed.",
 });
 
+/** What a key may do. */
+const KeyPermission = defineEnum<"inference">("KeyPermission", "What an `sk-` key may do.", {
+  inference: "Run inference, which the account pays for.",
+});
+
 /** How often a key's spending is reset. */
 const KeyResetPeriod = defineEnum<ResetPeriod>("KeyResetPeriod", "How often a key's spending is reset.", {
   never: "Never.",
@@ -63,7 +68,7 @@ export class ApiKeyType {
   @Field(() => KeyStatus, { description: "The key's status." })
   status!: ApiKey["status"];
 
-  @Field(() => String, { description: "The key's permission: `inference`." })
+  @Field(() => KeyPermission, { description: "What the key may do." })
   permission!: string;
 
   @Field(() => DateTimeScalar, { description: "When the key was created." })

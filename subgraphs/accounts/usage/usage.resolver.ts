@@ -46,7 +46,7 @@ export class AccountUsageResolver {
 /** Totals and lists of an account's usage. */
 @Resolver(() => UsageType)
 export class UsageResolver {
-  @FieldResolver(() => UsageStatsType, { description: "Totals over the filtered requests." })
+  @FieldResolver(() => UsageStatsType, { nullable: true, description: "Totals over the filtered requests." })
   stats(
     @Root() { address, filter }: UsageType,
     @Ctx() { services, signal }: Context,
@@ -54,7 +54,10 @@ export class UsageResolver {
     return services.usage.stats(address, filter, signal);
   }
 
-  @FieldResolver(() => [UsageDayType], { description: "Totals by day and model, newest day first." })
+  @FieldResolver(() => [UsageDayType], {
+    nullable: true,
+    description: "Totals by day and model, newest day first.",
+  })
   async daily(
     @Root() { address, filter }: UsageType,
     @Arg("byTrustMode", () => Boolean, {
@@ -68,7 +71,10 @@ export class UsageResolver {
     return days.map((day) => ({ ...day, modelId: day.model, stats: day }));
   }
 
-  @FieldResolver(() => UsageRecordConnection, { description: "The individual requests, newest first." })
+  @FieldResolver(() => UsageRecordConnection, {
+    nullable: true,
+    description: "The individual requests, newest first.",
+  })
   async history(
     @Root() { address, filter }: UsageType,
     @Args(() => PageArgs) args: PageArgs,

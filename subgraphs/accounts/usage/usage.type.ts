@@ -7,12 +7,17 @@ import type {
   UsageRow,
   UsageTotals,
 } from "../../../src/accounts/usage/usage.service.ts";
-import { toNodeId } from "../../shared/nodes/node-id.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
-import { AddressScalar, BigIntScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
+import {
+  AddressScalar,
+  BigIntScalar,
+  DateScalar,
+  DateTimeScalar,
+  NeuronScalar,
+} from "../../shared/schema/scalars.ts";
 import { TrustMode } from "../../shared/trust-mode.ts";
-import { InferenceRequestStub } from "../inference-request.stub.ts";
+import { InferenceRequestStub, toRequestStub } from "../inference-request.stub.ts";
 
 /** How a request was authenticated and paid. */
 const UsageSource = defineEnum<Source>("UsageSource", "How a request was authenticated and paid.", {
@@ -70,7 +75,7 @@ export class UsageStatsType {
 /** One day's use of a model. */
 @ObjectType("UsageDay", { description: "The usage of a model on one day.", simpleResolvers: true })
 export class UsageDayType {
-  @Field(() => String, { description: "The day in UTC, such as `2026-01-31`." })
+  @Field(() => DateScalar, { description: "The day in UTC." })
   date!: UsageDay["date"];
 
   @Field(() => String, { description: "The id of the model." })
@@ -149,6 +154,6 @@ export function toUsageRecord(row: UsageRow): UsageRecordType {
     cachedTokens: Number(cachedTokens),
     modelId: model,
     providerAddress: provider,
-    request: { id: toNodeId("InferenceRequest", requestId) },
+    request: toRequestStub(requestId),
   };
 }

@@ -3,7 +3,7 @@ import { Directive, Field, Int, ObjectType } from "type-graphql";
 import type { Network, NetworkToken } from "../../../src/chain/networks.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
-import { AddressScalar, BigIntScalar, HexScalar } from "../../shared/schema/scalars.ts";
+import { AddressScalar, BigIntScalar, DecimalScalar, HexScalar } from "../../shared/schema/scalars.ts";
 
 const TokenKind = defineEnum<NetworkToken["kind"]>("TokenKind", "The form of a network's token.", {
   native: "The gas token, which has no contract.",
@@ -84,7 +84,7 @@ export class NetworkType {
   })
   daStartBlock!: bigint | null;
 
-  @Field(() => String, {
+  @Field(() => DecimalScalar, {
     nullable: true,
     description: "The number of tokens that the faucet pays per day. Null if there is no faucet.",
   })

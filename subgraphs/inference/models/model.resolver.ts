@@ -15,7 +15,7 @@ import { ProviderType } from "./provider.type.ts";
 @Resolver(() => ModelType)
 export class ModelResolver {
   @CacheFor(5)
-  @Query(() => ModelConnection, { description: "All available models, ordered by id." })
+  @Query(() => ModelConnection, { nullable: true, description: "All available models, ordered by id." })
   models(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Model> {
     return pageOf(services.catalogue.models(), args, ({ id }) => id);
   }

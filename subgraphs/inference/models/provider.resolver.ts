@@ -21,7 +21,7 @@ import { ProviderConnection, ProviderType } from "./provider.type.ts";
 /** The providers of models. */
 @Resolver(() => ProviderType)
 export class ProviderResolver {
-  @Query(() => ProviderConnection, { description: "All providers, ordered by address." })
+  @Query(() => ProviderConnection, { nullable: true, description: "All providers, ordered by address." })
   providers(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Provider> {
     return pageOf(services.catalogue.providers(), args, ({ address }) => address);
   }

@@ -13,7 +13,7 @@ import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { EvidenceFloor } from "../../../src/keys/api-keys/key-settings.ts";
 import { ProviderEvidence } from "../../shared/evidence-floor.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
-import { AddressScalar } from "../../shared/schema/scalars.ts";
+import { AddressScalar, DecimalScalar } from "../../shared/schema/scalars.ts";
 import { TrustMode } from "../../shared/trust-mode.ts";
 import { ProviderType } from "../models/provider.type.ts";
 
@@ -80,16 +80,19 @@ export class RoutingInput {
   })
   evidence?: EvidenceFloor | null;
 
-  @Field(() => String, {
+  @Field(() => DecimalScalar, {
     nullable: true,
     description: "The maximum input price in USD per million tokens, such as `0.25`.",
   })
   maxPriceUsdPrompt?: string | null;
 
-  @Field(() => String, { nullable: true, description: "The maximum output price in USD per million tokens." })
+  @Field(() => DecimalScalar, {
+    nullable: true,
+    description: "The maximum output price in USD per million tokens.",
+  })
   maxPriceUsdCompletion?: string | null;
 
-  @Field(() => String, { nullable: true, description: "The maximum price of one image in USD." })
+  @Field(() => DecimalScalar, { nullable: true, description: "The maximum price of one image in USD." })
   maxPriceUsdImage?: string | null;
 }
 

@@ -133,6 +133,20 @@ describe("a change of the public schema", () => {
     expect(changes.dangerous).toHaveLength(dangerous);
   });
 
+  test("what is deprecated is removed on its day, and not before, whatever is requested", () => {
+    const before = `type Query { "A." a: Int "Old." old: Int @deprecated(reason: "Removed on 2027-01-31. Use \`a\`.") }`;
+    const after = 'type Query { "A." a: Int }';
+    const early = ["REMOVED_EARLY: Query.old stays deprecated until 2027-01-31."];
+    expect(compareSchemas(before, after, "2027-01-30").early).toEqual(early);
+    expect(compareSchemas(before, after, "2027-01-31").early).toEqual([]);
+    expect(compareSchemas(before, before, "2027-01-30").early).toEqual([]);
+    const api = generated.get("api.graphql") ?? "";
+    const withOld = `${api} extend type Query { "Old." old: Int @deprecated(reason: "Removed on 9998-01-31. Use \`node\`.") }`;
+    expect(objectionsTo(generated, { before: withOld, allowBreaking: true })).toEqual([
+      "REMOVED_EARLY: Query.old stays deprecated until 9998-01-31.",
+    ]);
+  });
+
   test("a name in the wrong spelling, and a missing description, are reported", () => {
     const odd = buildSchema(
       'type Query { "Ends here." Bad_name("An argument." Arg: Int): other } enum other { lower }',

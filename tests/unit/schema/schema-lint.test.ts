@@ -141,6 +141,61 @@ const CASES: Readonly<Record<string, readonly (readonly [good: string, bad: stri
       "node does not find Stranger",
     ],
   ],
+  whatIsReadCanBeNull: [
+    [
+      `type AConnection { a: Int } extend type Query { a: [Int!] pages: AConnection }
+       type Model { id: Int! list(first: Int): Int } type Subscription { made: Int! }`,
+      "extend type Query { a: [Int!]! }",
+      "Query.a cannot be null, so a failure of it takes its parent away",
+    ],
+    [
+      "type Model { a: Int! }",
+      "type Model { a(b: Int): Int! }",
+      "Model.a cannot be null, so a failure of it takes its parent away",
+    ],
+    [
+      "type AConnection { a: Int } type Model { list: AConnection }",
+      "type AConnection { a: Int } type Model { list: AConnection! }",
+      "Model.list cannot be null, so a failure of it takes its parent away",
+    ],
+  ],
+  listsHaveNoHoles: [
+    [
+      "extend type Query { nodes: [Int] all: [Int!] }",
+      "extend type Query { all: [Int] }",
+      "Query.all is a list with items that can be null",
+    ],
+  ],
+  mutationsCanBeNull: [
+    ["type Mutation { create: Int }", "type Mutation { create: Int! }", "Mutation.create cannot be null"],
+  ],
+  scalarsAreSpecified: [
+    ['scalar Day @specifiedBy(url: "https://example.org/day")', "scalar Day", "Day has no @specifiedBy"],
+  ],
+  valuesAreTyped: [
+    [
+      "scalar DateTime type Key { createdAt: DateTime! }",
+      "type Key { createdAt: String }",
+      "Key.createdAt is a String instead of a DateTime",
+    ],
+    [
+      "scalar Date type Key { date: Date! }",
+      "type Key { date: String }",
+      "Key.date is a String instead of a Date",
+    ],
+  ],
+  deprecationsAreDated: [
+    [
+      'type Key { old: Int @deprecated(reason: "Removed on 2027-01-31. Use `fresh`.") }',
+      "type Key { old: Int @deprecated }",
+      'Key.old is deprecated without "Removed on YYYY-MM-DD. Use `successor`."',
+    ],
+    [
+      'type Key { a(old: Int @deprecated(reason: "Removed on 2027-01-31. Use `fresh`.")): Int }',
+      "enum Kind { OLD @deprecated }",
+      'Kind.OLD is deprecated without "Removed on YYYY-MM-DD. Use `successor`."',
+    ],
+  ],
 };
 
 test("every rule has its cases", () => {

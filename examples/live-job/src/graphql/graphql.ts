@@ -117,7 +117,7 @@ export type TrustMode =
 export type ImageModelsQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ImageModelsQuery = { models: { nodes: Array<{ id: string, modelId: string, serviceType: ServiceType, pricing: { output: string } | null }> } };
+export type ImageModelsQuery = { models: { nodes: Array<{ id: string, modelId: string, serviceType: ServiceType, pricing: { output: string } | null }> } | null };
 
 export type SubmitImageJobMutationVariables = Exact<{
   input: SubmitImageJobInput;

@@ -77,8 +77,8 @@ export function ApiKeysPage() {
   const [, revoke] = useMutation(REVOKE);
   const refresh = () => refetch({ requestPolicy: "network-only" });
   const liveness = useLive(CHANGED, {}, refresh);
-  const keys = data?.viewer.account?.apiKeys;
-  const models = data?.models.nodes.map(({ modelId }) => modelId) ?? [];
+  const keys = data?.viewer?.account?.apiKeys;
+  const models = data?.models?.nodes.map(({ modelId }) => modelId) ?? [];
   return (
     <Page
       title="API keys"

@@ -37,7 +37,7 @@ export function DepositsPage() {
     variables: { after: pages.after },
   });
   const liveness = useLive(SEEN, {}, () => refetch({ requestPolicy: "network-only" }));
-  const account = data?.viewer.account;
+  const account = data?.viewer?.account;
   const link = (hash: string) => network?.explorerUrl && `${network.explorerUrl}/tx/${hash}`;
   return (
     <Page title="Deposits" actions={<Live liveness={liveness} />}>

@@ -43,7 +43,7 @@ export function OverviewPage() {
   const [{ data, error, fetching }, refetch] = useQuery({ query: OVERVIEW, variables: { from } });
   const [moved, setMoved] = useState<ResultOf<typeof BALANCE>["balanceChanged"]["balance"]>();
   const { symbol } = useNetwork();
-  const account = data?.viewer.account;
+  const account = data?.viewer?.account;
   const refresh = useRefresh(() => refetch({ requestPolicy: "network-only" }));
   const liveness = useLive(BALANCE, {}, ({ balanceChanged }) => {
     setMoved(balanceChanged.balance);
@@ -70,8 +70,10 @@ export function OverviewPage() {
               <Figure label="Held by requests in progress">
                 {balance && <Money neuron={balance.held} />}
               </Figure>
-              <Figure label={`Spent in ${DAYS} days`}>{usage && <Money neuron={usage.stats.cost} />}</Figure>
-              <Figure label={`Requests in ${DAYS} days`}>{usage?.stats.requests}</Figure>
+              <Figure label={`Spent in ${DAYS} days`}>
+                {usage?.stats && <Money neuron={usage.stats.cost} />}
+              </Figure>
+              <Figure label={`Requests in ${DAYS} days`}>{usage?.stats?.requests}</Figure>
             </dl>
             <div className="columns">
               <Card title="Spend per day">

@@ -48,7 +48,7 @@ export function PlaygroundPage() {
     >
       {apiKey ? (
         <Outcome
-          rows={data?.models.nodes}
+          rows={data?.models?.nodes}
           error={error}
           fetching={fetching}
           empty="No provider offers a model at the moment."

@@ -33,7 +33,7 @@ export function ProvidersPage() {
     const timer = setInterval(() => refetch({ requestPolicy: "network-only" }), EVERY_MS);
     return () => clearInterval(timer);
   }, [refetch]);
-  const rows = data?.providers.nodes;
+  const rows = data?.providers?.nodes;
   useEffect(() => {
     if (!rows) return;
     const at = Date.now();
@@ -105,7 +105,7 @@ export function ProvidersPage() {
           </Table>
         )}
       </Outcome>
-      {pages.pager(data?.providers.pageInfo)}
+      {pages.pager(data?.providers?.pageInfo)}
     </Page>
   );
 }

@@ -66,7 +66,7 @@ function AllRequests() {
   // Every request changes the balance twice: when it starts and when it ends.
   const refresh = useRefresh(() => refetch({ requestPolicy: "network-only" }));
   const liveness = useLive(MOVED, {}, refresh);
-  const requests = data?.viewer.account?.requests;
+  const requests = data?.viewer?.account?.requests;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = requests?.nodes.filter((row) => {
     const { requestId, modelId, providerAddress, status, errorCode, apiKey, evidence } = row;

@@ -73,13 +73,13 @@ export function SettingsPage() {
   const [, create] = useMutation(CREATE);
   const [, update] = useMutation(UPDATE);
   const [, revoke] = useMutation(REVOKE);
-  const keys = data?.viewer.account?.managementKeys;
+  const keys = data?.viewer?.account?.managementKeys;
   return (
     <Page title="Settings" actions={<Live liveness={liveness} />}>
       <Card title="This session">
         <p>
-          Signed in as <code className="selectable">{data?.viewer.account?.address}</code> until{" "}
-          <Time at={data?.viewer.session?.expiresAt} />.
+          Signed in as <code className="selectable">{data?.viewer?.account?.address}</code> until{" "}
+          <Time at={data?.viewer?.session?.expiresAt} />.
         </p>
         <div className="actions">
           <ActionButton act={() => signOut()}>Sign out here</ActionButton>

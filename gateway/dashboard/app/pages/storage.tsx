@@ -268,7 +268,7 @@ function OneFile({ root }: { root: string }) {
               )}
               <Card title="Submissions">
                 <Table label="Submissions" heads={["Number", "Seen", "Block", "By"]}>
-                  {file.submissions.nodes.map((submission) => (
+                  {file.submissions?.nodes.map((submission) => (
                     <tr key={submission.txSeq}>
                       <td className="number">{submission.txSeq}</td>
                       <td>
