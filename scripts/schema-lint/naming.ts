@@ -63,6 +63,14 @@ export function subscriptionsAreEvents(schema: GraphQLSchema): readonly string[]
     .map(({ name }) => `Subscription.${name} is neither ...ed, ...Progress nor the name of a mutation`);
 }
 
+/** A subscription resumes after a cursor, or says in its description why it has none. */
+export function subscriptionsResume(schema: GraphQLSchema): readonly string[] {
+  return rootFieldsOf(schema, "subscription")
+    .filter(({ args }) => !args.some(({ name, type }) => name === "after" && String(type) === "Cursor"))
+    .filter(({ description }) => !description?.includes("It has no cursor"))
+    .map(({ name }) => `Subscription.${name} has no argument after: Cursor, and does not say why`);
+}
+
 /** A boolean is an adjective or a participle, without `is`. */
 export function booleansAreAdjectives(schema: GraphQLSchema): readonly string[] {
   return fieldsOf(schema)

@@ -15,7 +15,7 @@ export class CompleteChatSubscription {
   @Subscription(() => ChatPieceType, {
     description:
       "Streams a chat completion in pieces; the last piece is the bill. Unsubscribing early bills what was " +
-      "delivered. Requires an `sk-` key.",
+      "delivered. It has no cursor, because subscribing again would be another request. Requires an `sk-` key.",
     subscribe: openChat,
   })
   completeChat(

@@ -45,6 +45,13 @@ const CASES: Readonly<Record<string, readonly (readonly [good: string, bad: stri
       "Subscription.newBlock is neither ...ed, ...Progress nor the name of a mutation",
     ],
   ],
+  subscriptionsResume: [
+    [
+      'scalar Cursor type Subscription { made(after: Cursor): Int "All. It has no cursor: why." seen: Int }',
+      "type Subscription { made: Int }",
+      "Subscription.made has no argument after: Cursor, and does not say why",
+    ],
+  ],
   booleansAreAdjectives: [
     [
       "extend type Query { paused: Boolean isAdmin: Boolean issuer: Boolean }",
