@@ -122,3 +122,22 @@ test("a revoked key is refused by GraphQL at once", async () => {
     errors: [{ extensions: { code: "api_key_revoked" } }],
   });
 });
+
+test("a key is created once for an idempotency key, and its secret is not answered again", async () => {
+  const { ask: asManager, account } = await manager();
+  const create = `mutation ($input: CreateApiKeyInput!) {
+    createApiKey(input: $input) { secret apiKey { name } userErrors { code } } }`;
+  const input = { name: newId(), creditLimit: "5", idempotencyKey: newId() };
+  const taken = await asManager(create, { input: { name: "test", idempotencyKey: newId() } });
+  expect(taken.data.createApiKey).toMatchObject({ secret: null, userErrors: [{ code: "duplicate_name" }] });
+  const both = await Promise.all([asManager(create, { input }), asManager(create, { input })]);
+  const made = both.filter(({ data }) => data.createApiKey?.secret);
+  expect(made).toHaveLength(1);
+  const codes = both.filter((answer) => !made.includes(answer)).map(failureCode);
+  expect(["idempotency_in_progress", "idempotency_not_replayable"]).toContain(codes[0]);
+  expect(failureCode(await asManager(create, { input }))).toBe("idempotency_not_replayable");
+  const other = { ...input, creditLimit: "6" };
+  expect(failureCode(await asManager(create, { input: other }))).toBe("idempotency_key_reused");
+  const { rows } = await stack().app.apiKeys.list(account, { first: 10 });
+  expect(rows.map(({ name }) => name)).toEqual(["test", input.name]);
+});

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from "type-graphql";
+import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
 import type { KeySettings } from "../../../src/keys/api-keys/key-settings.ts";
 import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
@@ -7,6 +8,7 @@ import { keyCursor } from "../../../src/keys/shared/key.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { readKeyOf } from "../../shared/nodes/node-id.ts";
+import { runSecretOnce } from "../../shared/once.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { AccountType } from "../account/account.type.ts";
@@ -49,14 +51,19 @@ export class ApiKeyResolver {
       "Creates an `sk-` key. It has no limits unless you set them. Requires the scope `keys:create`.",
   })
   async createApiKey(
-    @Arg("input", () => CreateApiKeyInput, { description: "The key to create." }) input: CreateApiKeyInput,
-    @Ctx() { services, principal }: Context,
+    @Arg("input", () => CreateApiKeyInput, { description: "The key to create." })
+    { idempotencyKey, ...input }: CreateApiKeyInput,
+    @Ctx() context: Context,
   ): Promise<CreateApiKeyPayload> {
-    const account = permit(principal, "api-key.create").account;
-    return answerMutation(async () => {
-      const { key, secret } = await services.apiKeys.create(account, input.name, toSettings(input));
-      return { secret, apiKey: key };
-    });
+    const account = permit(context.principal, "api-key.create").account;
+    const call = { account, requestId: newRequestId(), field: "createApiKey", key: idempotencyKey, input };
+    return answerMutation(() =>
+      runSecretOnce(context, call, async () => {
+        const { apiKeys } = context.services;
+        const { key, secret } = await apiKeys.create(account, input.name, toSettings(input));
+        return { secret, apiKey: key };
+      }),
+    );
   }
 
   @Requires("api-key.update")

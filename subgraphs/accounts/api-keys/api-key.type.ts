@@ -5,6 +5,7 @@ import type { EvidenceFloor, TrustFloor } from "../../../src/keys/api-keys/key-s
 import type { ResetPeriod } from "../../../src/keys/api-keys/reset-period.ts";
 import { ProviderEvidence } from "../../shared/evidence-floor.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
+import { SECRET_IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
@@ -167,6 +168,9 @@ export abstract class KeySettingsInput {
 export class CreateApiKeyInput extends KeySettingsInput {
   @Field(() => String, { description: "The key's name, unique among the account's active `sk-` keys." })
   name!: string;
+
+  @Field(() => String, { nullable: true, description: SECRET_IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
 }
 
 /** Changes of a key. */

@@ -1,6 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from "type-graphql";
 import { AppError } from "../../../src/kernel/errors.ts";
+import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
 import type { ManagementKey } from "../../../src/keys/management-keys/management-key.service.ts";
 import { chooseScopes } from "../../../src/keys/management-keys/preset.ts";
@@ -8,6 +9,7 @@ import { keyCursor } from "../../../src/keys/shared/key.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { readKeyOf } from "../../shared/nodes/node-id.ts";
+import { runSecretOnce } from "../../shared/once.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { AccountType } from "../account/account.type.ts";
@@ -53,16 +55,26 @@ export class ManagementKeyResolver {
   })
   async createManagementKey(
     @Arg("input", () => CreateManagementKeyInput, { description: "The key to create." })
-    { name, preset, scopes }: CreateManagementKeyInput,
-    @Ctx() { services, principal }: Context,
+    { idempotencyKey, ...input }: CreateManagementKeyInput,
+    @Ctx() context: Context,
   ): Promise<CreateManagementKeyPayload> {
-    const account = permit(principal, "management-key.create").account;
-    return answerMutation(async () => {
-      const chosen = chooseScopes({ preset: preset ?? undefined, scopes: scopes ?? undefined });
-      if (!chosen) throw new AppError("invalid_parameter", "Give scopes or a preset.", { param: "scopes" });
-      const { key, secret } = await services.managementKeys.create(account, name, chosen);
-      return { secret, managementKey: key };
-    });
+    const account = permit(context.principal, "management-key.create").account;
+    const call = {
+      account,
+      requestId: newRequestId(),
+      field: "createManagementKey",
+      key: idempotencyKey,
+      input,
+    };
+    const { name, preset, scopes } = input;
+    return answerMutation(() =>
+      runSecretOnce(context, call, async () => {
+        const chosen = chooseScopes({ preset: preset ?? undefined, scopes: scopes ?? undefined });
+        if (!chosen) throw new AppError("invalid_parameter", "Give scopes or a preset.", { param: "scopes" });
+        const { key, secret } = await context.services.managementKeys.create(account, name, chosen);
+        return { secret, managementKey: key };
+      }),
+    );
   }
 
   @Requires("management-key.update")

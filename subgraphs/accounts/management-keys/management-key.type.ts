@@ -4,6 +4,7 @@ import type { Scope } from "../../../src/keys/auth/principal.ts";
 import type { ManagementKey } from "../../../src/keys/management-keys/management-key.service.ts";
 import type { Preset } from "../../../src/keys/management-keys/preset.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
+import { SECRET_IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar } from "../../shared/schema/scalars.ts";
@@ -87,6 +88,9 @@ const SCOPES_TEXT = "The key's scopes. With a preset, they must equal the preset
 export class CreateManagementKeyInput {
   @Field(() => String, { description: "The key's name, unique among the account's active `mk-` keys." })
   name!: string;
+
+  @Field(() => String, { nullable: true, description: SECRET_IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
 
   @Field(() => ManagementPreset, { nullable: true, description: "A predefined set of scopes." })
   preset?: Preset | null;
