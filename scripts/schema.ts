@@ -14,7 +14,7 @@ import { writeExampleTypes } from "./example-types.ts";
 import { readExamples, toManifest } from "./examples.ts";
 import { grafanaDashboards } from "./grafana.ts";
 import { compareSchemas } from "./schema-changes.ts";
-import { lintSchema } from "./schema-lint.ts";
+import { lintSchema } from "./schema-lint/schema-lint.ts";
 
 const FOLDER = fileURLToPath(new URL("../schema/", import.meta.url));
 const SUBGRAPHS = "subgraphs";
@@ -77,7 +77,8 @@ function toText(body: string): string {
 
 /**
  * Reasons not to replace the committed schema by this one: faults in names and descriptions, and changes that break
- * clients of the committed API. `--breaking` allows breaking changes that are intended and in the changelog.
+ * clients of the committed API. `--breaking` allows breaking changes that are intended and in the changelog, but nothing
+ * allows to remove what is deprecated before its day.
  */
 export function objectionsTo(
   generated: ReadonlyMap<string, string>,
@@ -85,8 +86,9 @@ export function objectionsTo(
 ): readonly string[] {
   const api = generated.get(API) ?? "";
   const before = options.before ?? readCommitted(API);
-  const { breaking } = before === undefined ? { breaking: [] } : compareSchemas(before, api);
-  return [...lintSchema(buildSchema(api)), ...(options.allowBreaking ? [] : breaking)];
+  const { breaking, early } =
+    before === undefined ? { breaking: [], early: [] } : compareSchemas(before, api);
+  return [...lintSchema(buildSchema(api)), ...early, ...(options.allowBreaking ? [] : breaking)];
 }
 
 type Options = { readonly before?: string; readonly allowBreaking?: boolean };

@@ -11,7 +11,9 @@ const config = {
         scalars: {
           Address: "string",
           Cursor: "string",
+          Date: "string",
           DateTime: "string",
+          Decimal: "string",
           Hash32: "string",
           Neuron: "string",
         },

@@ -113,8 +113,8 @@ function localExecutors(app: App): Executors {
 
 /** The subgraph whose mutations wait for providers. */
 const INFERENCE = "inference";
-/** The argument of mutations whose responses are stored: only these pass the replay key to a subgraph. */
-const IDEMPOTENCY_ARGUMENT = "idempotencyKey";
+/** Only mutations store their responses, under an `idempotencyKey` of their input: only they pass on the replay key. */
+const MUTATION = /^\s*mutation\b/;
 const GRACE_MS = 5_000;
 /** How long replacing a process takes. Failures are reported within 5 s (promises F37). */
 const RESTART_MS = 4_500;
@@ -147,7 +147,7 @@ function remoteExecutors(
   });
   const identityFor = (context: GraphContext, text: string) => {
     const known = identity(context);
-    const key = text.includes(IDEMPOTENCY_ARGUMENT) ? context.replayKey?.() : undefined;
+    const key = MUTATION.test(text) ? context.replayKey?.() : undefined;
     if (!key) return known;
     return { ...known, [REPLAY_KEY_HEADER]: sealReplayKey(key, { token: known[PRINCIPAL_HEADER], secret }) };
   };

@@ -1,75 +1,382 @@
+type Failure = {
+  readonly status: number;
+  readonly type: string;
+  /** What it says to a client, in one sentence. */
+  readonly meaning: string;
+  /** Whether the user can correct it, so that a form shows it: GraphQL mutations answer it as one of `userErrors`. */
+  readonly isUserError?: true;
+};
+
 /**
- * Every failure that a client may see: HTTP status and OpenAI error `type` by code. Both APIs and every transport use
+ * Every failure that a client may see: HTTP status, OpenAI error `type` and meaning by code. Both APIs and every transport use
  * this one table; adding a code changes the contract (SPEC section 7, facts in schema/choices.md).
  */
 export const FAILURES = {
-  invalid_body: { status: 400, type: "invalid_request_error" },
-  invalid_parameter: { status: 400, type: "invalid_request_error" },
-  invalid_cursor: { status: 400, type: "invalid_request_error" },
-  cursor_expired: { status: 400, type: "invalid_request_error" },
-  graphql_refused: { status: 400, type: "invalid_request_error" },
-  invalid_provider_header: { status: 400, type: "invalid_request_error" },
-  segment_refused: { status: 400, type: "invalid_request_error" },
-  invalid_max_price_usd: { status: 400, type: "invalid_request_error" },
-  no_provider_within_max_price: { status: 400, type: "invalid_request_error" },
-  pinned_provider_exceeds_max_price: { status: 400, type: "invalid_request_error" },
-  provider_model_mismatch: { status: 400, type: "invalid_request_error" },
-  context_length_exceeded: { status: 400, type: "invalid_request_error" },
-  content_policy_violation: { status: 400, type: "invalid_request_error" },
-  missing_authorization: { status: 401, type: "invalid_request_error" },
-  invalid_api_key: { status: 401, type: "invalid_request_error" },
-  api_key_revoked: { status: 401, type: "invalid_request_error" },
-  api_key_expired: { status: 401, type: "invalid_request_error" },
-  session_ended: { status: 401, type: "invalid_request_error" },
-  sign_in_refused: { status: 401, type: "invalid_request_error" },
-  insufficient_balance: { status: 402, type: "payment_error" },
-  credit_limit_exceeded: { status: 402, type: "payment_error" },
-  insufficient_scope: { status: 403, type: "auth_error" },
-  access_denied: { status: 403, type: "permission_error" },
-  not_found: { status: 404, type: "invalid_request_error" },
-  api_key_not_found: { status: 404, type: "invalid_request_error" },
-  management_key_not_found: { status: 404, type: "invalid_request_error" },
-  receipt_not_found: { status: 404, type: "invalid_request_error" },
-  async_job_not_found: { status: 404, type: "invalid_request_error" },
-  model_not_found: { status: 404, type: "invalid_request_error" },
-  contract_not_found: { status: 404, type: "invalid_request_error" },
-  provider_not_found: { status: 404, type: "invalid_request_error" },
-  file_not_found: { status: 404, type: "invalid_request_error" },
-  file_path_not_found: { status: 404, type: "invalid_request_error" },
-  method_not_allowed: { status: 405, type: "invalid_request_error" },
-  body_timeout: { status: 408, type: "invalid_request_error" },
-  contract_refused: { status: 409, type: "invalid_request_error" },
-  file_not_finalized: { status: 409, type: "invalid_request_error" },
-  duplicate_name: { status: 409, type: "invalid_request_error" },
-  async_job_not_pending: { status: 409, type: "invalid_request_error" },
-  receipt_pending: { status: 409, type: "invalid_request_error" },
-  idempotency_in_progress: { status: 409, type: "invalid_request_error" },
-  idempotency_not_replayable: { status: 409, type: "invalid_request_error" },
-  key_revoked: { status: 410, type: "invalid_request_error" },
-  file_pruned: { status: 410, type: "invalid_request_error" },
-  precondition_failed: { status: 412, type: "invalid_request_error" },
-  body_too_large: { status: 413, type: "invalid_request_error" },
-  file_too_large: { status: 413, type: "invalid_request_error" },
-  unsupported_media_type: { status: 415, type: "invalid_request_error" },
-  range_not_satisfiable: { status: 416, type: "invalid_request_error" },
-  folder_malformed: { status: 422, type: "invalid_request_error" },
-  idempotency_key_reused: { status: 422, type: "invalid_request_error" },
-  rate_limit_exceeded: { status: 429, type: "rate_limit_error" },
-  internal_error: { status: 500, type: "api_error" },
-  provider_error: { status: 502, type: "api_error" },
-  evidence_missing: { status: 502, type: "api_error" },
-  storage_unavailable: { status: 502, type: "api_error" },
-  chain_error: { status: 502, type: "api_error" },
-  vault_unavailable: { status: 503, type: "api_error" },
-  no_available_provider: { status: 503, type: "api_error" },
-  no_provider_for_trust_mode: { status: 503, type: "api_error" },
-  no_provider_with_evidence: { status: 503, type: "api_error" },
-  unavailable: { status: 503, type: "api_error" },
-  overloaded: { status: 503, type: "api_error" },
-  storage_full: { status: 507, type: "api_error" },
-} as const satisfies Record<string, { status: number; type: string }>;
+  invalid_body: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The body or input is not valid.",
+    isUserError: true,
+  },
+  invalid_parameter: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "A parameter is not valid.",
+    isUserError: true,
+  },
+  invalid_cursor: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The cursor was not issued by this service, or belongs to another list.",
+  },
+  cursor_expired: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The cursor is too old: events after it are no longer stored.",
+  },
+  graphql_refused: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The GraphQL operation exceeds a limit or is not allowed here.",
+  },
+  invalid_provider_header: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "A provider-routing header is malformed.",
+  },
+  segment_refused: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The segment does not match its proof or its file.",
+    isUserError: true,
+  },
+  invalid_max_price_usd: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The maximum price is not a decimal of US dollars.",
+    isUserError: true,
+  },
+  no_provider_within_max_price: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "Every provider of the model is more expensive than the maximum price.",
+    isUserError: true,
+  },
+  pinned_provider_exceeds_max_price: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The requested provider is more expensive than the maximum price.",
+    isUserError: true,
+  },
+  provider_model_mismatch: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The requested provider does not offer the model.",
+    isUserError: true,
+  },
+  context_length_exceeded: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The prompt is longer than the model's context.",
+    isUserError: true,
+  },
+  content_policy_violation: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The provider refused the content.",
+    isUserError: true,
+  },
+  missing_authorization: {
+    status: 401,
+    type: "invalid_request_error",
+    meaning: "The request has no credential.",
+  },
+  invalid_api_key: {
+    status: 401,
+    type: "invalid_request_error",
+    meaning: "The credential is unknown or malformed.",
+  },
+  api_key_revoked: {
+    status: 401,
+    type: "invalid_request_error",
+    meaning: "The key was revoked.",
+  },
+  api_key_expired: {
+    status: 401,
+    type: "invalid_request_error",
+    meaning: "The key has expired.",
+  },
+  session_ended: {
+    status: 401,
+    type: "invalid_request_error",
+    meaning: "The wallet session has expired or was ended.",
+  },
+  sign_in_refused: {
+    status: 401,
+    type: "invalid_request_error",
+    meaning: "The signed sign-in message is not valid.",
+  },
+  insufficient_balance: {
+    status: 402,
+    type: "payment_error",
+    meaning: "The account's balance does not cover the request.",
+    isUserError: true,
+  },
+  credit_limit_exceeded: {
+    status: 402,
+    type: "payment_error",
+    meaning: "The request exceeds the key's credit limit.",
+    isUserError: true,
+  },
+  insufficient_scope: {
+    status: 403,
+    type: "auth_error",
+    meaning: "The credential is of the wrong kind or lacks the required scope.",
+  },
+  access_denied: {
+    status: 403,
+    type: "permission_error",
+    meaning: "The key's restrictions do not allow the request.",
+  },
+  not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The object does not exist.",
+    isUserError: true,
+  },
+  api_key_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The account has no `sk-` key with this id.",
+    isUserError: true,
+  },
+  management_key_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The account has no `mk-` key with this id.",
+    isUserError: true,
+  },
+  receipt_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The request has no receipt.",
+    isUserError: true,
+  },
+  async_job_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The caller has no job with this id.",
+    isUserError: true,
+  },
+  model_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "No provider offers the model.",
+    isUserError: true,
+  },
+  contract_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The network has no such contract.",
+    isUserError: true,
+  },
+  provider_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The provider is not registered.",
+    isUserError: true,
+  },
+  file_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The file does not exist.",
+    isUserError: true,
+  },
+  file_path_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The folder has no file at this path.",
+    isUserError: true,
+  },
+  method_not_allowed: {
+    status: 405,
+    type: "invalid_request_error",
+    meaning: "The HTTP method is not allowed at this path.",
+  },
+  body_timeout: {
+    status: 408,
+    type: "invalid_request_error",
+    meaning: "The body did not arrive in time.",
+  },
+  contract_refused: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The contract would revert the call.",
+    isUserError: true,
+  },
+  file_not_finalized: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The file is not completely stored yet.",
+    isUserError: true,
+  },
+  duplicate_name: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "An active key of the account has this name.",
+    isUserError: true,
+  },
+  async_job_not_pending: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The job is not pending any more, so it cannot be cancelled.",
+    isUserError: true,
+  },
+  receipt_pending: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The receipt is not signed yet.",
+    isUserError: true,
+  },
+  idempotency_in_progress: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The first call with this idempotency key is still running.",
+  },
+  idempotency_not_replayable: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The first response with this idempotency key cannot be repeated to this credential.",
+  },
+  key_revoked: {
+    status: 410,
+    type: "invalid_request_error",
+    meaning: "The key was revoked and cannot be changed.",
+    isUserError: true,
+  },
+  file_pruned: {
+    status: 410,
+    type: "invalid_request_error",
+    meaning: "The file was deleted from storage.",
+    isUserError: true,
+  },
+  precondition_failed: {
+    status: 412,
+    type: "invalid_request_error",
+    meaning: "The object is not in the state that the request requires.",
+  },
+  body_too_large: {
+    status: 413,
+    type: "invalid_request_error",
+    meaning: "The body is too large.",
+    isUserError: true,
+  },
+  file_too_large: {
+    status: 413,
+    type: "invalid_request_error",
+    meaning: "The file is too large.",
+    isUserError: true,
+  },
+  unsupported_media_type: {
+    status: 415,
+    type: "invalid_request_error",
+    meaning: "The media type of the body is not supported.",
+  },
+  range_not_satisfiable: {
+    status: 416,
+    type: "invalid_request_error",
+    meaning: "The range is outside of the file.",
+  },
+  folder_malformed: {
+    status: 422,
+    type: "invalid_request_error",
+    meaning: "The folder's manifest is malformed.",
+  },
+  idempotency_key_reused: {
+    status: 422,
+    type: "invalid_request_error",
+    meaning: "The idempotency key belongs to a different call.",
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    type: "rate_limit_error",
+    meaning: "Too many requests: retry after `retryAfter` seconds.",
+  },
+  internal_error: {
+    status: 500,
+    type: "api_error",
+    meaning: "Something went wrong on our side.",
+  },
+  provider_error: {
+    status: 502,
+    type: "api_error",
+    meaning: "The provider failed.",
+  },
+  evidence_missing: {
+    status: 502,
+    type: "api_error",
+    meaning: "The answer lacks the required proof.",
+  },
+  storage_unavailable: {
+    status: 502,
+    type: "api_error",
+    meaning: "The storage network cannot be reached.",
+  },
+  chain_error: {
+    status: 502,
+    type: "api_error",
+    meaning: "The chain's RPC endpoint failed.",
+  },
+  vault_unavailable: {
+    status: 503,
+    type: "api_error",
+    meaning: "The router's vault cannot be read.",
+  },
+  no_available_provider: {
+    status: 503,
+    type: "api_error",
+    meaning: "No provider of the model can be tried now.",
+  },
+  no_provider_for_trust_mode: {
+    status: 503,
+    type: "api_error",
+    meaning: "No provider has the required trust mode.",
+  },
+  no_provider_with_evidence: {
+    status: 503,
+    type: "api_error",
+    meaning: "No provider recently gave the required proof.",
+  },
+  unavailable: {
+    status: 503,
+    type: "api_error",
+    meaning: "A part of this service cannot be reached.",
+  },
+  overloaded: {
+    status: 503,
+    type: "api_error",
+    meaning: "This service has too much to do: retry later.",
+  },
+  storage_full: {
+    status: 507,
+    type: "api_error",
+    meaning: "The storage has no room left.",
+  },
+} as const satisfies Record<string, Failure>;
 
 export type ErrorCode = keyof typeof FAILURES;
+
+/** Why a request or job ended that no client waited for: recorded, and never answered as a failure. */
+export const RECORDED_ENDINGS = {
+  cancelled: "The job was cancelled before it started.",
+  expired: "The request did not end in time, and its hold was released.",
+} as const;
+
+/** Whether the user can correct a failure with this code. */
+export function isUserError(code: ErrorCode): boolean {
+  const failure: Failure = FAILURES[code];
+  return failure.isUserError === true;
+}
 
 /**
  * An expected failure with a code. Any other thrown error is a bug: every API logs it and returns `internal_error`,

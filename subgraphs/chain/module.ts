@@ -1,5 +1,6 @@
 import type { Context } from "../shared/context.ts";
 import { EventCursorResolver } from "../shared/events/event-cursor.resolver.ts";
+import { nodeOrKeyReference, nodeReference } from "../shared/nodes/find-node.ts";
 import { buildSubgraph, type Subgraph } from "../shared/schema/build-subgraph.ts";
 import { findAccount } from "./account.stub.ts";
 import { AccessDelegationResolver, AgentAccountResolver } from "./agents/agent-account.resolver.ts";
@@ -13,10 +14,12 @@ import {
   TokenCloneResolver,
   TokenTransferResolver,
 } from "./agents/agent-token.resolver.ts";
+import { AgentContractNodeResolvers, AgentTokenNodeResolvers } from "./agents/agent-token.type.ts";
 import { AgentTransactionsResolver } from "./agents/agent-transactions.resolver.ts";
 import { AgentTransferSubscription } from "./agents/agent-transfer.subscription.ts";
 import { DataKeyResolver, SealedKeyResolver } from "./agents/sealed-key.resolver.ts";
 import { SealedKeySubscription } from "./agents/sealed-key.subscription.ts";
+import { SealedKeyNodeResolvers } from "./agents/sealed-key.type.ts";
 import { DirectAccountResolver, DirectLedgerResolver } from "./direct/direct-ledger.resolver.ts";
 import { DirectSecretResolver } from "./direct/direct-secret.resolver.ts";
 import { DirectTransactionsResolver } from "./direct/direct-transactions.resolver.ts";
@@ -37,8 +40,9 @@ import {
 import { OrderFulfilledSubscription } from "./market/market-order-fulfilled.subscription.ts";
 import { MarketOrdersResolver } from "./market/market-orders.resolver.ts";
 import { MarketTransactionsResolver } from "./market/market-transactions.resolver.ts";
+import { BlockAddedSubscription } from "./network/block-added.subscription.ts";
 import { NetworkResolver } from "./network/network.resolver.ts";
-import { NewBlockSubscription } from "./network/new-block.subscription.ts";
+import { NetworkNodeResolvers } from "./network/network.type.ts";
 import { NodeResolver } from "./node/node.resolver.ts";
 import { DaQuorumResolver, DaSignersResolver } from "./precompiles/precompile-da-signers.resolver.ts";
 import { WrappedBaseResolver } from "./precompiles/precompile-wrapped-base.resolver.ts";
@@ -52,7 +56,7 @@ export function build(): Subgraph {
     [
       EventCursorResolver,
       NetworkResolver,
-      NewBlockSubscription,
+      BlockAddedSubscription,
       ProviderResolver,
       InferenceServiceResolver,
       AgentTokenResolver,
@@ -89,7 +93,20 @@ export function build(): Subgraph {
       FineTuningPathResolver,
       FineTuningAccountResolver,
       DeliverableResolver,
+      ...AgentTokenNodeResolvers,
+      ...AgentContractNodeResolvers,
+      ...SealedKeyNodeResolvers,
+      ...NetworkNodeResolvers,
     ],
-    { references: { Account: findAccount, AgentToken: findAgentToken, Provider: findProvider } },
+    {
+      references: {
+        Account: findAccount,
+        AgentToken: nodeOrKeyReference("AgentToken", findAgentToken),
+        Provider: findProvider,
+        AgentContract: nodeReference("AgentContract"),
+        SealedKey: nodeReference("SealedKey"),
+        Network: nodeReference("Network"),
+      },
+    },
   );
 }

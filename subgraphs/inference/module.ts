@@ -1,17 +1,22 @@
 import type { Context } from "../shared/context.ts";
 import { EventCursorResolver } from "../shared/events/event-cursor.resolver.ts";
+import { nodeOrKeyReference, nodeReference } from "../shared/nodes/find-node.ts";
 import { buildSubgraph, type Subgraph } from "../shared/schema/build-subgraph.ts";
 import { findAccount } from "./account.stub.ts";
 import { TranscriptionResolver } from "./audio/transcription.resolver.ts";
 import { ChatResolver } from "./chat/chat.resolver.ts";
-import { ChatCompletionSubscription } from "./chat/chat-completion.subscription.ts";
-import { findImageJob, ImageJobResolver, JobImageResolver } from "./images/image-job.resolver.ts";
+import { CompleteChatSubscription } from "./chat/complete-chat.subscription.ts";
+import { ImageJobResolver, JobImageResolver } from "./images/image-job.resolver.ts";
+import { ImageJobNodeResolvers } from "./images/image-job.type.ts";
 import { ImageJobProgressSubscription } from "./images/image-job-progress.subscription.ts";
 import { ImagesResolver } from "./images/images.resolver.ts";
 import { ModelResolver } from "./models/model.resolver.ts";
+import { ModelNodeResolvers } from "./models/model.type.ts";
 import { findProvider, ProviderResolver } from "./models/provider.resolver.ts";
+import { ProviderNodeResolvers } from "./models/provider.type.ts";
 import { AccountResolver } from "./requests/account.resolver.ts";
-import { findRequest, InferenceRequestResolver } from "./requests/inference-request.resolver.ts";
+import { InferenceRequestResolver } from "./requests/inference-request.resolver.ts";
+import { InferenceRequestNodeResolvers } from "./requests/inference-request.type.ts";
 import { ReceiptLogResolver } from "./requests/receipt-log.resolver.ts";
 import { RoutingPreviewResolver } from "./routing/routing-preview.resolver.ts";
 
@@ -27,20 +32,25 @@ export function build(): Subgraph {
       AccountResolver,
       RoutingPreviewResolver,
       ChatResolver,
-      ChatCompletionSubscription,
+      CompleteChatSubscription,
       ImagesResolver,
       TranscriptionResolver,
       ImageJobResolver,
       JobImageResolver,
       ImageJobProgressSubscription,
       EventCursorResolver,
+      ...ImageJobNodeResolvers,
+      ...InferenceRequestNodeResolvers,
+      ...ModelNodeResolvers,
+      ...ProviderNodeResolvers,
     ],
     {
       references: {
         Account: findAccount,
-        Provider: findProvider,
-        InferenceRequest: findRequest,
-        ImageJob: findImageJob,
+        Provider: nodeOrKeyReference("Provider", findProvider),
+        InferenceRequest: nodeReference("InferenceRequest"),
+        ImageJob: nodeReference("ImageJob"),
+        Model: nodeReference("Model"),
       },
     },
   );

@@ -6,6 +6,13 @@ export const IDEMPOTENCY_KEY =
   "A client-chosen key, 1 to 255 ASCII characters. Within 24 h, repeating the same call with the same key runs it " +
   "once and returns the first response.";
 
+/** The description of an `idempotencyKey` of a mutation that answers a secret. */
+export const SECRET_IDEMPOTENCY_KEY =
+  "A client-chosen key, 1 to 255 ASCII characters. Within 24 h, repeating the call with the same key does not create " +
+  "another one: it fails with `idempotency_not_replayable`, because the secret is not stored.";
+
+type Begun = Awaited<ReturnType<Context["services"]["idempotency"]["begin"]>>;
+
 /** A mutation with an idempotency key: `field` is its name, `input` all of its arguments. */
 export type KeyedMutation = {
   readonly account: string;
@@ -20,22 +27,12 @@ export type KeyedMutation = {
  * of the first response. Without a key the mutation is simply run. Throws what `IdempotencyService.begin` throws.
  */
 export async function runOnce(
-  { services: { idempotency }, replayKey }: Pick<Context, "services" | "replayKey">,
+  context: Pick<Context, "services" | "replayKey">,
   mutation: KeyedMutation,
   run: () => Promise<Buffer>,
 ): Promise<Buffer> {
-  const { account, requestId, field, key, input } = mutation;
-  if (key == null) return run();
-  const bodyHash = await hashRequest({}, Buffer.from(JSON.stringify(input)));
-  const begun = await idempotency.begin({
-    account,
-    method: "MUTATION",
-    route: field,
-    key,
-    bodyHash,
-    requestId,
-    replayKey: replayKey(),
-  });
+  const begun = await begin(context, mutation);
+  if (!begun) return run();
   if (!("keep" in begun)) return begun.body;
   const body = await run().catch(async (error: unknown) => {
     await begun.fail(error);
@@ -43,4 +40,37 @@ export async function runOnce(
   });
   await begun.keep({ status: 200, headers: {}, body });
   return body;
+}
+
+/**
+ * Runs a mutation that answers a secret once per key. The secret is not stored: a repeated call throws
+ * `idempotency_not_replayable`, as REST's does.
+ */
+export async function runSecretOnce<Result>(
+  context: Pick<Context, "services" | "replayKey">,
+  mutation: KeyedMutation,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const begun = await begin(context, mutation);
+  if (!begun) return run();
+  if (!("keep" in begun)) throw new Error("the answer of a mutation with a secret was stored");
+  const result = await run().catch(async (error: unknown) => {
+    await begun.fail(error);
+    throw error;
+  });
+  await begun.keepNothing();
+  return result;
+}
+
+/** Claims the key; undefined for a mutation without one. Throws what `IdempotencyService.begin` throws. */
+async function begin(
+  { services: { idempotency }, replayKey }: Pick<Context, "services" | "replayKey">,
+  { account, requestId, field: route, key, input }: KeyedMutation,
+): Promise<Begun | undefined> {
+  if (key == null) return undefined;
+  const bodyHash = await hashRequest({}, Buffer.from(JSON.stringify(input)));
+  return idempotency.begin({
+    ...{ account, method: "MUTATION", route, key, bodyHash, requestId },
+    replayKey: replayKey(),
+  });
 }

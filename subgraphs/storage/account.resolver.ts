@@ -13,6 +13,7 @@ import { type Submission, SubmissionConnection } from "./submission.type.ts";
 @Resolver(() => AccountStub)
 export class AccountResolver {
   @FieldResolver(() => SubmissionConnection, {
+    nullable: true,
     description: "The submissions whose transactions the account signed, newest first. Public on-chain data.",
   })
   async submissions(
@@ -25,6 +26,7 @@ export class AccountResolver {
   }
 
   @FieldResolver(() => FileConnection, {
+    nullable: true,
     description: "The files that the account was the first to submit, newest first. Public on-chain data.",
   })
   files(

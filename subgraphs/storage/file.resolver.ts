@@ -43,7 +43,10 @@ export class FileResolver {
     );
   }
 
-  @Query(() => FileConnection, { description: "Files, ordered by their first submission, newest first." })
+  @Query(() => FileConnection, {
+    nullable: true,
+    description: "Files, ordered by their first submission, newest first.",
+  })
   async files(
     @Arg("owner", () => AddressScalar, {
       nullable: true,
@@ -54,11 +57,6 @@ export class FileResolver {
     @Ctx() context: Context,
   ): Promise<Connection<SubmittedFile>> {
     return listFiles(context, args, owner ?? undefined);
-  }
-
-  @FieldResolver()
-  id(@Root() { root }: SubmittedFile): string {
-    return root;
   }
 
   @FieldResolver(() => BigIntScalar, {
@@ -73,7 +71,10 @@ export class FileResolver {
     return `/file?root=${root}`;
   }
 
-  @FieldResolver(() => SubmissionConnection, { description: "The file's submissions, newest first." })
+  @FieldResolver(() => SubmissionConnection, {
+    nullable: true,
+    description: "The file's submissions, newest first.",
+  })
   async submissions(
     @Root() { root }: SubmittedFile,
     @Args(() => PageArgs) args: PageArgs,

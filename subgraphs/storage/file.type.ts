@@ -1,6 +1,7 @@
 import "../shared/schema/reflect.ts";
-import { Directive, Field, ID, Int, ObjectType } from "type-graphql";
+import { Directive, Field, Int, ObjectType } from "type-graphql";
 import type { FileProgress } from "../../src/events/topics.ts";
+import { defineNodeResolvers, NodeType } from "../shared/nodes/node.type.ts";
 import { defineConnection } from "../shared/schema/connection.ts";
 import { defineEnum } from "../shared/schema/enumeration.ts";
 import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
@@ -16,20 +17,25 @@ export const FileStatus = defineEnum<FileProgress["status"]>("FileStatus", "The 
 
 /** A file. The rest of its fields are resolved. */
 @Directive('@key(fields: "root")')
+@Directive('@key(fields: "id")')
 @ObjectType("File", {
   description: "A file that was submitted to the storage network, once or several times.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class FileType {
-  @Field(() => ID, { description: "The file's merkle root." })
-  id!: string;
-
   @Field(() => Hash32Scalar, { description: "The file's merkle root." })
   root!: string;
 
   @Field(() => BigIntScalar, { description: "The sequence number of the file's first submission." })
   firstTxSeq!: bigint;
 }
+
+/** The global id of a file. */
+export const FileNodeResolvers = defineNodeResolvers<{ readonly root: string }>(() => FileType, {
+  name: "File",
+  keyOf: ({ root }) => root,
+});
 
 /** A list of files. */
 export const FileConnection = defineConnection("File", () => FileType);

@@ -1,5 +1,5 @@
 import "../shared/schema/reflect.ts";
-import { Arg, Ctx, FieldResolver, Mutation, Resolver, Root } from "type-graphql";
+import { Arg, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
 import { AppError } from "../../src/kernel/errors.ts";
 import { decodeBase64 } from "../../src/kernel/text/base64.ts";
 import { segmentsOf } from "../../src/storage/kv/kv-writes.service.ts";
@@ -9,23 +9,23 @@ import { readKey } from "./kv-key.ts";
 import {
   type KvControlInput,
   type KvEntryInput,
-  KvWriteInput,
   PreparedKvWriteType,
   PreparedSegmentType,
+  PrepareKvWriteInput,
 } from "./kv-write.type.ts";
 import { toPreparedUpload } from "./upload.resolver.ts";
 
 /** Prepares writes to key-value streams. */
 @Resolver(() => PreparedKvWriteType)
 export class KvWriteResolver {
-  @Mutation(() => PreparedKvWriteType, {
+  @Query(() => PreparedKvWriteType, {
     nullable: true,
     description:
       "Builds a transaction on key-value streams, to be signed and sent by an account with write access.",
   })
   async prepareKvWrite(
-    @Arg("input", () => KvWriteInput, { description: "The operations of the transaction." })
-    { from, version, reads, writes, deletes, controls, recipientPublicKey }: KvWriteInput,
+    @Arg("input", () => PrepareKvWriteInput, { description: "The operations of the transaction." })
+    { from, version, reads, writes, deletes, controls, recipientPublicKey }: PrepareKvWriteInput,
     @Ctx() { services }: Context,
   ): Promise<PreparedKvWriteType> {
     const deleted = (deletes ?? []).map(({ streamId, ...key }) => ({

@@ -68,10 +68,10 @@ export class KvControlInput {
 }
 
 /** A transaction on streams. */
-@InputType("KvWriteInput", {
+@InputType("PrepareKvWriteInput", {
   description: "A transaction on key-value streams. It takes effect as a whole or not at all.",
 })
-export class KvWriteInput {
+export class PrepareKvWriteInput {
   @Field(() => AddressScalar, {
     description: "The account that will send the transaction; it must have write access.",
   })

@@ -87,6 +87,7 @@ export class KvStreamResolver {
   }
 
   @FieldResolver(() => KvEntryConnection, {
+    nullable: true,
     description: "The keys of the stream in byte order, without deleted keys.",
   })
   entries(
@@ -98,6 +99,7 @@ export class KvStreamResolver {
   }
 
   @FieldResolver(() => KvRightsType, {
+    nullable: true,
     description: "An account's permissions on the stream, and on a key if one is given.",
   })
   rights(

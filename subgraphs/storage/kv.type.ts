@@ -1,12 +1,15 @@
 import "../shared/schema/reflect.ts";
-import { ArgsType, Field, ObjectType } from "type-graphql";
+import { ArgsType, Directive, Field, ObjectType } from "type-graphql";
 import type { Hex } from "../../src/kernel/text/hex.ts";
+import { defineNodeResolvers, NodeType } from "../shared/nodes/node.type.ts";
 import { defineConnection, PageArgs } from "../shared/schema/connection.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/schema/scalars.ts";
 
 /** A stream. The rest of its fields are resolved. */
+@Directive('@key(fields: "id")')
 @ObjectType("KvStream", {
   description: "A key-value stream: keys with values, and the accounts that may write them.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class KvStreamType {
@@ -30,8 +33,10 @@ export class KvEntryType {
 }
 
 /** A transaction. The rest of its fields are resolved. */
+@Directive('@key(fields: "id")')
 @ObjectType("KvTransaction", {
   description: "The outcome of a transaction on key-value streams.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class KvTransactionType {
@@ -46,7 +51,11 @@ export class KvTransactionType {
   })
   result!: string | null;
 
-  @Field(() => Boolean, { description: "Whether the transaction took effect." })
+  @Field(() => Boolean, {
+    name: "committed",
+    simple: false,
+    description: "Whether the transaction took effect.",
+  })
   isCommitted!: boolean;
 
   @Field(() => DateTimeScalar, { description: "When this service decided the outcome." })
@@ -123,6 +132,18 @@ export class KvValueArgs extends KvKeyArgs {
   @Field(() => Hash32Scalar, { description: "The id of the stream." })
   streamId!: Hex;
 }
+
+/** The global id of a stream. */
+export const KvStreamNodeResolvers = defineNodeResolvers<KvStreamType>(() => KvStreamType, {
+  name: "KvStream",
+  keyOf: ({ streamId }) => streamId,
+});
+
+/** The global id of a transaction. */
+export const KvTransactionNodeResolvers = defineNodeResolvers<KvTransactionType>(() => KvTransactionType, {
+  name: "KvTransaction",
+  keyOf: ({ txSeq }) => txSeq.toString(),
+});
 
 /** A list of streams. */
 export const KvStreamConnection = defineConnection("KvStream", () => KvStreamType);

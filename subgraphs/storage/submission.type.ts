@@ -1,6 +1,7 @@
 import "../shared/schema/reflect.ts";
-import { Field, ObjectType } from "type-graphql";
+import { Directive, Field, ObjectType } from "type-graphql";
 import type { SubmissionsService } from "../../src/storage/submissions.service.ts";
+import { defineNodeResolvers, NodeType } from "../shared/nodes/node.type.ts";
 import { defineConnection } from "../shared/schema/connection.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/schema/scalars.ts";
 
@@ -8,8 +9,10 @@ import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared
 export type Submission = NonNullable<Awaited<ReturnType<SubmissionsService["find"]>>>;
 
 /** A submission. The rest of its fields are resolved. */
+@Directive('@key(fields: "id")')
 @ObjectType("Submission", {
   description: "A submission of a file: one entry of the storage network's log.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class SubmissionType {
@@ -31,6 +34,12 @@ export class SubmissionType {
   @Field(() => DateTimeScalar, { description: "When the submission was first seen by this service." })
   seenAt!: Date;
 }
+
+/** The global id of a submission. */
+export const SubmissionNodeResolvers = defineNodeResolvers<Submission>(() => SubmissionType, {
+  name: "Submission",
+  keyOf: ({ txSeq }) => txSeq.toString(),
+});
 
 /** A list of submissions. */
 export const SubmissionConnection = defineConnection("Submission", () => SubmissionType);

@@ -1,27 +1,28 @@
 import "../shared/schema/reflect.ts";
-import { Arg, Ctx, Field, Mutation, ObjectType, Resolver } from "type-graphql";
+import { Arg, Ctx, Field, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import { decodeBase64 } from "../../src/kernel/text/base64.ts";
 import type { PutOutcome } from "../../src/storage/node/storage-node.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 import type { PreparedUpload } from "../../src/storage/uploads.service.ts";
 import type { Context } from "../shared/context.ts";
+import { answerMutation, PayloadType } from "../shared/user-errors.ts";
 import { FileType } from "./file.type.ts";
-import { PreparedUploadType, PrepareUploadInput, SegmentInput, SegmentOutcome } from "./upload.type.ts";
+import { PreparedUploadType, PrepareUploadInput, SegmentOutcome, UploadSegmentInput } from "./upload.type.ts";
 
 /** The result of uploading a segment. */
-@ObjectType("UploadedSegment", { description: "The result of uploading a segment.", simpleResolvers: true })
-class UploadedSegmentType {
-  @Field(() => SegmentOutcome, { description: "The outcome of the upload." })
-  outcome!: PutOutcome["kind"];
+@ObjectType("UploadSegmentPayload", { description: "The result of `uploadSegment`.", simpleResolvers: true })
+class UploadSegmentPayload extends PayloadType {
+  @Field(() => SegmentOutcome, { nullable: true, description: "The outcome of the upload." })
+  outcome?: PutOutcome["kind"] | null;
 
   @Field(() => FileType, { nullable: true, description: "The file in its current state." })
-  file!: SubmittedFile | null;
+  file?: SubmittedFile | null;
 }
 
 /** Uploads of files. */
 @Resolver()
 export class UploadResolver {
-  @Mutation(() => PreparedUploadType, {
+  @Query(() => PreparedUploadType, {
     nullable: true,
     description:
       "Estimates the cost of storing a file and prepares its transaction. A file that is already submitted on " +
@@ -44,24 +45,26 @@ export class UploadResolver {
     return toPreparedUpload(upload);
   }
 
-  @Mutation(() => UploadedSegmentType, {
+  @Mutation(() => UploadSegmentPayload, {
     nullable: true,
     description:
       "Uploads a segment of a submitted file. The segment is verified against the file's root. Idempotent.",
   })
   async uploadSegment(
-    @Arg("input", () => SegmentInput, { description: "The segment." })
-    { root, txSeq, index, data, proof }: SegmentInput,
+    @Arg("input", () => UploadSegmentInput, { description: "The segment." })
+    { root, txSeq, index, data, proof }: UploadSegmentInput,
     @Ctx() { services, loaders }: Context,
-  ): Promise<UploadedSegmentType> {
-    const { kind, file } = await services.uploads.put({
-      root: root ?? undefined,
-      txSeq: txSeq == null ? undefined : BigInt(txSeq),
-      index,
-      data: decodeBase64(data, "data"),
-      proof,
+  ): Promise<UploadSegmentPayload> {
+    return answerMutation(async () => {
+      const { kind, file } = await services.uploads.put({
+        root: root ?? undefined,
+        txSeq: txSeq == null ? undefined : BigInt(txSeq),
+        index,
+        data: decodeBase64(data, "data"),
+        proof,
+      });
+      return { outcome: kind, file: (await loaders.files.load(file.root)) ?? null };
     });
-    return { outcome: kind, file: (await loaders.files.load(file.root)) ?? null };
   }
 }
 

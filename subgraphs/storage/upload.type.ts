@@ -144,8 +144,8 @@ class SegmentProofInput {
 }
 
 /** A segment to upload. */
-@InputType("SegmentInput", { description: "A segment of a file that is submitted on chain." })
-export class SegmentInput {
+@InputType("UploadSegmentInput", { description: "A segment of a file that is submitted on chain." })
+export class UploadSegmentInput {
   @Field(() => Hash32Scalar, { nullable: true, description: "The file's merkle root. Give this or `txSeq`." })
   root?: Hex | null;
 

@@ -196,7 +196,7 @@ async function publish(gateway: Gateway, clients: readonly Client[]): Promise<Pu
     );
   for (let n = 1; n <= EVENTS; n++) {
     const since = performance.now();
-    await ask(gateway, `mutation { createApiKey(name: "${crypto.randomUUID()}") { secret } }`);
+    await ask(gateway, `mutation { createApiKey(input: { name: "${crypto.randomUUID()}" }) { secret } }`);
     await until(() => behind(n) === 0, PATIENCE_MS).catch(() => undefined);
     latenciesMs.push(Math.max(...clients.map(({ lastMs }) => lastMs)) - since);
   }
@@ -216,7 +216,7 @@ function report(title: string, { latenciesMs, lost }: Published): void {
  */
 async function reconnect(gateway: Gateway): Promise<void> {
   const { eventCursor: cursor = "" } = await ask(gateway, "{ eventCursor }");
-  await ask(gateway, `mutation { createApiKey(name: "${crypto.randomUUID()}") { secret } }`);
+  await ask(gateway, `mutation { createApiKey(input: { name: "${crypto.randomUUID()}" }) { secret } }`);
   const spare = gateway.keys.slice(Math.ceil(SOCKETS / SOCKETS_PER_KEY));
   const began = performance.now();
   let rounds = 0;

@@ -46,7 +46,7 @@ describe("DASigners", () => {
     const { data, errors } = await inGraph(
       `query ($a: Address!, $n: Address!) { daSigners { address epochNumber quorumCount(epoch: "41")
         is: isSigner(account: $a) isNot: isSigner(account: $n)
-        signers(accounts: [$a]) { account socket publicKeyG1 { x y } publicKeyG2 { x y } }
+        signers(accounts: [$a]) { accountAddress socket publicKeyG1 { x y } publicKeyG2 { x y } }
         quorum(epoch: "41", quorumId: "0") { epoch quorumId size
           rows(first: 2) { nodes { index signer } pageInfo { hasNextPage endCursor } } }
         quorumRow(epoch: "41", quorumId: "0", rowIndex: 2)
@@ -62,7 +62,7 @@ describe("DASigners", () => {
       isNot: false,
       signers: [
         {
-          account: IMAGE_PROVIDER.address,
+          accountAddress: IMAGE_PROVIDER.address,
           socket: "10.0.0.7:34000",
           publicKeyG1: { x: "3", y: "5" },
           publicKeyG2: { x: ["7", "11"], y: ["13", String(2n ** 255n)] },

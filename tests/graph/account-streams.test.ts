@@ -22,8 +22,8 @@ import { type Stack, useStack, useTwins } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
 const REVOKED_WITHIN_MS = 5_000;
-const DEPOSITS = "{ id cursor at depositId amount status account { address } deposit { id status } }";
-const KEYS = "{ id cursor keyId kind change apiKey { id name status } }";
+const DEPOSITS = "{ id cursor at depositId amount status account { address } deposit { depositId status } }";
+const KEYS = "{ id cursor keyId kind change apiKey { keyId name status } }";
 const FOLLOW = { socket: followSocket, events: followEvents } as const;
 const TRANSPORTS = Object.keys(FOLLOW) as (keyof typeof FOLLOW)[];
 /**
@@ -55,24 +55,24 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     const account = newAccount();
     await stack().app.database.rows("insert into account (address) values ($1::text)", [account]);
     const { secret } = await managementKey(account, "account:read");
-    const live = await follow(transport, secret, `depositSeen ${DEPOSITS}`);
+    const live = await follow(transport, secret, `depositChanged ${DEPOSITS}`);
     const pay = (to: typeof account, amountNeuron: bigint) =>
       depositToVault(stack().rpcUrl, { fromKey: DEPLOYER.privateKey, account: to, amountNeuron });
     await pay(newAccount(), 5n);
     await pay(account, parseEther("1"));
     await until(() => live.results.length === 2);
-    const [seen, confirmed] = eventsOf(live, "depositSeen");
+    const [seen, confirmed] = eventsOf(live, "depositChanged");
     expect([seen.status, confirmed.status]).toEqual(["SEEN", "CONFIRMED"]);
     expect(confirmed).toMatchObject({
       amount: String(parseEther("1")),
       depositId: seen.depositId,
-      deposit: { id: seen.depositId, status: "CONFIRMED" },
+      deposit: { depositId: seen.depositId, status: "CONFIRMED" },
     });
     await live.stop();
     await pay(account, 7n);
-    const resumed = await follow(transport, secret, `depositSeen(after: "${seen.cursor}") ${DEPOSITS}`);
+    const resumed = await follow(transport, secret, `depositChanged(after: "${seen.cursor}") ${DEPOSITS}`);
     await until(() => resumed.results.length === 3);
-    const later = eventsOf(resumed, "depositSeen");
+    const later = eventsOf(resumed, "depositChanged");
     expect(later.map(({ id }) => id)[0]).toBe(confirmed.id);
     expect(later.slice(1)).toMatchObject([
       { amount: "7", status: "SEEN" },
@@ -105,7 +105,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     ]);
     expect(keyEvents[1]).toMatchObject({
       keyId: key.id,
-      apiKey: { id: key.id, name: "followed", status: "REVOKED" },
+      apiKey: { keyId: key.id, name: "followed", status: "REVOKED" },
     });
     await managed.stop();
     const resumed = await follow(transport, secret, `keyChanged(after: "${keyEvents[0].cursor}") ${KEYS}`);
@@ -117,7 +117,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 
 test.each([
   ["balanceChanged { id }", "account:read"],
-  ["depositSeen { id }", "account:read"],
+  ["depositChanged { id }", "account:read"],
   ["keyChanged { id }", "keys:read"],
 ] as const)(
   "subscription { %s } needs the scope %s, and is refused by name without it",
@@ -146,7 +146,7 @@ test("a foreign cursor is refused by name", async () => {
   const following = await followEvents(
     stack().origin,
     secret,
-    'subscription { depositSeen(after: "abc") { id } }',
+    'subscription { depositChanged(after: "abc") { id } }',
   );
   await following.closed;
   expect(following.results[0]?.errors?.[0]?.extensions?.code).toBe("invalid_cursor");

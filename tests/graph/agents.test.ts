@@ -262,14 +262,14 @@ describe("the life of an agent token", () => {
   });
 
   test("new blocks are published, newest first, and those that replace others", async () => {
-    const query = "subscription { newBlock { number hash parentHash } }";
+    const query = "subscription { blockAdded { number hash parentHash } }";
     const blocks = await followEvents(stack().origin, undefined, query);
     await until(() => blocks.results.length === 1);
     await chain.mine(3);
     await until(() => blocks.results.length === 4);
     await chain.reorg(2);
     await until(() => blocks.results.length >= 6);
-    const delivered = newsOf(blocks, "newBlock");
+    const delivered = newsOf(blocks, "blockAdded");
     const head = BigInt(delivered[3].number);
     expect(delivered.map(({ number }) => BigInt(number) - head)).toEqual([-3n, -2n, -1n, 0n, -1n, 0n]);
     expect(delivered[4]).toMatchObject({ parentHash: delivered[1].hash });

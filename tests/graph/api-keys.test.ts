@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { SCOPES, type Scope } from "../../src/keys/auth/principal.ts";
-import { ask, unauthorized } from "../support/clients/graph-client.ts";
+import { ask, failureCode, unauthorized } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -11,8 +11,9 @@ const PROVIDER = `0x${"aB".repeat(20)}`;
 const TERMS =
   "name status expiresAt creditLimit used resetPeriod allowedModels allowedProviders trustMode providerEvidence permission lastUsedAt";
 const CREATE = `mutation ($name: String!, $limit: Neuron, $at: DateTime, $models: [String!], $providers: [Address!]) {
-  createApiKey(name: $name, creditLimit: $limit, resetPeriod: WEEKLY, expiresAt: $at, allowedModels: $models,
-    allowedProviders: $providers, trustMode: VERIFIED, providerEvidence: BOUND) { secret apiKey { id ${TERMS} } } }`;
+  createApiKey(input: { name: $name, creditLimit: $limit, resetPeriod: WEEKLY, expiresAt: $at, allowedModels: $models,
+    allowedProviders: $providers, trustMode: VERIFIED, providerEvidence: BOUND }) {
+    secret apiKey { id keyId ${TERMS} } userErrors { code } } }`;
 
 async function manager(scopes: readonly Scope[] = SCOPES) {
   const { account, keyId } = await seedAccount(stack().app.database, 1_000_000n);
@@ -37,7 +38,7 @@ test("a key created by a mutation shows its secret once, is the key that REST li
   expect(created.errors).toBeUndefined();
   const { secret, apiKey } = created.data.createApiKey;
   expect(secret).toMatch(/^sk-[0-9A-Za-z]{49}$/);
-  const { id, ...terms } = apiKey;
+  const { id, keyId, ...terms } = apiKey;
   expect(terms).toEqual({
     name: "graph",
     status: "ACTIVE",
@@ -49,7 +50,7 @@ test("a key created by a mutation shows its secret once, is the key that REST li
     allowedProviders: [expect.stringMatching(new RegExp(PROVIDER, "i"))],
     trustMode: "VERIFIED",
     providerEvidence: "BOUND",
-    permission: "inference",
+    permission: "INFERENCE",
     lastUsedAt: null,
   });
   const rest = await fetch(`${stack().origin}/v1/api-keys`, {
@@ -59,12 +60,13 @@ test("a key created by a mutation shows its secret once, is the key that REST li
   expect(text).not.toContain(secret);
   expect(JSON.parse(text).data).toMatchObject([
     { name: "test" },
-    { key_id: id, name: "graph", credit_limit: "1.5", reset_period: "weekly" },
+    { key_id: keyId, name: "graph", credit_limit: "1.5", reset_period: "weekly" },
   ]);
 
-  const change = `mutation ($id: ID!) { updateApiKey(id: $id, name: "new", creditLimit: null, allowedModels: [],
-    clear: [EXPIRES_AT, TRUST_MODE, PROVIDER_EVIDENCE]) { ${TERMS} } }`;
-  expect((await ask(change, { id })).data.updateApiKey).toMatchObject({
+  const change = `mutation ($id: ID!) { updateApiKey(input: { id: $id, name: "new", creditLimit: null,
+    allowedModels: [], clear: [EXPIRES_AT, TRUST_MODE, PROVIDER_EVIDENCE] }) {
+    apiKey { ${TERMS} } userErrors { code } } }`;
+  expect((await ask(change, { id })).data.updateApiKey.apiKey).toMatchObject({
     name: "new",
     creditLimit: "1500000000000000000",
     expiresAt: null,
@@ -73,10 +75,12 @@ test("a key created by a mutation shows its secret once, is the key that REST li
     allowedModels: [],
     allowedProviders: [expect.any(String)],
   });
-  const revoke = "mutation ($id: ID!) { revokeApiKey(id: $id) { status } }";
+  const revoke = "mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { apiKey { status } } }";
   for (let times = 0; times < 2; times++)
-    expect((await ask(revoke, { id })).data).toEqual({ revokeApiKey: { status: "REVOKED" } });
-  expect((await ask(change, { id })).errors?.[0]?.extensions?.code).toBe("key_revoked");
+    expect((await ask(revoke, { id })).data).toEqual({
+      revokeApiKey: { apiKey: { status: "REVOKED" } },
+    });
+  expect(failureCode(await ask(change, { id }))).toBe("key_revoked");
   const list = `query ($status: KeyStatus) { viewer { account { apiKeys(status: $status, first: 5) {
     nodes { name } pageInfo { hasNextPage } } } } }`;
   const namesOf = async (status: string | null) =>
@@ -90,13 +94,12 @@ test("a key created by a mutation shows its secret once, is the key that REST li
 test("each mutation needs its own scope, and another account's key is not found", async () => {
   const owner = await manager();
   const id = owner.keyId;
-  const code = async (secret: string, query: string) =>
-    (await askAs(secret)(query, {})).errors?.[0]?.extensions?.code;
+  const code = async (secret: string, query: string) => failureCode(await askAs(secret)(query, {}));
   const withScope = async (scope: Scope) =>
     (await stack().app.managementKeys.create(owner.account, newId(), [scope])).secret;
-  const create = `mutation { createApiKey(name: "${newId()}") { secret } }`;
-  const update = `mutation { updateApiKey(id: "${id}", name: "x") { name } }`;
-  const revoke = `mutation { revokeApiKey(id: "${id}") { status } }`;
+  const create = `mutation { createApiKey(input: { name: "${newId()}" }) { secret userErrors { code } } }`;
+  const update = `mutation { updateApiKey(input: { id: "${id}", name: "x" }) { userErrors { code } } }`;
+  const revoke = `mutation { revokeApiKey(input: { id: "${id}" }) { userErrors { code } } }`;
   const [creator, editor] = [await withScope("keys:create"), await withScope("keys:manage")];
   expect(await code(editor, create)).toBe("insufficient_scope");
   expect(await code(creator, update)).toBe("insufficient_scope");
@@ -118,4 +121,23 @@ test("a revoked key is refused by GraphQL at once", async () => {
     status: unauthorized(origin),
     errors: [{ extensions: { code: "api_key_revoked" } }],
   });
+});
+
+test("a key is created once for an idempotency key, and its secret is not answered again", async () => {
+  const { ask: asManager, account } = await manager();
+  const create = `mutation ($input: CreateApiKeyInput!) {
+    createApiKey(input: $input) { secret apiKey { name } userErrors { code } } }`;
+  const input = { name: newId(), creditLimit: "5", idempotencyKey: newId() };
+  const taken = await asManager(create, { input: { name: "test", idempotencyKey: newId() } });
+  expect(taken.data.createApiKey).toMatchObject({ secret: null, userErrors: [{ code: "duplicate_name" }] });
+  const both = await Promise.all([asManager(create, { input }), asManager(create, { input })]);
+  const made = both.filter(({ data }) => data.createApiKey?.secret);
+  expect(made).toHaveLength(1);
+  const codes = both.filter((answer) => !made.includes(answer)).map(failureCode);
+  expect(["idempotency_in_progress", "idempotency_not_replayable"]).toContain(codes[0]);
+  expect(failureCode(await asManager(create, { input }))).toBe("idempotency_not_replayable");
+  const other = { ...input, creditLimit: "6" };
+  expect(failureCode(await asManager(create, { input: other }))).toBe("idempotency_key_reused");
+  const { rows } = await stack().app.apiKeys.list(account, { first: 10 });
+  expect(rows.map(({ name }) => name)).toEqual(["test", input.name]);
 });

@@ -8,7 +8,7 @@ import { connectDevnet, mined } from "../../src/devnet/chain/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { newWalletUser, type Prepared, type WalletUser } from "../support/chain/wallet-user.ts";
-import { ask, type GraphResult } from "../support/clients/graph-client.ts";
+import { ask, failureCode, type GraphResult } from "../support/clients/graph-client.ts";
 import { startRemoteGateway } from "../support/servers/remote-gateway.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -21,7 +21,7 @@ const POOLS = `query ($a: Address!) { account(address: $a) {
   direct {
     ledger { available locked total additionalInfo }
     subAccounts { nodes { providerAddress balance pendingRefund spendable acknowledged generation
-      refunds { amount requestedAt unlocksAt } provider { address onChain { model } } } } } } }`;
+      refunds { amount requestedAt unlocksAt } provider { address onChain { modelId } } } } } } }`;
 
 async function pools({ ask, address }: WalletUser) {
   const { data, errors } = await ask(POOLS, { a: address });
@@ -94,7 +94,7 @@ describe("money", () => {
         acknowledged: true,
         generation: "0",
         refunds: [],
-        provider: { address: PROVIDER.address, onChain: { model: MODEL } },
+        provider: { address: PROVIDER.address, onChain: { modelId: MODEL } },
       },
     ]);
     const funds = await stack().app.funds.of(user.address.toLowerCase() as `0x${string}`);
@@ -223,13 +223,15 @@ describe("app-sk- secrets", () => {
   const textOf = (more = "") =>
     user.ask(
       `{ made: appSecretText(account: "${user.address}", provider: "${PROVIDER.address}"${more}) {
-        text digest account provider generation tokenId expiresAt } }`,
+        text digest accountAddress providerAddress generation tokenId expiresAt } }`,
     );
   const assemble = (text: string, signature: string) =>
-    user.ask("mutation ($t: String!, $s: Hex!) { assembleAppSecret(text: $t, signature: $s) { secret } }", {
-      t: text,
-      s: signature,
-    });
+    user.ask(
+      "mutation ($input: AssembleAppSecretInput!) { assembleAppSecret(input: $input) { secret userErrors { code } } }",
+      {
+        input: { text, signature },
+      },
+    );
   async function secretOf(more = ""): Promise<string> {
     const { data } = await textOf(more);
     const signature = await user.signer.signMessage({ message: { raw: data.made.digest } });
@@ -247,7 +249,7 @@ describe("app-sk- secrets", () => {
 
   test("are signed by the wallet, accepted by the provider, and void once revoked", async () => {
     const ephemeral = await textOf();
-    expect(ephemeral.data.made).toMatchObject({ account: user.address, generation: 0, tokenId: 255 });
+    expect(ephemeral.data.made).toMatchObject({ accountAddress: user.address, generation: 0, tokenId: 255 });
     const [first, second] = [await secretOf(), await secretOf(", tokenId: 7")];
     expect(second).toMatch(/^app-sk-/);
     expect([await statusAt(first), await statusAt(second)]).toEqual([200, 200]);
@@ -287,9 +289,9 @@ describe("app-sk- secrets", () => {
       ["a text in another format", "{}", signature],
       ["half a signature", text, signature.slice(0, 66)],
     ] as const) {
-      const { errors, data } = await assemble(spelled, signed);
-      expect(errors?.[0]?.extensions?.code, how).toBe("invalid_parameter");
-      expect(JSON.stringify(data)).not.toContain("app-sk-");
+      const answer = await assemble(spelled, signed);
+      expect(failureCode(answer), how).toBe("invalid_parameter");
+      expect(JSON.stringify(answer.data)).not.toContain("app-sk-");
     }
   });
 
@@ -318,8 +320,8 @@ test("the registry of inference services is listed and read by provider, known t
   });
   const { data, errors } = await stranger.ask(
     `query ($p: Address!, $n: Address!) {
-      inferenceService(provider: $p) { providerAddress serviceType model url additionalInfo provider { address } }
-      nobody: inferenceService(provider: $n) { model }
+      inferenceService(provider: $p) { providerAddress serviceType modelId url additionalInfo provider { address } }
+      nobody: inferenceService(provider: $n) { modelId }
       page: inferenceServices(first: 1) { nodes { providerAddress } pageInfo { endCursor hasNextPage } } }`,
     { p: stranger.address, n: contractAddresses().ledger },
   );
@@ -328,7 +330,7 @@ test("the registry of inference services is listed and read by provider, known t
   expect(data.inferenceService).toEqual({
     providerAddress: stranger.address,
     serviceType: "video-generation",
-    model: "strange",
+    modelId: "strange",
     url: "https://stranger.example",
     additionalInfo: '{"VerifierURL":"https://verify.example"}',
     provider: { address: stranger.address },
@@ -370,12 +372,12 @@ describe("fine-tuning", () => {
     await mined(trainer, await trainer.writeContract({ ...flow, args: submission, value: 10n ** 9n }));
 
     const query = `query ($a: Address!, $p: Address!) {
-      fineTuning { version isCurrent since until
+      fineTuning { version current since until
         services { nodes { url pricePerToken occupied models quota { cpuCount gpuType } provider { address } } }
         service(provider: $p) { models } refundLockSeconds }
       provider(address: $p) { fineTuning { models } }
       account(address: $a) { direct { fineTuningAccounts(first: 5) { nodes { providerAddress balance deliverablesCount
-        refunds { amount unlocksAt } deliverables(first: 5) { nodes { id modelRoot acknowledged settled file { root } } } } } } } }`;
+        refunds { amount unlocksAt } deliverables(first: 5) { nodes { deliverableId modelRoot acknowledged settled file { root } } } } } } } }`;
     const variables = { a: user.address, p: PROVIDER.address };
     const { data, errors } = await until(async () => {
       const result = await user.ask(query, variables);
@@ -385,7 +387,7 @@ describe("fine-tuning", () => {
     expect(errors ?? []).toEqual([]);
     expect(data.fineTuning).toMatchObject({
       version: "V1_1",
-      isCurrent: true,
+      current: true,
       since: "2026-02-12T00:00:00.000Z",
       until: null,
       refundLockSeconds: "3600",
@@ -409,7 +411,9 @@ describe("fine-tuning", () => {
         deliverablesCount: "1",
         refunds: [],
         deliverables: {
-          nodes: [{ id: "task-1", modelRoot: root, acknowledged: false, settled: false, file: { root } }],
+          nodes: [
+            { deliverableId: "task-1", modelRoot: root, acknowledged: false, settled: false, file: { root } },
+          ],
         },
       },
     ]);
@@ -473,10 +477,10 @@ test("over subgraph processes every read gives the same result", async () => {
     fineTuning(version: $v) { version services { nodes { providerAddress } } }
     prepareTransferFund(provider: $p, service: FINE_TUNING_V1_0, amount: "5") { to data value warnings }
     refused: prepareTransferFund(provider: $p, service: INFERENCE, amount: "5${"0".repeat(30)}", from: $a) { to }
-    operatorNode { diagnose(message: "-38002") { kind } switchPlan(from: RETH, to: GETH) { steps { id } } }
+    operatorNode { diagnose(message: "-38002") { kind } switchPlan(from: RETH, to: GETH) { steps { stepId } } }
     account(address: $a) { balance { total } direct { ledger { available locked }
-      subAccounts { nodes { balance provider { address onChain { model } } } }
-      fineTuningAccounts(version: $v) { nodes { balance deliverables { nodes { id } } } } } } }`;
+      subAccounts { nodes { balance provider { address onChain { modelId } } } }
+      fineTuningAccounts(version: $v) { nodes { balance deliverables { nodes { deliverableId } } } } } } }`;
   const variables = { a: user.address, p: PROVIDER.address, v: "V1_1" };
   const near = await user.ask(query, variables);
   const far = await ask(remote.origin, user.secret, query, variables);

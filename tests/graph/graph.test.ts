@@ -62,17 +62,22 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       origin(),
       who.management,
       `query ($id: ID!) { request(id: $id) {
-        id status inputTokens outputTokens modelId cost { input output total }
-        provider { address onChain { inputPrice outputPrice url } models { id } }
+        requestId status inputTokens outputTokens modelId cost { input output total }
+        provider { address onChain { inputPrice outputPrice url } models { modelId } }
         account { address balance { total available held } apiKeys { nodes { name status } } }
       } }`,
       { id },
     );
     expect(errors ?? []).toEqual([]);
     const { request } = data;
-    expect(request).toMatchObject({ id, status: "COMPLETED", outputTokens: 5, modelId: MODEL });
+    expect(request).toMatchObject({
+      requestId: id,
+      status: "COMPLETED",
+      outputTokens: 5,
+      modelId: MODEL,
+    });
     expect(request.provider.onChain).toMatchObject({ inputPrice: "3", outputPrice: "5" });
-    expect(request.provider.models).toEqual([{ id: MODEL }]);
+    expect(request.provider.models).toEqual([{ modelId: MODEL }]);
     expect(BigInt(request.cost.total)).toBe(BigInt(request.inputTokens) * 3n + 25n);
     expect(request.account.balance).toEqual({
       total: String(1_000_000n - BigInt(request.cost.total)),
@@ -122,8 +127,8 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       `{ networks { chainId chainIdHex name symbol decimals storageStartBlock daStartBlock faucetPerDay
           contracts { name address } walletParameters }
         network { chainId head { number } watchers { name state } }
-        models { nodes { id pricing { input output } providers { address } } pageInfo { hasNextPage } }
-        providers(first: 1) { edges { cursor node { address onChain { model } } } } }`,
+        models { nodes { modelId pricing { input output } providers { address } } pageInfo { hasNextPage } }
+        providers(first: 1) { edges { cursor node { address onChain { modelId } } } } }`,
     );
     expect(errors ?? []).toEqual([]);
     const byId = new Map(
@@ -146,8 +151,8 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       ]),
     );
     expect(Number(data.network.head.number)).toBeGreaterThan(0);
-    expect(data.models.nodes).toMatchObject([{ id: MODEL, pricing: { input: "3", output: "5" } }]);
-    expect(data.providers.edges[0].node.onChain.model).toBe(MODEL);
+    expect(data.models.nodes).toMatchObject([{ modelId: MODEL, pricing: { input: "3", output: "5" } }]);
+    expect(data.providers.edges[0].node.onChain.modelId).toBe(MODEL);
   });
 
   test("a deposit on chain is shown with its confirmations and is in the balance", async () => {
@@ -224,7 +229,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       const who = await owner();
       const query = (after?: string) =>
         `subscription { balanceChanged${after ? `(after: "${after}")` : ""} {
-        id cursor cause balance { total held available } account { address } request { id cost { total } } } }`;
+        id cursor cause balance { total held available } account { address } request { requestId cost { total } } } }`;
       const causes = ({ results }: Following) => results.map(({ data }) => data.balanceChanged.cause);
       const live = await follow(origin(), who.management, query());
       await until(() => stack().app.events.openStreams > 0);
@@ -235,7 +240,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       expect(causes(live)).toEqual(["HOLD", "SETTLEMENT", "RELEASE"]);
       const [held, settled, returned] = live.results.map(({ data }) => data.balanceChanged);
       expect(held.balance.held).not.toBe("0");
-      expect(settled.request).toMatchObject({ id });
+      expect(settled.request).toMatchObject({ requestId: id });
       expect(BigInt(settled.balance.total)).toBe(1_000_000n - BigInt(settled.request.cost.total));
       expect(returned).toMatchObject({ balance: { held: "0", total: settled.balance.total }, request: null });
       await live.stop();

@@ -4,6 +4,7 @@ import { balanceAtRest } from "../support/balance.ts";
 import { MODEL } from "../support/chain/network.ts";
 import {
   ask,
+  failureCode,
   followEvents,
   followSocket,
   type GraphResult,
@@ -29,7 +30,7 @@ const MUTATIONS = [
     field: "completeChat",
     input: `{ model: "${MODEL}", messages: [{ role: "user", content: "hi" }], maxTokens: 3 }`,
     other: `{ model: "${MODEL}", messages: [{ role: "user", content: "hello" }], maxTokens: 3 }`,
-    wants: `choices { text } inputTokens ${BILL}`,
+    wants: `completion { choices { text } inputTokens ${BILL} }`,
     requests: () => stack().provider.requests,
   },
   {
@@ -40,17 +41,17 @@ const MUTATIONS = [
     requests: () => services().images.requests,
   },
   {
-    field: "transcribe",
+    field: "transcribeAudio",
     input: `{ model: "${SERVICES.speech.model}", fileBase64: "${wav}" }`,
     other: `{ model: "${SERVICES.speech.model}", fileBase64: "${toWav(1).toString("base64")}" }`,
-    wants: `text ${BILL}`,
+    wants: `transcription { text ${BILL} }`,
     requests: () => services().speech.requests,
   },
   {
     field: "submitImageJob",
     input: `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`,
     other: `{ model: "${SERVICES.images.model}", prompt: "a tree", size: "8x8" }`,
-    wants: "id modelId",
+    wants: "imageJob { id modelId }",
     requests: () => services().images.requests,
   },
 ] as const;
@@ -63,11 +64,10 @@ function call(
   input: string,
   key: string | null,
 ): Promise<GraphResult> {
-  const query = `mutation($key: String) { ${field}(input: ${input}, idempotencyKey: $key) { ${wants} } }`;
+  const keyed = input.replace(/ }$/, ", idempotencyKey: $key }");
+  const query = `mutation($key: String) { ${field}(input: ${keyed}) { ${wants} userErrors { code } } }`;
   return ask(stack().origin, secret, query, { key });
 }
-
-const codeOf = ({ errors }: GraphResult) => errors?.[0]?.extensions?.code;
 
 /** The charges of an account, once it has no open holds. */
 async function charged({ account }: Seeded): Promise<bigint> {
@@ -88,7 +88,7 @@ describe.each(MUTATIONS)("$field", (mutation) => {
     const both = await Promise.all([1, 2, 3, 4].map(() => call(customer, mutation, input, key)));
     const answered = both.filter(({ data }) => data[field] !== null);
     for (const result of both)
-      if (!answered.includes(result)) expect(codeOf(result)).toBe("idempotency_in_progress");
+      if (!answered.includes(result)) expect(failureCode(result)).toBe("idempotency_in_progress");
     const [first] = answered;
     expect(first?.errors).toBeUndefined();
     const cost = await charged(customer);
@@ -96,7 +96,7 @@ describe.each(MUTATIONS)("$field", (mutation) => {
     expect(await call(customer, mutation, input, key)).toMatchObject({ data: first?.data });
     expect(requests() - before).toBe(1);
     expect(await charged(customer)).toBe(cost);
-    expect(codeOf(await call(customer, mutation, other, key))).toBe("idempotency_key_reused");
+    expect(failureCode(await call(customer, mutation, other, key))).toBe("idempotency_key_reused");
     const again = await call(customer, mutation, input, null);
     expect(again.errors).toBeUndefined();
     expect(again.data).not.toEqual(first?.data);
@@ -107,10 +107,10 @@ describe.each(MUTATIONS)("$field", (mutation) => {
     const customer = await newCustomer();
     const key = newId();
     const wrong = input.replace(/model: "[^"]*"/, 'model: "none"');
-    expect(codeOf(await call(customer, mutation, wrong, key))).toBe("model_not_found");
+    expect(failureCode(await call(customer, mutation, wrong, key))).toBe("model_not_found");
     expect((await call(customer, mutation, input, key)).errors).toBeUndefined();
     for (const none of ["", "a\tb", "x".repeat(256)])
-      expect(codeOf(await call(customer, mutation, input, none))).toBe("invalid_parameter");
+      expect(failureCode(await call(customer, mutation, input, none))).toBe("invalid_parameter");
   });
 });
 
@@ -126,7 +126,7 @@ test.each(MUTATIONS)(
     const free = await apiKeys.create(customer.account, "no limits");
     const as = ({ secret }: { readonly secret: string }) =>
       call({ ...customer, secret }, mutation, mutation.input, key);
-    expect([codeOf(await as(broke)), codeOf(await as(elsewhere))]).toEqual([
+    expect([failureCode(await as(broke)), failureCode(await as(elsewhere))]).toEqual([
       "credit_limit_exceeded",
       "access_denied",
     ]);
@@ -134,7 +134,7 @@ test.each(MUTATIONS)(
     expect(own.errors).toBeUndefined();
     expect(own.data).not.toEqual(first.data);
     await apiKeys.revoke(customer.account, free.key.id);
-    expect(codeOf(await as(free))).toBe("api_key_revoked");
+    expect(failureCode(await as(free))).toBe("api_key_revoked");
   },
 );
 
@@ -144,11 +144,16 @@ test.skipIf(isRouted)(
     const customer = await newCustomer();
     const [chat] = MUTATIONS;
     const key = newId();
-    const query = `mutation { completeChat(input: ${chat.input}, idempotencyKey: "${key}") { ${chat.wants} } }`;
+    const keyed = chat.input.replace(/ }$/, `, idempotencyKey: "${key}" }`);
+    const query = `mutation { completeChat(input: ${keyed}) { ${chat.wants} } }`;
     const before = stack().provider.requests;
     const first = await ask(remote().origin, customer.secret, query);
     expect(first.errors).toBeUndefined();
+    const messages = [{ role: "user", content: "hi" }];
+    const asVariable = `mutation ($input: CompleteChatInput!) { completeChat(input: $input) { ${chat.wants} } }`;
+    const variables = { input: { model: MODEL, messages, maxTokens: 3, idempotencyKey: key } };
     for (const { origin } of [stack(), remote()]) {
+      expect((await ask(origin, customer.secret, asVariable, variables)).data).toEqual(first.data);
       expect((await ask(origin, customer.secret, query)).data).toEqual(first.data);
       for (const follow of [followEvents, followSocket]) {
         const following = await follow(origin, customer.secret, query);
@@ -168,7 +173,9 @@ test("a key of one mutation or account is independent of that of another, and of
   const first = await call(customer, chat, chat.input, key);
   expect((await call(customer, images, images.input, key)).errors).toBeUndefined();
   const theirs = await call(stranger, chat, chat.input, key);
-  expect(theirs.data.completeChat.bill.requestId).not.toBe(first.data.completeChat.bill.requestId);
+  expect(theirs.data.completeChat.completion.bill.requestId).not.toBe(
+    first.data.completeChat.completion.bill.requestId,
+  );
   const reply = await fetch(`${stack().origin}/v1/chat/completions`, {
     method: "POST",
     headers: {

@@ -15,7 +15,8 @@ const FOLLOW = { socket: followSocket, events: followEvents } as const;
 /** 50 ms, plus the time that the client, on the same thread, takes on a busy machine. */
 const MAX_TURN_MS = 150;
 const TRANSPORTS = Object.keys(FOLLOW) as (keyof typeof FOLLOW)[];
-const STEP = "{ id cursor at jobId sequence step status provider attempt fraction result job { id status } }";
+const STEP =
+  "{ id cursor at jobId sequence step status providerAddress attempt fraction result job { jobId status } }";
 
 type Step = {
   readonly id: string;
@@ -24,7 +25,7 @@ type Step = {
   readonly sequence: number;
   readonly step: string;
   readonly status: string;
-  readonly provider: string | null;
+  readonly providerAddress: string | null;
   readonly result: string | null;
 };
 
@@ -39,11 +40,11 @@ async function submit(secret = owner.secret): Promise<string> {
   const { data, errors } = await ask(
     stack().origin,
     secret,
-    `mutation { submitImageJob(input: ${input}) { id status modelId providerAddress } }`,
+    `mutation { submitImageJob(input: ${input}) { imageJob { jobId status modelId providerAddress } } }`,
   );
   expect(errors).toBeUndefined();
-  expect(data.submitImageJob).toMatchObject({ status: "PENDING", modelId: IMAGE.model });
-  return data.submitImageJob.id;
+  expect(data.submitImageJob.imageJob).toMatchObject({ status: "PENDING", modelId: IMAGE.model });
+  return data.submitImageJob.imageJob.jobId;
 }
 
 function follow(transport: keyof typeof FOLLOW, field: string, secret = owner.secret): Promise<Following> {
@@ -51,7 +52,7 @@ function follow(transport: keyof typeof FOLLOW, field: string, secret = owner.se
 }
 
 function stepsOf({ results }: Following): Step[] {
-  return results.map(({ data }) => data.imageJobProgress ?? data.imageJobsProgress);
+  return results.map(({ data }) => data.imageJobProgress ?? data.imageJobChanged);
 }
 
 function isOver(following: Following, id: string): boolean {
@@ -66,7 +67,7 @@ function requireInOrder(steps: readonly Step[]): void {
 
 describe.each(TRANSPORTS)("over %s", (transport) => {
   test("a job is followed to its end, by two subscribers at once, and again from any cursor", async () => {
-    const all = await follow(transport, "imageJobsProgress");
+    const all = await follow(transport, "imageJobChanged");
     await until(() => stack().app.events.openStreams > 0);
     const id = await submit();
     const one = await follow(transport, `imageJobProgress(id: "${id}")`);
@@ -121,11 +122,11 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
       const { data } = await ask(
         stack().origin,
         owner.secret,
-        "{ imageJobs(status: PROCESSING) { nodes { id } } }",
+        "{ imageJobs(status: PROCESSING) { nodes { jobId } } }",
       );
       return data.imageJobs.nodes.length === 2;
     });
-    const late = await follow(transport, "imageJobsProgress");
+    const late = await follow(transport, "imageJobChanged");
     await until(() => ids.every((id) => isOver(late, id)));
     for (const id of ids) requireInOrder(stepsOf(late).filter(({ jobId }) => jobId === id));
     await late.stop();
@@ -133,7 +134,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 
   test("another account gets not found, and no event of it", async () => {
     const stranger = await seedAccount(stack().app.database, 10_000n);
-    const all = await follow(transport, "imageJobsProgress", stranger.secret);
+    const all = await follow(transport, "imageJobChanged", stranger.secret);
     const id = await submit();
     const refused = await follow(transport, `imageJobProgress(id: "${id}")`, stranger.secret).catch(
       (error: Error) => error.message,
@@ -152,7 +153,7 @@ test("a job is joined with its images, model, provider and entries in the ledger
   const secret = await openSession(stack().app, owner.account);
   const query = `{ imageJob(id: "${id}") {
     id status sequence attempt errorCode resultExpiresAt images { b64Json }
-    model { id } provider { id } request { id cost { total } } } }`;
+    model { modelId } provider { address } request { requestId cost { total } } } }`;
   const job = await until(async () => {
     const { data, errors } = await ask(stack().origin, secret, query);
     expect(errors).toBeUndefined();
@@ -160,15 +161,19 @@ test("a job is joined with its images, model, provider and entries in the ledger
   });
   expect(job).toMatchObject({
     images: [{ b64Json: expect.stringMatching(/^iVBOR/) }],
-    model: { id: IMAGE.model },
-    provider: { id: IMAGE.account.address.toLowerCase() },
-    request: { id: expect.stringContaining(id), cost: { total: "1000" } },
+    model: { modelId: IMAGE.model },
+    provider: { address: IMAGE.account.address },
+    request: { requestId: expect.stringContaining(id), cost: { total: "1000" } },
   });
   const stranger = await seedAccount(stack().app.database, 0n);
   expect((await ask(stack().origin, stranger.secret, query)).data.imageJob).toBeNull();
-  const mine = await ask(stack().origin, owner.secret, `{ imageJobs { nodes { id request { id } } } }`);
+  const mine = await ask(
+    stack().origin,
+    owner.secret,
+    `{ imageJobs { nodes { jobId request { requestId } } } }`,
+  );
   expect(mine).toMatchObject({
-    data: { imageJobs: { nodes: [{ id, request: null }] } },
+    data: { imageJobs: { nodes: [{ jobId: id, request: null }] } },
     errors: [{ path: ["imageJobs", "nodes", 0, "request"], extensions: { code: "insufficient_scope" } }],
   });
 });

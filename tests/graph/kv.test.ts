@@ -11,9 +11,9 @@ const query = async (text: string, variables: object = {}) => {
   return { data, code: errors?.[0]?.extensions?.code, message: errors?.[0]?.message };
 };
 
-const PREPARE = `mutation ($input: KvWriteInput!) { prepareKvWrite(input: $input) { content tags streamIds
+const PREPARE = `query ($input: PrepareKvWriteInput!) { prepareKvWrite(input: $input) { content tags streamIds
   upload { root size fee transaction { from to data value } } segments { index data proof { lemma path } } } }`;
-const UPLOAD = "mutation ($input: SegmentInput!) { uploadSegment(input: $input) { outcome } }";
+const UPLOAD = "mutation ($input: UploadSegmentInput!) { uploadSegment(input: $input) { outcome } }";
 
 let writer: Writer;
 beforeAll(async () => {
@@ -60,7 +60,7 @@ test("a stream is written, read, listed and watched through GraphQL alone", asyn
       kvStream(id: $id) { streamId firstVersion
         entries { nodes { keyText key text base64 size version } }
         old: entries(prefixText: "user/", version: $before, reverse: true) { nodes { keyText text } }
-        value(keyText: "user/1") { text version transaction { result isCommitted sender { address } file { root } } }
+        value(keyText: "user/1") { text version transaction { result committed sender { address } file { root } } }
         gone: value(keyText: "user/2") { text }
         rights(account: $account) { isAdmin hasWritePermission } }
       kvValue(streamId: $id, keyText: "user/1", version: $before) { text }
@@ -86,7 +86,7 @@ test("a stream is written, read, listed and watched through GraphQL alone", asyn
     { keyText: "user/2", text: "Grace" },
     { keyText: "user/1", text: "Ada" },
   ]);
-  expect(kvStream.value.transaction).toMatchObject({ result: "Commit", isCommitted: true });
+  expect(kvStream.value.transaction).toMatchObject({ result: "Commit", committed: true });
   expect(kvStream.value.transaction.sender.address.toLowerCase()).toBe(writer.address);
   expect(kvStream.value.transaction.file.root).toMatch(/^0x/);
   expect(kvStream.rights).toEqual({ isAdmin: true, hasWritePermission: true });

@@ -21,7 +21,7 @@ const PREPARED = "{ to data value warnings }";
 /** Signs an order or an offer with the typed data from the graph, and adds its nonce. */
 async function signed<Fields extends object>(field: "Order" | "Offer", fields: Fields, trader: Trader) {
   const { signable } = await query(
-    `query ($fields: Market${field}Input!) { signable: market${field}(${field.toLowerCase()}: $fields) { typedData nonce hash warnings } }`,
+    `query ($fields: Market${field}Input!) { signable: market${field}TypedData(${field.toLowerCase()}: $fields) { typedData nonce hash warnings } }`,
     { fields },
   );
   return {
@@ -78,17 +78,17 @@ test("a token is sold through GraphQL: signed, checked, fulfilled with its keys,
   expect(offer.warnings.join(" ")).toMatch(/binds no currency.*cannot be cancelled/);
   expect(order.warnings.join(" ")).toMatch(/cannot be cancelled/);
   const check = `query ($order: MarketOrderInput!, $signature: Hex!) {
-    checkMarketOrder(order: $order, signature: $signature) { hash signer isGood problems { refusal text } } }`;
+    checkMarketOrder(order: $order, signature: $signature) { hash signer valid problems { refusal text } } }`;
   const asked = { order: order.input, signature: order.signature };
   expect((await query(check, asked)).checkMarketOrder).toMatchObject({
     hash: order.hash,
     signer: seller.address,
-    isGood: false,
+    valid: false,
     problems: [{ refusal: expect.stringMatching(/^ERC721InsufficientApproval/) }],
   });
   const { approval } = await query(`{ approval: prepareMarketApproval(tokenId: "${tokenId}") ${PREPARED} }`);
   await sendPrepared(rpcUrl, seller, approval);
-  expect((await query(check, asked)).checkMarketOrder).toMatchObject({ isGood: true, problems: [] });
+  expect((await query(check, asked)).checkMarketOrder).toMatchObject({ valid: true, problems: [] });
 
   const proofs = await agentProofs(data, { to: buyer, sealedKeys: ["0xabcd"] });
   const { prepareFulfillOrder } = await query(MATCH, matchOf(sale, proofs));
@@ -106,13 +106,13 @@ test("a token is sold through GraphQL: signed, checked, fulfilled with its keys,
   await Promise.all(listeners.map(({ stop }) => stop()));
 
   const { market } = await query(`{ market {
-    address token feeRate isPaused
+    address token feeRate paused
     fills(tokenId: "${tokenId}") { nodes { price fee feeRate seller { address } token { owner { address } } } } } }`);
   expect(market).toMatchObject({
     address: contractAddresses().agentMarket,
     token: contractAddresses().agentNft,
     feeRate: 250,
-    isPaused: false,
+    paused: false,
     fills: { nodes: [{ price: PRICE, fee: "25000", feeRate: 250, seller: { address: seller.address } }] },
   });
   await until(async () => {

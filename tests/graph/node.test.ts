@@ -81,7 +81,7 @@ test("every caller may query what a message means and how clients are switched",
         kind cause next never blockNumber parentBlockNumber retrimFrom stateRoots { got } }
       nothing: diagnose(message: "all is well") { kind }
       switchPlan(from: GETH, to: RETH) { from to notes
-        steps { order id title why command isDestructive checks { kind subject expected } } rollback { order id } } } }`,
+        steps { order stepId title why command destructive checks { kind subject expected } } rollback { order stepId } } } }`,
   );
   expect(errors ?? []).toEqual([]);
   expect(data.operatorNode.import).toMatchObject({

@@ -6,7 +6,13 @@ import { PROVIDER } from "../../src/devnet/chain/accounts.ts";
 import { sizeOfPng } from "../../src/devnet/provider/image.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
-import { ask, followEvents, followSocket, type GraphResult } from "../support/clients/graph-client.ts";
+import {
+  ask,
+  failureCode,
+  followEvents,
+  followSocket,
+  type GraphResult,
+} from "../support/clients/graph-client.ts";
 import { toWav } from "../support/inference/wav.ts";
 import { scaled } from "../support/machine.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
@@ -41,12 +47,16 @@ const WAYS = [
 
 const INPUT = `{ model: "${MODEL}", messages: [{ role: "user", content: "What is the sea?" }], maxTokens: 5 }`;
 const withMore = (more: string) => INPUT.replace(/ }$/, `, ${more} }`);
-const BILL = "bill { requestId provider cost { input output total } teeVerified }";
+const BILL = "bill { requestId providerAddress cost { input output total } teeVerified }";
 const CHAT = `choices { index text reasoning finishReason } inputTokens outputTokens ${BILL}`;
 const PIECE = `delta { index text finishReason } inputTokens outputTokens ${BILL}`;
 
 function complete(secret: string | undefined, input = INPUT) {
-  return ask(stack().origin, secret, `mutation { completeChat(input: ${input}) { ${CHAT} } }`);
+  return ask(
+    stack().origin,
+    secret,
+    `mutation { completeChat(input: ${input}) { completion { ${CHAT} } userErrors { code } } }`,
+  );
 }
 
 const costOf = (outputTokens: number) => ({
@@ -82,7 +92,7 @@ describe("completeChat", () => {
       choices: { message: { content: string } }[];
       x_0g_trace: { billing: object };
     };
-    expect(data.completeChat).toEqual({
+    expect(data.completeChat.completion).toEqual({
       choices: [
         { index: 0, text: answer.choices[0]?.message.content, reasoning: null, finishReason: "length" },
       ],
@@ -90,7 +100,7 @@ describe("completeChat", () => {
       outputTokens: 5,
       bill: {
         requestId: expect.stringMatching(/^req-/),
-        provider: PROVIDER.address,
+        providerAddress: PROVIDER.address,
         cost: costOf(5),
         teeVerified: null,
       },
@@ -106,18 +116,19 @@ describe("completeChat", () => {
   test("passes on unknown parameters, and refuses what REST refuses", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
     const several = await complete(secret, withMore("options: { n: 1, temperature: 0.5, stream: true }"));
-    expect(several.data.completeChat.choices).toHaveLength(1);
+    expect(several.data.completeChat.completion.choices).toHaveLength(1);
     const failures: readonly [string, string][] = [
       [withMore("options: { n: 0 }"), "invalid_body"],
       [INPUT.replace(MODEL, "none"), "model_not_found"],
       [INPUT.replace(/messages: \[.*\]/, "messages: []"), "invalid_body"],
-      [withMore('routing: { maxPriceUsdPrompt: "1e3" }'), "invalid_max_price_usd"],
+      [withMore('routing: { maxPriceUsdPrompt: "1e3" }'), "GRAPHQL_VALIDATION_FAILED"],
+      [withMore('routing: { maxPriceUsdPrompt: "01" }'), "invalid_max_price_usd"],
       [withMore(`routing: { provider: "0x${"1".repeat(40)}" }`), "provider_not_found"],
     ];
     for (const [input, code] of failures)
-      expect((await complete(secret, input)).errors?.[0]?.extensions?.code, input).toBe(code);
+      expect(failureCode(await complete(secret, input)), input).toBe(code);
     const poor = await seedAccount(stack().app.database, 1n);
-    expect((await complete(poor.secret)).errors?.[0]?.extensions?.code).toBe("insufficient_balance");
+    expect(failureCode(await complete(poor.secret))).toBe("insufficient_balance");
     expect(await requestsOf(poor)).toEqual([]);
   });
 
@@ -138,14 +149,14 @@ describe("completeChat", () => {
 test("a mutation that takes a provider longer than 5 s is waited for across processes, too", async () => {
   const seeded = await seedAccount(stack().app.database, 10n ** 9n);
   stack().provider.behaviour = { delayMs: 6_000 };
-  const mutation = `mutation { completeChat(input: ${INPUT}) { ${CHAT} } }`;
+  const mutation = `mutation { completeChat(input: ${INPUT}) { completion { ${CHAT} } } }`;
   const { data, errors } = await ask(remote, seeded.secret, mutation);
   expect(errors).toBeUndefined();
-  expect(data.completeChat.bill.cost).toEqual(costOf(5));
+  expect(data.completeChat.completion.bill.cost).toEqual(costOf(5));
 });
 
-describe("chatCompletion", () => {
-  const query = `subscription { chatCompletion(input: ${INPUT}) { ${PIECE} } }`;
+describe("completeChat as a subscription", () => {
+  const query = `subscription { completeChat(input: ${INPUT}) { ${PIECE} } }`;
 
   test.each(WAYS)(
     "sends tokens as they arrive and ends with the cost, over %s",
@@ -158,7 +169,7 @@ describe("chatCompletion", () => {
       expect(pieces.length).toBeGreaterThanOrEqual(6);
       const whole = await complete(seeded.secret);
       const text = pieces.map(({ delta }) => delta?.text ?? "").join("");
-      expect(text).toBe(whole.data.completeChat.choices[0].text);
+      expect(text).toBe(whole.data.completeChat.completion.choices[0].text);
       expect(pieces.at(-2)?.delta?.finishReason).toBe("length");
       expect(pieces.at(-1)).toEqual({
         delta: null,
@@ -166,7 +177,7 @@ describe("chatCompletion", () => {
         outputTokens: 5,
         bill: {
           requestId: expect.stringMatching(/^req-/),
-          provider: PROVIDER.address,
+          providerAddress: PROVIDER.address,
           cost: costOf(5),
           teeVerified: null,
         },
@@ -193,7 +204,7 @@ describe("chatCompletion", () => {
         },
       );
     });
-    expect(results.at(-1)).toMatchObject({ data: { chatCompletion: { bill: { cost: costOf(5) } } } });
+    expect(results.at(-1)).toMatchObject({ data: { completeChat: { bill: { cost: costOf(5) } } } });
   });
 
   test.each(WAYS)(
@@ -243,7 +254,7 @@ describe("chatCompletion", () => {
     await until(() => following.results.some(({ errors }) => errors !== undefined));
     await following.stop();
     expect(following.results.at(-1)?.errors?.[0]?.extensions?.code).toBe("provider_error");
-    expect(following.results.some(({ data }) => data?.chatCompletion?.bill)).toBe(false);
+    expect(following.results.some(({ data }) => data?.completeChat?.bill)).toBe(false);
     const [request] = await requestsOf(seeded);
     expect(request).toMatchObject({ status: "failed", errorCode: expect.any(String) });
     expect(request?.cost?.total).toBeGreaterThan(0n);
@@ -264,7 +275,7 @@ describe("chatCompletion", () => {
   });
 });
 
-describe("generateImages and transcribe", () => {
+describe("generateImages and transcribeAudio", () => {
   test("generate real images, at the price of each", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", n: 2, size: "32x16", verifyTee: true }`;
@@ -282,7 +293,7 @@ describe("generateImages and transcribe", () => {
       { width: 32, height: 16 },
     ]);
     expect(data.generateImages.bill).toMatchObject({
-      provider: SERVICES.images.account.address,
+      providerAddress: SERVICES.images.account.address,
       cost: { total: String(2n * SERVICES.images.outputPrice) },
       teeVerified: true,
     });
@@ -295,12 +306,12 @@ describe("generateImages and transcribe", () => {
       stack().origin,
       seeded.secret,
       `mutation Write($sound: String!) {
-        transcribe(input: { model: "${SERVICES.speech.model}", fileBase64: $sound, verifyTee: true }) { text segments ${BILL} }
+        transcribeAudio(input: { model: "${SERVICES.speech.model}", fileBase64: $sound, verifyTee: true }) { transcription { text segments ${BILL} } }
       }`,
       { sound: toWav(3).toString("base64") },
     );
     expect(errors).toBeUndefined();
-    expect(data.transcribe).toMatchObject({
+    expect(data.transcribeAudio.transcription).toMatchObject({
       text: expect.stringMatching(/\w/),
       bill: { cost: { total: String(3n * SERVICES.speech.outputPrice) }, teeVerified: true },
     });
@@ -310,17 +321,16 @@ describe("generateImages and transcribe", () => {
   test("refuse what REST refuses", async () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
     const codeOf = async (field: string) =>
-      (await ask(stack().origin, secret, `mutation { ${field} { bill { requestId } } }`)).errors?.[0]
-        ?.extensions?.code;
+      failureCode(await ask(stack().origin, secret, `mutation { ${field} { userErrors { code } } }`));
     const { model } = SERVICES.images;
     expect(await codeOf(`generateImages(input: { model: "${model}", prompt: "" })`)).toBe("invalid_body");
     expect(await codeOf(`generateImages(input: { model: "${model}", prompt: "a", n: 11 })`)).toBe(
       "invalid_body",
     );
     expect(await codeOf(`generateImages(input: { model: "${MODEL}", prompt: "a" })`)).toBe("model_not_found");
-    expect(await codeOf(`transcribe(input: { model: "${SERVICES.speech.model}", fileBase64: "" })`)).toBe(
-      "invalid_body",
-    );
+    expect(
+      await codeOf(`transcribeAudio(input: { model: "${SERVICES.speech.model}", fileBase64: "" })`),
+    ).toBe("invalid_body");
   });
 });
 
@@ -329,7 +339,7 @@ describe("routingPreview", () => {
     ask(
       stack().origin,
       secret,
-      `{ routingPreview(${args}) { providers { address trustMode health { circuit inFlight } } refused { provider reason } } }`,
+      `{ routingPreview(${args}) { providers { address trustMode health { circuit inFlight } } refused { providerAddress reason } } }`,
     );
 
   test("names the providers in order, and the reasons of the others, and charges nothing", async () => {
@@ -348,9 +358,10 @@ describe("routingPreview", () => {
     const { secret } = await seedAccount(stack().app.database, 0n);
     const codeOf = async (args: string) => (await preview(secret, args)).errors?.[0]?.extensions?.code;
     expect(await codeOf('serviceType: CHATBOT, model: "none"')).toBe("model_not_found");
-    expect(
-      await codeOf(`serviceType: CHATBOT, model: "${MODEL}", routing: { maxPriceUsdPrompt: "-1" }`),
-    ).toBe("invalid_max_price_usd");
+    const withCap = (usd: string) =>
+      codeOf(`serviceType: CHATBOT, model: "${MODEL}", routing: { maxPriceUsdPrompt: "${usd}" }`);
+    expect(await withCap("-1")).toBe("GRAPHQL_VALIDATION_FAILED");
+    expect(await withCap("01")).toBe("invalid_max_price_usd");
   });
 });
 
@@ -358,12 +369,12 @@ describe("a request", () => {
   test("is joined with its cost, its routing and its evidence, for its own account only", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     const { data } = await complete(seeded.secret, withMore("verifyTee: true"));
-    expect(data.completeChat.bill.teeVerified).toBe(true);
-    const request = `{ request(id: "${data.completeChat.bill.requestId}") {
+    expect(data.completeChat.completion.bill.teeVerified).toBe(true);
+    const request = `{ request(id: "${data.completeChat.completion.bill.requestId}") {
       cost { total } timing { firstByteMs durationMs } provider { address profile { formats } }
-      model { id supportedFormats }
-      routing { tried { provider outcome reason status durationMs } refused { provider reason } }
-      evidence { verified verdict provider answerId text signature signer expectedSigner checkedAt }
+      model { modelId supportedFormats }
+      routing { tried { providerAddress outcome reason status durationMs } refused { providerAddress reason } }
+      evidence { verified verdict providerAddress answerId text signature signer expectedSigner checkedAt }
     } }`;
     const own = await ask(stack().origin, await readerOf(seeded), request);
     expect(own.errors).toBeUndefined();
@@ -371,11 +382,11 @@ describe("a request", () => {
       cost: { total: costOf(5).total },
       timing: { firstByteMs: expect.any(Number), durationMs: expect.any(Number) },
       provider: { address: PROVIDER.address, profile: { formats: ["OPENAI"] } },
-      model: { id: MODEL, supportedFormats: ["OPENAI"] },
+      model: { modelId: MODEL, supportedFormats: ["OPENAI"] },
       routing: {
         tried: [
           {
-            provider: PROVIDER.address,
+            providerAddress: PROVIDER.address,
             outcome: "ANSWERED",
             reason: null,
             status: null,
@@ -387,7 +398,7 @@ describe("a request", () => {
       evidence: {
         verified: true,
         verdict: "VERIFIED",
-        provider: PROVIDER.address,
+        providerAddress: PROVIDER.address,
         answerId: expect.stringMatching(/^[0-9a-f-]{36}$/),
         text: expect.stringMatching(/^[0-9a-f]{64}:[0-9a-f]{64}$/),
         signature: expect.stringMatching(/^0x[0-9a-f]{130}$/),
@@ -428,7 +439,7 @@ async function piecesOf({
 }: {
   readonly results: readonly GraphResult[];
 }): Promise<readonly Piece[]> {
-  await until(() => results.some(({ data, errors }) => errors !== undefined || data?.chatCompletion?.bill));
+  await until(() => results.some(({ data, errors }) => errors !== undefined || data?.completeChat?.bill));
   expect(results.flatMap(({ errors = [] }) => errors)).toEqual([]);
-  return results.map(({ data }) => data.chatCompletion as Piece);
+  return results.map(({ data }) => data.completeChat as Piece);
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { SCOPES } from "../../src/keys/auth/principal.ts";
 import { localSignIn, signInAs } from "../support/chain/sign-in.ts";
-import { ask, followSocket, unauthorized } from "../support/clients/graph-client.ts";
+import { ask, failureCode, followSocket, unauthorized } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { startRemoteGateway } from "../support/servers/remote-gateway.ts";
 import { useStack } from "../support/stack.ts";
@@ -23,25 +23,25 @@ afterAll(async () => {
 const newWallet = () => privateKeyToAccount(generatePrivateKey());
 const session = () => signInAs(stack().origin, newWallet());
 
-const VIEWER = "{ viewer { kind scopes account { address } session { id expiresAt } } }";
+const VIEWER = "{ viewer { kind scopes account { address } session { sessionId expiresAt } } }";
 const SIGN_IN =
-  "mutation ($message: String!, $signature: Hex!) { signIn(message: $message, signature: $signature) { token expiresAt account { address } } }";
+  "mutation ($input: SignInInput!) { signIn(input: $input) { token expiresAt account { address } } }";
 const CREATE =
-  "mutation ($name: String!, $preset: ManagementPreset, $scopes: [ManagementScope!]) { createManagementKey(name: $name, preset: $preset, scopes: $scopes) { secret managementKey { id name scopes preset status preview } } }";
+  "mutation ($input: CreateManagementKeyInput!) { createManagementKey(input: $input) { secret managementKey { id name scopes preset status preview } userErrors { field code } } }";
 const LIST =
   "{ viewer { account { managementKeys { nodes { id name scopes status lastUsedAt lastSourceIp } } } } }";
 
 describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind) => {
   const origin = () => (kind === "local" ? stack().origin : remote.origin);
   const codeOf = async (secret: string | undefined, query: string, variables = {}) =>
-    (await ask(origin(), secret, query, variables)).errors?.[0]?.extensions?.code;
+    failureCode(await ask(origin(), secret, query, variables));
 
   test("a wallet signs in, is the viewer, and signs out", async () => {
     const wallet = newWallet();
     const made = await ask(origin(), undefined, "mutation { createSignInNonce { nonce expiresAt } }");
     const message = localSignIn(wallet.address, made.data.createSignInNonce.nonce);
     const signature = await wallet.signMessage({ message });
-    const { data } = await ask(origin(), undefined, SIGN_IN, { message, signature });
+    const { data } = await ask(origin(), undefined, SIGN_IN, { input: { message, signature } });
     const { token, expiresAt, account } = data.signIn;
     expect(account.address).toBe(wallet.address);
     const viewer = (await ask(origin(), token, VIEWER)).data.viewer;
@@ -49,10 +49,12 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       kind: "WALLET_SESSION",
       scopes: ["ACCOUNT_READ", "KEYS_READ", "KEYS_CREATE", "KEYS_MANAGE"],
       account: { address: wallet.address },
-      session: { id: expect.any(String), expiresAt },
+      session: { sessionId: expect.any(String), expiresAt },
     });
-    expect(await codeOf(undefined, SIGN_IN, { message, signature })).toBe("sign_in_refused");
-    expect((await ask(origin(), token, "mutation { signOut }")).data).toEqual({ signOut: 1 });
+    expect(await codeOf(undefined, SIGN_IN, { input: { message, signature } })).toBe("sign_in_refused");
+    expect((await ask(origin(), token, "mutation { signOut { endedSessions } }")).data).toEqual({
+      signOut: { endedSessions: 1 },
+    });
     const after = await ask(origin(), token, VIEWER);
     expect([after.status, after.errors?.[0]?.extensions?.code]).toEqual([
       unauthorized(origin()),
@@ -63,8 +65,12 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
   test("signing out everywhere ends every session of the wallet", async () => {
     const wallet = newWallet();
     const tokens = [await signInAs(origin(), wallet), await signInAs(origin(), wallet)].map((s) => s.token);
-    const { data } = await ask(origin(), tokens[0], "mutation { signOut(everywhere: true) }");
-    expect(data).toEqual({ signOut: 2 });
+    const { data } = await ask(
+      origin(),
+      tokens[0],
+      "mutation { signOut(input: { everywhere: true }) { endedSessions } }",
+    );
+    expect(data).toEqual({ signOut: { endedSessions: 2 } });
     for (const token of tokens)
       expect(await ask(origin(), token, VIEWER)).toMatchObject({
         status: unauthorized(origin()),
@@ -74,7 +80,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
 
   test("a session creates, changes and revokes management keys, and the secret is shown once", async () => {
     const { token } = await session();
-    const created = await ask(origin(), token, CREATE, { name: "ops", preset: "READ_ONLY" });
+    const created = await ask(origin(), token, CREATE, { input: { name: "ops", preset: "READ_ONLY" } });
     const { secret, managementKey } = created.data.createManagementKey;
     expect(managementKey).toEqual({
       id: expect.any(String),
@@ -85,19 +91,22 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       preview: `${secret.slice(0, 8)}…`,
     });
     expect((await ask(origin(), secret, VIEWER)).data.viewer.kind).toBe("MANAGEMENT_KEY");
-    expect(await codeOf(token, CREATE, { name: "ops", scopes: [] })).toBe("duplicate_name");
-    expect(await codeOf(token, CREATE, { name: "none" })).toBe("invalid_parameter");
-    expect(await codeOf(token, CREATE, { name: "none", preset: "CUSTOM" })).toBe("invalid_parameter");
+    expect(await codeOf(token, CREATE, { input: { name: "ops", scopes: [] } })).toBe("duplicate_name");
+    expect(await codeOf(token, CREATE, { input: { name: "none" } })).toBe("invalid_parameter");
+    expect(await codeOf(token, CREATE, { input: { name: "none", preset: "CUSTOM" } })).toBe(
+      "invalid_parameter",
+    );
     const id = managementKey.id;
     const update =
-      "mutation ($id: ID!) { updateManagementKey(id: $id, scopes: [KEYS_MANAGE]) { name scopes preset } }";
-    expect((await ask(origin(), token, update, { id })).data.updateManagementKey).toEqual({
+      "mutation ($id: ID!) { updateManagementKey(input: { id: $id, scopes: [KEYS_MANAGE] }) { managementKey { name scopes preset } userErrors { code } } }";
+    expect((await ask(origin(), token, update, { id })).data.updateManagementKey.managementKey).toEqual({
       name: "ops",
       scopes: ["KEYS_MANAGE"],
       preset: "CUSTOM",
     });
-    const revoke = "mutation ($id: ID!) { revokeManagementKey(id: $id) { status } }";
-    expect((await ask(origin(), token, revoke, { id })).data.revokeManagementKey).toEqual({
+    const revoke =
+      "mutation ($id: ID!) { revokeManagementKey(input: { id: $id }) { managementKey { status } userErrors { code } } }";
+    expect((await ask(origin(), token, revoke, { id })).data.revokeManagementKey.managementKey).toEqual({
       status: "REVOKED",
     });
     expect(await codeOf(secret, VIEWER)).toBe("api_key_revoked");
@@ -117,10 +126,13 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     const id = newId();
     const asked: readonly (readonly [string, object])[] = [
       [LIST, {}],
-      [CREATE, { name: "x", preset: "FULL_ADMIN" }],
-      ["mutation ($id: ID!) { updateManagementKey(id: $id, preset: FULL_ADMIN) { id } }", { id }],
-      ["mutation ($id: ID!) { revokeManagementKey(id: $id) { id } }", { id }],
-      ["mutation { signOut(everywhere: true) }", {}],
+      [CREATE, { input: { name: "x", preset: "FULL_ADMIN" } }],
+      [
+        "mutation ($id: ID!) { updateManagementKey(input: { id: $id, preset: FULL_ADMIN }) { userErrors { code } } }",
+        { id },
+      ],
+      ["mutation ($id: ID!) { revokeManagementKey(input: { id: $id }) { userErrors { code } } }", { id }],
+      ["mutation { signOut(input: { everywhere: true }) { endedSessions } }", {}],
     ];
     for (const [query, variables] of asked) {
       expect(await codeOf(mk, query, variables), query).toBe("insufficient_scope");
@@ -137,11 +149,18 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       origin(),
       token,
       `mutation {
-        first: createManagementKey(name: "a", preset: KEY_MANAGER) { secret }
-        second: createManagementKey(name: "a", preset: KEY_MANAGER) { secret } }`,
+        first: createManagementKey(input: { name: "a", preset: KEY_MANAGER }) { secret userErrors { code } }
+        second: createManagementKey(input: { name: "a", preset: KEY_MANAGER }) { secret userErrors { field message code } }
+      }`,
     );
-    expect(data).toEqual({ first: { secret: expect.stringMatching(/^mk-/) }, second: null });
-    expect(errors?.map(({ extensions }) => extensions?.code)).toEqual(["duplicate_name"]);
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({
+      first: { secret: expect.stringMatching(/^mk-/), userErrors: [] },
+      second: {
+        secret: null,
+        userErrors: [{ field: "name", message: expect.stringMatching(/\.$/), code: "duplicate_name" }],
+      },
+    });
   });
 
   test("the use of a management key is recorded, with the address that a trusted proxy gives", async () => {

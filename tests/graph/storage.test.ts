@@ -4,7 +4,7 @@ import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
 import { connectDevnet, mined } from "../../src/devnet/chain/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
-import { ask, followEvents, followSocket } from "../support/clients/graph-client.ts";
+import { ask, failureCode, followEvents, followSocket } from "../support/clients/graph-client.ts";
 import { untilPublished } from "../support/events.ts";
 import { useStack } from "../support/stack.ts";
 import { encodeFolder } from "../support/storage/folder.ts";
@@ -13,15 +13,15 @@ import { until } from "../support/until.ts";
 
 const stack = useStack();
 const query = async (text: string, variables: object = {}) => {
-  const { data, errors } = await ask(stack().origin, undefined, text, variables);
-  return { data, code: errors?.[0]?.extensions?.code, message: errors?.[0]?.message };
+  const answer = await ask(stack().origin, undefined, text, variables);
+  return { data: answer.data, code: failureCode(answer), message: answer.errors?.[0]?.message };
 };
 
-const PREPARE = `mutation ($input: PrepareUploadInput!) { prepareUpload(input: $input) {
+const PREPARE = `query ($input: PrepareUploadInput!) { prepareUpload(input: $input) {
   root size segments sectors fee alreadySubmitted alreadyFinalized nodes { root height }
   transaction { chainId from to data value warnings } proofs { lemma path } } }`;
-const UPLOAD = `mutation ($input: SegmentInput!) { uploadSegment(input: $input) {
-  outcome file { root status uploadedSegments segments } } }`;
+const UPLOAD = `mutation ($input: UploadSegmentInput!) { uploadSegment(input: $input) {
+  outcome file { root status uploadedSegments segments } userErrors { code } } }`;
 
 let publisher: Awaited<ReturnType<typeof startPublisher>>;
 beforeAll(async () => {
@@ -83,6 +83,7 @@ describe("an upload", () => {
     expect((await query(UPLOAD, { input: segment })).data.uploadSegment).toEqual({
       outcome: "STORED",
       file: { root: file.root, status: "FINALIZED", uploadedSegments: 1, segments: 1 },
+      userErrors: [],
     });
     expect((await query(UPLOAD, { input: segment })).data.uploadSegment.outcome).toBe("FINALIZED");
     const done = (await query(PREPARE, { input })).data.prepareUpload;

@@ -86,11 +86,11 @@ test("every client receives the pieces of an answer in their order, and its end"
   const audience = open({
     origin,
     secret,
-    query: `subscription Chat($input: ChatInput!) { chatCompletion(input: $input) {
+    query: `subscription Chat($input: ChatInput!) { completeChat(input: $input) {
       delta { text } bill { requestId } } }`,
     variables: { input: { model: MODEL, maxTokens: 6, messages } },
     idOf: (data) => {
-      const { delta, bill } = (data as ChatData).chatCompletion;
+      const { delta, bill } = (data as ChatData).completeChat;
       return bill ? "the bill" : (delta?.text ?? "");
     },
   });
@@ -100,7 +100,7 @@ test("every client receives the pieces of an answer in their order, and its end"
   expect(audience.received).toMatchObject(NAMES.map((name) => ({ name, ids: first?.ids, failures: [] })));
 });
 type ChatData = {
-  readonly chatCompletion: {
+  readonly completeChat: {
     readonly delta: { readonly text: string | null } | null;
     readonly bill: object | null;
   };

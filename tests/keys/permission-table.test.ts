@@ -3,7 +3,7 @@ import { newId } from "../../src/kernel/text/ids.ts";
 import { type Action, PERMISSIONS } from "../../src/keys/auth/permissions.ts";
 import { SCOPES } from "../../src/keys/auth/principal.ts";
 import { CALLERS, type Caller, CallerFixture, type Owner, openSession } from "../support/callers.ts";
-import { ask, followEvents, type GraphResult } from "../support/clients/graph-client.ts";
+import { ask, failureCode, followEvents, type GraphResult } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
@@ -72,13 +72,13 @@ const OPERATIONS: readonly Operation[] = [
       model: "none",
       messages: [{ role: "user", content: "Hello" }],
     })),
-    graph: () => `mutation { completeChat(input: ${NO_CHAT}) { inputTokens } }`,
+    graph: () => `mutation { completeChat(input: ${NO_CHAT}) { userErrors { code } } }`,
     laterErrors: INFERENCE_ERRORS,
   },
   {
     action: "inference.run",
     name: "a streamed chat",
-    graph: () => `subscription { chatCompletion(input: ${NO_CHAT}) { inputTokens } }`,
+    graph: () => `subscription { completeChat(input: ${NO_CHAT}) { inputTokens } }`,
     laterErrors: INFERENCE_ERRORS,
   },
   {
@@ -86,14 +86,15 @@ const OPERATIONS: readonly Operation[] = [
     name: "images",
     rest: post("/v1/images/generations", () => IMAGE),
     graph: () =>
-      'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { bill { requestId } } }',
+      'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { userErrors { code } } }',
     laterErrors: INFERENCE_ERRORS,
   },
   {
     action: "inference.run",
     name: "a transcription",
     rest: post("/v1/audio/transcriptions", () => ({ model: "none", file_base64: "AAAA" })),
-    graph: () => 'mutation { transcribe(input: { model: "none", fileBase64: "AAAA" }) { text } }',
+    graph: () =>
+      'mutation { transcribeAudio(input: { model: "none", fileBase64: "AAAA" }) { userErrors { code } } }',
     laterErrors: INFERENCE_ERRORS,
   },
   {
@@ -113,7 +114,8 @@ const OPERATIONS: readonly Operation[] = [
     action: "job.submit",
     name: "a job",
     rest: post("/v1/async/images/generations", () => IMAGE),
-    graph: () => 'mutation { submitImageJob(input: { model: "none", prompt: "a sea" }) { id } }',
+    graph: () =>
+      'mutation { submitImageJob(input: { model: "none", prompt: "a sea" }) { userErrors { code } } }',
     laterErrors: INFERENCE_ERRORS,
   },
   {
@@ -137,7 +139,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     action: "job.read",
     name: "the steps of all jobs",
-    graph: follow("imageJobsProgress"),
+    graph: follow("imageJobChanged"),
     laterErrors: CURSOR_ERRORS,
   },
   {
@@ -164,7 +166,8 @@ const OPERATIONS: readonly Operation[] = [
     name: "a cancellation",
     about: "job",
     rest: ofJob("DELETE"),
-    graph: ({ jobId }) => `mutation { cancelImageJob(id: "${jobId}") { id } }`,
+    graph: ({ jobId }) =>
+      `mutation { cancelImageJob(input: { id: "${jobId}" }) { imageJob { id } userErrors { code } } }`,
     laterErrors: ["async_job_not_pending"],
   },
   { action: "account.read", name: "the account", rest: get("/v1/account") },
@@ -185,7 +188,7 @@ const OPERATIONS: readonly Operation[] = [
   {
     action: "deposit.read",
     name: "new deposits",
-    graph: follow("depositSeen"),
+    graph: follow("depositChanged"),
     laterErrors: CURSOR_ERRORS,
   },
   {
@@ -230,7 +233,8 @@ const OPERATIONS: readonly Operation[] = [
     action: "api-key.create",
     name: "a new key",
     rest: post("/v1/api-keys", () => ({ name: newId() })),
-    graph: () => `mutation { createApiKey(name: "${newId()}") { apiKey { id } } }`,
+    graph: () =>
+      `mutation { createApiKey(input: { name: "${newId()}" }) { apiKey { id } userErrors { code } } }`,
   },
   {
     action: "api-key.update",
@@ -241,14 +245,16 @@ const OPERATIONS: readonly Operation[] = [
       url: ({ apiKeyId }) => `/v1/api-keys/${apiKeyId}`,
       body: () => ({ name: newId() }),
     },
-    graph: ({ apiKeyId }) => `mutation { updateApiKey(id: "${apiKeyId}", name: "${newId()}") { id } }`,
+    graph: ({ apiKeyId }) =>
+      `mutation { updateApiKey(input: { id: "${apiKeyId}", name: "${newId()}" }) { apiKey { id } userErrors { code } } }`,
   },
   {
     action: "api-key.revoke",
     name: "revocation of a key",
     about: "object",
     rest: { method: "DELETE", url: ({ apiKeyId }) => `/v1/api-keys/${apiKeyId}` },
-    graph: ({ apiKeyId }) => `mutation { revokeApiKey(id: "${apiKeyId}") { id } }`,
+    graph: ({ apiKeyId }) =>
+      `mutation { revokeApiKey(input: { id: "${apiKeyId}" }) { apiKey { id } userErrors { code } } }`,
   },
   {
     action: "management-key.read",
@@ -261,7 +267,7 @@ const OPERATIONS: readonly Operation[] = [
     name: "a new management key",
     rest: post("/v1/management-keys", () => ({ name: newId(), scopes: ["account:read"] })),
     graph: () =>
-      `mutation { createManagementKey(name: "${newId()}", preset: READ_ONLY) { managementKey { id } } }`,
+      `mutation { createManagementKey(input: { name: "${newId()}", preset: READ_ONLY }) { managementKey { id } } }`,
   },
   {
     action: "management-key.update",
@@ -273,14 +279,15 @@ const OPERATIONS: readonly Operation[] = [
       body: () => ({ name: newId() }),
     },
     graph: ({ managementKeyId }) =>
-      `mutation { updateManagementKey(id: "${managementKeyId}", name: "${newId()}") { id } }`,
+      `mutation { updateManagementKey(input: { id: "${managementKeyId}", name: "${newId()}" }) { managementKey { id } userErrors { code } } }`,
   },
   {
     action: "management-key.revoke",
     name: "revocation of a management key",
     about: "object",
     rest: { method: "DELETE", url: ({ managementKeyId }) => `/v1/management-keys/${managementKeyId}` },
-    graph: ({ managementKeyId }) => `mutation { revokeManagementKey(id: "${managementKeyId}") { id } }`,
+    graph: ({ managementKeyId }) =>
+      `mutation { revokeManagementKey(input: { id: "${managementKeyId}" }) { managementKey { id } userErrors { code } } }`,
   },
   {
     action: "session.read",
@@ -293,7 +300,7 @@ const OPERATIONS: readonly Operation[] = [
     action: "session.end",
     name: "signing out",
     rest: post("/v1/auth/signout"),
-    graph: () => "mutation { signOut }",
+    graph: () => "mutation { signOut { endedSessions } }",
   },
   {
     action: "node.read",
@@ -309,8 +316,12 @@ beforeAll(async () => {
   callers = await CallerFixture.open(stack().app, 10n ** 9n);
   const { secret } = callers.home;
   const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
-  const submitted = await ask(stack().origin, secret, `mutation { submitImageJob(input: ${input}) { id } }`);
-  const jobId = submitted.data.submitImageJob.id as string;
+  const submitted = await ask(
+    stack().origin,
+    secret,
+    `mutation { submitImageJob(input: ${input}) { imageJob { jobId } } }`,
+  );
+  const jobId = submitted.data.submitImageJob.imageJob.jobId as string;
   const { origin } = stack();
   await until(async () => {
     const { data } = await ask(origin, secret, `{ imageJob(id: "${jobId}") { status } }`);
@@ -356,9 +367,8 @@ async function graphVerdict(
   secret: string | undefined,
 ): Promise<string> {
   const run = query.startsWith("subscription") ? firstOf : ask;
-  const { data, errors } = await run(stack().origin, secret, query);
-  const code = errors?.[0]?.extensions?.code;
-  return verdictOf(code, hasContent(data), operation);
+  const result = await run(stack().origin, secret, query);
+  return verdictOf(failureCode(result), hasContent(result.data), operation);
 }
 
 /** Whether an answer has content: some leaf below its field that is not null. */
@@ -454,8 +464,12 @@ test("a wallet reads and cancels the job of a revoked key, and the key itself is
   const { app, origin } = stack();
   const owner = await seedAccount(app.database, 10n ** 9n);
   const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
-  const submitted = await ask(origin, owner.secret, `mutation { submitImageJob(input: ${input}) { id } }`);
-  const id = submitted.data.submitImageJob.id as string;
+  const submitted = await ask(
+    origin,
+    owner.secret,
+    `mutation { submitImageJob(input: ${input}) { imageJob { jobId } } }`,
+  );
+  const id = submitted.data.submitImageJob.imageJob.jobId as string;
   await app.apiKeys.revoke(owner.account, owner.keyId);
   const query = `{ imageJob(id: "${id}") { status images { b64Json } } }`;
   const session = await openSession(app, owner.account);
@@ -480,20 +494,24 @@ test("all job steps are those of the key's own jobs for a key, and those of ever
   const { app, origin } = stack();
   const owner = await seedAccount(app.database, 10n ** 9n);
   const other = await app.apiKeys.create(owner.account, "another");
-  const query = "subscription { imageJobsProgress { jobId status } }";
+  const query = "subscription { imageJobChanged { jobId status } }";
   const session = await openSession(app, owner.account);
   const [own, others, all] = await Promise.all(
     [owner.secret, other.secret, session].map((secret) => followEvents(origin, secret, query)),
   );
   const submit = async (secret: string): Promise<string> => {
     const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
-    const { data } = await ask(origin, secret, `mutation { submitImageJob(input: ${input}) { id } }`);
-    return data.submitImageJob.id;
+    const { data } = await ask(
+      origin,
+      secret,
+      `mutation { submitImageJob(input: ${input}) { imageJob { jobId } } }`,
+    );
+    return data.submitImageJob.imageJob.jobId;
   };
   await until(() => app.events.openStreams >= 3);
   const [mine, theirs] = [await submit(owner.secret), await submit(other.secret)];
   const stepsOf = (following: typeof own) =>
-    following?.results.map(({ data }) => data.imageJobsProgress as { jobId: string; status: string }) ?? [];
+    following?.results.map(({ data }) => data.imageJobChanged as { jobId: string; status: string }) ?? [];
   const ended = (following: typeof own, id: string) =>
     stepsOf(following).some(({ jobId, status }) => jobId === id && status === "COMPLETED");
   await until(() => ended(own, mine) && ended(others, theirs) && ended(all, mine) && ended(all, theirs));

@@ -64,7 +64,8 @@ async function post(path: string, body: object, prompt: string): Promise<Call & 
 
 async function mutate(field: string, input: string, wants: string, prompt: string) {
   const key = unique("key");
-  const query = `mutation($key: String) { ${field}(input: ${input}, idempotencyKey: $key) { ${wants} } }`;
+  const keyed = input.replace(/ }$/, ", idempotencyKey: $key }");
+  const query = `mutation($key: String) { ${field}(input: ${keyed}) { ${wants} } }`;
   const first = await ask(stack().origin, customer.secret, query, { key });
   expect(first.errors).toBeUndefined();
   const again = await ask(stack().origin, customer.secret, query, { key });
@@ -110,10 +111,10 @@ async function imageJob(): Promise<readonly { readonly call: Call; readonly id: 
     prompts[0],
   );
   const input = `{ model: "${model}", prompt: "${prompts[1]}", size: "8x8" }`;
-  const mutated = await mutate("submitImageJob", input, "id", prompts[1]);
+  const mutated = await mutate("submitImageJob", input, "imageJob { jobId }", prompts[1]);
   return [
     { call: submitted, id: JSON.parse(submitted.text).jobId },
-    { call: { ...mutated, answers: [] }, id: mutated.data.id },
+    { call: { ...mutated, answers: [] }, id: mutated.data.imageJob.jobId },
   ];
 }
 
@@ -144,7 +145,7 @@ async function answeredCalls(): Promise<readonly Call[]> {
   const sixth = await mutate(
     "completeChat",
     `{ model: "${MODEL}", messages: [{ role: "user", content: "${asked}" }], maxTokens: 40 }`,
-    "choices { text }",
+    "completion { choices { text } }",
     asked,
   );
   const seventh = await mutate(
@@ -154,9 +155,9 @@ async function answeredCalls(): Promise<readonly Call[]> {
     drawn,
   );
   const eighth = await mutate(
-    "transcribe",
+    "transcribeAudio",
     `{ model: "${SERVICES.speech.model}", fileBase64: "${wav}", language: "de" }`,
-    "text",
+    "transcription { text }",
     wav.slice(-200, -100),
   );
   const events = second.text.split("\n").filter((line) => line.includes('"content"'));
@@ -166,9 +167,9 @@ async function answeredCalls(): Promise<readonly Call[]> {
     { ...third, answers: [JSON.parse(third.text).content[0].text] },
     { ...fourth, answers: [JSON.parse(fourth.text).data[0].b64_json] },
     { ...fifth, answers: [JSON.parse(fifth.text).text] },
-    { ...sixth, answers: [sixth.data.choices[0].text] },
+    { ...sixth, answers: [sixth.data.completion.choices[0].text] },
     { ...seventh, answers: [seventh.data.images[0].b64Json] },
-    { ...eighth, answers: [eighth.data.text] },
+    { ...eighth, answers: [eighth.data.transcription.text] },
   ];
 }
 

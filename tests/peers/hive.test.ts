@@ -53,32 +53,36 @@ describe.skipIf(!inject("hasPeers"))("behind Hive Gateway", () => {
 
     test("a request is joined over three subgraphs", async () => {
       const query = `query ($id: ID!) {
-        request(id: $id) { status apiKey { id } account { balance { held } } provider { onChain { model } } }
+        request(id: $id) { status apiKey { keyId } account { balance { held } } provider { onChain { modelId } } }
       }`;
       const { data } = await ask(hive(), owner().managementKey, query, { id: owner().requestId });
       expect(data).toEqual({
         request: {
           status: "COMPLETED",
-          apiKey: { id: owner().keyId },
+          apiKey: { keyId: owner().keyId },
           account: { balance: { held: "0" } },
-          provider: { onChain: { model: MODEL } },
+          provider: { onChain: { modelId: MODEL } },
         },
       });
     });
 
     test("a key is created by a mutation, is accepted, and is refused once it is revoked", async () => {
-      const make = 'mutation { createApiKey(name: "behind a router") { secret apiKey { id } } }';
+      const make = 'mutation { createApiKey(input: { name: "behind a router" }) { secret apiKey { id } } }';
       const { data } = await ask(hive(), owner().managementKey, make);
       const { secret, apiKey } = data.createApiKey;
       const viewer = "{ viewer { kind } }";
       expect(await ask(hive(), secret, viewer)).toMatchObject({ data: { viewer: { kind: "API_KEY" } } });
-      await ask(hive(), owner().managementKey, `mutation { revokeApiKey(id: "${apiKey.id}") { status } }`);
+      await ask(
+        hive(),
+        owner().managementKey,
+        `mutation { revokeApiKey(input: { id: "${apiKey.id}" }) { apiKey { status } } }`,
+      );
       const refused = await ask(hive(), secret, viewer);
       expect(refused.errors).toMatchObject([{ extensions: { code: "api_key_revoked" } }]);
     });
 
     test("fields that need a credential are refused without one, and with a wrong one", async () => {
-      const query = 'mutation { createSignInNonce { nonce } createApiKey(name: "x") { secret } }';
+      const query = 'mutation { createSignInNonce { nonce } createApiKey(input: { name: "x" }) { secret } }';
       expect((await ask(hive(), undefined, query)).errors).toMatchObject([
         { path: ["createApiKey"], extensions: { code: "missing_authorization" } },
       ]);

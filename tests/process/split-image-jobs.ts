@@ -27,7 +27,7 @@ export function testImageJobs(started: () => SplitProduct): void {
       async () => (await known()).every(({ body }) => body.data.some(({ id }) => id === MODEL)),
       40_000,
     );
-    const query = "subscription { imageJobsProgress { id jobId sequence status step } }";
+    const query = "subscription { imageJobChanged { id jobId sequence status step } }";
     const followers: Following[] = [
       await followSocket(second, secret, query),
       await followEvents(first, secret, query),
@@ -49,7 +49,7 @@ export function testImageJobs(started: () => SplitProduct): void {
     const killedMs = performance.now();
     await product.startWorker();
     type Step = { sequence: number; status: string; step: string };
-    const stepsOf = ({ results }: Following): Step[] => results.map(({ data }) => data.imageJobsProgress);
+    const stepsOf = ({ results }: Following): Step[] => results.map(({ data }) => data.imageJobChanged);
     await until(() => followers.every((f) => stepsOf(f).at(-1)?.status === "COMPLETED"), 60_000);
     expect(performance.now() - killedMs).toBeLessThan(scaled(45_000));
     for (const follower of followers) {

@@ -102,8 +102,8 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     expect(node).toMatchObject({
       status: "COMPLETED",
       cost: { total: `${priceOf(4)}` },
-      model: { id: MODEL },
-      provider: { routable: true, onChain: { model: MODEL } },
+      model: { modelId: MODEL },
+      provider: { routable: true, onChain: { modelId: MODEL } },
       account: { balance: { total: `${10_000n - priceOf(4)}` } },
       apiKey: { name: "test" },
     });
@@ -423,7 +423,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
 
 const JOIN = `{
   viewer { account { requests(first: 1) { nodes {
-    status cost { total } model { id } provider { routable onChain { model } }
+    status cost { total } model { modelId } provider { routable onChain { modelId } }
     account { address balance { total held } } apiKey { name }
   } } } }
   network { head { number } }

@@ -24,7 +24,7 @@ const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 if (!hasCurl) console.warn("!! The printed commands are NOT tried: this machine has no curl");
 const ACCOUNT =
-  "{ viewer { account { balance { total held } requests(first: 100) { nodes { id status cost { total } } } } } }";
+  "{ viewer { account { balance { total held } requests(first: 100) { nodes { requestId status cost { total } } } } } }";
 
 let folder = "";
 let running: ReadyProcess;
@@ -203,7 +203,9 @@ test("kill -9 under 20 chats ends the chain too, and every delivered answer is c
   expect((await chat()).status).toBe(200);
   const { requests } = await account();
   const billed = requests.nodes.filter(({ status }: { status: string }) => status === "COMPLETED");
-  expect(billed.map(({ id }: { id: string }) => id)).toEqual(expect.arrayContaining(answered));
+  expect(billed.map(({ requestId }: { requestId: string }) => requestId)).toEqual(
+    expect.arrayContaining(answered),
+  );
   expect(await running.end()).toMatchObject({ code: 0 });
   const verified = await runProcess({
     script: "dist/gateway/cli/verify-ledger.js",

@@ -132,9 +132,9 @@ function testUpgrade(name: string, kind: DatabaseKind): void {
 
   test("an order that was signed for the release is still good", async () => {
     const text = `query ($order: MarketOrderInput!, $signature: Hex!) {
-      checkMarketOrder(order: $order, signature: $signature) { isGood problems { text } } }`;
+      checkMarketOrder(order: $order, signature: $signature) { valid problems { text } } }`;
     const { checkMarketOrder } = await query(target(), undefined, text, filled().chain.openOrder);
-    expect(checkMarketOrder).toEqual({ isGood: true, problems: [] });
+    expect(checkMarketOrder).toEqual({ valid: true, problems: [] });
   });
 
   test.runIf(kind === "server")(

@@ -111,9 +111,9 @@ test("an id is accepted in any letter case", async () => {
   const { key_id: id } = await made(secret);
   const path = `${PATH}/${id.toUpperCase()}`;
   expect(await call("PATCH", path, secret, { label: "new" })).toMatchObject({ status: 200 });
-  const query = `mutation { updateApiKey(id: "${id.toUpperCase()}", name: "newer") { name } }`;
+  const query = `mutation { updateApiKey(input: { id: "${id.toUpperCase()}", name: "newer" }) { apiKey { name } } }`;
   const { body } = await call("POST", "/graphql", secret, { query });
-  expect(body).toEqual({ data: { updateApiKey: { name: "newer" } } });
+  expect(body).toEqual({ data: { updateApiKey: { apiKey: { name: "newer" } } } });
   expect(await call("DELETE", path, secret)).toMatchObject({ status: 200, body: { key_id: id } });
 });
 

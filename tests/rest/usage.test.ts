@@ -281,7 +281,7 @@ describeDatabases("usage", (kind) => {
     const query = `query ($after: Cursor, $from: DateTime) { viewer { account { usage(from: $from, source: API_KEY) {
       stats { requests cost }
       daily { date modelId trustMode stats { cost } }
-      history(first: 2, after: $after) { nodes { id inputTokens outputTokens cost request { id inputTokens status } } pageInfo { hasNextPage endCursor } }
+      history(first: 2, after: $after) { nodes { number inputTokens outputTokens cost request { requestId inputTokens status } } pageInfo { hasNextPage endCursor } }
     } } } }`;
     const usageOf = async (variables: object) => {
       const { data: answer, errors } = await ask(stack().origin, customer.mk, query, variables);
@@ -297,11 +297,11 @@ describeDatabases("usage", (kind) => {
     const second = await usageOf({ after: first.history.pageInfo.endCursor });
     expect([...first.history.nodes, ...second.history.nodes]).toEqual(
       data.map(({ id, cost, request_id, input_tokens, output_tokens }) => ({
-        id: String(id),
+        number: String(id),
         inputTokens: input_tokens,
         outputTokens: output_tokens,
         cost,
-        request: { id: request_id, inputTokens: input_tokens, status: "COMPLETED" },
+        request: { requestId: request_id, inputTokens: input_tokens, status: "COMPLETED" },
       })),
     );
     expect((await usageOf({ from: "2999-01-01T00:00:00Z" })).stats).toEqual({ requests: "0", cost: "0" });

@@ -6,7 +6,8 @@ import { useStack } from "../support/stack.ts";
 import { prepareFile, startPublisher } from "../support/storage/publisher.ts";
 
 const stack = useStack();
-const UPLOAD = "mutation ($input: SegmentInput!) { uploadSegment(input: $input) { outcome } }";
+const UPLOAD =
+  "mutation ($input: UploadSegmentInput!) { uploadSegment(input: $input) { outcome userErrors { message code } } }";
 
 type Envelope = { readonly code: number; readonly message: string; readonly data: string | null };
 
@@ -24,8 +25,11 @@ test("the error for a file that is not found has one text on REST, JSON-RPC and 
   ];
   for (const { status, body } of replies)
     expect([status, body]).toEqual([404, { code: 101, message: "File not found", data: null }]);
-  const { errors } = await ask(origin, undefined, UPLOAD, { input });
-  expect(errors?.[0]).toMatchObject({ message: "File not found", extensions: { code: "file_not_found" } });
+  const { data } = await ask(origin, undefined, UPLOAD, { input });
+  expect(data.uploadSegment).toEqual({
+    outcome: null,
+    userErrors: [{ message: "File not found", code: "file_not_found" }],
+  });
   // As the original node spells it.
   const call = { jsonrpc: "2.0", id: 1, method: "indexer_getFileLocations", params: [file.root] };
   const { body } = await rest<{ error: object }>(origin, "/", undefined, { body: call });

@@ -13,12 +13,12 @@ test("job images become stored files that the router's wallet pays for once each
   const { app, origin } = stack();
   const { secret } = await seedAccount(app.database, 10n ** 9n);
   const made = async () => {
-    const text = `mutation ($model: String!) { submitImageJob(input: { model: $model, prompt: "a sea", n: 2, size: "64x64" }) { id } }`;
+    const text = `mutation ($model: String!) { submitImageJob(input: { model: $model, prompt: "a sea", n: 2, size: "64x64" }) { imageJob { id } } }`;
     const { data } = await ask(origin, secret, text, { model: SERVICES.images.model });
     return until(async () => {
       const query = `query ($id: ID!) { imageJob(id: $id) { status images { b64Json root file {
         root status url size submissions { nodes { sender { address } } } } } } }`;
-      const answer = await ask(origin, secret, query, { id: data.submitImageJob.id });
+      const answer = await ask(origin, secret, query, { id: data.submitImageJob.imageJob.id });
       const { images } = answer.data.imageJob;
       return images?.every(({ file }: { file?: { status: string } }) => file?.status === "FINALIZED")
         ? images

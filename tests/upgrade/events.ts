@@ -18,9 +18,9 @@ function subscriptionsOf({ account, chain, storage }: Filled): readonly Subscrip
   const stream = storage.stream.streamId;
   return [
     { field: "balanceChanged", fields: "cause balance { total }", secret: admin, count: 20 },
-    { field: "depositSeen", fields: "deposit { id amount status }", secret: admin, count: 4 },
+    { field: "depositChanged", fields: "deposit { depositId amount status }", secret: admin, count: 4 },
     { field: "keyChanged", fields: "change", secret: admin, count: 8 },
-    { field: "imageJobsProgress", fields: "jobId sequence step status", secret: plain, count: 10 },
+    { field: "imageJobChanged", fields: "jobId sequence step status", secret: plain, count: 10 },
     { field: "publishedSealedKey", args: `to: "${chain.receiver}"`, fields: "sealedKey { id }", count: 2 },
     { field: "tokenTransferred", fields: "removed token { tokenId }", count: 6 },
     { field: "orderFulfilled", fields: "removed price", count: 1 },

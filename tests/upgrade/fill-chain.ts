@@ -88,7 +88,7 @@ async function offerForSale(target: Target) {
 
 async function sign(target: Target, kind: "Order" | "Offer", fields: object, trader: Trader) {
   const text = `query ($fields: Market${kind}Input!) {
-    signable: market${kind}(${kind.toLowerCase()}: $fields) { typedData nonce } }`;
+    signable: market${kind}TypedData(${kind.toLowerCase()}: $fields) { typedData nonce } }`;
   const { signable } = await query(target, undefined, text, { fields });
   return {
     input: { ...fields, nonce: signable.nonce },

@@ -32,8 +32,9 @@ export async function fillRequests(target: Target, { apiKeys, managementKeys }: 
   await readStream(target, plain, { ...CHAT, model: HANGING_MODEL, stream: true }, { abortAfterFirst: true });
   await repeat(target, "chat", plain);
   await repeat(target, "apiKey", managementKeys.admin);
-  const text = `mutation ($input: ChatInput!) { completeChat(input: $input, idempotencyKey: "graph") { outputTokens } }`;
-  const input = { model: "devnet-chat", messages: [{ role: "user", content: "And of the hills" }] };
+  const text = `mutation ($input: CompleteChatInput!) { completeChat(input: $input) { completion { outputTokens } } }`;
+  const messages = [{ role: "user", content: "And of the hills" }];
+  const input = { model: "devnet-chat", messages, idempotencyKey: "graph" };
   await query(target, plain, text, { input });
   await untilEnded(target, managementKeys.reader);
 }

@@ -105,7 +105,7 @@ async function fillStream(target: Target): Promise<FilledStorage["stream"]> {
   return { streamId, writer: writer.address, txSeqs: [first, second] };
 }
 
-const PREPARE = `mutation ($input: KvWriteInput!) { prepareKvWrite(input: $input) {
+const PREPARE = `query ($input: PrepareKvWriteInput!) { prepareKvWrite(input: $input) {
   content upload { root transaction { to data value } } } }`;
 
 /** Writes to a stream with a wallet. Resolves with the sequence number of the transaction once it is replayed. */
@@ -125,8 +125,8 @@ export async function writeStream(target: Target, writer: Writer, changes: objec
   const file = `{ file(root: "${upload.root}") { firstTxSeq } }`;
   const { firstTxSeq } = (await query(target, undefined, file)).file;
   await until(async () => {
-    const found = await query(target, undefined, `{ kvTransaction(txSeq: "${firstTxSeq}") { isCommitted } }`);
-    return found.kvTransaction?.isCommitted === true;
+    const found = await query(target, undefined, `{ kvTransaction(txSeq: "${firstTxSeq}") { committed } }`);
+    return found.kvTransaction?.committed === true;
   });
   return firstTxSeq;
 }

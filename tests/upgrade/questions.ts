@@ -31,22 +31,22 @@ export type Filled = {
 
 const ACCOUNT = `{ viewer { account {
   balance { total deposit credit }
-  deposits(first: 100) { nodes { id amount status transactionHash blockNumber seenAt creditedAt } }
+  deposits(first: 100) { nodes { id: depositId amount status transactionHash blockNumber seenAt creditedAt } }
   usage { stats { requests inputTokens outputTokens cachedTokens cost } daily { date modelId stats { requests cost } } }
-  apiKeys(first: 100) { nodes { id name preview status permission createdAt expiresAt creditLimit used resetPeriod
+  apiKeys(first: 100) { nodes { id: keyId name preview status permission createdAt expiresAt creditLimit used resetPeriod
     allowedModels allowedProviders trustMode } }
-  requests(first: 100) { nodes { id createdAt finishedAt status serviceType modelId providerAddress inputTokens
-    outputTokens usageEstimated errorCode cost { input output total } apiKey { id }
-    evidence { verified verdict provider answerId text signature signer } } } } } }`;
+  requests(first: 100) { nodes { id: requestId createdAt finishedAt status serviceType modelId providerAddress inputTokens
+    outputTokens usageEstimated errorCode cost { input output total } apiKey { id: keyId }
+    evidence { verified verdict provider: providerAddress answerId text signature signer } } } } } }`;
 
-const ROUTING = `{ viewer { account { requests(first: 20) { nodes { id status
-  routing { tried { provider outcome reason status durationMs } refused { provider reason } } } } } } }`;
+const ROUTING = `{ viewer { account { requests(first: 20) { nodes { id: requestId status
+  routing { tried { provider: providerAddress outcome reason status durationMs } refused { provider: providerAddress reason } } } } } } }`;
 
 const JOB = `query ($id: ID!) { imageJob(id: $id) {
-  id createdAt updatedAt finishedAt status sequence attempt fraction errorCode errorMessage modelId providerAddress } }`;
+  id: jobId createdAt updatedAt finishedAt status sequence attempt fraction errorCode errorMessage modelId providerAddress } }`;
 
 const SEALED_KEYS = `query ($receiver: Address!) {
-  sealedKeys(to: $receiver, first: 10) { nodes { id cause contract tokenId keyCount transactionHash blockNumber seenAt
+  sealedKeys(to: $receiver, first: 10) { nodes { id: eventId cause contract tokenId keyCount transactionHash blockNumber seenAt
     to { address } from { address } keys { index dataHash key sizeBytes } } } }`;
 
 const AGENTS = `{ agentTokens(first: 10) { nodes {
@@ -66,7 +66,7 @@ const STREAM = `query ($stream: Hash32!) {
 
 const KV_PAST = `query ($stream: Hash32!, $version: BigInt!) {
   kvEntries(streamId: $stream, version: $version, first: 10) { nodes { keyText text } }
-  kvTransaction(txSeq: $version) { result isCommitted } }`;
+  kvTransaction(txSeq: $version) { result isCommitted: committed } }`;
 
 /**
  * Asks a product for everything that may not change when it is upgraded: the release that made the fixture, and

@@ -4,13 +4,13 @@ import { graphql } from "./graphql/index.ts";
 const MODELS = graphql(`
   query ImageModels {
     models(first: 100) {
-      nodes { id serviceType pricing { output } }
+      nodes { id modelId serviceType pricing { output } }
     }
   }
 `);
 const SUBMIT = graphql(`
-  mutation SubmitImageJob($input: ImageJobInput!) {
-    submitImageJob(input: $input) { id }
+  mutation SubmitImageJob($input: SubmitImageJobInput!) {
+    submitImageJob(input: $input) { imageJob { id } userErrors { message } }
   }
 `);
 
@@ -18,13 +18,17 @@ const SUBMIT = graphql(`
 export function Ask({ onSubmitted }: { onSubmitted(id: string): void }) {
   const [{ data, error }] = useQuery({ query: MODELS });
   const [sent, submit] = useMutation(SUBMIT);
-  const models = data?.models.nodes.filter(({ serviceType }) => serviceType === "TEXT_TO_IMAGE");
+  const models = data?.models?.nodes.filter(({ serviceType }) => serviceType === "TEXT_TO_IMAGE");
   const send = async (form: FormData) => {
     const input = { model: String(form.get("model")), prompt: String(form.get("prompt")) };
     const { data: made } = await submit({ input });
-    if (made?.submitImageJob) onSubmitted(made.submitImageJob.id);
+    if (made?.submitImageJob?.imageJob) onSubmitted(made.submitImageJob.imageJob.id);
   };
   const failure = sent.error ?? error;
+  const problem =
+    sent.data?.submitImageJob?.userErrors[0]?.message ??
+    failure?.graphQLErrors[0]?.message ??
+    failure?.message;
   return (
     <form action={send}>
       <label>
@@ -34,9 +38,9 @@ export function Ask({ onSubmitted }: { onSubmitted(id: string): void }) {
       <label>
         Model
         <select name="model" required>
-          {models?.map(({ id, pricing }) => (
-            <option key={id} value={id}>
-              {id}, {pricing?.output} neuron an image
+          {models?.map(({ id, modelId, pricing }) => (
+            <option key={id} value={modelId}>
+              {modelId}, {pricing?.output} neuron an image
             </option>
           ))}
         </select>
@@ -44,7 +48,7 @@ export function Ask({ onSubmitted }: { onSubmitted(id: string): void }) {
       <button type="submit" disabled={sent.fetching}>
         Make it
       </button>
-      {failure && <p role="alert">{failure.graphQLErrors[0]?.message ?? failure.message}</p>}
+      {problem && <p role="alert">{problem}</p>}
     </form>
   );
 }

@@ -6,7 +6,7 @@ import { graphql } from "./graphql/index.ts";
 const PROGRESS = graphql(`
   subscription JobProgress($id: ID!, $after: Cursor) {
     imageJobProgress(id: $id, after: $after) {
-      cursor sequence at step status provider errorMessage
+      cursor sequence at step status providerAddress errorMessage
       job { images { b64Json } }
     }
   }
@@ -28,11 +28,11 @@ export function Job({ id }: { id: string }) {
         {isConnected || ENDS.includes(status) ? status.toLowerCase() : "connecting"}
       </p>
       <ol>
-        {steps.map(({ sequence, at, step, provider, errorMessage }) => (
+        {steps.map(({ sequence, at, step, providerAddress, errorMessage }) => (
           <li key={sequence} value={sequence}>
             <time dateTime={at}>{new Date(at).toLocaleTimeString()}</time>{" "}
-            {step.toLowerCase().replaceAll("_", " ")} {provider && <code>{provider.slice(0, 8)}…</code>}{" "}
-            {errorMessage}
+            {step.toLowerCase().replaceAll("_", " ")}{" "}
+            {providerAddress && <code>{providerAddress.slice(0, 8)}…</code>} {errorMessage}
           </li>
         ))}
       </ol>

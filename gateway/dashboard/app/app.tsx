@@ -84,7 +84,7 @@ function Frame({ address, children }: { address?: string; children: ReactNode })
         <Link to="/" className="brand">
           zerograph
         </Link>
-        {network?.id === "devnet" && (
+        {network?.networkId === "devnet" && (
           <p className="notice">
             <strong>Development network</strong> Its tokens have no value.
           </p>

@@ -11,7 +11,9 @@ export const graphql = initGraphQLTada<{
     Address: string;
     BigInt: string;
     Cursor: string;
+    Date: string;
     DateTime: string;
+    Decimal: string;
     Hash32: string;
     Hex: string;
     JSON: unknown;
@@ -52,4 +54,15 @@ export function reasonOf(error: unknown): string {
   if (Array.isArray(error)) return String((error[0] as Error | undefined)?.message ?? "Refused.");
   if (error instanceof Error) return error.message;
   return "The connection to the gateway was lost.";
+}
+
+/** The payload of a mutation. Throws with the reason of a failure, or with what the user can correct. */
+export function resultOf<Payload extends { readonly userErrors: readonly { readonly message: string }[] }>(
+  payload: Payload | null | undefined,
+  error?: unknown,
+): Payload {
+  if (!payload) throw new Error(reasonOf(error));
+  const [wrong] = payload.userErrors;
+  if (wrong) throw new Error(wrong.message);
+  return payload;
 }

@@ -1,21 +1,23 @@
 import { createContext, type ReactNode, useContext, useEffect } from "react";
 import { useQuery } from "urql";
 import { pause } from "./fetch-again.ts";
-import { client, graphql, reasonOf } from "./graph.ts";
+import { client, graphql, reasonOf, resultOf } from "./graph.ts";
 import { dropSessionSocket } from "./live.ts";
 import { toChecksum, type Wallet } from "./wallet.ts";
 
 const WHO = graphql(`
   query Who {
     viewer { kind account { address } session { expiresAt } }
-    network { id name symbol chainId chainIdHex explorerUrl walletParameters contracts { name address } }
+    network { networkId name symbol chainId chainIdHex explorerUrl walletParameters contracts { name address } }
   }
 `);
-const NONCE = graphql("mutation Nonce { createSignInNonce { nonce } }");
+const NONCE = graphql("mutation Nonce { createSignInNonce { nonce userErrors { message } } }");
 const SIGN_IN = graphql(`
-  mutation SignIn($message: String!, $signature: Hex!) { signIn(message: $message, signature: $signature) { token } }
+  mutation SignIn($input: SignInInput!) { signIn(input: $input) { token userErrors { message } } }
 `);
-const SIGN_OUT = graphql("mutation SignOut($everywhere: Boolean!) { signOut(everywhere: $everywhere) }");
+const SIGN_OUT = graphql(
+  "mutation SignOut($input: SignOutInput) { signOut(input: $input) { endedSessions } }",
+);
 
 const COOKIE = "/dashboard/session";
 const SESSION_HOURS = 12;
@@ -23,7 +25,7 @@ const SESSION_HOURS = 12;
 const RETRY_PAUSES = 4;
 
 export type Network = {
-  readonly id: string;
+  readonly networkId: string;
   readonly name: string;
   readonly symbol: string;
   readonly chainId: number;
@@ -61,24 +63,24 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     );
     return () => stopped.abort();
   }, [hasFailed, refetch]);
-  const network = who.data?.network;
+  const network = who.data?.network ?? undefined;
   const session: Session = {
-    address: who.data ? (who.data.viewer.account?.address ?? null) : undefined,
+    address: who.data ? (who.data.viewer?.account?.address ?? null) : undefined,
     network,
     failure: who.error && !who.data ? reasonOf(who.error) : undefined,
     async signIn(wallet) {
       if (!network) throw new Error("The network is not loaded yet.");
       try {
         const address = toChecksum(await wallet.address());
-        const nonce = await client.mutation(NONCE, {}).toPromise();
-        if (!nonce.data?.createSignInNonce) throw new Error(reasonOf(nonce.error));
-        const message = signInText(address, network.chainId, nonce.data.createSignInNonce.nonce);
+        const asked = await client.mutation(NONCE, {}).toPromise();
+        const { nonce } = resultOf(asked.data?.createSignInNonce, asked.error);
+        const message = signInText(address, network.chainId, nonce ?? "");
         const signature = await wallet.sign(message, address);
-        const signed = await client.mutation(SIGN_IN, { message, signature }).toPromise();
-        if (!signed.data?.signIn) throw new Error(reasonOf(signed.error));
+        const signed = await client.mutation(SIGN_IN, { input: { message, signature } }).toPromise();
+        const { token } = resultOf(signed.data?.signIn, signed.error);
         const stored = await fetch(COOKIE, {
           method: "POST",
-          headers: { authorization: `Bearer ${signed.data.signIn.token}` },
+          headers: { authorization: `Bearer ${token}` },
         });
         if (!stored.ok) throw new Error("The session could not be stored.");
       } finally {
@@ -86,7 +88,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       }
     },
     async signOut(everywhere = false) {
-      await client.mutation(SIGN_OUT, { everywhere }).toPromise();
+      await client.mutation(SIGN_OUT, { input: { everywhere } }).toPromise();
       await fetch(COOKIE, { method: "DELETE" });
       // Reloads the page: no data of this account stays in memory.
       location.assign("/dashboard/");

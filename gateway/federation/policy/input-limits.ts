@@ -18,10 +18,11 @@ const LONG_HEX = 131_074;
 /** Lists that may be longer than `listItems`, by coordinate. */
 export const LIST_ITEMS: Readonly<Record<string, number>> = {
   "ChatInput.messages": 1_000,
-  "KvWriteInput.reads": 1_000,
-  "KvWriteInput.writes": 1_000,
-  "KvWriteInput.deletes": 1_000,
-  "KvWriteInput.controls": 1_000,
+  "CompleteChatInput.messages": 1_000,
+  "PrepareKvWriteInput.reads": 1_000,
+  "PrepareKvWriteInput.writes": 1_000,
+  "PrepareKvWriteInput.deletes": 1_000,
+  "PrepareKvWriteInput.controls": 1_000,
   "Query.routingPreview(messages)": 1_000,
   // The size of one contract bitmap.
   "Query.prepareRevokeTokens(tokenIds)": 256,
@@ -30,12 +31,13 @@ export const LIST_ITEMS: Readonly<Record<string, number>> = {
 /** Texts that may be longer than `textBytes`, in bytes of UTF-8, by coordinate. */
 export const TEXT_BYTES: Readonly<Record<string, number>> = {
   "ChatMessageInput.content": BODY_BYTES,
-  "TranscriptionInput.fileBase64": BODY_BYTES,
-  "TranscriptionInput.prompt": LONG_HEX,
-  "ImageJobInput.prompt": LONG_HEX,
+  "TranscribeAudioInput.fileBase64": BODY_BYTES,
+  "TranscribeAudioInput.prompt": LONG_HEX,
+  "GenerateImagesInput.prompt": LONG_HEX,
+  "SubmitImageJobInput.prompt": LONG_HEX,
   "PrepareUploadInput.content": BODY_BYTES,
   "PrepareUploadInput.tags": LONG_HEX,
-  "SegmentInput.data": BODY_BYTES,
+  "UploadSegmentInput.data": BODY_BYTES,
   "KvEntryInput.base64": BODY_BYTES,
   "KvEntryInput.text": BODY_BYTES,
   "AccessProofInput.proof": LONG_HEX,
@@ -45,8 +47,8 @@ export const TEXT_BYTES: Readonly<Record<string, number>> = {
   "Query.checkMarketOffer(signature)": LONG_HEX,
   "Query.prepareFulfillOrder(orderSignature)": LONG_HEX,
   "Query.prepareFulfillOrder(offerSignature)": LONG_HEX,
-  "Mutation.signIn(signature)": LONG_HEX,
-  "Mutation.assembleAppSecret(signature)": LONG_HEX,
+  "SignInInput.signature": LONG_HEX,
+  "AssembleAppSecretInput.signature": LONG_HEX,
   "OperatorNode.diagnose(message)": LONG_HEX,
 };
 

@@ -68,6 +68,12 @@ export class ManagementKeyService {
     return toPage(rows.map(toManagementKey), page);
   }
 
+  /** A key of the account; undefined if there is none with this id. */
+  async find(account: string, id: string): Promise<ManagementKey | undefined> {
+    const row = await this.#store.find(account, id);
+    return row && toManagementKey(row);
+  }
+
   /**
    * Changes an active key; new scopes apply from its next request. Throws `management_key_not_found`, also for another
    * account's key, `key_revoked`, `duplicate_name` and `invalid_parameter`.

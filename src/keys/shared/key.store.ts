@@ -50,6 +50,13 @@ export class KeyStore<Row extends KeyRow> {
     return this.#dependencies.database.em().find(this.#table.entity, where, options);
   }
 
+  /** The key of an account; undefined for an unknown id and for another account's key. */
+  async find(account: string, id: string): Promise<Row | undefined> {
+    if (!isId(id)) return undefined;
+    const where = { id, account } as FilterQuery<NoInfer<Row>>;
+    return (await this.#dependencies.database.em().findOne(this.#table.entity, where)) ?? undefined;
+  }
+
   /** Runs a change in one transaction. Throws `duplicate_name` if another unrevoked key of the account has the name. */
   async commit<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     try {

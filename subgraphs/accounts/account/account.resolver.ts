@@ -3,8 +3,7 @@ import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graph
 import type { Balance } from "../../../src/accounts/balance.service.ts";
 import type { Deposit } from "../../../src/accounts/deposits.service.ts";
 import { lowerHex } from "../../../src/kernel/text/hex.ts";
-import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
-import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
+import { permitOn } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
@@ -58,14 +57,4 @@ export class AccountResolver {
 /** The account of a key that another subgraph sent. Any caller may name an account. */
 export function findAccount({ address }: { readonly address: unknown }): AccountType {
   return toAccount(AddressScalar.parseValue(address));
-}
-
-/** The API key of an id that another subgraph sent; null for another account's key or an unknown id. */
-export async function findApiKey(
-  { id }: { readonly id: string },
-  { principal, loaders }: Context,
-): Promise<ApiKey | null> {
-  const account = permit(principal, "api-key.read").account;
-  const key = await loaders.apiKeys.load(id);
-  return key?.account === account ? key : null;
 }

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
-import { Directive, Field, ID, ObjectType } from "type-graphql";
+import { Directive, Field, ObjectType } from "type-graphql";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 
 /** An account. Its existence is public; its private data is only for the account itself. */
@@ -7,17 +8,21 @@ import { AddressScalar } from "../../shared/schema/scalars.ts";
 @ObjectType("Account", {
   description:
     "A wallet's account. Its private fields are null, with an error, for every caller but the account itself.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class AccountType {
-  @Field(() => ID, { description: "The account's address in lower case." })
-  id!: string;
-
   @Field(() => AddressScalar, { description: "The wallet's address." })
   address!: string;
 }
 
+/** The global id of an account. */
+export const AccountNodeResolvers = defineNodeResolvers<AccountType>(() => AccountType, {
+  name: "Account",
+  keyOf: ({ address }) => address.toLowerCase(),
+});
+
 /** The account of an address in lower case. */
 export function toAccount(address: string): AccountType {
-  return { id: address, address };
+  return { address };
 }

@@ -8,7 +8,7 @@ import { toViewer, ViewerType } from "./viewer.type.ts";
 /** The caller: any credential, or none. */
 @Resolver(() => ViewerType)
 export class ViewerResolver {
-  @Query(() => ViewerType, { description: "The caller, and what the credential may do." })
+  @Query(() => ViewerType, { nullable: true, description: "The caller, and what the credential may do." })
   viewer(@Ctx() { principal }: Context): ViewerType {
     return toViewer(principal);
   }

@@ -1,21 +1,27 @@
 import "../../shared/schema/reflect.ts";
-import { Arg, Args, Ctx, FieldResolver, ID, Mutation, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from "type-graphql";
+import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
 import type { KeySettings } from "../../../src/keys/api-keys/key-settings.ts";
 import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
 import { keyCursor } from "../../../src/keys/shared/key.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
+import { runSecretOnce } from "../../shared/once.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { answerMutation } from "../../shared/user-errors.ts";
 import { AccountType } from "../account/account.type.ts";
 import {
   ApiKeyConnection,
-  ApiKeyType,
-  CreatedApiKeyType,
-  type KeyLimit,
-  KeyLimitType,
-  KeySettingsArgs,
+  CreateApiKeyInput,
+  CreateApiKeyPayload,
+  type KeySettingsInput,
   KeyStatus,
+  RevokeApiKeyInput,
+  RevokeApiKeyPayload,
+  UpdateApiKeyInput,
+  UpdateApiKeyPayload,
 } from "./api-key.type.ts";
 
 /** The account's `sk-` keys. */
@@ -39,61 +45,64 @@ export class ApiKeyResolver {
   }
 
   @Requires("api-key.create")
-  @Mutation(() => CreatedApiKeyType, {
+  @Mutation(() => CreateApiKeyPayload, {
     nullable: true,
     description:
       "Creates an `sk-` key. It has no limits unless you set them. Requires the scope `keys:create`.",
   })
   async createApiKey(
-    @Arg("name", () => String, {
-      description: "The key's name, unique among the account's active `sk-` keys.",
-    })
-    name: string,
-    @Args(() => KeySettingsArgs) args: KeySettingsArgs,
-    @Ctx() { services, principal }: Context,
-  ): Promise<CreatedApiKeyType> {
-    const account = permit(principal, "api-key.create").account;
-    const { key, secret } = await services.apiKeys.create(account, name, toSettings(args));
-    return { secret, apiKey: key };
+    @Arg("input", () => CreateApiKeyInput, { description: "The key to create." })
+    { idempotencyKey, ...input }: CreateApiKeyInput,
+    @Ctx() context: Context,
+  ): Promise<CreateApiKeyPayload> {
+    const account = permit(context.principal, "api-key.create").account;
+    const call = { account, requestId: newRequestId(), field: "createApiKey", key: idempotencyKey, input };
+    return answerMutation(() =>
+      runSecretOnce(context, call, async () => {
+        const { apiKeys } = context.services;
+        const { key, secret } = await apiKeys.create(account, input.name, toSettings(input));
+        return { secret, apiKey: key };
+      }),
+    );
   }
 
   @Requires("api-key.update")
-  @Mutation(() => ApiKeyType, {
+  @Mutation(() => UpdateApiKeyPayload, {
     nullable: true,
     description:
-      "Updates an `sk-` key. Null leaves a setting unchanged. Changes apply from the key's next request on. " +
-      "Requires the scope `keys:manage`.",
+      "Updates an `sk-` key. Changes apply from the key's next request on. Requires the scope `keys:manage`.",
   })
   async updateApiKey(
-    @Arg("id", () => ID, { description: "The key's id." }) id: string,
-    @Arg("name", () => String, { nullable: true, description: "The new name." }) name: string | null,
-    @Args(() => KeySettingsArgs) args: KeySettingsArgs,
-    @Arg("clear", () => [KeyLimitType], { nullable: true, description: "The limits to remove." })
-    clear: readonly KeyLimit[] | null,
+    @Arg("input", () => UpdateApiKeyInput, { description: "The changes." }) input: UpdateApiKeyInput,
     @Ctx() { services, principal }: Context,
-  ): Promise<ApiKey> {
+  ): Promise<UpdateApiKeyPayload> {
     const account = permit(principal, "api-key.update").account;
+    const { name, clear } = input;
+    const id = readKeyOf("ApiKey", input.id);
     const cleared = Object.fromEntries((clear ?? []).map((limit) => [limit, null]));
-    const changes = { ...cleared, ...toSettings(args), ...(typeof name === "string" && { name }) };
-    return services.apiKeys.update(account, id, changes);
+    const changes = { ...cleared, ...toSettings(input), ...(typeof name === "string" && { name }) };
+    return answerMutation(async () => ({ apiKey: await services.apiKeys.update(account, id, changes) }));
   }
 
   @Requires("api-key.revoke")
-  @Mutation(() => ApiKeyType, {
+  @Mutation(() => RevokeApiKeyPayload, {
     nullable: true,
     description: "Revokes an `sk-` key. Idempotent. Requires the scope `keys:manage`.",
   })
   async revokeApiKey(
-    @Arg("id", () => ID, { description: "The key's id." }) id: string,
+    @Arg("input", () => RevokeApiKeyInput, { description: "The key to revoke." }) { id }: RevokeApiKeyInput,
     @Ctx() { services, principal }: Context,
-  ): Promise<ApiKey> {
-    return services.apiKeys.revoke(permit(principal, "api-key.revoke").account, id);
+  ): Promise<RevokeApiKeyPayload> {
+    const account = permit(principal, "api-key.revoke").account;
+    return answerMutation(async () => ({
+      apiKey: await services.apiKeys.revoke(account, readKeyOf("ApiKey", id)),
+    }));
   }
 }
 
-function toSettings(args: KeySettingsArgs): Partial<Omit<KeySettings, "name">> {
-  const { expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders } = args;
-  const { trustMode, providerEvidence } = args;
+function toSettings(input: KeySettingsInput): Partial<Omit<KeySettings, "name">> {
+  const { expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders } = input;
+  const { trustMode, providerEvidence } = input;
   return {
     ...(typeof expiresAt === "string" && { expiresAt: new Date(expiresAt) }),
     ...(typeof creditLimit === "string" && { creditLimit: BigInt(creditLimit) }),

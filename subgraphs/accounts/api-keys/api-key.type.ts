@@ -1,18 +1,26 @@
 import "../../shared/schema/reflect.ts";
-import { ArgsType, Directive, Field, ID, ObjectType } from "type-graphql";
+import { Directive, Field, ID, InputType, ObjectType } from "type-graphql";
 import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
 import type { EvidenceFloor, TrustFloor } from "../../../src/keys/api-keys/key-settings.ts";
 import type { ResetPeriod } from "../../../src/keys/api-keys/reset-period.ts";
 import { ProviderEvidence } from "../../shared/evidence-floor.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
+import { SECRET_IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
+import { PayloadType } from "../../shared/user-errors.ts";
 
 /** The status of a key. */
 export const KeyStatus = defineEnum<ApiKey["status"]>("KeyStatus", "The status of a key.", {
   active: "The key may be used.",
   revoked: "The key was revoked.",
   expired: "The key's `expiresAt` has passed.",
+});
+
+/** What a key may do. */
+const KeyPermission = defineEnum<"inference">("KeyPermission", "What an `sk-` key may do.", {
+  inference: "Run inference, which the account pays for.",
 });
 
 /** How often a key's spending is reset. */
@@ -48,12 +56,10 @@ export const KeyLimitType = defineEnum<KeyLimit>("KeyLimit", "A limit of a key t
 @Directive('@key(fields: "id")')
 @ObjectType("ApiKey", {
   description: "An `sk-` key, which pays for inference from its account. Its secret cannot be read.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class ApiKeyType {
-  @Field(() => ID, { description: "The key's id." })
-  id!: string;
-
   @Field(() => String, { description: "The key's name." })
   name!: string;
 
@@ -63,7 +69,7 @@ export class ApiKeyType {
   @Field(() => KeyStatus, { description: "The key's status." })
   status!: ApiKey["status"];
 
-  @Field(() => String, { description: "The key's permission: `inference`." })
+  @Field(() => KeyPermission, { description: "What the key may do." })
   permission!: string;
 
   @Field(() => DateTimeScalar, { description: "When the key was created." })
@@ -110,55 +116,108 @@ export class ApiKeyType {
   providerEvidence!: EvidenceFloor | null;
 }
 
+/** The global id of a key, and its raw id. */
+export const ApiKeyNodeResolvers = defineNodeResolvers<ApiKey>(() => ApiKeyType, {
+  name: "ApiKey",
+  keyOf: ({ id }) => id,
+  raw: { field: "keyId", description: "The key's id in the REST API: `key_id`." },
+});
+
 /** A list of keys. */
 export const ApiKeyConnection = defineConnection("ApiKey", () => ApiKeyType);
 
-/** A newly created key. */
-@ObjectType("CreatedApiKey", {
-  description: "A newly created `sk-` key, with its secret.",
-  simpleResolvers: true,
-})
-export class CreatedApiKeyType {
-  @Field(() => String, { description: "The `sk-` secret. Returned only once: only its hash is stored." })
-  secret!: string;
-
-  @Field(() => ApiKeyType, { description: "The created key." })
-  apiKey!: ApiKey;
-}
-
 /** The settings of a key. Amounts and timestamps arrive as text. */
-@ArgsType()
-export class KeySettingsArgs {
+@InputType("KeySettingsInput", { description: "The settings of an `sk-` key." })
+export abstract class KeySettingsInput {
   @Field(() => DateTimeScalar, { nullable: true, description: "When the key expires." })
-  expiresAt!: string | null | undefined;
+  expiresAt?: string | null;
 
   @Field(() => NeuronScalar, { nullable: true, description: "The most that the key may spend per period." })
-  creditLimit!: string | null | undefined;
+  creditLimit?: string | null;
 
   @Field(() => KeyResetPeriod, { nullable: true, description: "How often the key's spending is reset." })
-  resetPeriod!: ResetPeriod | null | undefined;
+  resetPeriod?: ResetPeriod | null;
 
   @Field(() => [String], {
     nullable: true,
     description: "The ids of the models that the key may use. An empty list allows all.",
   })
-  allowedModels!: readonly string[] | null | undefined;
+  allowedModels?: readonly string[] | null;
 
   @Field(() => [AddressScalar], {
     nullable: true,
     description: "The addresses of the providers that the key may use. An empty list allows all.",
   })
-  allowedProviders!: readonly string[] | null | undefined;
+  allowedProviders?: readonly string[] | null;
 
   @Field(() => KeyTrustMode, {
     nullable: true,
     description: "The lowest trust mode that the key accepts of a provider.",
   })
-  trustMode!: TrustFloor | null | undefined;
+  trustMode?: TrustFloor | null;
 
   @Field(() => ProviderEvidence, {
     nullable: true,
     description: "The proof that the key requires of a provider.",
   })
-  providerEvidence!: EvidenceFloor | null | undefined;
+  providerEvidence?: EvidenceFloor | null;
+}
+
+/** A key to create. */
+@InputType("CreateApiKeyInput", { description: "An `sk-` key to create. A limit that is not given is none." })
+export class CreateApiKeyInput extends KeySettingsInput {
+  @Field(() => String, { description: "The key's name, unique among the account's active `sk-` keys." })
+  name!: string;
+
+  @Field(() => String, { nullable: true, description: SECRET_IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
+}
+
+/** Changes of a key. */
+@InputType("UpdateApiKeyInput", {
+  description: "Changes of an `sk-` key. Null, or nothing, leaves a setting unchanged.",
+})
+export class UpdateApiKeyInput extends KeySettingsInput {
+  @Field(() => ID, { description: "The key's id." })
+  id!: string;
+
+  @Field(() => String, { nullable: true, description: "The new name." })
+  name?: string | null;
+
+  @Field(() => [KeyLimitType], { nullable: true, description: "The limits to remove." })
+  clear?: readonly KeyLimit[] | null;
+}
+
+/** A key to revoke. */
+@InputType("RevokeApiKeyInput", { description: "An `sk-` key to revoke." })
+export class RevokeApiKeyInput {
+  @Field(() => ID, { description: "The key's id." })
+  id!: string;
+}
+
+/** A newly created key. */
+@ObjectType("CreateApiKeyPayload", { description: "The result of `createApiKey`.", simpleResolvers: true })
+export class CreateApiKeyPayload extends PayloadType {
+  @Field(() => String, {
+    nullable: true,
+    description: "The `sk-` secret. Returned only once: only its hash is stored.",
+  })
+  secret?: string | null;
+
+  @Field(() => ApiKeyType, { nullable: true, description: "The created key." })
+  apiKey?: ApiKey | null;
+}
+
+/** A changed key. */
+@ObjectType("UpdateApiKeyPayload", { description: "The result of `updateApiKey`.", simpleResolvers: true })
+export class UpdateApiKeyPayload extends PayloadType {
+  @Field(() => ApiKeyType, { nullable: true, description: "The key with its changes." })
+  apiKey?: ApiKey | null;
+}
+
+/** A revoked key. */
+@ObjectType("RevokeApiKeyPayload", { description: "The result of `revokeApiKey`.", simpleResolvers: true })
+export class RevokeApiKeyPayload extends PayloadType {
+  @Field(() => ApiKeyType, { nullable: true, description: "The revoked key." })
+  apiKey?: ApiKey | null;
 }

@@ -8,8 +8,8 @@ import { isPermitted, permit } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { AFTER_DESCRIPTION, FollowsLive, type Subscribing } from "../../shared/events/event.type.ts";
+import { NODE_FINDERS } from "../../shared/nodes/find-node.ts";
 import { CursorScalar } from "../../shared/schema/scalars.ts";
-import { findApiKey } from "../account/account.resolver.ts";
 import { ApiKeyType } from "./api-key.type.ts";
 import { KeyEventType, toKeyEvent } from "./key-event.type.ts";
 
@@ -38,7 +38,7 @@ export class KeyChangedSubscription {
     description: "The current state of the `sk-` key. Null for an `mk-` key.",
   })
   async apiKey(@Root() { kind, keyId }: KeyEventType, @Ctx() context: Context): Promise<ApiKey | null> {
-    return kind === "api-key" ? findApiKey({ id: keyId }, context) : null;
+    return kind === "api-key" ? NODE_FINDERS.ApiKey(keyId, context) : null;
   }
 }
 

@@ -1,5 +1,5 @@
 import "../../shared/schema/reflect.ts";
-import { Field, ID, ObjectType } from "type-graphql";
+import { Field, ObjectType } from "type-graphql";
 import type { DomainEvent, TopicPayloads } from "../../../src/events/topics.ts";
 import { type CursorSource, EventType, toEvent } from "../../shared/events/event.type.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
@@ -28,7 +28,7 @@ const KeyChange = defineEnum<Change>("KeyChange", "The change of a key.", {
   simpleResolvers: true,
 })
 export class KeyEventType extends EventType {
-  @Field(() => ID, { description: "The key's id." })
+  @Field(() => String, { description: "The key's raw id." })
   keyId!: string;
 
   @Field(() => KeyKind, { description: "The kind of key." })

@@ -5,7 +5,7 @@ import type { BalanceCause as Cause, DomainEvent } from "../../../src/events/top
 import { type CursorSource, EventType, toEvent } from "../../shared/events/event.type.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AccountType, toAccount } from "../account/account.type.ts";
-import { InferenceRequestStub } from "../inference-request.stub.ts";
+import { InferenceRequestStub, toRequestStub } from "../inference-request.stub.ts";
 import { BalanceType } from "./balance.type.ts";
 
 /** Why a balance changed. */
@@ -54,6 +54,6 @@ export function toBalanceEvent(
     balance: toBalance(figures, event.at),
     cause,
     account: toAccount(account),
-    request: requestId === null ? null : { id: requestId },
+    request: requestId === null ? null : toRequestStub(requestId),
   };
 }

@@ -1,5 +1,5 @@
 import "../../shared/schema/reflect.ts";
-import { Field, ID, ObjectType } from "type-graphql";
+import { Field, ObjectType } from "type-graphql";
 import type { Deposit } from "../../../src/accounts/deposits.service.ts";
 import type { DomainEvent } from "../../../src/events/topics.ts";
 import { type CursorSource, EventType, toEvent } from "../../shared/events/event.type.ts";
@@ -14,7 +14,7 @@ import { DepositStatus } from "./deposit.type.ts";
   simpleResolvers: true,
 })
 export class DepositEventType extends EventType {
-  @Field(() => ID, { description: "The deposit's id." })
+  @Field(() => String, { description: "The deposit's raw id." })
   depositId!: string;
 
   @Field(() => NeuronScalar, { description: "The deposited amount." })

@@ -1,6 +1,7 @@
 import "../../shared/schema/reflect.ts";
-import { Field, ID, Int, ObjectType } from "type-graphql";
+import { Field, Int, ObjectType } from "type-graphql";
 import type { Deposit } from "../../../src/accounts/deposits.service.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, NeuronScalar } from "../../shared/schema/scalars.ts";
@@ -15,12 +16,10 @@ export const DepositStatus = defineEnum<Deposit["status"]>("DepositStatus", "The
 /** A deposit, as its account sees it. */
 @ObjectType("Deposit", {
   description: "An on-chain payment into the router's vault.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class DepositType {
-  @Field(() => ID, { description: "The deposit's id." })
-  id!: string;
-
   @Field(() => NeuronScalar, { description: "The deposited amount." })
   amount!: bigint;
 
@@ -48,6 +47,13 @@ export class DepositType {
   })
   creditedAt!: Date | null;
 }
+
+/** The global id of a deposit, and its raw id. */
+export const DepositNodeResolvers = defineNodeResolvers<Deposit>(() => DepositType, {
+  name: "Deposit",
+  keyOf: ({ id }) => id,
+  raw: { field: "depositId", description: "The deposit's raw id, as in its events." },
+});
 
 /** A list of deposits. */
 export const DepositConnection = defineConnection("Deposit", () => DepositType);

@@ -1,25 +1,28 @@
 import "../../shared/schema/reflect.ts";
-import { Arg, Args, Ctx, FieldResolver, ID, Mutation, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, FieldResolver, Mutation, Resolver, Root } from "type-graphql";
 import { AppError } from "../../../src/kernel/errors.ts";
+import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permit, permitOn } from "../../../src/keys/auth/permissions.ts";
-import type { Scope } from "../../../src/keys/auth/principal.ts";
 import type { ManagementKey } from "../../../src/keys/management-keys/management-key.service.ts";
-import { chooseScopes, type Preset } from "../../../src/keys/management-keys/preset.ts";
+import { chooseScopes } from "../../../src/keys/management-keys/preset.ts";
 import { keyCursor } from "../../../src/keys/shared/key.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
+import { runSecretOnce } from "../../shared/once.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { answerMutation } from "../../shared/user-errors.ts";
 import { AccountType } from "../account/account.type.ts";
 import {
-  CreatedManagementKeyType,
+  CreateManagementKeyInput,
+  CreateManagementKeyPayload,
   ManagementKeyConnection,
   ManagementKeyStatus,
-  ManagementKeyType,
-  ManagementPreset,
+  RevokeManagementKeyInput,
+  RevokeManagementKeyPayload,
+  UpdateManagementKeyInput,
+  UpdateManagementKeyPayload,
 } from "./management-key.type.ts";
-import { ManagementScope } from "./management-scope.type.ts";
-
-const SCOPES_TEXT = "The key's scopes. With a preset, they must equal the preset's scopes.";
 
 /** The account's `mk-` keys, for wallet sessions only. */
 @Resolver(() => AccountType)
@@ -45,58 +48,65 @@ export class ManagementKeyResolver {
   }
 
   @Requires("management-key.create")
-  @Mutation(() => CreatedManagementKeyType, {
+  @Mutation(() => CreateManagementKeyPayload, {
     nullable: true,
     description:
       "Creates an `mk-` key with the scopes of a preset or a list of scopes. Requires a wallet session.",
   })
   async createManagementKey(
-    @Arg("name", () => String, {
-      description: "The key's name, unique among the account's active `mk-` keys.",
-    })
-    name: string,
-    @Arg("preset", () => ManagementPreset, { nullable: true, description: "A predefined set of scopes." })
-    preset: Preset | null,
-    @Arg("scopes", () => [ManagementScope], { nullable: true, description: SCOPES_TEXT })
-    scopes: readonly Scope[] | null,
-    @Ctx() { services, principal }: Context,
-  ): Promise<CreatedManagementKeyType> {
-    const account = permit(principal, "management-key.create").account;
-    const chosen = chooseScopes({ preset: preset ?? undefined, scopes: scopes ?? undefined });
-    if (!chosen) throw new AppError("invalid_parameter", "Give scopes or a preset.", { param: "scopes" });
-    const { key, secret } = await services.managementKeys.create(account, name, chosen);
-    return { secret, managementKey: key };
+    @Arg("input", () => CreateManagementKeyInput, { description: "The key to create." })
+    { idempotencyKey, ...input }: CreateManagementKeyInput,
+    @Ctx() context: Context,
+  ): Promise<CreateManagementKeyPayload> {
+    const account = permit(context.principal, "management-key.create").account;
+    const call = {
+      account,
+      requestId: newRequestId(),
+      field: "createManagementKey",
+      key: idempotencyKey,
+      input,
+    };
+    const { name, preset, scopes } = input;
+    return answerMutation(() =>
+      runSecretOnce(context, call, async () => {
+        const chosen = chooseScopes({ preset: preset ?? undefined, scopes: scopes ?? undefined });
+        if (!chosen) throw new AppError("invalid_parameter", "Give scopes or a preset.", { param: "scopes" });
+        const { key, secret } = await context.services.managementKeys.create(account, name, chosen);
+        return { secret, managementKey: key };
+      }),
+    );
   }
 
   @Requires("management-key.update")
-  @Mutation(() => ManagementKeyType, {
+  @Mutation(() => UpdateManagementKeyPayload, {
     nullable: true,
-    description:
-      "Updates the name or scopes of an `mk-` key. Null leaves a value unchanged. Requires a wallet session.",
+    description: "Updates the name or scopes of an `mk-` key. Requires a wallet session.",
   })
   async updateManagementKey(
-    @Arg("id", () => ID, { description: "The key's id." }) id: string,
-    @Arg("name", () => String, { nullable: true, description: "The new name." }) name: string | null,
-    @Arg("preset", () => ManagementPreset, { nullable: true, description: "A predefined set of scopes." })
-    preset: Preset | null,
-    @Arg("scopes", () => [ManagementScope], { nullable: true, description: SCOPES_TEXT })
-    scopes: readonly Scope[] | null,
+    @Arg("input", () => UpdateManagementKeyInput, { description: "The changes." })
+    { id, name, preset, scopes }: UpdateManagementKeyInput,
     @Ctx() { services, principal }: Context,
-  ): Promise<ManagementKey> {
+  ): Promise<UpdateManagementKeyPayload> {
     const account = permit(principal, "management-key.update").account;
     const change = { name: name ?? undefined, preset: preset ?? undefined, scopes: scopes ?? undefined };
-    return services.managementKeys.update(account, id, change);
+    return answerMutation(async () => ({
+      managementKey: await services.managementKeys.update(account, readKeyOf("ManagementKey", id), change),
+    }));
   }
 
   @Requires("management-key.revoke")
-  @Mutation(() => ManagementKeyType, {
+  @Mutation(() => RevokeManagementKeyPayload, {
     nullable: true,
     description: "Revokes an `mk-` key. Idempotent. Requires a wallet session.",
   })
   async revokeManagementKey(
-    @Arg("id", () => ID, { description: "The key's id." }) id: string,
+    @Arg("input", () => RevokeManagementKeyInput, { description: "The key to revoke." })
+    { id }: RevokeManagementKeyInput,
     @Ctx() { services, principal }: Context,
-  ): Promise<ManagementKey> {
-    return services.managementKeys.revoke(permit(principal, "management-key.revoke").account, id);
+  ): Promise<RevokeManagementKeyPayload> {
+    const account = permit(principal, "management-key.revoke").account;
+    return answerMutation(async () => ({
+      managementKey: await services.managementKeys.revoke(account, readKeyOf("ManagementKey", id)),
+    }));
   }
 }

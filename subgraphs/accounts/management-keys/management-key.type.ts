@@ -1,11 +1,14 @@
 import "../../shared/schema/reflect.ts";
-import { Field, ID, ObjectType } from "type-graphql";
+import { Field, ID, InputType, ObjectType } from "type-graphql";
 import type { Scope } from "../../../src/keys/auth/principal.ts";
 import type { ManagementKey } from "../../../src/keys/management-keys/management-key.service.ts";
 import type { Preset } from "../../../src/keys/management-keys/preset.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
+import { SECRET_IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar } from "../../shared/schema/scalars.ts";
+import { PayloadType } from "../../shared/user-errors.ts";
 import { ManagementScope } from "./management-scope.type.ts";
 
 /** The status of a management key. Management keys do not expire. */
@@ -31,12 +34,10 @@ export const ManagementPreset = defineEnum<Preset>(
 @ObjectType("ManagementKey", {
   description:
     "An `mk-` key, which administers its account but cannot manage management keys. Its secret cannot be read.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class ManagementKeyType {
-  @Field(() => ID, { description: "The key's id." })
-  id!: string;
-
   @Field(() => String, { description: "The key's name." })
   name!: string;
 
@@ -68,18 +69,93 @@ export class ManagementKeyType {
   lastSourceIp!: string | null;
 }
 
+/** The global id of a management key, and its raw id. */
+export const ManagementKeyNodeResolvers = defineNodeResolvers<ManagementKey>(() => ManagementKeyType, {
+  name: "ManagementKey",
+  keyOf: ({ id }) => id,
+  raw: { field: "keyId", description: "The key's id in the REST API: `key_id`." },
+});
+
 /** A list of management keys. */
 export const ManagementKeyConnection = defineConnection("ManagementKey", () => ManagementKeyType);
 
+const SCOPES_TEXT = "The key's scopes. With a preset, they must equal the preset's scopes.";
+
+/** A management key to create. */
+@InputType("CreateManagementKeyInput", {
+  description: "An `mk-` key to create, with a preset or a list of scopes.",
+})
+export class CreateManagementKeyInput {
+  @Field(() => String, { description: "The key's name, unique among the account's active `mk-` keys." })
+  name!: string;
+
+  @Field(() => String, { nullable: true, description: SECRET_IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
+
+  @Field(() => ManagementPreset, { nullable: true, description: "A predefined set of scopes." })
+  preset?: Preset | null;
+
+  @Field(() => [ManagementScope], { nullable: true, description: SCOPES_TEXT })
+  scopes?: readonly Scope[] | null;
+}
+
+/** Changes of a management key. */
+@InputType("UpdateManagementKeyInput", {
+  description: "Changes of an `mk-` key. Null, or nothing, leaves a value unchanged.",
+})
+export class UpdateManagementKeyInput {
+  @Field(() => ID, { description: "The key's id." })
+  id!: string;
+
+  @Field(() => String, { nullable: true, description: "The new name." })
+  name?: string | null;
+
+  @Field(() => ManagementPreset, { nullable: true, description: "A predefined set of scopes." })
+  preset?: Preset | null;
+
+  @Field(() => [ManagementScope], { nullable: true, description: SCOPES_TEXT })
+  scopes?: readonly Scope[] | null;
+}
+
+/** A management key to revoke. */
+@InputType("RevokeManagementKeyInput", { description: "An `mk-` key to revoke." })
+export class RevokeManagementKeyInput {
+  @Field(() => ID, { description: "The key's id." })
+  id!: string;
+}
+
 /** A newly created key. */
-@ObjectType("CreatedManagementKey", {
-  description: "A newly created management key, with its secret.",
+@ObjectType("CreateManagementKeyPayload", {
+  description: "The result of `createManagementKey`.",
   simpleResolvers: true,
 })
-export class CreatedManagementKeyType {
-  @Field(() => String, { description: "The `mk-` secret. Returned only once: only its hash is stored." })
-  secret!: string;
+export class CreateManagementKeyPayload extends PayloadType {
+  @Field(() => String, {
+    nullable: true,
+    description: "The `mk-` secret. Returned only once: only its hash is stored.",
+  })
+  secret?: string | null;
 
-  @Field(() => ManagementKeyType, { description: "The created key." })
-  managementKey!: ManagementKey;
+  @Field(() => ManagementKeyType, { nullable: true, description: "The created key." })
+  managementKey?: ManagementKey | null;
+}
+
+/** A changed key. */
+@ObjectType("UpdateManagementKeyPayload", {
+  description: "The result of `updateManagementKey`.",
+  simpleResolvers: true,
+})
+export class UpdateManagementKeyPayload extends PayloadType {
+  @Field(() => ManagementKeyType, { nullable: true, description: "The key with its changes." })
+  managementKey?: ManagementKey | null;
+}
+
+/** A revoked key. */
+@ObjectType("RevokeManagementKeyPayload", {
+  description: "The result of `revokeManagementKey`.",
+  simpleResolvers: true,
+})
+export class RevokeManagementKeyPayload extends PayloadType {
+  @Field(() => ManagementKeyType, { nullable: true, description: "The revoked key." })
+  managementKey?: ManagementKey | null;
 }

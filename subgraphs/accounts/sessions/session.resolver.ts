@@ -1,14 +1,20 @@
 import "../../shared/schema/reflect.ts";
-import { Arg, Ctx, FieldResolver, Int, Mutation, Resolver } from "type-graphql";
-import type { Hex } from "../../../src/kernel/text/hex.ts";
+import { Arg, Ctx, FieldResolver, Mutation, Resolver } from "type-graphql";
 import { isPermitted } from "../../../src/keys/auth/permissions.ts";
 import type { Session } from "../../../src/keys/sessions/session.service.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
-import { HexScalar } from "../../shared/schema/scalars.ts";
+import { answerMutation } from "../../shared/user-errors.ts";
 import { toAccount } from "../account/account.type.ts";
 import { ViewerType } from "../account/viewer.type.ts";
-import { SignedInType, SignInNonceType, WalletSessionType } from "./session.type.ts";
+import {
+  CreateSignInNoncePayload,
+  SignInInput,
+  SignInPayload,
+  SignOutInput,
+  SignOutPayload,
+  WalletSessionType,
+} from "./session.type.ts";
 
 /** Wallet sign-in and sign-out (EIP-4361). */
 @Resolver(() => ViewerType)
@@ -22,48 +28,45 @@ export class SessionResolver {
     return services.sessions.current(principal);
   }
 
-  @Mutation(() => SignInNonceType, {
+  @Mutation(() => CreateSignInNoncePayload, {
     nullable: true,
     description:
       "Creates a nonce for a sign-in message, valid for one attempt within 5 minutes. Requires no credential.",
   })
-  createSignInNonce(@Ctx() { services }: Context): Promise<SignInNonceType> {
-    return services.sessions.createNonce();
+  createSignInNonce(@Ctx() { services }: Context): Promise<CreateSignInNoncePayload> {
+    return answerMutation(() => services.sessions.createNonce());
   }
 
-  @Mutation(() => SignedInType, {
+  @Mutation(() => SignInPayload, {
     nullable: true,
-    description: "Opens a 12-hour wallet session for a signed message (EIP-4361). Requires no credential.",
+    description:
+      "Opens a 12-hour wallet session for a signed message (EIP-4361). A message or signature that is not accepted " +
+      "is an error, `sign_in_refused`. Requires no credential.",
   })
   async signIn(
-    @Arg("message", () => String, { description: "The signed message, byte for byte." }) message: string,
-    @Arg("signature", () => HexScalar, {
-      description:
-        "The wallet's signature of the message: by its private key, or one that its contract accepts (EIP-1271, " +
-        "ERC-6492).",
-    })
-    signature: Hex,
+    @Arg("input", () => SignInInput, { description: "The signed message." })
+    { message, signature }: SignInInput,
     @Ctx() { services }: Context,
-  ): Promise<SignedInType> {
-    const { token, account, expiresAt } = await services.sessions.signIn({ message, signature });
-    return { token, expiresAt, account: toAccount(account) };
+  ): Promise<SignInPayload> {
+    return answerMutation(async () => {
+      const { token, account, expiresAt } = await services.sessions.signIn({ message, signature });
+      return { token, expiresAt, account: toAccount(account) };
+    });
   }
 
   @Requires("session.end")
-  @Mutation(() => Int, {
+  @Mutation(() => SignOutPayload, {
     nullable: true,
-    description:
-      "Ends the caller's session, or all sessions of the wallet. Returns the number of ended sessions. " +
-      "Requires a wallet session.",
+    description: "Ends the caller's session, or all sessions of the wallet. Requires a wallet session.",
   })
   signOut(
-    @Arg("everywhere", () => Boolean, {
-      defaultValue: false,
-      description: "Whether to end every session of the wallet.",
-    })
-    everywhere: boolean,
+    @Arg("input", () => SignOutInput, { nullable: true, description: "Default: the caller's session." })
+    input: SignOutInput | null,
     @Ctx() { services, principal }: Context,
-  ): Promise<number> {
-    return services.sessions.signOut(principal, { everywhere });
+  ): Promise<SignOutPayload> {
+    const everywhere = input?.everywhere ?? false;
+    return answerMutation(async () => ({
+      endedSessions: await services.sessions.signOut(principal, { everywhere }),
+    }));
   }
 }

@@ -6,6 +6,7 @@ import { isId } from "../../../src/kernel/text/ids.ts";
 import { permitOn } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { AccountType } from "../account/account.type.ts";
 import {
@@ -45,7 +46,7 @@ export class AccountUsageResolver {
 /** Totals and lists of an account's usage. */
 @Resolver(() => UsageType)
 export class UsageResolver {
-  @FieldResolver(() => UsageStatsType, { description: "Totals over the filtered requests." })
+  @FieldResolver(() => UsageStatsType, { nullable: true, description: "Totals over the filtered requests." })
   stats(
     @Root() { address, filter }: UsageType,
     @Ctx() { services, signal }: Context,
@@ -53,7 +54,10 @@ export class UsageResolver {
     return services.usage.stats(address, filter, signal);
   }
 
-  @FieldResolver(() => [UsageDayType], { description: "Totals by day and model, newest day first." })
+  @FieldResolver(() => [UsageDayType], {
+    nullable: true,
+    description: "Totals by day and model, newest day first.",
+  })
   async daily(
     @Root() { address, filter }: UsageType,
     @Arg("byTrustMode", () => Boolean, {
@@ -67,7 +71,10 @@ export class UsageResolver {
     return days.map((day) => ({ ...day, modelId: day.model, stats: day }));
   }
 
-  @FieldResolver(() => UsageRecordConnection, { description: "The individual requests, newest first." })
+  @FieldResolver(() => UsageRecordConnection, {
+    nullable: true,
+    description: "The individual requests, newest first.",
+  })
   async history(
     @Root() { address, filter }: UsageType,
     @Args(() => PageArgs) args: PageArgs,
@@ -78,15 +85,17 @@ export class UsageResolver {
   }
 }
 
-function toFilter({ apiKeyId, source, from, before, modelId, trustMode }: UsageArgs): UsageFilter {
-  if (apiKeyId != null && !isId(apiKeyId))
+function toFilter({ source, from, before, trustMode, ...args }: UsageArgs): UsageFilter {
+  const apiKeyId = args.apiKeyId == null ? undefined : readKeyOf("ApiKey", args.apiKeyId);
+  const modelId = args.modelId == null ? undefined : readKeyOf("Model", args.modelId);
+  if (apiKeyId !== undefined && !isId(apiKeyId))
     throw new AppError("invalid_parameter", "apiKeyId: is not the id of a key.", { param: "apiKeyId" });
   return {
-    apiKeyId: apiKeyId ?? undefined,
+    apiKeyId,
     source: source ?? undefined,
     from: from == null ? undefined : new Date(from),
     before: before == null ? undefined : new Date(before),
-    modelId: modelId ?? undefined,
+    modelId,
     trustMode: trustMode ?? undefined,
   };
 }

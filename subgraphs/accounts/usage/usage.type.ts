@@ -9,9 +9,15 @@ import type {
 } from "../../../src/accounts/usage/usage.service.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
-import { AddressScalar, BigIntScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
+import {
+  AddressScalar,
+  BigIntScalar,
+  DateScalar,
+  DateTimeScalar,
+  NeuronScalar,
+} from "../../shared/schema/scalars.ts";
 import { TrustMode } from "../../shared/trust-mode.ts";
-import { InferenceRequestStub } from "../inference-request.stub.ts";
+import { InferenceRequestStub, toRequestStub } from "../inference-request.stub.ts";
 
 /** How a request was authenticated and paid. */
 const UsageSource = defineEnum<Source>("UsageSource", "How a request was authenticated and paid.", {
@@ -69,10 +75,10 @@ export class UsageStatsType {
 /** One day's use of a model. */
 @ObjectType("UsageDay", { description: "The usage of a model on one day.", simpleResolvers: true })
 export class UsageDayType {
-  @Field(() => String, { description: "The day in UTC, such as `2026-01-31`." })
+  @Field(() => DateScalar, { description: "The day in UTC." })
   date!: UsageDay["date"];
 
-  @Field(() => ID, { description: "The id of the model." })
+  @Field(() => String, { description: "The id of the model." })
   modelId!: string;
 
   @Field(() => TrustMode, { nullable: true, description: "The trust mode. Null unless grouped by it." })
@@ -88,19 +94,26 @@ export class UsageDayType {
   simpleResolvers: true,
 })
 class UsageRecordType {
-  @Field(() => BigIntScalar, { description: "1-based number within the account, in order of payment." })
+  @Field(() => BigIntScalar, {
+    name: "number",
+    simple: false,
+    description: "1-based number within the account, in order of payment.",
+  })
   id!: bigint;
 
   @Field(() => DateTimeScalar, { description: "When the request started." })
   createdAt!: Date;
 
-  @Field(() => ID, { description: "The id of the model." })
+  @Field(() => String, { description: "The id of the model." })
   modelId!: string;
 
   @Field(() => AddressScalar, { description: "The address of the provider that answered." })
   providerAddress!: string;
 
-  @Field(() => ID, { nullable: true, description: "The `sk-` key that paid. Null if the wallet paid." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The raw id of the `sk-` key that paid. Null if the wallet paid.",
+  })
   apiKeyId!: string | null;
 
   @Field(() => Int, { description: "The number of prompt tokens." })
@@ -141,6 +154,6 @@ export function toUsageRecord(row: UsageRow): UsageRecordType {
     cachedTokens: Number(cachedTokens),
     modelId: model,
     providerAddress: provider,
-    request: { id: requestId },
+    request: toRequestStub(requestId),
   };
 }

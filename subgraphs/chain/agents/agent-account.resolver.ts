@@ -17,6 +17,7 @@ import { SealedKeyConnection } from "./sealed-key.type.ts";
 @Resolver(() => AccountStub)
 export class AgentAccountResolver {
   @FieldResolver(() => AgentTokenConnection, {
+    nullable: true,
     description:
       "The agent tokens that the account owns, most recently acquired first. Public on-chain data.",
   })
@@ -30,6 +31,7 @@ export class AgentAccountResolver {
   }
 
   @FieldResolver(() => SealedKeyConnection, {
+    nullable: true,
     description: "The keys that were sealed for the account, newest first. Public on-chain data.",
   })
   async sealedKeys(

@@ -66,14 +66,12 @@ export class AgentTokenResolver {
     return toConnection(page, args, ({ cursor }) => cursor);
   }
 
-  @Query(() => [AgentContractType], { description: "The agent token contracts that this service indexes." })
+  @Query(() => [AgentContractType], {
+    nullable: true,
+    description: "The agent token contracts that this service indexes.",
+  })
   agentContracts(@Ctx() { services }: Context): readonly AgentContract[] {
     return services.agentTokens.contracts();
-  }
-
-  @FieldResolver()
-  id(@Root() { contract, tokenId }: AgentToken): string {
-    return `${contract}:${tokenId}`;
   }
 
   @FieldResolver(() => AccountStub, {
@@ -110,6 +108,7 @@ export class AgentTokenResolver {
   }
 
   @FieldResolver(() => TokenAuthorizationConnection, {
+    nullable: true,
     description: "All authorizations to use the token, current and ended, newest first.",
   })
   async authorizations(
@@ -121,7 +120,10 @@ export class AgentTokenResolver {
     return toConnection(page, args, ({ cursor }) => cursor);
   }
 
-  @FieldResolver(() => TokenTransferConnection, { description: "The token's transfers, newest first." })
+  @FieldResolver(() => TokenTransferConnection, {
+    nullable: true,
+    description: "The token's transfers, newest first.",
+  })
   async transfers(
     @Root() token: AgentToken,
     @Args(() => PageArgs) args: PageArgs,
@@ -131,7 +133,10 @@ export class AgentTokenResolver {
     return toConnection(page, args, ({ cursor }) => cursor);
   }
 
-  @FieldResolver(() => TokenCloneConnection, { description: "The clones of the token, newest first." })
+  @FieldResolver(() => TokenCloneConnection, {
+    nullable: true,
+    description: "The clones of the token, newest first.",
+  })
   async clones(
     @Root() token: AgentToken,
     @Args(() => PageArgs) args: PageArgs,
@@ -153,6 +158,7 @@ export class AgentTokenResolver {
   }
 
   @FieldResolver(() => SealedKeyConnection, {
+    nullable: true,
     description: "The keys that were sealed for the token's receivers, newest first.",
   })
   async sealedKeys(

@@ -1,6 +1,7 @@
 import "../../shared/schema/reflect.ts";
-import { Directive, Field, ID, Int, ObjectType } from "type-graphql";
+import { Directive, Field, Int, ObjectType } from "type-graphql";
 import type { AgentTokensService } from "../../../src/chain/agents/agent-tokens.service.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, BigIntScalar, DateTimeScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
@@ -37,8 +38,10 @@ const AuthorizationEnd = defineEnum<NonNullable<Authorization["endReason"]>>(
 );
 
 /** An agent token contract. The rest of its fields are resolved. */
+@Directive('@key(fields: "id")')
 @ObjectType("AgentContract", {
   description: "An agent token contract that this service indexes.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class AgentContractType {
@@ -75,14 +78,13 @@ export class IntelligentDataType {
 
 /** A token. The rest of its fields are resolved. */
 @Directive('@key(fields: "contract tokenId")')
+@Directive('@key(fields: "id")')
 @ObjectType("AgentToken", {
   description: "An agent token (ERC-7857), as of the last indexed block.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class AgentTokenType {
-  @Field(() => ID, { description: "The token's contract and token id." })
-  id!: string;
-
   @Field(() => AddressScalar, { description: "The token's contract." })
   contract!: string;
 
@@ -105,6 +107,18 @@ export class AgentTokenType {
   @Field(() => Hash32Scalar, { description: "The transaction of the token's last transfer." })
   transactionHash!: string;
 }
+
+/** The global id of a token. */
+export const AgentTokenNodeResolvers = defineNodeResolvers<AgentToken>(() => AgentTokenType, {
+  name: "AgentToken",
+  keyOf: ({ contract, tokenId }) => `${contract.toLowerCase()}:${tokenId}`,
+});
+
+/** The global id of a contract. */
+export const AgentContractNodeResolvers = defineNodeResolvers<AgentContract>(() => AgentContractType, {
+  name: "AgentContract",
+  keyOf: ({ address }) => address.toLowerCase(),
+});
 
 /** A transfer of a token. The rest of its fields are resolved. */
 @ObjectType("TokenTransfer", {

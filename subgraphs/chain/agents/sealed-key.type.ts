@@ -1,6 +1,8 @@
 import "../../shared/schema/reflect.ts";
-import { Field, ID, Int, ObjectType } from "type-graphql";
+import { Directive, Field, Int, ObjectType } from "type-graphql";
+import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import type { SealedKeyCause as Cause } from "../../../src/events/topics.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../../shared/schema/scalars.ts";
@@ -37,17 +39,14 @@ export class DataKeyType {
 }
 
 /** Sealed keys. The rest of its fields are resolved. */
+@Directive('@key(fields: "id")')
 @ObjectType("SealedKey", {
   description:
     "The keys of a token's data, sealed for a receiver: one for each piece, in the order of the data.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class SealedKeyType {
-  @Field(() => ID, {
-    description: "The event's block and log position: the same keys in another block have another id.",
-  })
-  id!: string;
-
   @Field(() => SealedKeyCause, { description: "Why the keys were sealed." })
   cause!: Cause;
 
@@ -66,6 +65,16 @@ export class SealedKeyType {
   @Field(() => DateTimeScalar, { description: "When the event was first seen by this service." })
   seenAt!: Date;
 }
+
+/** The global id of sealed keys: of their event's block and log position, so that another block gives another id. */
+export const SealedKeyNodeResolvers = defineNodeResolvers<SealedKey>(() => SealedKeyType, {
+  name: "SealedKey",
+  keyOf: ({ id }) => id,
+  raw: {
+    field: "eventId",
+    description: "The event's block and log position: the same keys in another block have another id.",
+  },
+});
 
 /** A list of sealed keys. */
 export const SealedKeyConnection = defineConnection("SealedKey", () => SealedKeyType);

@@ -18,7 +18,11 @@ import { ProviderStub } from "../provider.stub.ts";
   simpleResolvers: true,
 })
 export class DirectPathType {
-  @Field(() => AddressScalar, { description: "The account's address." })
+  @Field(() => AddressScalar, {
+    name: "accountAddress",
+    simple: false,
+    description: "The account's address.",
+  })
   account!: string;
 }
 

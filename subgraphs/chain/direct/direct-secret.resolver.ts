@@ -3,8 +3,14 @@ import { Arg, Ctx, Int, Mutation, Query, Resolver } from "type-graphql";
 import { EPHEMERAL_TOKEN_ID } from "../../../src/chain/direct/app-secret.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
-import { AddressScalar, DateTimeScalar, HexScalar } from "../../shared/schema/scalars.ts";
-import { AppSecretTextType, AppSecretType, toAppSecretText } from "./direct-secret.type.ts";
+import { AddressScalar, DateTimeScalar } from "../../shared/schema/scalars.ts";
+import { answerMutation } from "../../shared/user-errors.ts";
+import {
+  AppSecretTextType,
+  AssembleAppSecretInput,
+  AssembleAppSecretPayload,
+  toAppSecretText,
+} from "./direct-secret.type.ts";
 
 /** Direct-path secrets, for wallets that sign elsewhere (SPEC 5.7). */
 @Resolver()
@@ -40,18 +46,17 @@ export class DirectSecretResolver {
     );
   }
 
-  @Mutation(() => AppSecretType, {
+  @Mutation(() => AssembleAppSecretPayload, {
     nullable: true,
     description:
       "Assembles the secret from its text and the wallet's signature. Nothing is stored. Requires no credential: " +
       "anyone with the signature can assemble it.",
   })
   async assembleAppSecret(
-    @Arg("text", () => String, { description: "The `text` of `appSecretText`, byte for byte." }) text: string,
-    @Arg("signature", () => HexScalar, { description: "The wallet's signature of the text's digest." })
-    signature: Hex,
+    @Arg("input", () => AssembleAppSecretInput, { description: "The signed text." })
+    { text, signature }: AssembleAppSecretInput,
     @Ctx() { services }: Context,
-  ): Promise<AppSecretType> {
-    return { secret: await services.directSecrets.assemble(text, signature) };
+  ): Promise<AssembleAppSecretPayload> {
+    return answerMutation(async () => ({ secret: await services.directSecrets.assemble(text, signature) }));
   }
 }

@@ -1,7 +1,9 @@
 import "../../shared/schema/reflect.ts";
-import { Field, Int, ObjectType } from "type-graphql";
+import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { PreparedSecret } from "../../../src/chain/direct/direct-secrets.service.ts";
-import { AddressScalar, DateTimeScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
+import { AddressScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../../shared/schema/scalars.ts";
+import { PayloadType } from "../../shared/user-errors.ts";
 
 /** The text to sign for a direct-path secret. */
 @ObjectType("AppSecretText", {
@@ -18,10 +20,10 @@ export class AppSecretTextType {
   digest!: PreparedSecret["digest"];
 
   @Field(() => AddressScalar, { description: "The account whose wallet signs and pays." })
-  account!: string;
+  accountAddress!: string;
 
   @Field(() => AddressScalar, { description: "The address of the provider that accepts the secret." })
-  provider!: string;
+  providerAddress!: string;
 
   @Field(() => Int, { description: "The sub-account's generation. A new generation invalidates the secret." })
   generation!: number;
@@ -35,16 +37,40 @@ export class AppSecretTextType {
   expiresAt!: Date | null;
 }
 
+/** A signed text. */
+@InputType("AssembleAppSecretInput", { description: "The text of an `app-sk-` secret and its signature." })
+export class AssembleAppSecretInput {
+  @Field(() => String, { description: "The `text` of `appSecretText`, byte for byte." })
+  text!: string;
+
+  @Field(() => HexScalar, { description: "The wallet's signature of the text's digest." })
+  signature!: Hex;
+}
+
 /** A direct-path secret. */
-@ObjectType("AppSecret", { description: "An assembled secret of the direct path.", simpleResolvers: true })
-export class AppSecretType {
+@ObjectType("AssembleAppSecretPayload", {
+  description: "The result of `assembleAppSecret`.",
+  simpleResolvers: true,
+})
+export class AssembleAppSecretPayload extends PayloadType {
   @Field(() => String, {
+    nullable: true,
     description: "The bearer credential for the provider's `/v1/proxy`. It is not stored.",
   })
-  secret!: string;
+  secret?: string | null;
 }
 
 /** Maps a prepared secret to its GraphQL type. */
-export function toAppSecretText({ address, expiresAt, ...prepared }: PreparedSecret): AppSecretTextType {
-  return { ...prepared, account: address, expiresAt: expiresAt === 0 ? null : new Date(expiresAt) };
+export function toAppSecretText({
+  address,
+  provider,
+  expiresAt,
+  ...prepared
+}: PreparedSecret): AppSecretTextType {
+  return {
+    ...prepared,
+    accountAddress: address,
+    providerAddress: provider,
+    expiresAt: expiresAt === 0 ? null : new Date(expiresAt),
+  };
 }

@@ -79,6 +79,7 @@ export class FineTuningResolver {
   }
 
   @Query(() => [FineTuningType], {
+    nullable: true,
     description: "The deployed versions of the fine-tuning contract, the current one first.",
   })
   fineTuningVersions(@Ctx() { services }: Context): readonly FineTuningContract[] {

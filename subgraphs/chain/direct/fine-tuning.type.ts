@@ -44,7 +44,11 @@ export class FineTuningType implements FineTuningContract {
   @Field(() => AddressScalar, { description: "The address of the contract." })
   address!: FineTuningContract["address"];
 
-  @Field(() => Boolean, { description: "Whether new tasks use this version." })
+  @Field(() => Boolean, {
+    name: "current",
+    simple: false,
+    description: "Whether new tasks use this version.",
+  })
   isCurrent!: boolean;
 
   @Field(() => DateTimeScalar, {
@@ -172,7 +176,11 @@ export const FineTuningAccountConnection = defineConnection("FineTuningAccount",
   simpleResolvers: true,
 })
 export class DeliverableType implements Deliverable {
-  @Field(() => String, { description: "The deliverable's id, assigned by the provider." })
+  @Field(() => String, {
+    name: "deliverableId",
+    simple: false,
+    description: "The deliverable's id, assigned by the provider.",
+  })
   id!: string;
 
   @Field(() => HexScalar, { description: "The storage root of the encrypted model." })

@@ -13,7 +13,7 @@ export class InferenceServiceType implements Omit<InferenceService, "address"> {
   @Field(() => String, { description: "The type of the service as registered on chain, such as `chatbot`." })
   serviceType!: string;
 
-  @Field(() => String, { description: "The model that the service offers." })
+  @Field(() => String, { name: "modelId", simple: false, description: "The model that the service offers." })
   model!: string;
 
   @Field(() => String, { description: "The URL of the service." })
@@ -37,6 +37,8 @@ export class InferenceServiceType implements Omit<InferenceService, "address"> {
   teeAcknowledged!: boolean;
 
   @Field(() => Boolean, {
+    name: "centralized",
+    simple: false,
     description: "Whether the service declares itself a proxy for a model that runs elsewhere.",
   })
   isCentralized!: boolean;

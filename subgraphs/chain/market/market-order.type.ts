@@ -129,7 +129,7 @@ export class MarketSignatureCheckType {
   signer!: Hex | null;
 
   @Field(() => Boolean, { description: "Whether there are no problems." })
-  isGood!: boolean;
+  valid!: boolean;
 
   @Field(() => [MarketProblemType], { description: "The problems found." })
   problems!: readonly MarketProblemType[];
@@ -173,7 +173,7 @@ export function toSignedOffer(input: MarketOfferInput): MarketOffer {
 
 /** Maps a check to its GraphQL type. */
 export function toSignatureCheck({ signer, ...check }: SignatureCheck): MarketSignatureCheckType {
-  return { ...check, signer: signer ?? null, isGood: check.problems.length === 0 };
+  return { ...check, signer: signer ?? null, valid: check.problems.length === 0 };
 }
 
 function nonceOf({ nonce }: { readonly nonce: Hex | null | undefined }, param: string): Hex {

@@ -26,7 +26,7 @@ export class MarketOrdersResolver {
     nullable: true,
     description: "The typed data of an order for the seller to sign, as the market hashes it.",
   })
-  marketOrder(
+  marketOrderTypedData(
     @Arg("order", () => MarketOrderInput, { description: "The order." }) order: MarketOrderInput,
     @Ctx() { services }: Context,
   ): Promise<Signable> {
@@ -37,7 +37,7 @@ export class MarketOrdersResolver {
     nullable: true,
     description: "The typed data of an offer for the buyer to sign, as the market hashes it.",
   })
-  marketOffer(
+  marketOfferTypedData(
     @Arg("offer", () => MarketOfferInput, { description: "The offer." }) offer: MarketOfferInput,
     @Ctx() { services }: Context,
   ): Promise<Signable> {

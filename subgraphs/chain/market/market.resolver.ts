@@ -44,7 +44,10 @@ export class MarketResolver {
     return services.market.state();
   }
 
-  @FieldResolver(() => MarketFillConnection, { description: "The fulfilled orders, newest first." })
+  @FieldResolver(() => MarketFillConnection, {
+    nullable: true,
+    description: "The fulfilled orders, newest first.",
+  })
   async fills(
     @Args(() => FillArgs) args: FillArgs,
     @Ctx() { services }: Context,
@@ -58,6 +61,7 @@ export class MarketResolver {
   }
 
   @FieldResolver(() => NeuronScalar, {
+    nullable: true,
     description: "An account's balance in the market. The account's signed offers can be paid from it.",
   })
   balance(
@@ -68,13 +72,17 @@ export class MarketResolver {
   }
 
   @FieldResolver(() => BigIntScalar, {
+    nullable: true,
     description: "The platform's accrued fees, in the smallest unit of the currency.",
   })
   feeBalance(@CurrencyArg() currency: Hex | null, @Ctx() { services }: Context): Promise<bigint> {
     return services.market.feeBalance(currency ?? null);
   }
 
-  @FieldResolver(() => MarketPartnerType, { description: "An account's share of the market's fees." })
+  @FieldResolver(() => MarketPartnerType, {
+    nullable: true,
+    description: "An account's share of the market's fees.",
+  })
   partner(
     @Arg("address", () => AddressScalar, { description: "The account's address." }) address: Hex,
   ): MarketPartnerType {
@@ -93,6 +101,7 @@ export class MarketPartnerResolver {
   }
 
   @FieldResolver(() => BigIntScalar, {
+    nullable: true,
     description: "The account's accrued fees, in the smallest unit of the currency.",
   })
   feeBalance(

@@ -36,6 +36,8 @@ export class MarketType {
   version!: string;
 
   @Field(() => Boolean, {
+    name: "paused",
+    simple: false,
     description: "Whether the market is paused: no fulfilments, deposits or withdrawals.",
   })
   isPaused!: boolean;

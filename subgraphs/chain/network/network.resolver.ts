@@ -16,12 +16,15 @@ type Block = Awaited<ReturnType<ChainService["head"]>>;
 /** The networks, and the blocks of the network that we serve. */
 @Resolver(() => NetworkType)
 export class NetworkResolver {
-  @Query(() => NetworkType, { description: "The network that this service runs on." })
+  @Query(() => NetworkType, { nullable: true, description: "The network that this service runs on." })
   network(@Ctx() { services }: Context): Network {
     return services.chain.network();
   }
 
-  @Query(() => [NetworkType], { description: "The network that this service runs on, then the public ones." })
+  @Query(() => [NetworkType], {
+    nullable: true,
+    description: "The network that this service runs on, then the public ones.",
+  })
   networks(@Ctx() { services }: Context): readonly Network[] {
     return services.chain.networks();
   }
@@ -39,7 +42,10 @@ export class NetworkResolver {
     return number == null ? services.chain.head() : services.chain.block(BigInt(number));
   }
 
-  @Query(() => ContractType, { description: "A contract of the network that this service runs on." })
+  @Query(() => ContractType, {
+    nullable: true,
+    description: "A contract of the network that this service runs on.",
+  })
   contract(
     @Arg("name", () => ContractName, { description: "The name of the contract." }) name: Name,
     @Ctx() { services }: Context,

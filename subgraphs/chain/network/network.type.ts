@@ -1,8 +1,9 @@
 import "../../shared/schema/reflect.ts";
-import { Field, ID, Int, ObjectType } from "type-graphql";
-import type { NetworkToken } from "../../../src/chain/networks.ts";
+import { Directive, Field, Int, ObjectType } from "type-graphql";
+import type { Network, NetworkToken } from "../../../src/chain/networks.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
-import { AddressScalar, BigIntScalar, HexScalar } from "../../shared/schema/scalars.ts";
+import { AddressScalar, BigIntScalar, DecimalScalar, HexScalar } from "../../shared/schema/scalars.ts";
 
 const TokenKind = defineEnum<NetworkToken["kind"]>("TokenKind", "The form of a network's token.", {
   native: "The gas token, which has no contract.",
@@ -30,15 +31,14 @@ class NetworkTokenType implements NetworkToken {
 }
 
 /** A network's parameters (SPEC 2.1). The rest of its fields are resolved. */
+@Directive('@key(fields: "id")')
 @ObjectType("Network", {
   description:
     "A network: its endpoints and contracts, and for the network that this service runs on, its state.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class NetworkType {
-  @Field(() => ID, { description: "The network's short name: `testnet`, `mainnet` or `devnet`." })
-  id!: string;
-
   @Field(() => Int, { description: "The network's chain id." })
   chainId!: number;
 
@@ -84,7 +84,7 @@ export class NetworkType {
   })
   daStartBlock!: bigint | null;
 
-  @Field(() => String, {
+  @Field(() => DecimalScalar, {
     nullable: true,
     description: "The number of tokens that the faucet pays per day. Null if there is no faucet.",
   })
@@ -93,3 +93,10 @@ export class NetworkType {
   @Field(() => [NetworkTokenType], { description: "The network's token in every published form." })
   tokens!: readonly NetworkToken[];
 }
+
+/** The global id of a network, and its short name. */
+export const NetworkNodeResolvers = defineNodeResolvers<Network>(() => NetworkType, {
+  name: "Network",
+  keyOf: ({ id }) => id,
+  raw: { field: "networkId", description: "The network's short name: `testnet`, `mainnet` or `devnet`." },
+});

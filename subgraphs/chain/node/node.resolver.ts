@@ -24,7 +24,10 @@ import { SwitchPlanType } from "./switch-plan.type.ts";
 /** The operator's own node (SPEC 4.5 and 7). */
 @Resolver(() => OperatorNodeType)
 export class NodeResolver {
-  @Query(() => OperatorNodeType, { description: "The operator's node, and help for operating any node." })
+  @Query(() => OperatorNodeType, {
+    nullable: true,
+    description: "The operator's node, and help for operating any node.",
+  })
   operatorNode(): OperatorNodeType {
     return {};
   }

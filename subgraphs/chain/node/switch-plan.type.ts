@@ -36,7 +36,7 @@ export class SwitchStepType implements SwitchStep {
   @Field(() => Int, { description: "1-based number of the step." })
   order!: number;
 
-  @Field(() => String, { description: "A short, stable name." })
+  @Field(() => String, { name: "stepId", simple: false, description: "A short, stable name." })
   id!: string;
 
   @Field(() => String, { description: "What to do." })
@@ -54,7 +54,11 @@ export class SwitchStepType implements SwitchStep {
   @Field(() => [SwitchCheckType], { description: "What must hold before the next step." })
   checks!: readonly SwitchCheckType[];
 
-  @Field(() => Boolean, { description: "Whether the step deletes data that only a backup can restore." })
+  @Field(() => Boolean, {
+    name: "destructive",
+    simple: false,
+    description: "Whether the step deletes data that only a backup can restore.",
+  })
   isDestructive!: boolean;
 }
 

@@ -96,7 +96,10 @@ export class DaSignersResolver {
 /** The rows of a quorum. */
 @Resolver(() => DaQuorumType)
 export class DaQuorumResolver {
-  @FieldResolver(() => DaQuorumRowConnection, { description: "The rows of the quorum, in order." })
+  @FieldResolver(() => DaQuorumRowConnection, {
+    nullable: true,
+    description: "The rows of the quorum, in order.",
+  })
   rows(@Root() { signers }: DaQuorumType, @Args(() => PageArgs) args: PageArgs): Connection<DaQuorumRowType> {
     const rows = signers.map((signer, index) => ({ index, signer }));
     return pageOf(rows, args, ({ index }) => String(index).padStart(10, "0"));

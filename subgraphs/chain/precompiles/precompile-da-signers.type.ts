@@ -41,7 +41,7 @@ export class G2PointType {
 /** A signer of data availability. */
 @ObjectType("DaSigner", { description: "A data availability signer.", simpleResolvers: true })
 export class DaSignerType implements DaSigner {
-  @Field(() => AddressScalar, { description: "The signer's account." })
+  @Field(() => AddressScalar, { name: "accountAddress", simple: false, description: "The signer's account." })
   account!: DaSigner["account"];
 
   @Field(() => String, { description: "The socket address on which the signer listens." })

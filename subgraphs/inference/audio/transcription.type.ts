@@ -4,15 +4,17 @@ import {
   readTranscriptionJson,
   type TranscriptionRequest,
 } from "../../../src/inference/audio/audio-request.ts";
+import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
+import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
 /** An audio file to transcribe. */
-@InputType("TranscriptionInput", {
+@InputType("TranscribeAudioInput", {
   description: "An audio file to transcribe. The request is limited to 256 KiB; send larger files over REST.",
 })
-export class TranscriptionInput {
+export class TranscribeAudioInput {
   @Field(() => String, { description: "The id of the model." })
   model!: string;
 
@@ -42,10 +44,13 @@ export class TranscriptionInput {
     description: "Whether to verify the provider's signature of the response. Default: false.",
   })
   verifyTee?: boolean | null;
+
+  @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
 }
 
 /** Maps the input to the request that REST would parse. Throws `invalid_body`. */
-export function toTranscriptionRequest(input: TranscriptionInput): TranscriptionRequest {
+export function toTranscriptionRequest(input: TranscribeAudioInput): TranscriptionRequest {
   const { model, fileBase64, filename, language, prompt, verifyTee } = input;
   const body = {
     model,
@@ -80,4 +85,14 @@ export class TranscriptionType {
 
   @Field(() => InferenceBillType, { description: "The cost of the request and the provider that served it." })
   bill!: InferenceBillType;
+}
+
+/** The result of the mutation. */
+@ObjectType("TranscribeAudioPayload", {
+  description: "The result of `transcribeAudio`.",
+  simpleResolvers: true,
+})
+export class TranscribeAudioPayload extends PayloadType {
+  @Field(() => TranscriptionType, { nullable: true, description: "The transcription and its bill." })
+  transcription?: TranscriptionType | null;
 }

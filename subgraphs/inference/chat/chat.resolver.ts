@@ -4,32 +4,41 @@ import type { Trace } from "../../../src/inference/billing/admitted.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
-import { IDEMPOTENCY_KEY, runOnce } from "../../shared/once.ts";
+import { runOnce } from "../../shared/once.ts";
+import { answerMutation } from "../../shared/user-errors.ts";
 import { toPreferences } from "../routing/routing.type.ts";
-import { ChatCompletionType, ChatInput, toBill, toChatRequest } from "./chat.type.ts";
+import {
+  type ChatCompletionType,
+  CompleteChatInput,
+  CompleteChatPayload,
+  toBill,
+  toChatRequest,
+} from "./chat.type.ts";
 
 /** Chat completions without streaming. */
 @Resolver()
 export class ChatResolver {
-  @Mutation(() => ChatCompletionType, {
+  @Mutation(() => CompleteChatPayload, {
     nullable: true,
     description:
-      "Creates a chat completion. Billed even if the client disconnects before the response. Requires an `sk-` key.",
+      "Creates a chat completion. Billed even if the client disconnects before the response. The subscription " +
+      "`completeChat` delivers it in pieces. Requires an `sk-` key.",
   })
   async completeChat(
-    @Arg("input", () => ChatInput, { description: "The chat completion request." }) input: ChatInput,
-    @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
-    key: string | null,
+    @Arg("input", () => CompleteChatInput, { description: "The chat completion request." })
+    { idempotencyKey: key, ...input }: CompleteChatInput,
     @Ctx() context: Context,
-  ): Promise<ChatCompletionType> {
+  ): Promise<CompleteChatPayload> {
     const { services, principal } = context;
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
-    const body = await runOnce(context, { ...caller, field: "completeChat", key, input }, async () => {
-      const request = await toChatRequest(input, { stream: false });
-      return (await services.chat.complete(request, caller, signal, toPreferences(input.routing))).body;
+    return answerMutation(async () => {
+      const body = await runOnce(context, { ...caller, field: "completeChat", key, input }, async () => {
+        const request = await toChatRequest(input, { stream: false });
+        return (await services.chat.complete(request, caller, signal, toPreferences(input.routing))).body;
+      });
+      return { completion: toCompletion(JSON.parse(body.toString("utf8")) as Answer) };
     });
-    return toCompletion(JSON.parse(body.toString("utf8")) as Answer);
   }
 }
 

@@ -1,8 +1,10 @@
 import "../../shared/schema/reflect.ts";
-import { Field, ID, InputType, Int, ObjectType } from "type-graphql";
+import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/admitted.ts";
 import { type ChatRequest, readChatRequest } from "../../../src/inference/chat/chat-request.ts";
+import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { AddressScalar, JsonScalar } from "../../shared/schema/scalars.ts";
+import { PayloadType } from "../../shared/user-errors.ts";
 import { CostType } from "../requests/inference-request.type.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
@@ -49,6 +51,13 @@ export class ChatInput {
     description: "Whether to verify the provider's signature of the response. Default: false.",
   })
   verifyTee?: boolean | null;
+}
+
+/** A chat completion that is answered at once. */
+@InputType("CompleteChatInput", { description: "A chat completion request." })
+export class CompleteChatInput extends ChatInput {
+  @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
 }
 
 /** Maps the input to the chat request that REST would parse. Throws `invalid_body`. */
@@ -106,11 +115,11 @@ export class ChatChoiceType {
   simpleResolvers: true,
 })
 export class InferenceBillType {
-  @Field(() => ID, { description: "The request's id. Query `request(id)` for details." })
+  @Field(() => String, { description: "The request's raw id. Query `request(id)` for details." })
   requestId!: string;
 
   @Field(() => AddressScalar, { description: "The address of the provider that served the request." })
-  provider!: string;
+  providerAddress!: string;
 
   @Field(() => CostType, { description: "The cost of the request." })
   cost!: CostType;
@@ -134,7 +143,7 @@ export function toBill(trace: Trace): InferenceBillType {
   const { input_cost, output_cost, total_cost } = trace.billing;
   return {
     requestId: trace.request_id,
-    provider: trace.provider,
+    providerAddress: trace.provider,
     cost: { input: BigInt(input_cost), output: BigInt(output_cost), total: BigInt(total_cost) },
     teeVerified: trace.tee_verified ?? null,
     unproven: trace.error?.message ?? null,
@@ -158,6 +167,13 @@ export class ChatCompletionType {
 
   @Field(() => InferenceBillType, { description: "The cost of the request and the provider that served it." })
   bill!: InferenceBillType;
+}
+
+/** The result of the mutation. */
+@ObjectType("CompleteChatPayload", { description: "The result of `completeChat`.", simpleResolvers: true })
+export class CompleteChatPayload extends PayloadType {
+  @Field(() => ChatCompletionType, { nullable: true, description: "The completion and its bill." })
+  completion?: ChatCompletionType | null;
 }
 
 /** A piece of a streamed chat completion. */

@@ -1,8 +1,9 @@
 import "../../shared/schema/reflect.ts";
-import { Field, Float, ID, Int, ObjectType } from "type-graphql";
+import { Field, Float, Int, ObjectType } from "type-graphql";
 import type { DomainEvent, JobStep, JobStepName } from "../../../src/events/topics.ts";
 import { type CursorSource, EventType, toEvent } from "../../shared/events/event.type.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
+import { ErrorCodeType, type RecordedCode, toErrorCode } from "../../shared/schema/error-code.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { JobStatus } from "./image-job.type.ts";
 
@@ -26,7 +27,7 @@ const JobStepKind = defineEnum<JobStepName>("JobStep", "The kind of a step in a 
   simpleResolvers: true,
 })
 export class ImageJobEventType extends EventType {
-  @Field(() => ID, { description: "The job's id." })
+  @Field(() => String, { description: "The job's raw id." })
   jobId!: string;
 
   @Field(() => Int, { description: "1-based sequence number of the step within its job. It only increases." })
@@ -38,7 +39,12 @@ export class ImageJobEventType extends EventType {
   @Field(() => JobStatus, { description: "The job's status after the step." })
   status!: JobStep["status"];
 
-  @Field(() => AddressScalar, { nullable: true, description: "The address of the provider. Null if none." })
+  @Field(() => AddressScalar, {
+    name: "providerAddress",
+    simple: false,
+    nullable: true,
+    description: "The address of the provider. Null if none.",
+  })
   provider!: string | null;
 
   @Field(() => Int, { description: "1-based attempt number. 0 before the first attempt." })
@@ -50,11 +56,11 @@ export class ImageJobEventType extends EventType {
   @Field(() => String, { nullable: true, description: "The REST path of the result. Null unless completed." })
   result!: string | null;
 
-  @Field(() => String, {
+  @Field(() => ErrorCodeType, {
     nullable: true,
-    description: "The error code of the failed job or provider. Null without a failure.",
+    description: "Why the job or its provider failed. Null without a failure.",
   })
-  errorCode!: string | null;
+  errorCode!: RecordedCode | null;
 
   @Field(() => String, { nullable: true, description: "The readable error message. Null without a failure." })
   errorMessage!: string | null;
@@ -63,5 +69,5 @@ export class ImageJobEventType extends EventType {
 /** Maps a job step to its GraphQL type. */
 export function toJobEvent(event: DomainEvent<"job.progressed">, cursors: CursorSource): ImageJobEventType {
   const { account: _owner, keyId: _maker, ...step } = event.data;
-  return { ...toEvent(event, cursors), ...step };
+  return { ...toEvent(event, cursors), ...step, errorCode: toErrorCode(step.errorCode) };
 }

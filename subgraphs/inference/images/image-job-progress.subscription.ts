@@ -6,8 +6,9 @@ import type { JobView } from "../../../src/jobs/jobs.service.ts";
 import { permit } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
 import { AFTER_DESCRIPTION } from "../../shared/events/event.type.ts";
+import { NODE_FINDERS } from "../../shared/nodes/find-node.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { CursorScalar } from "../../shared/schema/scalars.ts";
-import { findImageJob } from "./image-job.resolver.ts";
 import { ImageJobType } from "./image-job.type.ts";
 import { ImageJobEventType, toJobEvent } from "./image-job-event.type.ts";
 
@@ -41,7 +42,7 @@ export class ImageJobProgressSubscription {
       "Requires an `sk-` key (the jobs it created) or the scope `account:read` (the jobs of every key).",
     subscribe: followAll,
   })
-  imageJobsProgress(
+  imageJobChanged(
     @Root() event: DomainEvent<"job.progressed">,
     @Ctx() { services }: Context,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })
@@ -52,7 +53,7 @@ export class ImageJobProgressSubscription {
 
   @FieldResolver(() => ImageJobType, { nullable: true, description: "The current state of the job." })
   job(@Root() { jobId }: ImageJobEventType, @Ctx() context: Context): Promise<JobView | undefined> {
-    return findImageJob({ id: jobId }, context);
+    return NODE_FINDERS.ImageJob(jobId, context);
   }
 }
 
@@ -61,7 +62,7 @@ async function followOne({
   context,
 }: Subscribing<{ readonly id: string }>): Promise<EventStream<"job.progressed">> {
   const reach = permit(context.principal, "job.read");
-  return context.services.jobs.followOne(reach, args.id, args.after ?? undefined);
+  return context.services.jobs.followOne(reach, readKeyOf("ImageJob", args.id), args.after ?? undefined);
 }
 
 async function followAll({ args, context }: Subscribing<object>): Promise<EventStream<"job.progressed">> {

@@ -8,20 +8,27 @@ import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permit, permitSpender, reaches } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
 import { IMAGE_COPIES } from "../../shared/image-allowance.ts";
-import { IDEMPOTENCY_KEY, runOnce } from "../../shared/once.ts";
+import { NODE_FINDERS } from "../../shared/nodes/find-node.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
+import { runOnce } from "../../shared/once.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { ErrorCodeType, type RecordedCode, toErrorCode } from "../../shared/schema/error-code.ts";
 import { AddressScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
+import { answerMutation } from "../../shared/user-errors.ts";
 import { FileStub } from "../file.stub.ts";
 import { ModelType } from "../models/model.type.ts";
 import { ProviderType } from "../models/provider.type.ts";
 import { InferenceRequestType } from "../requests/inference-request.type.ts";
 import { toPreferences } from "../routing/routing.type.ts";
 import {
+  CancelImageJobInput,
+  CancelImageJobPayload,
   ImageJobConnection,
-  ImageJobInput,
   ImageJobType,
   JobImageType,
   JobStatus,
+  SubmitImageJobInput,
+  SubmitImageJobPayload,
   toJobBody,
   toJobImage,
 } from "./image-job.type.ts";
@@ -40,7 +47,7 @@ export class ImageJobResolver {
     @Arg("id", () => ID, { description: "The job's id." }) id: string,
     @Ctx() context: Context,
   ): Promise<JobView | undefined> {
-    return findImageJob({ id }, context);
+    return NODE_FINDERS.ImageJob(readKeyOf("ImageJob", id), context);
   }
 
   @Query(() => ImageJobConnection, {
@@ -58,46 +65,47 @@ export class ImageJobResolver {
     return toConnection(page, args, jobCursor);
   }
 
-  @Mutation(() => ImageJobType, {
+  @Mutation(() => SubmitImageJobPayload, {
     nullable: true,
     description:
       "Creates an image generation job and holds its cost. A call repeated with the same `idempotencyKey` returns " +
       "the job in its current state. Requires an `sk-` key.",
   })
   async submitImageJob(
-    @Arg("input", () => ImageJobInput, { description: "The images to generate." }) input: ImageJobInput,
-    @Arg("idempotencyKey", () => String, { nullable: true, description: IDEMPOTENCY_KEY })
-    key: string | null,
+    @Arg("input", () => SubmitImageJobInput, { description: "The images to generate." })
+    { idempotencyKey: key, ...input }: SubmitImageJobInput,
     @Ctx() context: Context,
-  ): Promise<JobView> {
+  ): Promise<SubmitImageJobPayload> {
     const { services, principal } = context;
     const caller = { ...permitSpender(principal, "job.submit"), requestId: newRequestId() };
-    let submitted: JobView | undefined;
-    const id = await runOnce(context, { ...caller, field: "submitImageJob", key, input }, async () => {
-      const preferences = toPreferences(input.routing);
-      const request = {
-        operation: "generations",
-        body: toJobBody(input),
-        contentType: JSON_TYPE,
-        preferences,
-      } as const;
-      submitted = await services.imageJobs.submit(request, caller);
-      return Buffer.from(submitted.id);
+    return answerMutation(async () => {
+      let submitted: JobView | undefined;
+      const id = await runOnce(context, { ...caller, field: "submitImageJob", key, input }, async () => {
+        const preferences = toPreferences(input.routing);
+        const body = toJobBody(input);
+        const request = { operation: "generations", body, contentType: JSON_TYPE, preferences } as const;
+        submitted = await services.imageJobs.submit(request, caller);
+        return Buffer.from(submitted.id);
+      });
+      return { imageJob: submitted ?? (await services.jobs.get(caller, id.toString())) };
     });
-    return submitted ?? services.jobs.get(caller, id.toString());
   }
 
-  @Mutation(() => ImageJobType, {
+  @Mutation(() => CancelImageJobPayload, {
     nullable: true,
     description:
       "Cancels a pending job and releases its hold. Requires the `sk-` key that created the job, or a wallet " +
       "session.",
   })
   async cancelImageJob(
-    @Arg("id", () => ID, { description: "The job's id." }) id: string,
+    @Arg("input", () => CancelImageJobInput, { description: "The job to cancel." })
+    { id }: CancelImageJobInput,
     @Ctx() { services, principal }: Context,
-  ): Promise<JobView> {
-    return services.imageJobCancellation.cancel(permit(principal, "job.cancel"), id);
+  ): Promise<CancelImageJobPayload> {
+    const reach = permit(principal, "job.cancel");
+    return answerMutation(async () => ({
+      imageJob: await services.imageJobCancellation.cancel(reach, readKeyOf("ImageJob", id)),
+    }));
   }
 
   @FieldResolver(() => JobStatus, { description: "The job's status." })
@@ -120,12 +128,12 @@ export class ImageJobResolver {
     return step.fraction;
   }
 
-  @FieldResolver(() => String, {
+  @FieldResolver(() => ErrorCodeType, {
     nullable: true,
-    description: "The error code of a failed job, one of the `extensions.code` values. Null unless failed.",
+    description: "Why the job failed. Null unless failed.",
   })
-  errorCode(@Root() { state, step }: JobView): string | null {
-    return state === "failed" ? step.errorCode : null;
+  errorCode(@Root() { state, step }: JobView): RecordedCode | null {
+    return state === "failed" ? toErrorCode(step.errorCode) : null;
   }
 
   @FieldResolver(() => String, {
@@ -220,11 +228,3 @@ function rootOf({ b64Json }: JobImageType, { uploads }: Context["services"]): Pr
 }
 
 const JSON_TYPE = "application/json";
-
-/** The job of an id; undefined for another account's job or an unknown id. */
-export async function findImageJob(
-  { id }: { readonly id: string },
-  { principal, services }: Context,
-): Promise<JobView | undefined> {
-  return services.jobs.find(permit(principal, "job.read"), id);
-}

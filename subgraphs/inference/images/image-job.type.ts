@@ -2,9 +2,12 @@ import "../../shared/schema/reflect.ts";
 import { Directive, Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import type { AnsweredImage } from "../../../src/inference/images/image-answer.ts";
 import type { JobView } from "../../../src/jobs/jobs.service.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
+import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, JsonScalar } from "../../shared/schema/scalars.ts";
+import { PayloadType } from "../../shared/user-errors.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
 /** The status of a job. */
@@ -21,8 +24,8 @@ export const JobStatus = defineEnum<JobView["state"]>(
 );
 
 /** The images to generate. */
-@InputType("ImageJobInput", { description: "An image generation request." })
-export class ImageJobInput {
+@InputType("ImagesInput", { description: "An image generation request." })
+abstract class ImagesInput {
   @Field(() => String, { description: "The id of the model." })
   model!: string;
 
@@ -48,8 +51,29 @@ export class ImageJobInput {
   verifyTee?: boolean | null;
 }
 
+/** Images to generate at once. */
+@InputType("GenerateImagesInput", { description: "An image generation request." })
+export class GenerateImagesInput extends ImagesInput {
+  @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
+}
+
+/** Images to generate by a job. */
+@InputType("SubmitImageJobInput", { description: "An image generation job to submit." })
+export class SubmitImageJobInput extends ImagesInput {
+  @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
+}
+
+/** A job to cancel. */
+@InputType("CancelImageJobInput", { description: "A pending job to cancel." })
+export class CancelImageJobInput {
+  @Field(() => ID, { description: "The job's id." })
+  id!: string;
+}
+
 /** The REST request body of the same job. */
-export function toJobBody({ model, prompt, n, size, options, verifyTee }: ImageJobInput): Buffer {
+export function toJobBody({ model, prompt, n, size, options, verifyTee }: ImagesInput): Buffer {
   const more = typeof options === "object" && options !== null && !Array.isArray(options) ? options : {};
   const body = {
     ...more,
@@ -82,11 +106,12 @@ export function toJobImage({ b64_json, revised_prompt }: AnsweredImage): JobImag
 
 /** An image job. The rest of its fields are resolved. */
 @Directive('@key(fields: "id")')
-@ObjectType("ImageJob", { description: "A job that generates or edits images.", simpleResolvers: true })
+@ObjectType("ImageJob", {
+  description: "A job that generates or edits images.",
+  implements: NodeType,
+  simpleResolvers: true,
+})
 export class ImageJobType {
-  @Field(() => ID, { description: "The job's id: `jobId` in the REST API." })
-  id!: string;
-
   @Field(() => DateTimeScalar, { description: "When the job was created." })
   createdAt!: Date;
 
@@ -103,5 +128,32 @@ export class ImageJobType {
   resultExpiresAt!: Date | null;
 }
 
+/** The global id of a job, and its raw id. */
+export const ImageJobNodeResolvers = defineNodeResolvers<JobView>(() => ImageJobType, {
+  name: "ImageJob",
+  keyOf: ({ id }) => id,
+  raw: { field: "jobId", description: "The job's id in the REST API: `jobId`." },
+});
+
 /** A list of image jobs. */
 export const ImageJobConnection = defineConnection("ImageJob", () => ImageJobType);
+
+/** A submitted job. */
+@ObjectType("SubmitImageJobPayload", {
+  description: "The result of `submitImageJob`.",
+  simpleResolvers: true,
+})
+export class SubmitImageJobPayload extends PayloadType {
+  @Field(() => ImageJobType, { nullable: true, description: "The job." })
+  imageJob?: JobView | null;
+}
+
+/** A cancelled job. */
+@ObjectType("CancelImageJobPayload", {
+  description: "The result of `cancelImageJob`.",
+  simpleResolvers: true,
+})
+export class CancelImageJobPayload extends PayloadType {
+  @Field(() => ImageJobType, { nullable: true, description: "The cancelled job." })
+  imageJob?: JobView | null;
+}

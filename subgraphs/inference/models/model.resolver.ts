@@ -3,6 +3,7 @@ import { Arg, Args, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-g
 import { API_FORMATS, type ApiFormat } from "../../../src/inference/providers/profile.ts";
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
 import type { Context } from "../../shared/context.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { CacheFor } from "../../shared/schema/cache-for.ts";
 import { type Connection, PageArgs, pageOf } from "../../shared/schema/connection.ts";
 import { ModelConnection, ModelType } from "./model.type.ts";
@@ -14,7 +15,7 @@ import { ProviderType } from "./provider.type.ts";
 @Resolver(() => ModelType)
 export class ModelResolver {
   @CacheFor(5)
-  @Query(() => ModelConnection, { description: "All available models, ordered by id." })
+  @Query(() => ModelConnection, { nullable: true, description: "All available models, ordered by id." })
   models(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Model> {
     return pageOf(services.catalogue.models(), args, ({ id }) => id);
   }
@@ -28,7 +29,7 @@ export class ModelResolver {
     @Arg("id", () => ID, { description: "The model's id." }) id: string,
     @Ctx() { services }: Context,
   ): Model | undefined {
-    return services.catalogue.model(id);
+    return services.catalogue.model(readKeyOf("Model", id));
   }
 
   @FieldResolver(() => PricingType, {

@@ -21,7 +21,7 @@ import { ProviderConnection, ProviderType } from "./provider.type.ts";
 /** The providers of models. */
 @Resolver(() => ProviderType)
 export class ProviderResolver {
-  @Query(() => ProviderConnection, { description: "All providers, ordered by address." })
+  @Query(() => ProviderConnection, { nullable: true, description: "All providers, ordered by address." })
   providers(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Provider> {
     return pageOf(services.catalogue.providers(), args, ({ address }) => address);
   }
@@ -35,11 +35,6 @@ export class ProviderResolver {
     @Ctx() { services }: Context,
   ): Provider | undefined {
     return services.catalogue.provider(address);
-  }
-
-  @FieldResolver()
-  id(@Root() { address }: Provider): string {
-    return address;
   }
 
   @FieldResolver(() => [ModelType], { description: "The models that the provider offers." })

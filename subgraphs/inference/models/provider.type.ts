@@ -1,20 +1,20 @@
 import "../../shared/schema/reflect.ts";
-import { Directive, Field, ID, ObjectType } from "type-graphql";
-import type { ServiceType as Type } from "../../../src/inference/providers/provider.ts";
+import { Directive, Field, ObjectType } from "type-graphql";
+import type { Provider, ServiceType as Type } from "../../../src/inference/providers/provider.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 
 /** A provider and its offer. The rest of its fields are resolved. */
 @Directive('@key(fields: "address")')
+@Directive('@key(fields: "id")')
 @ObjectType("Provider", {
   description: "A provider of inference, as last read from the registry.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class ProviderType {
-  @Field(() => ID, { description: "The provider's address in lower case." })
-  id!: string;
-
   @Field(() => AddressScalar, { description: "The wallet address under which the provider is registered." })
   address!: string;
 
@@ -29,6 +29,12 @@ export class ProviderType {
   })
   verifiability!: string;
 }
+
+/** The global id of a provider. */
+export const ProviderNodeResolvers = defineNodeResolvers<Provider>(() => ProviderType, {
+  name: "Provider",
+  keyOf: ({ address }) => address.toLowerCase(),
+});
 
 /** A list of providers. */
 export const ProviderConnection = defineConnection("Provider", () => ProviderType);

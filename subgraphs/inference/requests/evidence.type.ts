@@ -78,7 +78,11 @@ export class EvidenceType {
   })
   responseHash!: string | undefined;
 
-  @Field(() => AddressScalar, { description: "The address of the provider." })
+  @Field(() => AddressScalar, {
+    name: "providerAddress",
+    simple: false,
+    description: "The address of the provider.",
+  })
   provider!: Hex;
 
   @Field(() => String, {

@@ -2,9 +2,11 @@ import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
-import { permit } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
+import { NODE_FINDERS } from "../../shared/nodes/find-node.ts";
+import { readKeyOf, toNodeId } from "../../shared/nodes/node-id.ts";
+import { ErrorCodeType, type RecordedCode, toErrorCode } from "../../shared/schema/error-code.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { AccountStub } from "../account.stub.ts";
 import { ApiKeyStub } from "../api-key.stub.ts";
@@ -28,7 +30,7 @@ export class InferenceRequestResolver {
     @Arg("id", () => ID, { description: "The request's id." }) id: string,
     @Ctx() context: Context,
   ): Promise<InferenceRequest | undefined> {
-    return findRequest({ id }, context);
+    return NODE_FINDERS.InferenceRequest(readKeyOf("InferenceRequest", id), context);
   }
 
   @FieldResolver(() => String, { description: "The id of the requested model." })
@@ -42,6 +44,14 @@ export class InferenceRequestResolver {
   })
   model(@Root() { model }: InferenceRequest, @Ctx() { services }: Context): Model | undefined {
     return services.catalogue.model(model);
+  }
+
+  @FieldResolver(() => ErrorCodeType, {
+    nullable: true,
+    description: "Why the request failed, or ended early. Null unless it did.",
+  })
+  errorCode(@Root() { errorCode }: InferenceRequest): RecordedCode | null {
+    return toErrorCode(errorCode);
   }
 
   @FieldResolver(() => AddressScalar, { description: "The address of the provider." })
@@ -67,7 +77,7 @@ export class InferenceRequestResolver {
     description: "The `sk-` key that the request was sent with. Null if the wallet sent it.",
   })
   apiKey(@Root() { apiKeyId }: InferenceRequest): ApiKeyStub | null {
-    return apiKeyId === null ? null : { id: apiKeyId };
+    return apiKeyId === null ? null : { id: toNodeId("ApiKey", apiKeyId) };
   }
 
   @FieldResolver(() => RequestTimingType, { description: "The duration of the request." })
@@ -104,13 +114,4 @@ export class InferenceRequestResolver {
     const found = await loaders.receipts.load(id);
     return found ? toReceipt(found) : null;
   }
-}
-
-/** The request of an id; undefined for another account's request or an unknown id. */
-export async function findRequest(
-  { id }: { readonly id: string },
-  { principal, loaders }: Context,
-): Promise<InferenceRequest | undefined> {
-  permit(principal, "request.read");
-  return loaders.requests.load(id);
 }

@@ -1,6 +1,7 @@
 import "../../shared/schema/reflect.ts";
-import { Directive, Field, ID, Int, ObjectType } from "type-graphql";
+import { Directive, Field, Int, ObjectType } from "type-graphql";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
+import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
@@ -48,12 +49,10 @@ export class RequestTimingType {
 @Directive('@key(fields: "id")')
 @ObjectType("InferenceRequest", {
   description: "An inference request that was admitted.",
+  implements: NodeType,
   simpleResolvers: true,
 })
 export class InferenceRequestType {
-  @Field(() => ID, { description: "The request's id, as in the header `X-Request-ID`." })
-  id!: string;
-
   @Field(() => DateTimeScalar, { description: "When the request was admitted." })
   createdAt!: Date;
 
@@ -99,14 +98,17 @@ export class InferenceRequestType {
 
   @Field(() => CostType, { nullable: true, description: "The cost of the request. Null until charged." })
   cost!: CostType | null;
-
-  @Field(() => String, {
-    nullable: true,
-    description:
-      "The error code of a failed request, one of the `extensions.code` values. Null unless failed.",
-  })
-  errorCode!: string | null;
 }
+
+/** The global id of a request, and its raw id. */
+export const InferenceRequestNodeResolvers = defineNodeResolvers<InferenceRequest>(
+  () => InferenceRequestType,
+  {
+    name: "InferenceRequest",
+    keyOf: ({ id }) => id,
+    raw: { field: "requestId", description: "The request's id, as in the header `X-Request-ID`." },
+  },
+);
 
 /** A list of requests. */
 export const InferenceRequestConnection = defineConnection("InferenceRequest", () => InferenceRequestType);

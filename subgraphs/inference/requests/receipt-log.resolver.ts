@@ -7,7 +7,7 @@ import { ConsistencyProofType, ReceiptLogType, ReceiptTreeHeadType } from "./rec
 /** The log of receipts. Public: its leaves reveal nothing. */
 @Resolver(() => ReceiptLogType)
 export class ReceiptLogResolver {
-  @Query(() => ReceiptLogType, { description: "The append-only log of receipts." })
+  @Query(() => ReceiptLogType, { nullable: true, description: "The append-only log of receipts." })
   receiptLog(@Ctx() { services }: Context): ReceiptLogType {
     const { name, verifierKey } = services.receipts.key;
     return { origin: name, publicKey: verifierKey };
@@ -23,6 +23,7 @@ export class ReceiptLogResolver {
   }
 
   @FieldResolver(() => ConsistencyProofType, {
+    nullable: true,
     description: "What proves that the newest signed head continues an earlier one.",
   })
   async consistencyProof(

@@ -13,7 +13,7 @@ import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { EvidenceFloor } from "../../../src/keys/api-keys/key-settings.ts";
 import { ProviderEvidence } from "../../shared/evidence-floor.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
-import { AddressScalar } from "../../shared/schema/scalars.ts";
+import { AddressScalar, DecimalScalar } from "../../shared/schema/scalars.ts";
 import { TrustMode } from "../../shared/trust-mode.ts";
 import { ProviderType } from "../models/provider.type.ts";
 
@@ -80,16 +80,19 @@ export class RoutingInput {
   })
   evidence?: EvidenceFloor | null;
 
-  @Field(() => String, {
+  @Field(() => DecimalScalar, {
     nullable: true,
     description: "The maximum input price in USD per million tokens, such as `0.25`.",
   })
   maxPriceUsdPrompt?: string | null;
 
-  @Field(() => String, { nullable: true, description: "The maximum output price in USD per million tokens." })
+  @Field(() => DecimalScalar, {
+    nullable: true,
+    description: "The maximum output price in USD per million tokens.",
+  })
   maxPriceUsdCompletion?: string | null;
 
-  @Field(() => String, { nullable: true, description: "The maximum price of one image in USD." })
+  @Field(() => DecimalScalar, { nullable: true, description: "The maximum price of one image in USD." })
   maxPriceUsdImage?: string | null;
 }
 
@@ -129,7 +132,11 @@ function capOf(name: keyof PriceCaps, field: CapField, input: RoutingInput | nul
   simpleResolvers: true,
 })
 class RefusedProviderType {
-  @Field(() => AddressScalar, { description: "The address of the provider." })
+  @Field(() => AddressScalar, {
+    name: "providerAddress",
+    simple: false,
+    description: "The address of the provider.",
+  })
   provider!: Hex;
 
   @Field(() => RefusalReason, { description: "Why the provider was refused." })
@@ -142,7 +149,11 @@ class RefusedProviderType {
   simpleResolvers: true,
 })
 class RoutingAttemptType {
-  @Field(() => AddressScalar, { description: "The address of the provider." })
+  @Field(() => AddressScalar, {
+    name: "providerAddress",
+    simple: false,
+    description: "The address of the provider.",
+  })
   provider!: Hex;
 
   @Field(() => AttemptOutcome, { description: "The outcome of the attempt." })

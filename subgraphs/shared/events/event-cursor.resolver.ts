@@ -8,6 +8,7 @@ import { CursorScalar } from "../schema/scalars.ts";
 export class EventCursorResolver {
   @Directive("@shareable")
   @Query(() => CursorScalar, {
+    nullable: true,
     description:
       "Cursor of the current position in the event streams. Fetch it before an initial query, then pass it as " +
       "`after` when subscribing: no event between the two is missed.",

@@ -158,6 +158,7 @@ function guardResolvers(map: Resolvers): Resolvers {
 /** Fields are wrapped; enum values and type resolution are not. */
 function guardMembers(members: object): object {
   const guarded = Object.entries(members).map(([field, member]: [string, unknown]) => {
+    if (field === "__resolveType") return [field, typeNameOf];
     if (field.startsWith("__")) return [field, member];
     if (typeof member === "function") return [field, guard(member as Resolve)];
     return isSubscription(member)
@@ -168,6 +169,11 @@ function guardMembers(members: object): object {
       : [field, member];
   });
   return Object.fromEntries(guarded);
+}
+
+/** The type of a value of an abstract type, which carries its name: graphql-jit does not wait for type-graphql's promise. */
+function typeNameOf({ __typename }: { readonly __typename?: string }): string | undefined {
+  return __typename;
 }
 
 /** Opens a source; for third-party routers, one that emits its failures as events. */

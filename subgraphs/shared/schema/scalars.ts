@@ -97,9 +97,32 @@ export const CursorScalar = defineScalar({
   write: (value) => (typeof value === "string" ? value : undefined),
 });
 
+/** A day of the calendar. */
+export const DateScalar = defineScalar({
+  name: "Date",
+  description: "A day in UTC, such as `2026-01-31`.",
+  read(text) {
+    if (!isDay(text)) throw refused("A Date is a day of the calendar, such as 2026-01-31.");
+    return text;
+  },
+  write: (value) => (typeof value === "string" && isDay(value) ? value : undefined),
+});
+
+/** A number with decimals, such as an amount of dollars. A JSON number would lose digits, so it is refused. */
+export const DecimalScalar = defineScalar({
+  name: "Decimal",
+  description: "A decimal number of at least 0 as a string, such as `0.25`, without an exponent.",
+  read(text) {
+    if (!isDecimal(text)) throw refused("A Decimal is digits with at most one point, such as 0.25.");
+    return text;
+  },
+  write: (value) => (typeof value === "string" && isDecimal(value) ? value : undefined),
+});
+
 /** Any JSON, for values that are passed on as a whole. */
 export const JsonScalar = new GraphQLScalarType<unknown, unknown>({
   name: "JSON",
+  specifiedByURL: specificationOf("JSON"),
   description: "Any JSON value.",
   parseValue: (value) => value,
   parseLiteral: readExactly,
@@ -114,6 +137,8 @@ const SCALARS: readonly GraphQLScalarType[] = [
   BigIntScalar,
   DateTimeScalar,
   CursorScalar,
+  DateScalar,
+  DecimalScalar,
   JsonScalar,
 ];
 
@@ -172,6 +197,7 @@ function defineScalar<T extends string>({
   return new GraphQLScalarType<T, string>({
     name,
     description,
+    specifiedByURL: specificationOf(name),
     parseValue: (value) => parse(value),
     parseLiteral: (node) => parse(textOf(node), node),
     serialize(value) {
@@ -181,6 +207,20 @@ function defineScalar<T extends string>({
       return text;
     },
   });
+}
+
+/** Where the format of a scalar is specified: a section of docs/scalars.md. The URL is a name, like those of our links. */
+function specificationOf(name: string): string {
+  return `https://zerograph.dev/specs/scalars#${name.toLowerCase()}`;
+}
+
+function isDay(text: string): boolean {
+  const date = /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
+  return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
+function isDecimal(text: string): boolean {
+  return /^\d{1,60}(\.\d{1,60})?$/.test(text);
 }
 
 function isHex(text: string): text is Hex {

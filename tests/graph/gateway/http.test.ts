@@ -190,7 +190,8 @@ describe("a persisted query that does not follow Apollo's protocol is a client e
 });
 
 describe("an ordinary request gets byte for byte the answer of Apollo Server", () => {
-  const refused = 'mutation { revokeApiKey(id: "00000000-0000-0000-0000-000000000000") { id } }';
+  const refused =
+    'mutation { revokeApiKey(input: { id: "00000000-0000-0000-0000-000000000000" }) { apiKey { id } } }';
   test.each<[title: string, body: Readonly<Record<string, unknown>>]>([
     ["a query", { query: "{ network { name chainId } models { nodes { id } } }" }],
     ["one with a cache lifetime", { query: "{ models { nodes { id pricing { input } } } }" }],
@@ -212,10 +213,10 @@ describe("an ordinary request gets byte for byte the answer of Apollo Server", (
     ["a field that fails", { query: '{ network { name } models(after: "none") { nodes { id } } }' }],
     [
       "a field that the caller may not see",
-      { query: "{ network { name } node { status { consensus { height } } } }" },
+      { query: "{ network { name } operatorNode { consensus { latestHeight } } }" },
     ],
     ["a mutation that is refused", { query: refused }],
-    ["a subscription", { query: "subscription { newBlock { number } }" }],
+    ["a subscription", { query: "subscription { blockAdded { number } }" }],
     ["introspection", { query: "{ __schema { queryType { name } } }" }],
     ["a document with an error", { query: "{ nothing }" }],
     ["no document", { query: "{" }],
@@ -396,7 +397,7 @@ describe("a gateway whose subgraphs are slow or answer too much", () => {
   });
 
   test("does not begin the next mutation of a client that disconnected", async () => {
-    const chained = `mutation { createSignInNonce { nonce } cancelImageJob(id: "1") { id } }`;
+    const chained = `mutation { createSignInNonce { nonce } cancelImageJob(input: { id: "1" }) { imageJob { id } } }`;
     const { answer, leaving } = await sendUntilAsked(chained);
     leaving.abort();
     await until(() => asked[0]?.gone === true, 1_000);

@@ -164,7 +164,7 @@ describe.each([
 test("a subscription with a side effect on opening is never reopened automatically", async () => {
   const { secret } = await seedAccount(stack().app.database, 1_000_000n);
   const document =
-    'subscription { chatCompletion(input: { model: "none", messages: [] }) { bill { requestId } } }';
+    'subscription { completeChat(input: { model: "none", messages: [] }) { bill { requestId } } }';
   const following = await followEvents(origin, secret, document);
   await following.closed;
   expect(following.results).toMatchObject([{ errors: [{ extensions: { code: expect.any(String) } }] }]);

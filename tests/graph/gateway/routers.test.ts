@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { getAddress } from "viem";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { SCOPES } from "../../../src/keys/auth/principal.ts";
@@ -15,7 +16,7 @@ const remote = useStarted((onEnd) =>
 );
 const accounts = () => `${remote().urls.accounts}/graphql`;
 const router = { [ROUTER_HEADER]: ROUTER_SECRET };
-const VIEWER = "{ viewer { kind account { id } } }";
+const VIEWER = "{ viewer { kind account { address } } }";
 
 async function ask(headers: Readonly<Record<string, string>>, query = VIEWER) {
   const reply = await fetch(accounts(), {
@@ -40,7 +41,7 @@ test("an external router with its secret is answered in the name of the credenti
   const { app } = stack();
   expect(await ask({ ...router, authorization: `Bearer ${secret}` })).toEqual({
     status: 200,
-    data: { viewer: { kind: "MANAGEMENT_KEY", account: { id: account } } },
+    data: { viewer: { kind: "MANAGEMENT_KEY", account: { address: getAddress(account) } } },
   });
   expect(await ask(router)).toMatchObject({ data: { viewer: { kind: "ANONYMOUS", account: null } } });
   await until(async () => {

@@ -13,7 +13,7 @@ import { describe, expect, test } from "vitest";
 import { readSupergraph } from "../../../gateway/federation/engine/planning/api-schema.ts";
 import { generateSchema, objectionsTo, staleFiles } from "../../../scripts/schema.ts";
 import { compareSchemas } from "../../../scripts/schema-changes.ts";
-import { lintSchema } from "../../../scripts/schema-lint.ts";
+import { lintSchema, SCHEMA_RULES } from "../../../scripts/schema-lint/schema-lint.ts";
 import { modules } from "../../../subgraphs/modules.ts";
 
 const generated = generateSchema();
@@ -73,7 +73,7 @@ describe("the committed schema", () => {
 });
 
 describe("the public schema", () => {
-  test("spells names as their kind is spelt, and describes every type, field, argument and value", () => {
+  test("follows every rule of schema/rules.md", () => {
     expect(lintSchema(api)).toEqual([]);
   });
 
@@ -133,11 +133,25 @@ describe("a change of the public schema", () => {
     expect(changes.dangerous).toHaveLength(dangerous);
   });
 
+  test("what is deprecated is removed on its day, and not before, whatever is requested", () => {
+    const before = `type Query { "A." a: Int "Old." old: Int @deprecated(reason: "Removed on 2027-01-31. Use \`a\`.") }`;
+    const after = 'type Query { "A." a: Int }';
+    const early = ["REMOVED_EARLY: Query.old stays deprecated until 2027-01-31."];
+    expect(compareSchemas(before, after, "2027-01-30").early).toEqual(early);
+    expect(compareSchemas(before, after, "2027-01-31").early).toEqual([]);
+    expect(compareSchemas(before, before, "2027-01-30").early).toEqual([]);
+    const api = generated.get("api.graphql") ?? "";
+    const withOld = `${api} extend type Query { "Old." old: Int @deprecated(reason: "Removed on 9998-01-31. Use \`node\`.") }`;
+    expect(objectionsTo(generated, { before: withOld, allowBreaking: true })).toEqual([
+      "REMOVED_EARLY: Query.old stays deprecated until 9998-01-31.",
+    ]);
+  });
+
   test("a name in the wrong spelling, and a missing description, are reported", () => {
     const odd = buildSchema(
       'type Query { "Ends here." Bad_name("An argument." Arg: Int): other } enum other { lower }',
     );
-    expect(lintSchema(odd)).toEqual([
+    expect(SCHEMA_RULES.elementsAreSpeltAndDescribed?.(odd)).toEqual([
       "Query.Bad_name does not follow the field naming rule",
       "Query.Bad_name(Arg) does not follow the argument naming rule",
       "other does not follow the type naming rule",

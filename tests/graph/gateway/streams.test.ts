@@ -269,20 +269,20 @@ describe("what one transport refuses, all refuse", () => {
     ["too many aliases", aliased, "graphql_refused"],
     ["not valid", "subscription { nothing }", "GRAPHQL_VALIDATION_FAILED"],
     ["not GraphQL", "subscription {", "GRAPHQL_PARSE_FAILED"],
-    ["a skipped root", "subscription { newBlock @skip(if: true) { number } }", "GRAPHQL_VALIDATION_FAILED"],
+    ["a skipped root", "subscription { blockAdded @skip(if: true) { number } }", "GRAPHQL_VALIDATION_FAILED"],
     [
       "a root that is not included",
-      "subscription { ...F } fragment F on Subscription { ... @include(if: false) { newBlock { number } } }",
+      "subscription { ...F } fragment F on Subscription { ... @include(if: false) { blockAdded { number } } }",
       "GRAPHQL_VALIDATION_FAILED",
     ],
     [
       "a root by a variable",
-      "subscription ($on: Boolean = true) { newBlock @include(if: $on) { number } }",
+      "subscription ($on: Boolean = true) { blockAdded @include(if: $on) { number } }",
       "GRAPHQL_VALIDATION_FAILED",
     ],
     [
       "a root by a variable that is missing",
-      "subscription ($off: Boolean!) { newBlock @skip(if: $off) { number } }",
+      "subscription ($off: Boolean!) { blockAdded @skip(if: $off) { number } }",
       "GRAPHQL_VALIDATION_FAILED",
     ],
     [
@@ -505,7 +505,7 @@ describe("server-sent events", () => {
     test.each([STREAMS, ALL, "Text/Event-Stream; q=0.9"])(
       "carry a subscription for a client that accepts %s",
       async (accept) => {
-        const { status, type, reply } = await post("subscription { newBlock { number } }", accept);
+        const { status, type, reply } = await post("subscription { blockAdded { number } }", accept);
         expect([status, type]).toEqual([200, "text/event-stream"]);
         const reader = reply.body?.getReader();
         expect(Buffer.from((await reader?.read())?.value ?? "").toString()).toContain(":\n\n");
@@ -525,7 +525,7 @@ describe("server-sent events", () => {
 
     test("do not carry a subscription for a client that excludes them", async () => {
       const { status, type } = await post(
-        "subscription { newBlock { number } }",
+        "subscription { blockAdded { number } }",
         "text/event-stream;q=0, application/json",
       );
       expect([status, type]).toEqual([400, "application/json"]);

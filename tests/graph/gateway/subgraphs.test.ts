@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { PROVIDER } from "../../../src/devnet/chain/accounts.ts";
 import { newId } from "../../../src/kernel/text/ids.ts";
 import type { Scope } from "../../../src/keys/auth/principal.ts";
+import { toNodeId } from "../../../subgraphs/shared/nodes/node-id.ts";
 import { INPUT_PRICE, MODEL } from "../../support/chain/network.ts";
 import { untilPublished } from "../../support/events.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
@@ -49,7 +50,7 @@ async function chat({ account, secret }: Seeded): Promise<string> {
 test("every caller may query viewer, and only account credentials reach the account", async () => {
   const seeded = await seedAccount(stack().app.database, 1_000n);
   const query = "{ viewer { kind scopes account { id address } } }";
-  const account = { id: seeded.account, address: getAddress(seeded.account) };
+  const account = { id: toNodeId("Account", seeded.account), address: getAddress(seeded.account) };
   const key = await managementKey(seeded, "keys:read");
   for (const [secret, kind, code] of [
     [undefined, "ANONYMOUS", "missing_authorization"],
@@ -70,7 +71,7 @@ test("an account is readable with the scope for each part, and only by itself", 
     await seedAccount(stack().app.database, 0n),
   ];
   const query = `query ($address: Address!) {
-    account(address: $address) { balance { deposit held available } apiKeys { nodes { id name status } } }
+    account(address: $address) { balance { deposit held available } apiKeys { nodes { keyId name status } } }
   }`;
   const full = await managementKey(mine, "account:read", "keys:read");
   const variables = { address: getAddress(mine.account) };
@@ -78,7 +79,7 @@ test("an account is readable with the scope for each part, and only by itself", 
     data: {
       account: {
         balance: { deposit: "1000", held: "0", available: "1000" },
-        apiKeys: { nodes: [{ id: mine.keyId, name: "test", status: "ACTIVE" }] },
+        apiKeys: { nodes: [{ keyId: mine.keyId, name: "test", status: "ACTIVE" }] },
       },
     },
   });
@@ -112,23 +113,31 @@ test("a request is joined with its key, its account's balance, its provider and 
   const key = await managementKey(mine, "account:read", "keys:read");
   const query = `query ($id: ID!) {
     request(id: $id) {
-      id status serviceType outputTokens cost { input output total } timing { durationMs }
-      apiKey { id name } account { address balance { held } requests(first: 1) { nodes { id } } }
-      model { id pricing { input } } provider { address routable onChain { model teeAcknowledged } }
+      requestId status serviceType outputTokens cost { input output total } timing { durationMs }
+      apiKey { keyId name } account { address balance { held } requests(first: 1) { nodes { requestId } } }
+      model { modelId pricing { input } } provider { address routable onChain { modelId teeAcknowledged } }
     }
   }`;
   const answer = await ask(key, query, { id });
   expect(answer.errors).toBeUndefined();
   expect(answer.data?.request).toMatchObject({
-    id,
+    requestId: id,
     status: "COMPLETED",
     serviceType: "CHATBOT",
     outputTokens: 3,
     cost: { output: "15" },
-    apiKey: { id: mine.keyId, name: "test" },
-    account: { address: getAddress(mine.account), balance: { held: "0" }, requests: { nodes: [{ id }] } },
-    model: { id: MODEL, pricing: { input: String(INPUT_PRICE) } },
-    provider: { address: PROVIDER.address, routable: true, onChain: { model: MODEL, teeAcknowledged: true } },
+    apiKey: { keyId: mine.keyId, name: "test" },
+    account: {
+      address: getAddress(mine.account),
+      balance: { held: "0" },
+      requests: { nodes: [{ requestId: id }] },
+    },
+    model: { modelId: MODEL, pricing: { input: String(INPUT_PRICE) } },
+    provider: {
+      address: PROVIDER.address,
+      routable: true,
+      onChain: { modelId: MODEL, teeAcknowledged: true },
+    },
   });
   const otherKey = await managementKey(other, "account:read");
   expect(await ask(otherKey, query, { id })).toEqual({ data: { request: null } });
@@ -159,13 +168,22 @@ test("a file is identified in exactly one way, and an invalid root is reported a
 test("the network returns its endpoints, and its wallet parameters are the ones to add it by", async () => {
   const answer = await ask(
     undefined,
-    `{ network { id chainIdHex served head { number } watchers { name state } walletParameters }
-       networks { id served head { number } } contract(name: FLOW) { address } block(number: 0) { number } }`,
+    `{ network { networkId chainIdHex served head { number } watchers { name state } walletParameters }
+       networks { networkId served head { number } } contract(name: FLOW) { address } block(number: 0) { number } }`,
   );
   expect(answer).toMatchObject({
     data: {
-      network: { id: "devnet", chainIdHex: "0x40DA", served: true, walletParameters: { chainId: "0x40DA" } },
-      networks: [{ id: "devnet" }, { id: "testnet", served: false, head: null }, { id: "mainnet" }],
+      network: {
+        networkId: "devnet",
+        chainIdHex: "0x40DA",
+        served: true,
+        walletParameters: { chainId: "0x40DA" },
+      },
+      networks: [
+        { networkId: "devnet" },
+        { networkId: "testnet", served: false, head: null },
+        { networkId: "mainnet" },
+      ],
       contract: { address: getAddress(stack().app.network.contracts.flow.address ?? "0x") },
       block: { number: "0" },
     },

@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-const CHAT = `completeChat(input: { model: "${MODEL}", messages: [{ role: "user", content: "Hello" }], maxTokens: 2 }) { bill { requestId } }`;
+const CHAT = `completeChat(input: { model: "${MODEL}", messages: [{ role: "user", content: "Hello" }], maxTokens: 2 }) { completion { bill { requestId } } }`;
 const QUERY = "{ __typename }";
 const aliased = (count: number, field: string) =>
   Array.from({ length: count }, (_, n) => `a${n}: ${field}`).join(" ");
@@ -145,7 +145,7 @@ describe.each(Object.keys(TRANSPORTS))("over %s", (transport) => {
 
   test("each root field of a mutation counts as one, aliases and fragments included", async () => {
     const { secret, account } = await newKey();
-    const mutation = `mutation { ...more ${aliased(5, "createSignInNonce { nonce }")} } fragment more on Mutation { b: createSignInNonce { nonce } c: signOut }`;
+    const mutation = `mutation { ...more ${aliased(5, "createSignInNonce { nonce }")} } fragment more on Mutation { b: createSignInNonce { nonce } c: signOut { endedSessions } }`;
     expect(requestsOf(parse(mutation), parse(mutation).definitions[0] as never)).toBe(7);
     const passed = await count(mutation, { secret });
     // Opening the socket counts as one more.
@@ -297,8 +297,8 @@ describe("the last use of a key is recorded", () => {
       "without the required scope",
       '{ request(id: "none") { id } viewer { account { managementKeys { nodes { id } } } } }',
     ],
-    ["without the scope for a mutation", `mutation { createApiKey(name: "x") { apiKey { id } } }`],
-    ["a mutation that fails", 'mutation { signIn(message: "none", signature: "0x00") { token } }'],
+    ["without the scope for a mutation", `mutation { createApiKey(input: { name: "x" }) { apiKey { id } } }`],
+    ["a mutation that fails", 'mutation { signIn(input: { message: "none", signature: "0x00" }) { token } }'],
     ["with variables that do not fit", "query ($first: Int!) { models(first: $first) { nodes { id } } }"],
   ];
 

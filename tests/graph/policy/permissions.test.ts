@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import { newId } from "../../../src/kernel/text/ids.ts";
 import { PERMISSIONS, type Permission } from "../../../src/keys/auth/permissions.ts";
 import { type Access, CALLERS, type Caller, CallerFixture, type Owner } from "../../support/callers.ts";
-import { ask, followEvents, type GraphResult } from "../../support/clients/graph-client.ts";
+import { ask, failureCode, followEvents, type GraphResult } from "../../support/clients/graph-client.ts";
 import { useStack } from "../../support/stack.ts";
 import { until } from "../../support/until.ts";
 
@@ -36,12 +36,14 @@ const followed = (access: Access, field: string): Row => ({
 });
 const ofApiKey = (access: Access, field: string, more = ""): Row => ({
   access,
-  query: ({ apiKeyId }) => `mutation { ${field}(id: "${apiKeyId}"${more}) { id } }`,
+  query: ({ apiKeyId }) =>
+    `mutation { ${field}(input: { id: "${apiKeyId}"${more} }) { userErrors { code } } }`,
   foreign: "api_key_not_found",
 });
 const ofManagementKey = (access: Access, field: string, more = ""): Row => ({
   access,
-  query: ({ managementKeyId }) => `mutation { ${field}(id: "${managementKeyId}"${more}) { id } }`,
+  query: ({ managementKeyId }) =>
+    `mutation { ${field}(input: { id: "${managementKeyId}"${more} }) { userErrors { code } } }`,
   foreign: "management_key_not_found",
 });
 
@@ -76,8 +78,8 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.contract": open("{ contract(name: FLOW) { address } }"),
   "Query.daSigners": open("{ daSigners { epochNumber } }"),
   "Query.wrappedBase": open("{ wrappedBase { wrappedToken } }"),
-  "Query.inferenceServices": open("{ inferenceServices { nodes { model } } }"),
-  "Query.inferenceService": open(`{ inferenceService(provider: "${NOBODY}") { model } }`),
+  "Query.inferenceServices": open("{ inferenceServices { nodes { modelId } } }"),
+  "Query.inferenceService": open(`{ inferenceService(provider: "${NOBODY}") { modelId } }`),
   "Query.directRules": open("{ directRules { minimumLedger } }"),
   "Query.fineTuning": open("{ fineTuning { version } }"),
   "Query.fineTuningVersions": open("{ fineTuningVersions { version } }"),
@@ -103,7 +105,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
     "not_found",
   ),
   "Mutation.assembleAppSecret": open(
-    'mutation { assembleAppSecret(text: "none", signature: "0x00") { secret } }',
+    'mutation { assembleAppSecret(input: { text: "none", signature: "0x00" }) { secret userErrors { code } } }',
     "invalid_parameter",
   ),
   "Query.operatorNode": open('{ operatorNode { diagnose(message: "-38002") { kind } } }'),
@@ -112,10 +114,10 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "OperatorNode.engine": ofOperator("engine { state }"),
   "OperatorNode.preflight": ofOperator("preflight { rule }"),
   "Query.market": open("{ market { address } }"),
-  "Query.marketOrder": open(`{ marketOrder(order: ${ORDER}) { hash } }`),
-  "Query.marketOffer": open(`{ marketOffer(offer: ${OFFER}) { hash } }`),
-  "Query.checkMarketOrder": open(`{ checkMarketOrder(order: ${ORDER}, signature: "0x00") { isGood } }`),
-  "Query.checkMarketOffer": open(`{ checkMarketOffer(offer: ${OFFER}, signature: "0x00") { isGood } }`),
+  "Query.marketOrderTypedData": open(`{ marketOrderTypedData(order: ${ORDER}) { hash } }`),
+  "Query.marketOfferTypedData": open(`{ marketOfferTypedData(offer: ${OFFER}) { hash } }`),
+  "Query.checkMarketOrder": open(`{ checkMarketOrder(order: ${ORDER}, signature: "0x00") { valid } }`),
+  "Query.checkMarketOffer": open(`{ checkMarketOffer(offer: ${OFFER}, signature: "0x00") { valid } }`),
   "Query.prepareFulfillOrder": open(
     `{ prepareFulfillOrder(order: ${ORDER}, orderSignature: "0x00", offer: ${OFFER}, offerSignature: "0x00") { data } }`,
     "invalid_parameter",
@@ -164,14 +166,14 @@ const MATRIX: Readonly<Record<string, Row>> = {
   ),
   "Subscription.publishedSealedKey": followed("public", "publishedSealedKey"),
   "Subscription.tokenTransferred": followed("public", "tokenTransferred"),
-  "Subscription.newBlock": open("subscription { newBlock { number } }"),
+  "Subscription.blockAdded": open("subscription { blockAdded { number } }"),
   "Query.files": open("{ files { nodes { root } } }"),
-  "Mutation.prepareUpload": open(
-    `mutation { prepareUpload(input: { content: "aGk=", from: "0x${"1".repeat(40)}" }) { root } }`,
+  "Query.prepareUpload": open(
+    `{ prepareUpload(input: { content: "aGk=", from: "0x${"1".repeat(40)}" }) { root } }`,
   ),
   "Mutation.uploadSegment": open(
     `mutation { uploadSegment(input: { root: "0x${"0".repeat(64)}", index: 0, data: "aGk=",
-      proof: { lemma: [], path: [] } }) { outcome } }`,
+      proof: { lemma: [], path: [] } }) { outcome userErrors { code } } }`,
     "file_not_found",
   ),
   // A stream of an unknown file waits, so the error is that of the cursor.
@@ -185,8 +187,8 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.kvValue": open(`{ kvValue(streamId: "0x${"0".repeat(64)}", keyText: "none") { size } }`),
   "Query.kvEntries": open(`{ kvEntries(streamId: "0x${"0".repeat(64)}") { nodes { size } } }`),
   "Query.kvTransaction": open('{ kvTransaction(txSeq: "1000000") { result } }'),
-  "Mutation.prepareKvWrite": open(
-    `mutation { prepareKvWrite(input: { from: "0x${"1".repeat(40)}" }) { tags } }`,
+  "Query.prepareKvWrite": open(
+    `{ prepareKvWrite(input: { from: "0x${"1".repeat(40)}" }) { tags } }`,
     "invalid_parameter",
   ),
   "Subscription.kvChanged": {
@@ -197,6 +199,8 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.file": open('{ file(txSeq: "1000000") { root } }'),
   "Query.request": { access: "request.read", query: () => '{ request(id: "none") { id } }' },
   "Query.receiptLog": open("{ receiptLog { origin treeHead { size } } }"),
+  "Query.node": open('{ node(id: "none") { id } }'),
+  "Query.nodes": open('{ nodes(ids: ["none"]) { id } }'),
   "Query.account": open(`{ account(address: "${NOBODY}") { address direct { ledger { total } } } }`),
   "Account.balance": ofAccount("balance.read", "balance { total }"),
   "Account.deposits": ofAccount("deposit.read", "deposits { nodes { id } }"),
@@ -206,14 +210,14 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Account.managementKeys": ofViewer("management-key.read", "managementKeys"),
   "Mutation.createApiKey": {
     access: "api-key.create",
-    query: () => `mutation { createApiKey(name: "${newId()}") { apiKey { id } } }`,
+    query: () => `mutation { createApiKey(input: { name: "${newId()}" }) { apiKey { id } } }`,
   },
   "Mutation.updateApiKey": ofApiKey("api-key.update", "updateApiKey", ', name: "renamed"'),
   "Mutation.revokeApiKey": ofApiKey("api-key.revoke", "revokeApiKey"),
   "Mutation.createManagementKey": {
     access: "management-key.create",
     query: () =>
-      `mutation { createManagementKey(name: "${newId()}", preset: READ_ONLY) { managementKey { id } } }`,
+      `mutation { createManagementKey(input: { name: "${newId()}", preset: READ_ONLY }) { managementKey { id } } }`,
   },
   "Mutation.updateManagementKey": ofManagementKey(
     "management-key.update",
@@ -223,10 +227,10 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Mutation.revokeManagementKey": ofManagementKey("management-key.revoke", "revokeManagementKey"),
   "Mutation.createSignInNonce": open("mutation { createSignInNonce { nonce } }"),
   "Mutation.signIn": open(
-    'mutation { signIn(message: "none", signature: "0x00") { token } }',
+    'mutation { signIn(input: { message: "none", signature: "0x00" }) { token } }',
     "sign_in_refused",
   ),
-  "Mutation.signOut": { access: "session.end", query: () => "mutation { signOut }" },
+  "Mutation.signOut": { access: "session.end", query: () => "mutation { signOut { endedSessions } }" },
   "Query.routingPreview": {
     access: "routing.preview",
     query: () => "{ routingPreview(serviceType: CHATBOT) { providers { id } } }",
@@ -234,36 +238,37 @@ const MATRIX: Readonly<Record<string, Row>> = {
   // A permitted caller is told that the model does not exist: no other gets that far.
   "Mutation.completeChat": {
     access: "inference.run",
-    query: () => `mutation { completeChat(input: ${NO_CHAT}) { bill { requestId } } }`,
+    query: () => `mutation { completeChat(input: ${NO_CHAT}) { userErrors { code } } }`,
     heard: "model_not_found",
   },
   "Mutation.generateImages": {
     access: "inference.run",
     query: () =>
-      'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { bill { requestId } } }',
+      'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { userErrors { code } } }',
     heard: "model_not_found",
   },
-  "Mutation.transcribe": {
+  "Mutation.transcribeAudio": {
     access: "inference.run",
     query: () =>
-      'mutation { transcribe(input: { model: "none", fileBase64: "AAAA" }) { bill { requestId } } }',
+      'mutation { transcribeAudio(input: { model: "none", fileBase64: "AAAA" }) { userErrors { code } } }',
     heard: "model_not_found",
   },
-  "Subscription.chatCompletion": {
+  "Subscription.completeChat": {
     access: "inference.run",
-    query: () => `subscription { chatCompletion(input: ${NO_CHAT}) { bill { requestId } } }`,
+    query: () => `subscription { completeChat(input: ${NO_CHAT}) { bill { requestId } } }`,
     heard: "model_not_found",
   },
   "Query.imageJob": { ...JOBS, query: () => '{ imageJob(id: "none") { id } }' },
   "Query.imageJobs": { ...JOBS, query: () => "{ imageJobs { nodes { id } } }" },
   "Mutation.submitImageJob": {
     access: "job.submit",
-    query: () => 'mutation { submitImageJob(input: { model: "none", prompt: "sea" }) { id } }',
+    query: () =>
+      'mutation { submitImageJob(input: { model: "none", prompt: "sea" }) { userErrors { code } } }',
     heard: "model_not_found",
   },
   "Mutation.cancelImageJob": {
     access: "job.cancel",
-    query: () => 'mutation { cancelImageJob(id: "none") { id } }',
+    query: () => 'mutation { cancelImageJob(input: { id: "none" }) { userErrors { code } } }',
     heard: "async_job_not_found",
   },
   "Subscription.imageJobProgress": {
@@ -271,9 +276,9 @@ const MATRIX: Readonly<Record<string, Row>> = {
     query: () => 'subscription { imageJobProgress(id: "none") { id } }',
     heard: "async_job_not_found",
   },
-  "Subscription.imageJobsProgress": followed("job.read", "imageJobsProgress"),
+  "Subscription.imageJobChanged": followed("job.read", "imageJobChanged"),
   "Subscription.balanceChanged": followed("balance.read", "balanceChanged"),
-  "Subscription.depositSeen": followed("deposit.read", "depositSeen"),
+  "Subscription.depositChanged": followed("deposit.read", "depositChanged"),
   "Subscription.keyChanged": followed("api-key.read", "keyChanged"),
 };
 
@@ -302,8 +307,8 @@ test.each(Object.entries(MATRIX))(
     const heard: Record<string, string> = {};
     // In sequence, as some of them end objects that the others query.
     for (const caller of CALLERS) {
-      const { errors } = await run(stack().origin, await callers.secretOf(caller), row.query(owner));
-      heard[caller.name] = String(errors?.[0]?.extensions?.code ?? "");
+      const result = await run(stack().origin, await callers.secretOf(caller), row.query(owner));
+      heard[caller.name] = failureCode(result) ?? "";
     }
     expect(heard).toEqual(Object.fromEntries(CALLERS.map((caller) => [caller.name, expected(caller, row)])));
   },

@@ -23,7 +23,8 @@ const BODY = GRAPH_LIMITS.bodyBytes - 2_000;
 const bomb = (levels: number) =>
   `${times(levels, (n) => `fragment f${n} on Network { ...f${n + 1} ...f${n + 1} }`)} fragment f${levels} on Network { name }`;
 const NOBODY = `0x${"1".repeat(40)}`;
-const CHAT = "mutation ($i: ChatInput!) { completeChat(input: $i) { bill { requestId } } }";
+const CHAT =
+  "mutation ($i: CompleteChatInput!) { completeChat(input: $i) { completion { bill { requestId } } } }";
 const message = { role: "user", content: "x" };
 const nest = (levels: number): unknown => (levels === 0 ? 1 : [nest(levels - 1)]);
 

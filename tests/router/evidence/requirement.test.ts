@@ -160,10 +160,10 @@ describe("a request that requires bound evidence", () => {
     const { data, errors } = await ask(
       stack().origin,
       owner.secret,
-      `mutation { completeChat(input: ${input}) { choices { text } bill { teeVerified unproven } } }`,
+      `mutation { completeChat(input: ${input}) { completion { choices { text } bill { teeVerified unproven } } } }`,
     );
     expect(errors).toBeUndefined();
-    expect(data.completeChat).toEqual({
+    expect(data.completeChat.completion).toEqual({
       choices: [{ text: expect.stringMatching(/\w/) }],
       bill: { teeVerified: false, unproven: expect.stringContaining("did not prove") },
     });

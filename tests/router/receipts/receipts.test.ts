@@ -235,7 +235,7 @@ describe("the receipt of", () => {
     const { errors } = await ask(
       stack().origin,
       owner.secret,
-      `mutation { completeChat(input: ${input}) { inputTokens } }`,
+      `mutation { completeChat(input: ${input}) { completion { inputTokens } } }`,
     );
     expect(errors).toBeUndefined();
     const receipt = await verified(await newestRequest());

@@ -158,3 +158,11 @@ export async function followEvents(
 function socketUrl(origin: string): string {
   return `${(routers.get(origin) ?? origin).replace(/^http/, "ws")}/graphql`;
 }
+
+type Payload = { readonly userErrors?: readonly { readonly code: string }[] } | null;
+
+/** The code of an answer's failure: of its first error, or of the first user error of a mutation that selects `code`. */
+export function failureCode({ data, errors }: Pick<GraphResult, "data" | "errors">): string | undefined {
+  const payloads = Object.values((data ?? {}) as Record<string, Payload>);
+  return errors?.[0]?.extensions?.code ?? payloads.flatMap((payload) => payload?.userErrors ?? [])[0]?.code;
+}

@@ -10,7 +10,8 @@ const schema = buildSchema(`
     a(text: String, list: [String!], input: Outer, any: JSON, other: Int): Query
     b(list: [[Int!]!]): Int
   }
-  type Mutation { signIn(signature: String): Int, other(signature: String): Int }
+  type Mutation { signIn(input: SignInInput): Int, other(signature: String): Int }
+  input SignInInput { signature: String }
   input Outer { text: String, list: [Outer!], any: JSON, message: ChatMessageInput }
   input ChatMessageInput { content: String }
 `);
@@ -67,7 +68,10 @@ describe("a literal that is too long is refused, by the name of its argument or 
     ["a text that may be long", `{ a(input: { message: { content: "${LONG}" } }) { b } }`],
     ["a number", "{ a(other: 1234567890) { b } }"],
     ["a text as any JSON", `{ a(any: "${LONG}") { b } }`],
-    ["a text that may be long as this argument of this field", `mutation { signIn(signature: "${LONG}") }`],
+    [
+      "a text that may be long as this argument of this field",
+      `mutation { signIn(input: { signature: "${LONG}" }) }`,
+    ],
     ["a null in place of an input", "{ a(input: null, any: null) { b } }"],
     ["an unknown argument, which the validation refuses", `{ a(nope: "${LONG}") { b } }`],
     ["an unknown field of an input", `{ a(input: { nope: "${LONG}" }) { b } }`],

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { toNeuron, toTokens } from "../amounts.ts";
-import { graphql, reasonOf } from "../graph.ts";
+import { graphql, resultOf } from "../graph.ts";
 import { useLive } from "../live.ts";
 import { useNetwork } from "../session.tsx";
 import { Button, Choice, Field } from "../ui/controls.tsx";
@@ -22,33 +22,25 @@ const KEYS = graphql(`
         }
       }
     }
-    models(first: 100) { nodes { id } }
+    models(first: 100) { nodes { modelId } }
   }
 `);
 const CHANGED = graphql("subscription Keys($after: Cursor) { keyChanged(after: $after) { cursor kind } }");
 const CREATE = graphql(`
-  mutation CreateApiKey(
-    $name: String!, $expiresAt: DateTime, $creditLimit: Neuron, $resetPeriod: KeyResetPeriod,
-    $allowedModels: [String!], $trustMode: KeyTrustMode, $providerEvidence: ProviderEvidence
-  ) {
-    createApiKey(
-      name: $name, expiresAt: $expiresAt, creditLimit: $creditLimit, resetPeriod: $resetPeriod,
-      allowedModels: $allowedModels, trustMode: $trustMode, providerEvidence: $providerEvidence
-    ) { secret apiKey { id } }
+  mutation CreateApiKey($input: CreateApiKeyInput!) {
+    createApiKey(input: $input) { secret apiKey { id } userErrors { message } }
   }
 `);
 const UPDATE = graphql(`
-  mutation UpdateApiKey(
-    $id: ID!, $name: String!, $expiresAt: DateTime, $creditLimit: Neuron, $resetPeriod: KeyResetPeriod,
-    $allowedModels: [String!], $trustMode: KeyTrustMode, $providerEvidence: ProviderEvidence, $clear: [KeyLimit!]
-  ) {
-    updateApiKey(
-      id: $id, name: $name, expiresAt: $expiresAt, creditLimit: $creditLimit, resetPeriod: $resetPeriod,
-      allowedModels: $allowedModels, trustMode: $trustMode, providerEvidence: $providerEvidence, clear: $clear
-    ) { id }
+  mutation UpdateApiKey($input: UpdateApiKeyInput!) {
+    updateApiKey(input: $input) { apiKey { id } userErrors { message } }
   }
 `);
-const REVOKE = graphql("mutation RevokeApiKey($id: ID!) { revokeApiKey(id: $id) { id } }");
+const REVOKE = graphql(`
+  mutation RevokeApiKey($input: RevokeApiKeyInput!) {
+    revokeApiKey(input: $input) { apiKey { id } userErrors { message } }
+  }
+`);
 
 const PERIODS = { NEVER: "never", DAILY: "every day", WEEKLY: "every week", MONTHLY: "every month" } as const;
 const EVIDENCE = {
@@ -85,8 +77,8 @@ export function ApiKeysPage() {
   const [, revoke] = useMutation(REVOKE);
   const refresh = () => refetch({ requestPolicy: "network-only" });
   const liveness = useLive(CHANGED, {}, refresh);
-  const keys = data?.viewer.account?.apiKeys;
-  const models = data?.models.nodes.map(({ id }) => id) ?? [];
+  const keys = data?.viewer?.account?.apiKeys;
+  const models = data?.models?.nodes.map(({ modelId }) => modelId) ?? [];
   return (
     <Page
       title="API keys"
@@ -149,9 +141,8 @@ export function ApiKeysPage() {
         fields={(given) => <LimitFields given={given} models={models} />}
         termsOf={termsOf}
         create={async (terms) => {
-          const made = await create(terms);
-          if (!made.data?.createApiKey) throw new Error(reasonOf(made.error));
-          return made.data.createApiKey.secret;
+          const made = await create({ input: terms });
+          return resultOf(made.data?.createApiKey, made.error).secret ?? "";
         }}
         update={async ({ id }, { creditLimit, expiresAt, trustMode, providerEvidence, ...rest }) => {
           const clear = [
@@ -160,20 +151,18 @@ export function ApiKeysPage() {
             ...(trustMode ? [] : ["TRUST_MODE" as const]),
             ...(providerEvidence ? [] : ["PROVIDER_EVIDENCE" as const]),
           ];
-          const done = await update({
-            id,
-            ...rest,
+          const limits = {
             ...(creditLimit && { creditLimit }),
             ...(expiresAt && { expiresAt }),
             ...(trustMode && { trustMode }),
             ...(providerEvidence && { providerEvidence }),
-            clear,
-          });
-          if (!done.data?.updateApiKey) throw new Error(reasonOf(done.error));
+          };
+          const done = await update({ input: { id, ...rest, ...limits, clear } });
+          resultOf(done.data?.updateApiKey, done.error);
         }}
         revoke={async ({ id }) => {
-          const done = await revoke({ id });
-          if (!done.data?.revokeApiKey) throw new Error(reasonOf(done.error));
+          const done = await revoke({ input: { id } });
+          resultOf(done.data?.revokeApiKey, done.error);
         }}
         consequence={({ preview }) => (
           <p>

@@ -25,7 +25,7 @@ const DEPOSITS = graphql(`
   }
 `);
 const SEEN = graphql(
-  "subscription DepositsSeen($after: Cursor) { depositSeen(after: $after) { cursor status } }",
+  "subscription DepositsSeen($after: Cursor) { depositChanged(after: $after) { cursor status } }",
 );
 
 /** The account's deposits, and how to make one. */
@@ -37,7 +37,7 @@ export function DepositsPage() {
     variables: { after: pages.after },
   });
   const liveness = useLive(SEEN, {}, () => refetch({ requestPolicy: "network-only" }));
-  const account = data?.viewer.account;
+  const account = data?.viewer?.account;
   const link = (hash: string) => network?.explorerUrl && `${network.explorerUrl}/tx/${hash}`;
   return (
     <Page title="Deposits" actions={<Live liveness={liveness} />}>
@@ -106,7 +106,7 @@ function DepositCard({ onSent }: { onSent(): void }) {
   const wallet = useWallet();
   const vault = network.contracts.find(({ name }) => name === "ROUTER_VAULT")?.address;
   if (!vault) return <p className="empty">This network has no deposit vault.</p>;
-  if (network.id !== "devnet")
+  if (network.networkId !== "devnet")
     return (
       <Card title="Deposit">
         <p>

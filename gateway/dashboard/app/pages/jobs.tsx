@@ -1,7 +1,7 @@
 import type { ResultOf } from "gql.tada";
 import { useEffect, useState } from "react";
 import { useMutation, useQuery } from "urql";
-import { graphql, reasonOf } from "../graph.ts";
+import { graphql, resultOf } from "../graph.ts";
 import { useLive } from "../live.ts";
 import { Link } from "../router.tsx";
 import { ActionButton } from "../ui/controls.tsx";
@@ -11,7 +11,7 @@ import { Badge, Card, Figure, Hash, Live, Money, Outcome, Page, Table, Time } fr
 const JOBS = graphql(`
   query Jobs($after: Cursor) {
     imageJobs(first: 20, after: $after) {
-      nodes { id createdAt updatedAt status fraction attempt modelId providerAddress errorMessage }
+      nodes { jobId createdAt updatedAt status fraction attempt modelId providerAddress errorMessage }
       pageInfo { hasNextPage endCursor }
     }
   }
@@ -20,7 +20,7 @@ const JOB = graphql(`
   query Job($id: ID!) {
     imageJob(id: $id) {
       id createdAt finishedAt resultExpiresAt status fraction attempt modelId providerAddress errorCode errorMessage
-      request { id cost { total } }
+      request { requestId cost { total } }
       images { b64Json revisedPrompt }
     }
   }
@@ -28,18 +28,22 @@ const JOB = graphql(`
 const PROGRESS = graphql(`
   subscription JobProgress($id: ID!, $after: Cursor) {
     imageJobProgress(id: $id, after: $after) {
-      cursor id at sequence step status provider attempt fraction errorMessage
+      cursor id at sequence step status providerAddress attempt fraction errorMessage
     }
   }
 `);
 const ALL_PROGRESS = graphql(`
   subscription JobsProgress($after: Cursor) {
-    imageJobsProgress(after: $after) { cursor jobId sequence status provider attempt fraction errorMessage }
+    imageJobChanged(after: $after) { cursor jobId sequence status providerAddress attempt fraction errorMessage }
   }
 `);
-const CANCEL = graphql("mutation CancelJob($id: ID!) { cancelImageJob(id: $id) { id status } }");
+const CANCEL = graphql(`
+  mutation CancelJob($input: CancelImageJobInput!) {
+    cancelImageJob(input: $input) { imageJob { id status } userErrors { message } }
+  }
+`);
 
-type Progress = ResultOf<typeof ALL_PROGRESS>["imageJobsProgress"];
+type Progress = ResultOf<typeof ALL_PROGRESS>["imageJobChanged"];
 type Step = ResultOf<typeof PROGRESS>["imageJobProgress"];
 
 /** All image jobs, live, or one of them with its steps and images. */
@@ -52,9 +56,9 @@ function AllJobs() {
   const [{ data, error, fetching }, refetch] = useQuery({ query: JOBS, variables: { after: pages.after } });
   const [updates, setUpdates] = useState<ReadonlyMap<string, Progress>>(new Map());
   const jobs = data?.imageJobs;
-  const liveness = useLive(ALL_PROGRESS, {}, ({ imageJobsProgress: step }) => {
+  const liveness = useLive(ALL_PROGRESS, {}, ({ imageJobChanged: step }) => {
     setUpdates((known) => new Map(known).set(step.jobId, step));
-    if (!jobs?.nodes.some(({ id }) => id === step.jobId)) refetch({ requestPolicy: "network-only" });
+    if (!jobs?.nodes.some(({ jobId }) => jobId === step.jobId)) refetch({ requestPolicy: "network-only" });
   });
   return (
     <Page
@@ -75,11 +79,11 @@ function AllJobs() {
         {(rows) => (
           <Table label="Jobs" heads={["Made", "Model", "State", "Progress", "Provider", "Try"]}>
             {rows.map((job) => {
-              const now = { ...job, ...updates.get(job.id) };
+              const now = { ...job, ...updates.get(job.jobId) };
               return (
-                <tr key={job.id}>
+                <tr key={job.jobId}>
                   <td>
-                    <Link to={`/jobs/${job.id}`}>
+                    <Link to={`/jobs/${job.jobId}`}>
                       <Time at={job.createdAt} />
                     </Link>
                   </td>
@@ -91,8 +95,8 @@ function AllJobs() {
                     <Fraction status={now.status} fraction={now.fraction} />
                   </td>
                   <td>
-                    {(now.provider ?? job.providerAddress) && (
-                      <Hash of={now.provider ?? job.providerAddress ?? ""} />
+                    {(now.providerAddress ?? job.providerAddress) && (
+                      <Hash of={now.providerAddress ?? job.providerAddress ?? ""} />
                     )}
                   </td>
                   <td className="number">{now.attempt}</td>
@@ -173,8 +177,8 @@ export function JobView({ id }: { id: string }) {
               <ActionButton
                 kind="danger"
                 act={async () => {
-                  const done = await cancel({ id });
-                  if (done.error) throw new Error(reasonOf(done.error));
+                  const done = await cancel({ input: { id } });
+                  resultOf(done.data?.cancelImageJob, done.error);
                   refetch({ requestPolicy: "network-only" });
                 }}
               >
@@ -199,10 +203,10 @@ export function JobView({ id }: { id: string }) {
                 {steps.map((step) => (
                   <li key={step.id}>
                     <Time at={step.at} /> <strong>{step.step.toLowerCase().replaceAll("_", " ")}</strong>
-                    {step.provider && (
+                    {step.providerAddress && (
                       <>
                         {" at "}
-                        <Hash of={step.provider} />
+                        <Hash of={step.providerAddress} />
                         {step.attempt > 1 && `, attempt ${step.attempt}`}
                       </>
                     )}

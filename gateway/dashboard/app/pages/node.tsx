@@ -111,7 +111,7 @@ function Diagnosis() {
     variables: { message: wanted },
     pause: wanted.length < 8,
   });
-  const diagnosis = wanted.length < 8 ? undefined : data?.operatorNode.diagnose;
+  const diagnosis = wanted.length < 8 ? undefined : data?.operatorNode?.diagnose;
   return (
     <Card title="Explain a message">
       <TextField

@@ -21,7 +21,7 @@ const OVERVIEW = graphql(`
           daily { date modelId stats { requests cost } }
         }
         requests(first: 50) {
-          nodes { id createdAt modelId status errorCode cost { total } }
+          nodes { requestId createdAt modelId status errorCode cost { total } }
         }
       }
     }
@@ -43,7 +43,7 @@ export function OverviewPage() {
   const [{ data, error, fetching }, refetch] = useQuery({ query: OVERVIEW, variables: { from } });
   const [moved, setMoved] = useState<ResultOf<typeof BALANCE>["balanceChanged"]["balance"]>();
   const { symbol } = useNetwork();
-  const account = data?.viewer.account;
+  const account = data?.viewer?.account;
   const refresh = useRefresh(() => refetch({ requestPolicy: "network-only" }));
   const liveness = useLive(BALANCE, {}, ({ balanceChanged }) => {
     setMoved(balanceChanged.balance);
@@ -70,8 +70,10 @@ export function OverviewPage() {
               <Figure label="Held by requests in progress">
                 {balance && <Money neuron={balance.held} />}
               </Figure>
-              <Figure label={`Spent in ${DAYS} days`}>{usage && <Money neuron={usage.stats.cost} />}</Figure>
-              <Figure label={`Requests in ${DAYS} days`}>{usage?.stats.requests}</Figure>
+              <Figure label={`Spent in ${DAYS} days`}>
+                {usage?.stats && <Money neuron={usage.stats.cost} />}
+              </Figure>
+              <Figure label={`Requests in ${DAYS} days`}>{usage?.stats?.requests}</Figure>
             </dl>
             <div className="columns">
               <Card title="Spend per day">
@@ -138,7 +140,7 @@ function ModelBars({ models }: { models: readonly (readonly [string, number])[] 
 }
 
 type Request = {
-  readonly id: string;
+  readonly requestId: string;
   readonly createdAt: string;
   readonly modelId: string;
   readonly status: string;
@@ -150,10 +152,10 @@ function Newest({ requests, empty }: { requests: readonly Request[]; empty: stri
   if (requests.length === 0) return <p className="empty">{empty}</p>;
   return (
     <Table label="Requests" heads={["When", "Model", "State", "Cost"]}>
-      {requests.map(({ id, createdAt, modelId, status, errorCode, cost }) => (
-        <tr key={id}>
+      {requests.map(({ requestId, createdAt, modelId, status, errorCode, cost }) => (
+        <tr key={requestId}>
           <td>
-            <Link to={`/requests/${id}`}>
+            <Link to={`/requests/${requestId}`}>
               <Time at={createdAt} />
             </Link>
           </td>
@@ -177,7 +179,7 @@ function Welcome({ isNew }: { isNew: boolean }) {
       <ol>
         <li>
           <Link to="/deposits">Deposit</Link>
-          {network?.id === "devnet" && ": the development wallet has done so already"}.
+          {network?.networkId === "devnet" && ": the development wallet has done so already"}.
         </li>
         <li>
           <Link to="/keys">Create an API key</Link> and give it to any OpenAI client with this base URL:{" "}

@@ -8,10 +8,10 @@ import { Card, Hash, Money } from "../ui/show.tsx";
 
 const CHAT = graphql(`
   subscription Chat($input: ChatInput!) {
-    chatCompletion(input: $input) {
+    completeChat(input: $input) {
       delta { text reasoning finishReason }
       inputTokens outputTokens
-      bill { requestId provider teeVerified cost { total } }
+      bill { requestId providerAddress teeVerified cost { total } }
     }
   }
 `);
@@ -19,7 +19,7 @@ const PREVIEW = graphql(`
   query Preview($model: String!) {
     routingPreview(serviceType: CHATBOT, model: $model) {
       providers { address pricing { input output } health { latencyMs uptimePercent } }
-      refused { provider reason }
+      refused { providerAddress reason }
     }
   }
 `);
@@ -27,7 +27,7 @@ const PREVIEW = graphql(`
 /** What a request cost, and who answered it. */
 export type Bill = {
   readonly requestId: string;
-  readonly provider: string;
+  readonly providerAddress: string;
   readonly cost: { readonly total: string };
   readonly teeVerified?: boolean | null;
 };
@@ -63,7 +63,7 @@ export function Chat({ apiKey, models }: { apiKey: string; models: readonly stri
         apiKey,
         CHAT,
         { input: { model, messages, verifyTee: verify } },
-        ({ chatCompletion: piece }) => {
+        ({ completeChat: piece }) => {
           answer += piece.delta?.text ?? "";
           bill = piece.bill ?? bill;
           setComing(answer);
@@ -129,7 +129,7 @@ export function Chat({ apiKey, models }: { apiKey: string; models: readonly stri
 export function BillLine({ bill }: { bill: Bill }) {
   return (
     <p className="quiet">
-      Answered by <Hash of={bill.provider} /> for <Money neuron={bill.cost.total} places={12} />.{" "}
+      Answered by <Hash of={bill.providerAddress} /> for <Money neuron={bill.cost.total} places={12} />.{" "}
       {bill.teeVerified === true && "Its enclave's signature is valid. "}
       {bill.teeVerified === false && "Its enclave's signature could not be verified. "}
       <Link to={`/requests/${bill.requestId}`}>Details</Link>
@@ -144,7 +144,7 @@ function Preview({ apiKey, model }: { apiKey: string; model: string }) {
       readonly address: string;
       readonly health: { readonly latencyMs: number | null };
     }[];
-    readonly refused: readonly { readonly provider: string; readonly reason: string }[];
+    readonly refused: readonly { readonly providerAddress: string; readonly reason: string }[];
   }>();
   useEffect(() => {
     const abort = new AbortController();
@@ -164,7 +164,7 @@ function Preview({ apiKey, model }: { apiKey: string; model: string }) {
           {health.latencyMs !== null && ` (${health.latencyMs} ms)`}{" "}
         </span>
       ))}
-      {preview?.refused.map(({ provider, reason }) => (
+      {preview?.refused.map(({ providerAddress: provider, reason }) => (
         <span key={provider + reason}>
           not <Hash of={provider} /> ({reason.toLowerCase().replaceAll("_", " ")}){" "}
         </span>

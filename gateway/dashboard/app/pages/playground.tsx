@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { toNeuron } from "../amounts.ts";
 import { toBase64 } from "../base64.ts";
-import { graphql, reasonOf } from "../graph.ts";
+import { graphql, resultOf } from "../graph.ts";
 import { ask } from "../playground-client.ts";
 import { useNetwork } from "../session.tsx";
 import { ActionButton, Choice, Field, Form, TextField } from "../ui/controls.tsx";
@@ -11,17 +11,24 @@ import { JobView } from "./jobs.tsx";
 import { type Bill, BillLine, Chat } from "./playground-chat.tsx";
 
 const MODELS = graphql(`
-  query PlaygroundModels { models(first: 100) { nodes { id serviceType } } }
+  query PlaygroundModels { models(first: 100) { nodes { modelId serviceType } } }
 `);
 const CREATE = graphql(`
-  mutation PlaygroundKey($name: String!, $expiresAt: DateTime!, $creditLimit: Neuron!) {
-    createApiKey(name: $name, expiresAt: $expiresAt, creditLimit: $creditLimit) { secret }
+  mutation PlaygroundKey($input: CreateApiKeyInput!) {
+    createApiKey(input: $input) { secret userErrors { message } }
   }
 `);
-const SUBMIT = graphql("mutation SubmitJob($input: ImageJobInput!) { submitImageJob(input: $input) { id } }");
+const SUBMIT = graphql(`
+  mutation SubmitJob($input: SubmitImageJobInput!) {
+    submitImageJob(input: $input) { imageJob { jobId } userErrors { message } }
+  }
+`);
 const TRANSCRIBE = graphql(`
-  mutation Transcribe($input: TranscriptionInput!) {
-    transcribe(input: $input) { text language bill { requestId provider cost { total } } }
+  mutation Transcribe($input: TranscribeAudioInput!) {
+    transcribeAudio(input: $input) {
+      transcription { text language bill { requestId providerAddress cost { total } } }
+      userErrors { message }
+    }
   }
 `);
 
@@ -41,14 +48,14 @@ export function PlaygroundPage() {
     >
       {apiKey ? (
         <Outcome
-          rows={data?.models.nodes}
+          rows={data?.models?.nodes}
           error={error}
           fetching={fetching}
           empty="No provider offers a model at the moment."
         >
           {(models) => {
             const of = (type: string) =>
-              models.filter(({ serviceType }) => serviceType === type).map(({ id }) => id);
+              models.filter(({ serviceType }) => serviceType === type).map(({ modelId }) => modelId);
             return (
               <>
                 <Chat apiKey={apiKey} models={of("CHATBOT")} />
@@ -81,9 +88,9 @@ function KeyCard({ onKey }: { onKey(secret: string): void }) {
         act={async () => {
           const expiresAt = new Date(Date.now() + KEY_HOURS * 3_600_000).toISOString();
           const name = `Playground ${new Date().toISOString().slice(0, 19)}`;
-          const made = await create({ name, expiresAt, creditLimit: toNeuron(KEY_LIMIT) ?? "0" });
-          if (!made.data?.createApiKey) throw new Error(reasonOf(made.error));
-          onKey(made.data.createApiKey.secret);
+          const input = { name, expiresAt, creditLimit: toNeuron(KEY_LIMIT) ?? "0" };
+          const made = await create({ input });
+          onKey(resultOf(made.data?.createApiKey, made.error).secret ?? "");
         }}
       >
         Create a key for this page
@@ -114,7 +121,7 @@ function Images({ apiKey, models }: { apiKey: string; models: readonly string[] 
           send={async (form) => {
             const input = { model: String(form.get("model")), prompt: String(form.get("prompt")).trim() };
             const { submitImageJob } = await ask(apiKey, SUBMIT, { input });
-            setJob(submitImageJob?.id);
+            setJob(resultOf(submitImageJob).imageJob?.jobId);
           }}
         >
           <Choice label="Model" name="model" options={Object.fromEntries(models.map((id) => [id, id]))} />
@@ -144,8 +151,8 @@ function Transcription({ apiKey, models }: { apiKey: string; models: readonly st
               );
             const fileBase64 = toBase64(new Uint8Array(await file.arrayBuffer()));
             const input = { model: String(form.get("model")), fileBase64, filename: file.name };
-            const { transcribe } = await ask(apiKey, TRANSCRIBE, { input });
-            if (transcribe) setResult(transcribe);
+            const { transcribeAudio } = await ask(apiKey, TRANSCRIBE, { input });
+            setResult(resultOf(transcribeAudio).transcription ?? undefined);
           }}
         >
           <Choice label="Model" name="model" options={Object.fromEntries(models.map((id) => [id, id]))} />

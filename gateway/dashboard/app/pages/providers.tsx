@@ -9,7 +9,7 @@ const PROVIDERS = graphql(`
   query Providers($after: Cursor) {
     providers(first: 50, after: $after) {
       nodes {
-        id address serviceType url verifiability trustMode routable models { id } pricing { input output }
+        id address serviceType url verifiability trustMode routable models { modelId } pricing { input output }
         health { circuit latencyMs uptimePercent inFlight } onChain { updatedAt teeAcknowledged }
       }
       pageInfo { hasNextPage endCursor }
@@ -33,7 +33,7 @@ export function ProvidersPage() {
     const timer = setInterval(() => refetch({ requestPolicy: "network-only" }), EVERY_MS);
     return () => clearInterval(timer);
   }, [refetch]);
-  const rows = data?.providers.nodes;
+  const rows = data?.providers?.nodes;
   useEffect(() => {
     if (!rows) return;
     const at = Date.now();
@@ -68,7 +68,7 @@ export function ProvidersPage() {
                   <Hash of={provider.address} />
                 </td>
                 <td className="whole">
-                  {provider.models.map(({ id }) => id).join(", ")}
+                  {provider.models.map(({ modelId }) => modelId).join(", ")}
                   <br />
                   <small className="quiet">{provider.serviceType.toLowerCase().replaceAll("_", " ")}</small>
                 </td>
@@ -105,7 +105,7 @@ export function ProvidersPage() {
           </Table>
         )}
       </Outcome>
-      {pages.pager(data?.providers.pageInfo)}
+      {pages.pager(data?.providers?.pageInfo)}
     </Page>
   );
 }

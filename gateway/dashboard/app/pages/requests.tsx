@@ -15,7 +15,7 @@ const REQUESTS = graphql(`
       account {
         requests(first: 50, after: $after) {
           nodes {
-            id createdAt modelId providerAddress status errorCode inputTokens outputTokens cost { total }
+            requestId createdAt modelId providerAddress status errorCode inputTokens outputTokens cost { total }
             timing { firstByteMs durationMs } apiKey { name } evidence { verdict }
           }
           pageInfo { hasNextPage endCursor }
@@ -30,7 +30,7 @@ const MOVED = graphql(`
 const REQUEST = graphql(`
   query Request($id: ID!) {
     request(id: $id) {
-      id createdAt finishedAt status serviceType modelId inputTokens outputTokens usageEstimated errorCode
+      requestId createdAt finishedAt status serviceType modelId inputTokens outputTokens usageEstimated errorCode
       cost { input output total }
       providerAddress
       provider {
@@ -40,8 +40,8 @@ const REQUEST = graphql(`
       timing { firstByteMs durationMs }
       apiKey { name preview }
       routing {
-        tried { provider outcome reason status durationMs }
-        refused { provider reason }
+        tried { providerAddress outcome reason status durationMs }
+        refused { providerAddress reason }
       }
       evidence { verdict signer expectedSigner requestBound responseBound checkedAt }
     }
@@ -66,11 +66,11 @@ function AllRequests() {
   // Every request changes the balance twice: when it starts and when it ends.
   const refresh = useRefresh(() => refetch({ requestPolicy: "network-only" }));
   const liveness = useLive(MOVED, {}, refresh);
-  const requests = data?.viewer.account?.requests;
+  const requests = data?.viewer?.account?.requests;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = requests?.nodes.filter((row) => {
-    const { id, modelId, providerAddress, status, errorCode, apiKey, evidence } = row;
-    const text = [id, modelId, providerAddress, status, errorCode, apiKey?.name, evidence?.verdict]
+    const { requestId, modelId, providerAddress, status, errorCode, apiKey, evidence } = row;
+    const text = [requestId, modelId, providerAddress, status, errorCode, apiKey?.name, evidence?.verdict]
       .join(" ")
       .toLowerCase();
     return words.every((word) => text.includes(word));
@@ -108,9 +108,9 @@ function AllRequests() {
             heads={["When", "Model", "Provider", "Key", "State", "Evidence", "Tokens", "First byte", "Cost"]}
           >
             {found.map((row) => (
-              <tr key={row.id}>
+              <tr key={row.requestId}>
                 <td>
-                  <Link to={`/requests/${row.id}`}>
+                  <Link to={`/requests/${row.requestId}`}>
                     <Time at={row.createdAt} />
                   </Link>
                 </td>
@@ -194,20 +194,20 @@ function OneRequest({ id }: { id: string }) {
                 </Card>
                 <EvidenceCard evidence={row.evidence} attestation={row.provider?.attestation} />
               </div>
-              <ReceiptCard id={row.id} />
+              <ReceiptCard id={row.requestId} />
               {row.routing && (
                 <Card title="Routing">
                   <ol className="timeline">
                     {row.routing.tried.map((attempt) => (
-                      <li key={attempt.provider + attempt.outcome}>
-                        <Hash of={attempt.provider} /> {attempt.outcome.toLowerCase()} in {attempt.durationMs}{" "}
-                        ms
+                      <li key={attempt.providerAddress + attempt.outcome}>
+                        <Hash of={attempt.providerAddress} /> {attempt.outcome.toLowerCase()} in{" "}
+                        {attempt.durationMs} ms
                         {attempt.reason && <code> {attempt.reason}</code>}
                       </li>
                     ))}
                     {row.routing.refused.map((refused) => (
-                      <li key={refused.provider + refused.reason} className="quiet">
-                        <Hash of={refused.provider} /> not tried:{" "}
+                      <li key={refused.providerAddress + refused.reason} className="quiet">
+                        <Hash of={refused.providerAddress} /> not tried:{" "}
                         {refused.reason.toLowerCase().replaceAll("_", " ")}
                       </li>
                     ))}

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useMutation, useQuery } from "urql";
-import { graphql, reasonOf } from "../graph.ts";
+import { graphql, resultOf } from "../graph.ts";
 import { useLive } from "../live.ts";
 import { useSession } from "../session.tsx";
 import { ActionButton, Button, Choice } from "../ui/controls.tsx";
@@ -26,16 +26,20 @@ const CHANGED = graphql(
   "subscription ManagementKeysChanged($after: Cursor) { keyChanged(after: $after) { cursor } }",
 );
 const CREATE = graphql(`
-  mutation CreateManagementKey($name: String!, $preset: ManagementPreset, $scopes: [ManagementScope!]) {
-    createManagementKey(name: $name, preset: $preset, scopes: $scopes) { secret managementKey { id } }
+  mutation CreateManagementKey($input: CreateManagementKeyInput!) {
+    createManagementKey(input: $input) { secret managementKey { id } userErrors { message } }
   }
 `);
 const UPDATE = graphql(`
-  mutation UpdateManagementKey($id: ID!, $name: String, $preset: ManagementPreset, $scopes: [ManagementScope!]) {
-    updateManagementKey(id: $id, name: $name, preset: $preset, scopes: $scopes) { id }
+  mutation UpdateManagementKey($input: UpdateManagementKeyInput!) {
+    updateManagementKey(input: $input) { managementKey { id } userErrors { message } }
   }
 `);
-const REVOKE = graphql("mutation RevokeManagementKey($id: ID!) { revokeManagementKey(id: $id) { id } }");
+const REVOKE = graphql(`
+  mutation RevokeManagementKey($input: RevokeManagementKeyInput!) {
+    revokeManagementKey(input: $input) { managementKey { id } userErrors { message } }
+  }
+`);
 
 const PRESETS = {
   READ_ONLY: "Read-only",
@@ -69,13 +73,13 @@ export function SettingsPage() {
   const [, create] = useMutation(CREATE);
   const [, update] = useMutation(UPDATE);
   const [, revoke] = useMutation(REVOKE);
-  const keys = data?.viewer.account?.managementKeys;
+  const keys = data?.viewer?.account?.managementKeys;
   return (
     <Page title="Settings" actions={<Live liveness={liveness} />}>
       <Card title="This session">
         <p>
-          Signed in as <code className="selectable">{data?.viewer.account?.address}</code> until{" "}
-          <Time at={data?.viewer.session?.expiresAt} />.
+          Signed in as <code className="selectable">{data?.viewer?.account?.address}</code> until{" "}
+          <Time at={data?.viewer?.session?.expiresAt} />.
         </p>
         <div className="actions">
           <ActionButton act={() => signOut()}>Sign out here</ActionButton>
@@ -134,17 +138,16 @@ export function SettingsPage() {
         fields={(given) => <ScopeFields given={given} />}
         termsOf={termsOf}
         create={async (terms) => {
-          const made = await create(terms);
-          if (!made.data?.createManagementKey) throw new Error(reasonOf(made.error));
-          return made.data.createManagementKey.secret;
+          const made = await create({ input: terms });
+          return resultOf(made.data?.createManagementKey, made.error).secret ?? "";
         }}
         update={async ({ id }, terms) => {
-          const done = await update({ id, ...terms });
-          if (!done.data?.updateManagementKey) throw new Error(reasonOf(done.error));
+          const done = await update({ input: { id, ...terms } });
+          resultOf(done.data?.updateManagementKey, done.error);
         }}
         revoke={async ({ id }) => {
-          const done = await revoke({ id });
-          if (!done.data?.revokeManagementKey) throw new Error(reasonOf(done.error));
+          const done = await revoke({ input: { id } });
+          resultOf(done.data?.revokeManagementKey, done.error);
         }}
         consequence={() => <p>Programs that use it are refused at once. This cannot be undone.</p>}
       />

@@ -11,7 +11,7 @@ export function SignInPage() {
   /** Undefined while loading. */
   const [development, setDevelopment] = useState<Wallet | null>();
   useEffect(() => watchWallets(setWallets), []);
-  const isDevnet = network?.id === "devnet";
+  const isDevnet = network?.networkId === "devnet";
   useEffect(() => {
     if (!network) return;
     const looked = isDevnet ? developmentWallet() : Promise.resolve(undefined);

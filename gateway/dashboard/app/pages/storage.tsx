@@ -34,7 +34,7 @@ const FILE = graphql(`
   }
 `);
 const PREPARE = graphql(`
-  mutation PrepareUpload($input: PrepareUploadInput!) {
+  query PrepareUpload($input: PrepareUploadInput!) {
     prepareUpload(input: $input) { root alreadyFinalized transaction { to data value } }
   }
 `);
@@ -84,7 +84,7 @@ function Upload() {
       );
       setRoot(tree.root);
       const input = { size: String(file.size), nodes: [...tree.nodes], from: address };
-      const made = await client.mutation(PREPARE, { input }).toPromise();
+      const made = await client.query(PREPARE, { input }, { requestPolicy: "network-only" }).toPromise();
       const upload = made.data?.prepareUpload;
       if (!upload) throw new Error(reasonOf(made.error));
       if (upload.root !== tree.root) throw new Error("The gateway computed a different root than this page.");
@@ -268,7 +268,7 @@ function OneFile({ root }: { root: string }) {
               )}
               <Card title="Submissions">
                 <Table label="Submissions" heads={["Number", "Seen", "Block", "By"]}>
-                  {file.submissions.nodes.map((submission) => (
+                  {file.submissions?.nodes.map((submission) => (
                     <tr key={submission.txSeq}>
                       <td className="number">{submission.txSeq}</td>
                       <td>

@@ -4,12 +4,12 @@ import { developmentWallet, type Wallet, watchWallets } from "../wallet.ts";
 
 /** The wallet to send with: the development network's if there is one, otherwise the browser's first. */
 export function useWallet(): Wallet | undefined {
-  const { id } = useNetwork();
+  const { networkId } = useNetwork();
   const [wallets, setWallets] = useState<readonly Wallet[]>([]);
   const [development, setDevelopment] = useState<Wallet>();
   useEffect(() => watchWallets(setWallets), []);
   useEffect(() => {
-    if (id === "devnet") void developmentWallet().then(setDevelopment, () => undefined);
-  }, [id]);
+    if (networkId === "devnet") void developmentWallet().then(setDevelopment, () => undefined);
+  }, [networkId]);
   return development ?? wallets[0];
 }

@@ -11,14 +11,14 @@ type Subscribing = { readonly args: { readonly input: ChatInput }; readonly cont
 
 /** Streamed chat completions. */
 @Resolver()
-export class ChatCompletionSubscription {
+export class CompleteChatSubscription {
   @Subscription(() => ChatPieceType, {
     description:
       "Streams a chat completion in pieces; the last piece is the bill. Unsubscribing early bills what was " +
-      "delivered. Requires an `sk-` key.",
+      "delivered. It has no cursor, because subscribing again would be another request. Requires an `sk-` key.",
     subscribe: openChat,
   })
-  chatCompletion(
+  completeChat(
     @Root() piece: ChatPiece,
     @Arg("input", () => ChatInput, { description: "The chat completion request." }) _input: ChatInput,
   ): ChatPieceType {

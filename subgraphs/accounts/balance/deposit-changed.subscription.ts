@@ -13,7 +13,7 @@ import { DepositEventType, toDepositEvent } from "./deposit-event.type.ts";
 
 /** Emits every step of an account's deposits. */
 @Resolver(() => DepositEventType)
-export class DepositSeenSubscription {
+export class DepositChangedSubscription {
   @FollowsLive()
   @Requires("deposit.read")
   @Subscription(() => DepositEventType, {
@@ -22,7 +22,7 @@ export class DepositSeenSubscription {
       "`account:read`.",
     subscribe: followDeposits,
   })
-  depositSeen(
+  depositChanged(
     @Root() event: DomainEvent<"deposit.seen">,
     @Ctx() { services }: Context,
     @Arg("after", () => CursorScalar, { nullable: true, description: AFTER_DESCRIPTION })

@@ -8,14 +8,14 @@ type Block = Awaited<ReturnType<ChainService["head"]>>;
 
 /** Emits new blocks. */
 @Resolver()
-export class NewBlockSubscription {
+export class BlockAddedSubscription {
   @Subscription(() => BlockType, {
     description:
       "Emits the newest block, then each new block. After a reorg it emits the replacing blocks too; `parentHash` " +
-      "links each block to its parent.",
+      "links each block to its parent. It has no cursor: read `block(number)` for blocks that were missed.",
     subscribe: ({ context }: { readonly context: Context }) => context.services.blocks.follow(),
   })
-  newBlock(@Root() block: Block): Block {
+  blockAdded(@Root() block: Block): Block {
     return block;
   }
 }

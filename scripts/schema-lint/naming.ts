@@ -1,0 +1,109 @@
+import { type GraphQLSchema, getNamedType, isInputObjectType } from "graphql";
+import { fieldsOf, objectTypesOf, rootFieldsOf } from "./schema-walk.ts";
+
+/** What a mutation does. */
+const MUTATION_VERBS = [
+  "assemble",
+  "cancel",
+  "complete",
+  "create",
+  "generate",
+  "revoke",
+  "sign",
+  "submit",
+  "transcribe",
+  "update",
+  "upload",
+];
+/** Queries that compute something are named after the computation; all others are nouns. */
+const QUERY_VERBS = ["check", "prepare"];
+const NO_QUERY_VERBS = ["find", "get", "list", "search", ...MUTATION_VERBS];
+/** The name of an event on chain, which the specification fixes. */
+const FIXED_SUBSCRIPTIONS = ["publishedSealedKey"];
+/** `is` before a noun: without it, the name would be the name of the thing. */
+const IS_BEFORE_NOUN = ["isAdmin", "isSigner", "isSpecialKey", "isWriterOfKey", "isWriterOfStream"];
+/** A field with one of these names is the object: its raw key has a name that ends in what it is. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  account: "Account",
+  apiKey: "ApiKey",
+  file: "File",
+  job: "ImageJob",
+  model: "Model",
+  provider: "Provider",
+  request: "InferenceRequest",
+};
+
+/** A mutation is a verb and what it acts on. */
+export function mutationsAreVerbs(schema: GraphQLSchema): readonly string[] {
+  return rootFieldsOf(schema, "mutation")
+    .filter(({ name }) => !MUTATION_VERBS.some((verb) => startsWithWord(name, verb)))
+    .map(({ name }) => `Mutation.${name} does not start with a verb of the list`);
+}
+
+/** A query is a noun, or `prepare...` or `check...`. What changes nothing is a query. */
+export function queriesAreNouns(schema: GraphQLSchema): readonly string[] {
+  const queries = rootFieldsOf(schema, "query")
+    .filter(({ name }) => NO_QUERY_VERBS.some((verb) => startsWithWord(name, verb)))
+    .map(({ name }) => `Query.${name} starts with a verb: a query is a noun, prepare... or check...`);
+  const mutations = rootFieldsOf(schema, "mutation")
+    .filter(({ name }) => QUERY_VERBS.some((verb) => startsWithWord(name, verb)))
+    .map(({ name }) => `Mutation.${name} changes nothing: prepare... and check... are queries`);
+  return [...queries, ...mutations];
+}
+
+/**
+ * A subscription is a noun and what happened to it (`keyChanged`), the progress of one thing (`fileProgress`), or has
+ * the name of the mutation that does the same at once (`completeChat`).
+ */
+export function subscriptionsAreEvents(schema: GraphQLSchema): readonly string[] {
+  const mutations = rootFieldsOf(schema, "mutation").map(({ name }) => name);
+  return rootFieldsOf(schema, "subscription")
+    .filter(({ name }) => !/[a-z](ed|Progress)$/.test(name))
+    .filter(({ name }) => ![...mutations, ...FIXED_SUBSCRIPTIONS].includes(name))
+    .map(({ name }) => `Subscription.${name} is neither ...ed, ...Progress nor the name of a mutation`);
+}
+
+/** A subscription resumes after a cursor, or says in its description why it has none. */
+export function subscriptionsResume(schema: GraphQLSchema): readonly string[] {
+  return rootFieldsOf(schema, "subscription")
+    .filter(({ args }) => !args.some(({ name, type }) => name === "after" && String(type) === "Cursor"))
+    .filter(({ description }) => !description?.includes("It has no cursor"))
+    .map(({ name }) => `Subscription.${name} has no argument after: Cursor, and does not say why`);
+}
+
+/** A boolean is an adjective or a participle, without `is`. */
+export function booleansAreAdjectives(schema: GraphQLSchema): readonly string[] {
+  return fieldsOf(schema)
+    .filter(({ type, name }) => getNamedType(type).name === "Boolean" && /^is[A-Z]/.test(name))
+    .filter(({ name }) => !IS_BEFORE_NOUN.includes(name))
+    .map(({ path }) => `${path} is a boolean that starts with "is" before an adjective`);
+}
+
+/** A field that is named after an entity is that entity: the key alone is `...Address`, `...Id` or `...Root`. */
+export function entitiesAreObjects(schema: GraphQLSchema): readonly string[] {
+  return fieldsOf(schema)
+    .filter(({ name, type }) => (ENTITIES[name] ?? getNamedType(type).name) !== getNamedType(type).name)
+    .map(({ path, name }) => `${path} is not a ${ENTITIES[name]}: name it after the key that it is`);
+}
+
+/** Inputs end in `Input`, the results of mutations in `Payload`, events in `Event`; no other type does. */
+export function typesEndInTheirRole(schema: GraphQLSchema): readonly string[] {
+  const inputs = Object.values(schema.getTypeMap())
+    .filter(isInputObjectType)
+    .filter(({ name }) => !name.endsWith("Input"))
+    .map(({ name }) => `${name} is an input that does not end in Input`);
+  const events = objectTypesOf(schema)
+    .filter(
+      (type) => type.name.endsWith("Event") !== type.getInterfaces().some(({ name }) => name === "Event"),
+    )
+    .map(({ name }) => `${name} must both end in Event and implement Event, or neither`);
+  const payloads = rootFieldsOf(schema, "mutation").map(({ type }) => getNamedType(type).name);
+  const others = objectTypesOf(schema)
+    .filter(({ name }) => name.endsWith("Payload") && !payloads.includes(name))
+    .map(({ name }) => `${name} ends in Payload and is not the result of a mutation`);
+  return [...inputs, ...events, ...others];
+}
+
+function startsWithWord(name: string, word: string): boolean {
+  return name === word || (name.startsWith(word) && /^[A-Z]/.test(name.slice(word.length)));
+}

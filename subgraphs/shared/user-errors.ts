@@ -1,0 +1,62 @@
+import "./schema/reflect.ts";
+import { Directive, Field, ObjectType } from "type-graphql";
+import { AppError, type ErrorCode, isUserError } from "../../src/kernel/errors.ts";
+import { unstorableOf } from "../../src/kernel/unstorable-text.ts";
+import { ErrorCodeType } from "./schema/error-code.ts";
+
+/** A failure that the user can correct. */
+@Directive("@shareable")
+@ObjectType("UserError", {
+  description: "A failure of a mutation that the user can correct, to be shown in a form.",
+  simpleResolvers: true,
+})
+class UserErrorType {
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "The field of `input` at fault, as a path with dots, such as `name` or `writes.0.key`. Null if it is not one field.",
+  })
+  field!: string | null;
+
+  @Field(() => String, { description: "What is wrong, as a sentence for the user." })
+  message!: string;
+
+  @Field(() => ErrorCodeType, { description: "The code of the failure." })
+  code!: ErrorCode;
+}
+
+/** What every mutation answers. The other fields of a payload are null when there is a user error. */
+@ObjectType("Payload", { simpleResolvers: true })
+export abstract class PayloadType {
+  @Field(() => [UserErrorType], {
+    description: "What the user can correct. Empty if the mutation was carried out.",
+  })
+  userErrors!: readonly UserErrorType[];
+}
+
+/** A payload with its fields, or with user errors and none of its fields. */
+export type PayloadOf<Result extends object> = Partial<Result> & PayloadType;
+
+/**
+ * Answers a mutation: with its result, or with the failure if the user can correct it. Throws all other failures: what
+ * is wrong with the credential, the service or a part of it is not the user's doing.
+ */
+export async function answerMutation<Result extends object>(
+  run: () => Promise<Result>,
+): Promise<PayloadOf<Result>> {
+  try {
+    return { ...(await run()), userErrors: [] };
+  } catch (reason) {
+    const failure = unstorableOf(reason);
+    if (!(failure instanceof AppError) || !isUserError(failure.code)) throw reason;
+    const { code, message, param } = failure;
+    const none: Partial<Result> = {};
+    return { ...none, userErrors: [{ field: param === null ? null : toFieldPath(param), message, code }] };
+  }
+}
+
+/** The path within `input`: members of requests that are built for REST, and headers, are spelt its way. */
+function toFieldPath(param: string): string {
+  const path = param.replace(/[_-]([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  return path.replace(/^[A-Z]/, (letter) => letter.toLowerCase());
+}

@@ -1,0 +1,243 @@
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { DEMO_USER, DEPLOYER } from "../../src/devnet/chain/accounts.ts";
+import { depositToVault } from "../../src/devnet/chain/actors.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { SCOPES } from "../../src/keys/auth/principal.ts";
+import { NODE_NAMES, readNodeId, toNodeId } from "../../subgraphs/shared/nodes/node-id.ts";
+import { agentNft, handlesOf } from "../support/chain/agent-chain.ts";
+import { agentProofs, iTransfer, mintAgent } from "../support/chain/agents.ts";
+import { MODEL } from "../support/chain/network.ts";
+import { signInAs } from "../support/chain/sign-in.ts";
+import { ask, failureCode } from "../support/clients/graph-client.ts";
+import { seedAccount } from "../support/seed.ts";
+import { startRemoteGateway } from "../support/servers/remote-gateway.ts";
+import { SERVICES, useServices } from "../support/services.ts";
+import { useStack, useStarted } from "../support/stack.ts";
+import { newStream, newWriter, write } from "../support/storage/kv.ts";
+import { until } from "../support/until.ts";
+
+const stack = useStack();
+const remote = useStarted((onEnd) => startRemoteGateway(stack(), onEnd));
+useServices(stack, ["images"]);
+
+type Name = (typeof NODE_NAMES)[number];
+/** How an entity is found without its global id: a path to it, and a field that `node` must return alike. */
+type Lookup = { readonly query: string; readonly path: string; readonly field: string };
+
+/** The entities of one account, by type; `secret` may read them, and `outsider` none of the private ones. */
+type World = {
+  readonly secret: string;
+  readonly outsider: string;
+  readonly lookups: Readonly<Record<Name, Lookup>>;
+};
+
+let world: World;
+beforeAll(async () => {
+  world = await populate();
+});
+
+async function populate(): Promise<World> {
+  const { app, rpcUrl, origin } = stack();
+  const wallet = privateKeyToAccount(generatePrivateKey());
+  const { token } = await signInAs(origin, wallet);
+  const account = wallet.address.toLowerCase() as `0x${string}`;
+  await depositToVault(rpcUrl, { fromKey: DEPLOYER.privateKey, account, amountNeuron: 10n ** 15n });
+  await until(async () => (await app.balances.byAccounts([account]))[0]?.available === 10n ** 15n);
+  const { secret: spender } = await app.apiKeys.create(account, "spends");
+  await app.managementKeys.create(account, "manages", SCOPES);
+  const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
+  const made = await ask(
+    origin,
+    spender,
+    `mutation {
+      submitImageJob(input: ${input}) { imageJob { jobId } }
+      completeChat(input: { model: "${MODEL}", messages: [{ role: "user", content: "hi" }], maxTokens: 2 }) {
+        completion { bill { requestId } } } }`,
+  );
+  const { jobId } = made.data.submitImageJob.imageJob;
+  const { requestId } = made.data.completeChat.completion.bill;
+  const streamId = newStream();
+  const txSeq = await write(app, await newWriter(rpcUrl), {
+    writes: [{ streamId, key: Buffer.from("k"), value: Buffer.from("v") }],
+  });
+  const { tokenId, receiver } = await moveToken();
+  const provider = SERVICES.images.account.address;
+  await until(async () => (await app.requests.byIds(account, [requestId]))[0]?.status === "completed");
+  const mine = (field: string) => `{ viewer { account { ${field} } } }`;
+  return {
+    secret: token,
+    outsider: (await seedAccount(app.database, 0n)).secret,
+    lookups: {
+      Account: { query: mine("id address"), path: "viewer.account", field: "address" },
+      ApiKey: {
+        query: mine("apiKeys { nodes { id keyId } }"),
+        path: "viewer.account.apiKeys.nodes.0",
+        field: "keyId",
+      },
+      ManagementKey: {
+        query: mine("managementKeys { nodes { id keyId } }"),
+        path: "viewer.account.managementKeys.nodes.0",
+        field: "keyId",
+      },
+      Deposit: {
+        query: mine("deposits { nodes { id transactionHash } }"),
+        path: "viewer.account.deposits.nodes.0",
+        field: "transactionHash",
+      },
+      ImageJob: { query: `{ imageJob(id: "${jobId}") { id modelId } }`, path: "imageJob", field: "modelId" },
+      InferenceRequest: {
+        query: `{ request(id: "${requestId}") { id requestId } }`,
+        path: "request",
+        field: "requestId",
+      },
+      Model: { query: `{ model(id: "${MODEL}") { id modelId } }`, path: "model", field: "modelId" },
+      Provider: { query: `{ provider(address: "${provider}") { id url } }`, path: "provider", field: "url" },
+      File: { query: `{ file(txSeq: "${txSeq}") { id root } }`, path: "file", field: "root" },
+      Submission: {
+        query: `{ file(txSeq: "${txSeq}") { submissions { nodes { id transactionHash } } } }`,
+        path: "file.submissions.nodes.0",
+        field: "transactionHash",
+      },
+      KvStream: {
+        query: `{ kvStream(id: "${streamId}") { id streamId } }`,
+        path: "kvStream",
+        field: "streamId",
+      },
+      KvTransaction: {
+        query: `{ kvTransaction(txSeq: "${txSeq}") { id result } }`,
+        path: "kvTransaction",
+        field: "result",
+      },
+      AgentToken: {
+        query: `{ agentToken(contract: "${agentNft()}", tokenId: "${tokenId}") { id transactionHash } }`,
+        path: "agentToken",
+        field: "transactionHash",
+      },
+      AgentContract: {
+        query: "{ agentContracts { id address } }",
+        path: "agentContracts.0",
+        field: "address",
+      },
+      SealedKey: {
+        query: `{ sealedKeys(to: "${receiver}") { nodes { id blockHash } } }`,
+        path: "sealedKeys.nodes.0",
+        field: "blockHash",
+      },
+      Network: { query: "{ network { id networkId } }", path: "network", field: "networkId" },
+    },
+  };
+}
+
+/** A token that moved with its keys, so that keys were sealed for its receiver. */
+async function moveToken() {
+  const { rpcUrl } = stack();
+  const owner = await handlesOf(rpcUrl).funded();
+  const { tokenId, data } = await mintAgent(rpcUrl, { to: owner.address, byKey: owner.privateKey });
+  const proofs = await agentProofs(data, { to: privateKeyToAccount(DEMO_USER.privateKey) });
+  const move = { byKey: owner.privateKey, from: owner.address, to: DEMO_USER.address, tokenId, proofs };
+  await iTransfer(rpcUrl, move);
+  await until(async () => {
+    const { data: found } = await ask(
+      stack().origin,
+      undefined,
+      `{ sealedKeys(to: "${DEMO_USER.address}") { nodes { id } } }`,
+    );
+    return found.sealedKeys.nodes.length > 0;
+  });
+  return { tokenId, receiver: DEMO_USER.address };
+}
+
+function at(data: unknown, path: string): Record<string, string> {
+  return path.split(".").reduce((value, part) => Object(value)[part], data) as Record<string, string>;
+}
+
+async function find(name: Name, origin = stack().origin): Promise<Record<string, string>> {
+  const { query, path } = world.lookups[name];
+  const { data, errors } = await ask(origin, world.secret, query);
+  expect(errors).toBeUndefined();
+  return at(data, path);
+}
+
+describe.each(["one process", "subgraphs in other processes"])("in %s", (where) => {
+  const origin = () => (where === "one process" ? stack().origin : remote().origin);
+
+  test.each(NODE_NAMES)("a %s is found again by its global id, with its fields", async (name) => {
+    const found = await find(name, origin());
+    const { field } = world.lookups[name];
+    expect(readNodeId(found.id ?? "")?.name).toBe(name);
+    const query = `query ($id: ID!) { node(id: $id) { __typename id ... on ${name} { ${field} } } }`;
+    const { data, errors } = await ask(origin(), world.secret, query, { id: found.id });
+    expect(errors).toBeUndefined();
+    expect(data.node).toEqual({ __typename: name, id: found.id, [field]: found[field] });
+    expect(data.node[field]).toEqual(expect.any(String));
+  });
+
+  test("nodes returns entities of every type in the order of the ids, and null for what does not exist", async () => {
+    const found = [];
+    for (const name of NODE_NAMES) found.push({ name, id: (await find(name, origin())).id });
+    const missing = NODE_NAMES.filter((name) => name !== "Account").map((name) => toNodeId(name, newId()));
+    const ids = [
+      ...found.map(({ id }) => id),
+      ...missing,
+      "",
+      "none",
+      newId(),
+      toNodeId("Model", ""),
+    ].reverse();
+    const { data, errors } = await ask(
+      origin(),
+      world.secret,
+      "query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id ... on File { root } ... on ImageJob { jobId } } }",
+      { ids },
+    );
+    expect(errors).toBeUndefined();
+    const names = data.nodes.map((node: { __typename: string } | null) => node?.__typename ?? null);
+    expect(names).toEqual(
+      [...missing.map(() => null), null, null, null, null].concat([...NODE_NAMES].reverse() as never),
+    );
+  });
+});
+
+test("a caller that may not read an entity gets the error of the entity's own field, by either way", async () => {
+  const PRIVATE = ["ApiKey", "ManagementKey", "Deposit", "InferenceRequest"] as const;
+  const ids = await Promise.all(PRIVATE.map(async (name) => [name, (await find(name)).id] as const));
+  const node = "query ($id: ID!) { node(id: $id) { id } }";
+  for (const [name, id] of ids) {
+    const own = failureCode(await ask(stack().origin, world.outsider, world.lookups[name].query));
+    expect([name, own]).toEqual([name, "insufficient_scope"]);
+    const answer = await ask(stack().origin, world.outsider, node, { id });
+    expect([name, answer.data.node, failureCode(answer)]).toEqual([name, null, "insufficient_scope"]);
+    const anonymous = await ask(stack().origin, undefined, node, { id });
+    expect([name, failureCode(anonymous)]).toEqual([name, "missing_authorization"]);
+  }
+});
+
+test("another account's entity is not found, as if it did not exist", async () => {
+  const { token } = await signInAs(stack().origin, privateKeyToAccount(generatePrivateKey()));
+  for (const name of ["ApiKey", "ManagementKey", "Deposit", "ImageJob", "InferenceRequest"] as const) {
+    const { id } = await find(name);
+    const { data, errors } = await ask(stack().origin, token, "query ($id: ID!) { node(id: $id) { id } }", {
+      id,
+    });
+    expect([name, data.node, errors]).toEqual([name, null, undefined]);
+  }
+});
+
+test("an ID argument accepts the global and the raw id, and finds nothing for the id of another type", async () => {
+  const job = await find("ImageJob");
+  const model = await find("Model");
+  const query = "query ($id: ID!) { imageJob(id: $id) { id jobId } }";
+  const { data } = await ask(stack().origin, world.secret, query, { id: job.id });
+  expect(data.imageJob.id).toBe(job.id);
+  expect((await ask(stack().origin, world.secret, query, { id: data.imageJob.jobId })).data).toEqual(data);
+  expect((await ask(stack().origin, world.secret, query, { id: model.id })).data.imageJob).toBeNull();
+});
+
+test("more than 100 ids are refused", async () => {
+  const ids = Array.from({ length: 101 }, () => toNodeId("Model", MODEL));
+  const answer = await ask(stack().origin, undefined, "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", {
+    ids,
+  });
+  expect(answer.errors?.[0]?.extensions?.code).toMatch(/graphql_refused|invalid_parameter/);
+});
