@@ -93,7 +93,7 @@ export async function createServer(
   limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });
   const policy = createPolicy({
     schema: graph.apiSchema,
-    supergraphSdl: graph.supergraphSdl,
+    supergraph: graph.supergraph,
     limits: app.config.GRAPH_LIMITS ?? GRAPH_LIMITS,
     introspection,
     trusted: trustedDocuments(app.config),

@@ -1,13 +1,10 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { openDatabase } from "../src/db/open.ts";
 import { keepTemplate, templateFolder } from "../src/db/template.ts";
 
-/**
- * Builds the database template that `npm start` copies instead of creating a database; see src/db/template.ts. An
- * argument names another migrations folder, such as the freshly built one, for the template of the built product.
- */
+/** Builds the database template that `npm start` copies instead of creating a database; see src/db/template.ts. */
 if (!existsSync(templateFolder())) {
   const folder = mkdtempSync(join(tmpdir(), "zerograph-template-"));
   try {
@@ -18,5 +15,3 @@ if (!existsSync(templateFolder())) {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-for (const built of process.argv.slice(2).map((path) => resolve(path)))
-  if (!existsSync(templateFolder(built))) keepTemplate(templateFolder(), built);

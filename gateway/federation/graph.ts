@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { GraphQLSchema } from "graphql";
+import type { DocumentNode, GraphQLSchema } from "graphql";
 import type { App } from "../../src/app.ts";
 import type { Config } from "../../src/config.ts";
 import { GRAPH_LIMITS } from "../../src/graph-limits.ts";
@@ -27,6 +27,7 @@ import { createRemoteExecutor } from "./executor.remote.ts";
 import { type Observed, observeEngine, observeExecutor, observePlanner } from "./observed-graph.ts";
 import { ProcessPlanner } from "./planner/process-planner.ts";
 import { createGuards } from "./policy/access.ts";
+import { toSupergraphDocument } from "./supergraph-source.ts";
 
 /** The context of an operation in the engine: its caller. */
 export type GraphContext = Observed & {
@@ -44,6 +45,8 @@ export type Graph = {
   /** The guards of its fields. */
   readonly guardOf: GuardOf<GraphContext>;
   readonly supergraphSdl: string;
+  /** The same, parsed. */
+  readonly supergraph: DocumentNode;
   /** Introspection queries take separate turns, one query per turn. */
   readonly introspections: Turns;
   /** Starts in advance what the first operation would otherwise wait for. */
@@ -61,17 +64,20 @@ type Executors = Record<string, SubgraphExecutor<GraphContext>>;
 /** Opens the graph of the committed supergraph over its subgraphs, wherever they run. */
 export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph> {
   const supergraphSdl = await readFile(new URL("../../schema/supergraph.graphql", import.meta.url), "utf8");
+  const supergraph = toSupergraphDocument(supergraphSdl);
+  const views = readSupergraph(supergraph);
   const { metrics, log } = app;
   const unobserved =
     places.kind === "local" ? localExecutors(places.app) : remoteExecutors(places, waitOf(app.config));
   const executors = Object.fromEntries(
     Object.entries(unobserved).map(([name, executor]) => [name, observeExecutor(name, executor)]),
   );
-  const guardOf = createGuards(supergraphSdl, readSupergraph(supergraphSdl).api);
+  const guardOf = createGuards(supergraph, views.api);
   const planner = new ProcessPlanner({ supergraphSdl, log, observer: metrics });
   const introspections = new Turns(1);
   const bare = createEngine<GraphContext>({
     supergraphSdl,
+    views,
     introspectionTurn: () => takeTurn(introspections),
     planner: observePlanner(planner, { metrics, log }),
     executors,
@@ -89,6 +95,7 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
     apiSchema: engine.apiSchema,
     guardOf,
     supergraphSdl,
+    supergraph,
     introspections,
     warmUp: () => planner.start(),
     async close() {

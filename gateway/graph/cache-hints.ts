@@ -12,6 +12,7 @@ import type { Principal } from "../../src/keys/auth/principal.ts";
 import type { GuardOf } from "../federation/engine/guards.ts";
 import type { Admitted } from "../federation/policy/policy.ts";
 import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
+import type { SupergraphSource } from "../federation/supergraph-source.ts";
 
 /** The cache lifetime of responses. */
 export interface CacheHints {
@@ -27,11 +28,11 @@ const NOT_AT_ALL = "no-store";
  * parent. A response to a request with a credential is `private`.
  */
 export function createCacheHints(
-  supergraphSdl: string,
+  supergraph: SupergraphSource,
   schema: GraphQLSchema,
   guardOf: GuardOf<{ readonly principal: Principal }>,
 ): CacheHints {
-  const { cacheControl = new Map() } = readDirectiveUses(supergraphSdl, ["cacheControl"]);
+  const { cacheControl = new Map() } = readDirectiveUses(supergraph, ["cacheControl"]);
   const known = new WeakMap<DocumentNode, number>();
   const hintOf = (coordinate: string): number | undefined => {
     const maxAge = cacheControl.get(coordinate)?.maxAge;

@@ -37,7 +37,7 @@ type Options = {
  */
 export async function graphPlugin(server: FastifyInstance, options: Options): Promise<void> {
   const { app, graph, policy, streams, introspection } = options;
-  const hints = createCacheHints(graph.supergraphSdl, graph.apiSchema, graph.guardOf);
+  const hints = createCacheHints(graph.supergraph, graph.apiSchema, graph.guardOf);
   const deadlines = deadlinesOf(app.config);
   const apollo = createApollo({ graph, policy, hints, introspection, deadlines, log: app.log });
   const plain = { graph, policy, hints, deadlines, introspection: new IntrospectionAnswers() };

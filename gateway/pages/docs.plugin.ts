@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { toYaml } from "./yaml.ts";
 
 const OPENAPI = new URL("../../schema/openapi.json", import.meta.url);
 const API_SCHEMA = new URL("../../schema/api.graphql", import.meta.url);
@@ -43,7 +44,7 @@ export async function docsPlugin(
   // Swagger UI would serialise the document again for each request.
   const texts = new Map([
     ["/docs/json", { type: "application/json; charset=utf-8", bytes: Buffer.from(JSON.stringify(document)) }],
-    ["/docs/yaml", { type: "application/x-yaml", bytes: Buffer.from(server.swagger({ yaml: true })) }],
+    ["/docs/yaml", { type: "application/x-yaml", bytes: Buffer.from(toYaml(document)) }],
   ]);
   const sendText = (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
     const text = texts.get(request.routeOptions.url ?? "");

@@ -11,6 +11,7 @@ import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
 import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
 import { readFragments } from "../federation/engine/document/fragments.ts";
 import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
+import type { SupergraphSource } from "../federation/supergraph-source.ts";
 import type { Results, StreamedOperation } from "./streamed-operation.ts";
 
 /** Subscriptions with this tag only publish events from now on, so a late reader misses nothing. */
@@ -20,8 +21,10 @@ const LIVE = "live";
  * The key under which equal subscriptions are shared: one live field, the same text and variables, the same
  * credential, and no cursor to resume from. Undefined for a subscription that cannot be shared.
  */
-export function createShareKeys(supergraphSdl: string): (operation: StreamedOperation) => string | undefined {
-  const { tag = new Map() } = readDirectiveUses(supergraphSdl, ["tag"]);
+export function createShareKeys(
+  supergraph: SupergraphSource,
+): (operation: StreamedOperation) => string | undefined {
+  const { tag = new Map() } = readDirectiveUses(supergraph, ["tag"]);
   const isLive = (field: string) => tag.get(`Subscription.${field}`)?.name === LIVE;
   return ({ document, operationName, variableValues, contextValue }) => {
     const operation = getOperationAST(document, operationName);

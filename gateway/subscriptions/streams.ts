@@ -55,12 +55,12 @@ export type Streams = {
 
 /** Creates the operations shared by the streaming transports. */
 export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
-  const { engine, apiSchema, supergraphSdl } = graph;
+  const { engine, apiSchema, supergraph } = graph;
   const { limits } = policy;
   const { queryMs, mutationMs } = deadlinesOf(app.config);
   const caps = new ConnectionCaps(limits);
   const shared = new SharedStreams();
-  const shareKey = createShareKeys(supergraphSdl);
+  const shareKey = createShareKeys(supergraph);
   const open = (operation: StreamedOperation): Promise<Results | ExecutionResult> => {
     const { document, operationName, variableValues, contextValue } = operation;
     const { account, memory } = contextValue;

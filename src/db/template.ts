@@ -8,12 +8,12 @@ const MIGRATIONS = fileURLToPath(new URL("./migrations/", import.meta.url));
 
 /**
  * Where `npm ci` stores a migrated copy of the embedded database, for every start in a new folder. The path depends on
- * the version of PGlite and on the migrations (the built ones are different files), and may not exist.
+ * the version of PGlite and on the migrations, whose sources `npm run build` copies, and may not exist.
  */
-export function templateFolder(migrations = MIGRATIONS): string {
+export function templateFolder(): string {
   const entry = createRequire(import.meta.url).resolve("@electric-sql/pglite");
   const hash = createHash("sha256").update(readFileSync(new URL("../package.json", `file://${entry}`)));
-  for (const name of readdirSync(migrations).sort()) hash.update(readFileSync(join(migrations, name)));
+  for (const name of readdirSync(MIGRATIONS).sort()) hash.update(readFileSync(join(MIGRATIONS, name)));
   const root = dirname(findPackageJSON(import.meta.url) ?? "");
   return join(root, ".cache/pglite", hash.digest("hex").slice(0, 16));
 }
@@ -28,9 +28,9 @@ export function copyTemplate(path: string): void {
   if (existsSync(template)) copyWhole(template, path);
 }
 
-/** Stores a closed database as the template of these migrations. */
-export function keepTemplate(path: string, migrations?: string): void {
-  copyWhole(path, templateFolder(migrations));
+/** Stores a closed database as the template. */
+export function keepTemplate(path: string): void {
+  copyWhole(path, templateFolder());
 }
 
 function copyWhole(from: string, to: string): void {

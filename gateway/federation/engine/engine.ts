@@ -13,7 +13,7 @@ import { coerceVariables, InvalidVariables, refuseNulls } from "./document/varia
 import type { Execution, ReportFailure } from "./execution.ts";
 import { denialsOf, findGuardedFields, type GuardedFields, type GuardOf } from "./guards.ts";
 import type { Planner } from "./planner.ts";
-import { readSupergraph } from "./planning/api-schema.ts";
+import { readSupergraph, type Supergraph } from "./planning/api-schema.ts";
 import { interfaceObjectFields } from "./planning/interface-objects.ts";
 import { PlanCache } from "./planning/plan-cache.ts";
 import { type Prepared, prepareOperation } from "./planning/prepare.ts";
@@ -29,6 +29,8 @@ import { explain } from "./violations.ts";
 /** The dependencies of an engine. Executors are keyed by the subgraph names in the supergraph. */
 export type EngineOptions<C> = {
   readonly supergraphSdl: string;
+  /** What `readSupergraph` made of it, if the caller has read it. */
+  readonly views?: Supergraph;
   readonly planner: Planner;
   readonly executors: Readonly<Record<string, SubgraphExecutor<C>>>;
   /** The number of compiled operations to cache, by text. */
@@ -69,7 +71,7 @@ const DEFAULT_RESUME_MS = 60_000;
 
 /** Creates the engine of one supergraph. */
 export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
-  const { full, api } = readSupergraph(options.supergraphSdl);
+  const { full, api } = options.views ?? readSupergraph(options.supergraphSdl);
   const { planner, executors, reportFailure = () => {}, resumeMs = DEFAULT_RESUME_MS } = options;
   const { introspectionTurn } = options;
   const plans = new PlanCache<Prepared<C>>({

@@ -3,6 +3,7 @@ import { AppError } from "../../../src/kernel/errors.ts";
 import { type Action, permit } from "../../../src/keys/auth/permissions.ts";
 import { type Principal, SCOPES, type Scope } from "../../../src/keys/auth/principal.ts";
 import type { Guard, GuardOf } from "../engine/guards.ts";
+import type { SupergraphSource } from "../supergraph-source.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
 
 /** Returns, or throws `missing_authorization` or `insufficient_scope`. */
@@ -27,8 +28,8 @@ const ACTIONS = {
  * its own guards, those of its parent type and of its return type, and, in an interface, those of every possible
  * object type. Throws for an unknown scope or policy, so that a typo opens nothing.
  */
-export function createGuards(supergraphSdl: string, schema: GraphQLSchema): GuardOf<Asking> {
-  const checksOn = readChecks(supergraphSdl);
+export function createGuards(supergraph: SupergraphSource, schema: GraphQLSchema): GuardOf<Asking> {
+  const checksOn = readChecks(supergraph);
   const known = new Map<string, Guard<Asking> | undefined>();
   return (parent, field, type) => {
     const key = `${parent}.${field}`;
@@ -61,8 +62,8 @@ function toGuard(id: string, checks: readonly Check[]): Guard<Asking> | undefine
   };
 }
 
-function readChecks(supergraphSdl: string): (coordinate: string) => readonly Check[] {
-  const uses = readDirectiveUses(supergraphSdl, ["authenticated", "requiresScopes", "policy"]);
+function readChecks(supergraph: SupergraphSource): (coordinate: string) => readonly Check[] {
+  const uses = readDirectiveUses(supergraph, ["authenticated", "requiresScopes", "policy"]);
   const checks = new Map<string, Check[]>();
   const add = (coordinate: string, check: Check) =>
     checks.set(coordinate, [...(checks.get(coordinate) ?? []), check]);

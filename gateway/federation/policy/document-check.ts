@@ -14,6 +14,7 @@ import {
 import type { GraphLimits } from "../../../src/graph-limits.ts";
 import { ByteLru } from "../../../src/kernel/byte-lru.ts";
 import { requestsOf } from "../../../subgraphs/shared/schema/root-requests.ts";
+import type { SupergraphSource } from "../supergraph-source.ts";
 import { type Cost, compileCost, type Prices } from "./cost.ts";
 import type { HideNames } from "./hidden-names.ts";
 import { InputLimits } from "./input-limits.ts";
@@ -29,7 +30,7 @@ import { refuseText } from "./text-limits.ts";
 /** The rules that documents are checked against. */
 export type DocumentRules = {
   readonly schema: GraphQLSchema;
-  readonly supergraphSdl: string;
+  readonly supergraph: SupergraphSource;
   readonly limits: GraphLimits;
   /** Undefined where clients may see the schema. */
   readonly hideNames: HideNames | undefined;
@@ -92,8 +93,8 @@ export function createDocumentCheck(rules: DocumentRules): (text: string) => Ver
   };
 }
 
-function createUncachedCheck({ schema, supergraphSdl, limits, hideNames }: DocumentRules) {
-  const { cost = new Map(), listSize = new Map() } = readDirectiveUses(supergraphSdl, ["cost", "listSize"]);
+function createUncachedCheck({ schema, supergraph, limits, hideNames }: DocumentRules) {
+  const { cost = new Map(), listSize = new Map() } = readDirectiveUses(supergraph, ["cost", "listSize"]);
   const prices: Prices = { cost, listSize, defaultListSize: limits.listSize };
   const rules = hideNames ? [...RULES, NoSchemaIntrospectionCustomRule] : RULES;
   const inputLimits = new InputLimits(limits);

@@ -7,6 +7,7 @@ import {
 } from "graphql";
 import type { GraphLimits } from "../../../src/graph-limits.ts";
 import { StartupError } from "../../../src/kernel/errors.ts";
+import type { SupergraphSource } from "../supergraph-source.ts";
 import { createDocumentCheck } from "./document-check.ts";
 import { createHideNames } from "./hidden-names.ts";
 import { refuse, tooMuch } from "./refusals.ts";
@@ -46,7 +47,7 @@ export interface Policy {
 /** The dependencies of a policy. */
 export type PolicyOptions = {
   readonly schema: GraphQLSchema;
-  readonly supergraphSdl: string;
+  readonly supergraph: SupergraphSource;
   readonly limits: GraphLimits;
   /** Whether clients may introspect the schema and get suggestions of names. */
   readonly introspection: boolean;
@@ -84,9 +85,9 @@ export function createPolicy(options: PolicyOptions): Policy {
 }
 
 /** The admission of a text that is allowed by the trusted documents. */
-function createAdmission({ schema, supergraphSdl, limits, introspection }: PolicyOptions) {
+function createAdmission({ schema, supergraph, limits, introspection }: PolicyOptions) {
   const hideNames = introspection ? undefined : createHideNames(schema);
-  const check = createDocumentCheck({ schema, supergraphSdl, limits, hideNames });
+  const check = createDocumentCheck({ schema, supergraph, limits, hideNames });
   return (
     text: string,
     { operationName, variables: given }: OperationPayload,

@@ -3,9 +3,9 @@ import {
   type ConstValueNode,
   type DocumentNode,
   Kind,
-  parse,
   valueFromASTUntyped,
 } from "graphql";
+import { type SupergraphSource, toSupergraphDocument } from "../supergraph-source.ts";
 
 /** Uses of a specification's directive in a supergraph, by coordinate: `Type`, `Type.field`, `Type.field(arg)`. */
 export type DirectiveUses = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
@@ -15,10 +15,10 @@ export type DirectiveUses = ReadonlyMap<string, Readonly<Record<string, unknown>
  * rename them (`@link(as:)`, `import`).
  */
 export function readDirectiveUses(
-  supergraphSdl: string,
+  supergraph: SupergraphSource,
   specifications: readonly string[],
 ): Readonly<Record<string, DirectiveUses>> {
-  const document = parse(supergraphSdl, { noLocation: true });
+  const document = toSupergraphDocument(supergraph);
   const names = localNames(document);
   return Object.fromEntries(specifications.map((name) => [name, usesOf(document, names.get(name) ?? name)]));
 }

@@ -87,7 +87,12 @@ export function buildSubgraph<C extends object>(
   { references = {}, orphanedTypes = [], scalarsMap = [] }: SubgraphOptions<C> = {},
 ): Subgraph {
   sortArguments();
-  const plain = buildSchemaSync({ resolvers, orphanedTypes, scalarsMap, validate: false, pubSub: NO_PUBSUB });
+  const plain = buildSchemaSync({
+    ...{ resolvers, orphanedTypes, scalarsMap },
+    ...{ validate: false, pubSub: NO_PUBSUB },
+    // It introspects the schema to find faults, which parsing its SDL below finds as well.
+    skipCheck: true,
+  });
   const sdl = FEDERATION_LINK + CACHE_LINK + toSdl(plain);
   const resolverMap = guardResolvers(createResolversMap(plain));
   for (const [type, find] of Object.entries(references)) {

@@ -11,7 +11,7 @@ const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
 const examples = readExamples(schema);
 const { trusted, admit } = createPolicy({
   schema,
-  supergraphSdl: readFileSync("schema/supergraph.graphql", "utf8"),
+  supergraph: readFileSync("schema/supergraph.graphql", "utf8"),
   limits: GRAPH_LIMITS,
   introspection: false,
   trusted: readTrustedDocuments(MANIFEST, true),

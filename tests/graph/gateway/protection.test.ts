@@ -40,7 +40,7 @@ const SDL = `
 function policyWith(options: Partial<Parameters<typeof createPolicy>[0]> = {}): Policy {
   return createPolicy({
     schema: buildSchema(SDL),
-    supergraphSdl: SDL,
+    supergraph: SDL,
     limits: GRAPH_LIMITS,
     introspection: true,
     ...options,

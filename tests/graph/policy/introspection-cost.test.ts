@@ -6,7 +6,7 @@ import { GRAPH_LIMITS } from "../../../src/graph-limits.ts";
 
 const { admit } = createPolicy({
   schema: buildSchema(readFileSync("schema/api.graphql", "utf8")),
-  supergraphSdl: readFileSync("schema/supergraph.graphql", "utf8"),
+  supergraph: readFileSync("schema/supergraph.graphql", "utf8"),
   limits: GRAPH_LIMITS,
   introspection: true,
 });

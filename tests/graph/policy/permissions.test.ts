@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type FieldDefinitionNode, parse } from "graphql";
+import { type DocumentNode, type FieldDefinitionNode, parse } from "graphql";
 import { beforeAll, expect, test } from "vitest";
 import { newId } from "../../../src/kernel/text/ids.ts";
 import { PERMISSIONS, type Permission } from "../../../src/keys/auth/permissions.ts";
@@ -333,7 +333,7 @@ async function firstOf(origin: string, secret: string | undefined, query: string
 }
 
 test("the directives of the supergraph match the permission of each field's action", () => {
-  const supergraph = readFileSync("schema/supergraph.graphql", "utf8");
+  const supergraph = parse(readFileSync("schema/supergraph.graphql", "utf8"));
   for (const [field, { access }] of Object.entries(MATRIX)) {
     const permission: Permission | undefined = access === "public" ? undefined : PERMISSIONS[access];
     const isExpressible = permission?.apiKey === "none";
@@ -345,9 +345,9 @@ test("the directives of the supergraph match the permission of each field's acti
 });
 
 /** The scope or the policy that a field names. */
-function directiveOf(supergraph: string, coordinate: string): string | undefined {
+function directiveOf(supergraph: DocumentNode, coordinate: string): string | undefined {
   const [typeName, fieldName] = coordinate.split(".");
-  const type = parse(supergraph).definitions.find(
+  const type = supergraph.definitions.find(
     (definition) => definition.kind === "ObjectTypeDefinition" && definition.name.value === typeName,
   );
   if (type?.kind !== "ObjectTypeDefinition") throw new Error(`there is no type ${typeName}`);

@@ -13,7 +13,7 @@ const supergraphSdl = readFileSync("schema/supergraph.graphql", "utf8");
 const schema = readSupergraph(supergraphSdl).api;
 checkScalars(schema);
 const newPolicy = (introspection = true) =>
-  createPolicy({ schema, supergraphSdl, limits: GRAPH_LIMITS, introspection });
+  createPolicy({ schema, supergraph: supergraphSdl, limits: GRAPH_LIMITS, introspection });
 
 const times = (count: number, text: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => text(n)).join(" ");

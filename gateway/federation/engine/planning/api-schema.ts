@@ -10,10 +10,10 @@ import {
   isScalarType,
   isSpecifiedScalarType,
   Kind,
-  parse,
   visit,
 } from "graphql";
 import { readExactly } from "../../../../subgraphs/shared/schema/exact-literal.ts";
+import { type SupergraphSource, toSupergraphDocument } from "../../supergraph-source.ts";
 
 /** Both views of a supergraph. */
 export type Supergraph = {
@@ -27,8 +27,8 @@ export type Supergraph = {
 const PUBLIC_DIRECTIVES: ReadonlySet<string> = new Set(["deprecated", "specifiedBy", "oneOf"]);
 
 /** Reads a composed supergraph. Descriptions and deprecations are preserved. */
-export function readSupergraph(supergraphSdl: string): Supergraph {
-  const document = parse(supergraphSdl, { noLocation: true });
+export function readSupergraph(source: SupergraphSource): Supergraph {
+  const document = toSupergraphDocument(source);
   const build = (sdl: DocumentNode) => buildASTSchema(sdl, { assumeValid: true, assumeValidSDL: true });
   const api = build(toApiDocument(document));
   for (const type of Object.values(api.getTypeMap()))

@@ -1,6 +1,7 @@
 import { createEngine } from "../../../../gateway/federation/engine/engine.ts";
 import type { SubgraphExecutor } from "../../../../gateway/federation/engine/subgraph-executor.ts";
 import type { GraphContext } from "../../../../gateway/federation/graph.ts";
+import { toSupergraphDocument } from "../../../../gateway/federation/supergraph-source.ts";
 import { Turns } from "../../../../gateway/http/turns.ts";
 import { createServer } from "../../../../gateway/server.ts";
 import { createApp } from "../../../../src/app.ts";
@@ -32,7 +33,12 @@ export async function openDoor(
   const app = await createApp(config, network, createLogger("error"));
   const engine = createEngine({ supergraphSdl, executors, planner: createNativePlanner(supergraphSdl) });
   const server = await createServer(app, {
-    ...{ engine, supergraphSdl, apiSchema: engine.apiSchema },
+    ...{
+      engine,
+      supergraphSdl,
+      supergraph: toSupergraphDocument(supergraphSdl),
+      apiSchema: engine.apiSchema,
+    },
     ...{ guardOf: () => undefined, introspections: new Turns(1) },
     warmUp: () => {},
     close: async () => {},
