@@ -1,4 +1,3 @@
-"use client";
 export type { LiveSnapshot } from "./react/live-store.ts";
 export { useClient, useConnection, ZerographProvider } from "./react/provider.tsx";
 export { type BalanceAmounts, type UseBalance, useBalance } from "./react/use-balance.ts";

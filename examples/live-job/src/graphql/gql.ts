@@ -16,12 +16,10 @@ import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-
 type Documents = {
     "\n  query ImageModels {\n    models(first: 100) {\n      nodes { id serviceType pricing { output } }\n    }\n  }\n": typeof types.ImageModelsDocument,
     "\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n": typeof types.SubmitImageJobDocument,
-    "\n  subscription JobProgress($id: ID!, $after: Cursor) {\n    imageJobProgress(id: $id, after: $after) {\n      cursor sequence at step status provider errorMessage\n      job { images { b64Json } }\n    }\n  }\n": typeof types.JobProgressDocument,
 };
 const documents: Documents = {
     "\n  query ImageModels {\n    models(first: 100) {\n      nodes { id serviceType pricing { output } }\n    }\n  }\n": types.ImageModelsDocument,
     "\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n": types.SubmitImageJobDocument,
-    "\n  subscription JobProgress($id: ID!, $after: Cursor) {\n    imageJobProgress(id: $id, after: $after) {\n      cursor sequence at step status provider errorMessage\n      job { images { b64Json } }\n    }\n  }\n": types.JobProgressDocument,
 };
 
 /**
@@ -46,10 +44,6 @@ export function graphql(source: "\n  query ImageModels {\n    models(first: 100)
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n"): (typeof documents)["\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n"];
-/**
- * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
- */
-export function graphql(source: "\n  subscription JobProgress($id: ID!, $after: Cursor) {\n    imageJobProgress(id: $id, after: $after) {\n      cursor sequence at step status provider errorMessage\n      job { images { b64Json } }\n    }\n  }\n"): (typeof documents)["\n  subscription JobProgress($id: ID!, $after: Cursor) {\n    imageJobProgress(id: $id, after: $after) {\n      cursor sequence at step status provider errorMessage\n      job { images { b64Json } }\n    }\n  }\n"];
 
 export function graphql(source: string) {
   return (documents as any)[source] ?? {};

@@ -22,40 +22,6 @@ export type ImageJobInput = {
   verifyTee?: boolean | null | undefined;
 };
 
-/** The status of a job. It never reverts; `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-export type JobStatus =
-  /** The job was cancelled before it started and was not charged. */
-  | 'CANCELLED'
-  /** The job is completed and charged. */
-  | 'COMPLETED'
-  /** The job failed and was not charged; `errorCode` states why. */
-  | 'FAILED'
-  /** The job waits for a worker and can still be cancelled. */
-  | 'PENDING'
-  /** A worker and a provider are processing the job. */
-  | 'PROCESSING';
-
-/** The kind of a step in a job's history. */
-export type JobStep =
-  /** The job was cancelled and not charged. */
-  | 'CANCELLED'
-  /** The job is completed and charged. */
-  | 'COMPLETED'
-  /** The job failed and was not charged. */
-  | 'FAILED'
-  /** The provider failed; another one may be tried. */
-  | 'PROVIDER_FAILED'
-  /** The job was accepted and its cost is held. */
-  | 'QUEUED'
-  /** Another worker took over the job. */
-  | 'RESUMED'
-  /** The provider is processing the job. */
-  | 'RUNNING'
-  /** A worker started the job. */
-  | 'STARTED'
-  /** The job was submitted to a provider. */
-  | 'SUBMITTED';
-
 /** The proof that is required of a provider. */
 export type ProviderEvidence =
   /** As `BOUND`, and the attestation of the provider's enclave passed every check. */
@@ -124,15 +90,6 @@ export type SubmitImageJobMutationVariables = Exact<{
 
 export type SubmitImageJobMutation = { submitImageJob: { id: string } | null };
 
-export type JobProgressSubscriptionVariables = Exact<{
-  id: string | number;
-  after?: string | null | undefined;
-}>;
-
-
-export type JobProgressSubscription = { imageJobProgress: { cursor: string, sequence: number, at: string, step: JobStep, status: JobStatus, provider: string | null, errorMessage: string | null, job: { images: Array<{ b64Json: string }> | null } | null } };
-
 
 export const ImageModelsDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"ImageModels"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"models"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"first"},"value":{"kind":"IntValue","value":"100"}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"nodes"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"serviceType"}},{"kind":"Field","name":{"kind":"Name","value":"pricing"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"output"}}]}}]}}]}}]}}]} as unknown as DocumentNode<ImageModelsQuery, ImageModelsQueryVariables>;
 export const SubmitImageJobDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"SubmitImageJob"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ImageJobInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"submitImageJob"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}}]}}]}}]} as unknown as DocumentNode<SubmitImageJobMutation, SubmitImageJobMutationVariables>;
-export const JobProgressDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"subscription","name":{"kind":"Name","value":"JobProgress"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"id"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ID"}}}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"after"}},"type":{"kind":"NamedType","name":{"kind":"Name","value":"Cursor"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"imageJobProgress"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"id"},"value":{"kind":"Variable","name":{"kind":"Name","value":"id"}}},{"kind":"Argument","name":{"kind":"Name","value":"after"},"value":{"kind":"Variable","name":{"kind":"Name","value":"after"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"cursor"}},{"kind":"Field","name":{"kind":"Name","value":"sequence"}},{"kind":"Field","name":{"kind":"Name","value":"at"}},{"kind":"Field","name":{"kind":"Name","value":"step"}},{"kind":"Field","name":{"kind":"Name","value":"status"}},{"kind":"Field","name":{"kind":"Name","value":"provider"}},{"kind":"Field","name":{"kind":"Name","value":"errorMessage"}},{"kind":"Field","name":{"kind":"Name","value":"job"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"images"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"b64Json"}}]}}]}}]}}]}}]} as unknown as DocumentNode<JobProgressSubscription, JobProgressSubscriptionVariables>;

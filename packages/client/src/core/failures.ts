@@ -40,11 +40,11 @@ export function failureOfErrors(errors: readonly GraphError[], status?: number):
   return { error, canRetry };
 }
 
-/** A response with a status other than 2xx; `body` is its text, in the form of GraphQL or of the REST API. */
+/** A response with a status other than 2xx; `body` is its text, in the form of GraphQL, of the REST API or of storage. */
 export function failureOfStatus(status: number, body: string, retryAfter?: string | null): Failure {
   const errors = errorsIn(body);
   const canRetry = status >= 500 || PASSING_STATUSES.has(status) || arePassing(errors);
-  const code = errors[0]?.extensions?.code ?? (canRetry ? "unavailable" : "operation_refused");
+  const code = errors[0]?.extensions?.code ?? codeOfStatus(status, canRetry);
   const message = errors[0]?.message ?? `The server answered with status ${status}.`;
   const error = new (canRetry ? ConnectionLost : OperationRefused)(code, message, { errors, status });
   const seconds = Number(retryAfter ?? Number.NaN);
@@ -69,6 +69,11 @@ export function failureOfNetwork(cause: unknown): Failure {
   return { error, canRetry: true };
 }
 
+function codeOfStatus(status: number, canRetry: boolean): string {
+  if (canRetry) return "unavailable";
+  return status === 404 ? "not_found" : "operation_refused";
+}
+
 function arePassing(errors: readonly GraphError[]): boolean {
   return errors.length > 0 && errors.every(({ extensions }) => PASSING.has(extensions?.code ?? ""));
 }
@@ -79,12 +84,15 @@ function isAuthClose(code: number): boolean {
 
 function errorsIn(body: string): readonly GraphError[] {
   try {
-    const { errors, error } = JSON.parse(body) as {
+    const { errors, error, message } = JSON.parse(body) as {
       readonly errors?: readonly GraphError[];
       readonly error?: { readonly message?: string; readonly code?: string };
+      /** Of the storage network's envelope. */
+      readonly message?: unknown;
     };
     if (Array.isArray(errors)) return errors;
     if (error?.message) return [{ message: error.message, extensions: { code: String(error.code) } }];
+    if (typeof message === "string" && message !== "") return [{ message }];
   } catch {
     // Not ours: a proxy's page.
   }

@@ -71,6 +71,26 @@ export type JobStep =
   /** The job was submitted to a provider. */
   | 'SUBMITTED';
 
+/** A file to store: its `content`, or its `size` with the `nodes` of its merkle tree, or with its `root` if that is the only node. */
+export type PrepareUploadInput = {
+  /** The ABI of the submission. Default: `CURRENT`. */
+  abi?: SubmitAbi | null | undefined;
+  /** Whether to submit and pay again for a file that is already submitted on chain. */
+  again?: boolean;
+  /** The file's whole content in base64. */
+  content?: string | null | undefined;
+  /** The account that will send the transaction. */
+  from: string;
+  /** The nodes of the submission, largest first, as clients of the network compute them. */
+  nodes?: Array<SubmissionNodeInput> | null | undefined;
+  /** The file's merkle root. */
+  root?: string | null | undefined;
+  /** The file's size in bytes. */
+  size?: string | null | undefined;
+  /** The tags to attach on chain. */
+  tags?: string | null | undefined;
+};
+
 /** The proof that is required of a provider. */
 export type ProviderEvidence =
   /** As `BOUND`, and the attestation of the provider's enclave passed every check. */
@@ -114,6 +134,21 @@ export type SealedKeyCause =
   /** A token was transferred to the receiver. */
   | 'TRANSFER';
 
+/** A node of a file's merkle tree in a submission. */
+export type SubmissionNodeInput = {
+  /** The node's height: it spans 2^height sectors of 256 bytes. */
+  height: number;
+  /** The node's merkle root. */
+  root: string;
+};
+
+/** The ABI of the Flow contract's submission method. */
+export type SubmitAbi =
+  /** The current ABI, which names a submitter. */
+  | 'CURRENT'
+  /** The ABI before 2026. */
+  | 'LEGACY';
+
 /** The level of trust in a provider. */
 export type TrustMode =
   /** As `VERIFIED`, and requests are readable only inside the provider's enclave. */
@@ -135,6 +170,18 @@ export type BalanceChangedSubscriptionVariables = Exact<{
 
 export type BalanceChangedSubscription = { balanceChanged: { id: string, cursor: string, at: string, cause: BalanceCause, balance: { available: string, held: string } } };
 
+export type WalletNetworkQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type WalletNetworkQuery = { network: { name: string, chainId: number, rpcUrls: Array<string> } };
+
+export type PrepareUploadMutationVariables = Exact<{
+  input: PrepareUploadInput;
+}>;
+
+
+export type PrepareUploadMutation = { prepareUpload: { root: string, alreadyFinalized: boolean, transaction: { to: string, data: string, value: string } | null } | null };
+
 export type SubmitImageJobMutationVariables = Exact<{
   input: ImageJobInput;
 }>;
@@ -148,7 +195,7 @@ export type ImageJobProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type ImageJobProgressSubscription = { imageJobProgress: { id: string, cursor: string, at: string, sequence: number, step: JobStep, status: JobStatus, fraction: number | null, provider: string | null, attempt: number, errorCode: string | null, errorMessage: string | null, job: { images: Array<{ b64Json: string, root: string }> | null, request: { cost: { total: string } | null } | null } | null } };
+export type ImageJobProgressSubscription = { imageJobProgress: { id: string, cursor: string, at: string, sequence: number, step: JobStep, status: JobStatus, fraction: number | null, provider: string | null, attempt: number, errorCode: string | null, errorMessage: string | null, job: { images: Array<{ b64Json: string, root: string }> | null } | null } };
 
 export type PublishedSealedKeySubscriptionVariables = Exact<{
   to?: string | null | undefined;
@@ -207,6 +254,28 @@ export const BalanceChangedDocument = /* @__PURE__ */ new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<BalanceChangedSubscription, BalanceChangedSubscriptionVariables>;
+export const WalletNetworkDocument = /* @__PURE__ */ new TypedDocumentString(`
+    query WalletNetwork {
+  network {
+    name
+    chainId
+    rpcUrls
+  }
+}
+    `) as unknown as TypedDocumentString<WalletNetworkQuery, WalletNetworkQueryVariables>;
+export const PrepareUploadDocument = /* @__PURE__ */ new TypedDocumentString(`
+    mutation PrepareUpload($input: PrepareUploadInput!) {
+  prepareUpload(input: $input) {
+    root
+    alreadyFinalized
+    transaction {
+      to
+      data
+      value
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<PrepareUploadMutation, PrepareUploadMutationVariables>;
 export const SubmitImageJobDocument = /* @__PURE__ */ new TypedDocumentString(`
     mutation SubmitImageJob($input: ImageJobInput!) {
   submitImageJob(input: $input) {
@@ -234,11 +303,6 @@ export const ImageJobProgressDocument = /* @__PURE__ */ new TypedDocumentString(
       images {
         b64Json
         root
-      }
-      request {
-        cost {
-          total
-        }
       }
     }
   }

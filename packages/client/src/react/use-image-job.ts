@@ -19,8 +19,6 @@ export type UseImageJob = Pick<Live<unknown>, "state" | "error"> & {
   readonly steps: readonly ImageJobStep[];
   /** The images, once the job is completed. */
   readonly images: NonNullable<NonNullable<ImageJobStep["job"]>["images"]>;
-  /** The charge in neuron, once it is known. */
-  readonly cost: string | undefined;
   /** Whether the job has ended: completed, failed or cancelled. */
   readonly isDone: boolean;
 };
@@ -44,7 +42,6 @@ export function useImageJob(id: string | null, options: { readonly client?: Clie
       status: last?.status,
       fraction: last?.fraction ?? undefined,
       images: last?.job?.images ?? [],
-      cost: last?.job?.request?.cost?.total,
       isDone: last !== undefined && FINAL.has(last.status),
     };
   }, [events, state, error]);
