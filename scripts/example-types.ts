@@ -13,21 +13,32 @@ const EXAMPLE = fileURLToPath(new URL("../examples/live-job/", import.meta.url))
  * line would do the same, but needs as many packages as all our other test dependencies.
  */
 export async function exampleTypes(schemaText: string): Promise<ReadonlyMap<string, string>> {
+  const documents = documentsIn(join(EXAMPLE, "src"));
+  const outputs = Object.entries(config.generates).map(([folder, output]) =>
+    codegenFiles(schemaText, documents, folder, output),
+  );
+  return new Map((await Promise.all(outputs)).flatMap((files) => [...files]));
+}
+
+/** The files that the client preset writes into a folder for these documents, by path. */
+export async function codegenFiles(
+  schemaText: string,
+  documents: readonly { readonly location: string; readonly rawSDL: string }[],
+  folder: string,
+  output: object,
+): Promise<ReadonlyMap<string, string>> {
   // Sorted, as the command line does.
   const schema = parse(printSchema(lexicographicSortSchema(buildSchema(schemaText))));
-  const outputs = Object.entries(config.generates).map(async ([folder, output]) => {
-    const files = await preset.buildGeneratesSection({
-      ...output,
-      baseOutputDir: folder,
-      schema,
-      schemaAst: buildASTSchema(schema),
-      documents: documentsIn(join(EXAMPLE, "src")),
-      plugins: [],
-      pluginMap: {},
-    });
-    return Promise.all(files.map(async (file) => [file.filename, await codegen(file)] as const));
+  const files = await preset.buildGeneratesSection({
+    ...(output as (typeof config.generates)["src/graphql/"]),
+    baseOutputDir: folder,
+    schema,
+    schemaAst: buildASTSchema(schema),
+    documents: documents.map((document) => ({ ...document, document: parse(document.rawSDL) })),
+    plugins: [],
+    pluginMap: {},
   });
-  return new Map((await Promise.all(outputs)).flat());
+  return new Map(await Promise.all(files.map(async (file) => [file.filename, await codegen(file)] as const)));
 }
 
 /** Writes the types beside the example's code. */
@@ -47,7 +58,6 @@ function documentsIn(folder: string) {
     return [...code.matchAll(/graphql\(`([^`]*)`\)/g)].map(([, rawSDL = ""]) => ({
       location,
       rawSDL,
-      document: parse(rawSDL),
     }));
   });
 }

@@ -7,6 +7,7 @@ import { TOPICS } from "../src/events/topics.ts";
 import { toOpenApi } from "../src/rest/openapi/openapi.ts";
 import { routes } from "../src/rest/routes.ts";
 import { modules } from "../subgraphs/modules.ts";
+import { writeClientTypes } from "./client-types.ts";
 import { composeSupergraph } from "./compose.ts";
 import { configurationPage } from "./configuration.ts";
 import { envExample } from "./env-example.ts";
@@ -109,6 +110,7 @@ async function write(): Promise<void> {
     writeFileSync(file, text);
   }
   await writeExampleTypes(generated.get(API) ?? "");
+  await writeClientTypes(generated.get(API) ?? "");
   writeFileSync(join(FOLDER, "../docs/configuration.md"), configurationPage());
   writeFileSync(join(FOLDER, "../.env.example"), envExample());
   const dashboards = join(FOLDER, "../docs/deploy/grafana");

@@ -181,7 +181,7 @@ test("a job that is watched while its connection breaks continues after the last
     socket.onMessage((text) => {
       const { type, payload } = JSON.parse(String(text));
       if (type === "subscribe" && payload.query.includes("imageJobProgress"))
-        asked.push(payload.variables.after);
+        asked.push(payload.variables.after ?? null);
       gateway.send(text);
     });
     gateway.onMessage((text) => {

@@ -15,6 +15,7 @@ import type { Product } from "./product.ts";
 
 const run = promisify(execFile);
 const LIVE_JOB = resolve("examples/live-job");
+const CLIENT = resolve("packages/client/src");
 
 /** The guarantees of `examples/` and of the page of curl calls, on a running product. */
 export function testExamples(started: () => Product & { readonly images: HeldImages }): void {
@@ -112,6 +113,13 @@ async function serveLiveJob({ origin, sk }: Product, onEnd: OnEnd) {
     configFile: join(LIVE_JOB, "vite.config.ts"),
     logLevel: "error",
     build: { outDir },
+    // `tests/browser/client.test.ts` installs the package as its users do.
+    resolve: {
+      alias: [
+        { find: /^@zerograph\/client$/, replacement: join(CLIENT, "index.ts") },
+        { find: /^@zerograph\/client\/(\w+)$/, replacement: join(CLIENT, "$1.ts") },
+      ],
+    },
   } as const;
   let server: PreviewServer;
   try {

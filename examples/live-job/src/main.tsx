@@ -1,8 +1,9 @@
+import { ZerographProvider } from "@zerograph/client/react";
 import { StrictMode, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { Provider } from "urql";
 import { Ask } from "./ask.tsx";
-import { client } from "./graph.ts";
+import { client, live } from "./graph.ts";
 import { Job } from "./job.tsx";
 
 function App() {
@@ -20,8 +21,10 @@ const root = document.getElementById("root");
 if (root)
   createRoot(root).render(
     <StrictMode>
-      <Provider value={client}>
-        <App />
-      </Provider>
+      <ZerographProvider client={live}>
+        <Provider value={client}>
+          <App />
+        </Provider>
+      </ZerographProvider>
     </StrictMode>,
   );

@@ -1,7 +1,7 @@
 const MAX_PAUSE_MS = 15_000;
 
 /** The delay before the nth attempt in a row, milliseconds. */
-export function pauseMs(failures: number): number {
+function pauseMs(failures: number): number {
   return Math.min(1_000 * 2 ** failures, MAX_PAUSE_MS) * (0.75 + Math.random() / 2);
 }
 

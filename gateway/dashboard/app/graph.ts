@@ -1,5 +1,4 @@
 import { initGraphQLTada } from "gql.tada";
-import { createClient as createSocket, type Client as SocketClient } from "graphql-ws";
 import { type CombinedError, cacheExchange, createClient, fetchExchange } from "urql";
 import type { introspection } from "../graphql-env.d.ts";
 import { fetchAgain } from "./fetch-again.ts";
@@ -30,21 +29,6 @@ export const client = createClient({
   fetchOptions: { credentials: "same-origin" },
   fetch: fetchAgain,
 });
-
-/** A connection for subscriptions: with the session, or with an API key. */
-export function openSocket(apiKey?: string): SocketClient {
-  const url = new URL("/graphql", location.href);
-  url.protocol = url.protocol.replace("http", "ws");
-  return createSocket({
-    url: url.href,
-    lazy: true,
-    lazyCloseTimeout: 5_000,
-    keepAlive: 20_000,
-    // Streams reconnect by themselves, each from its own cursor.
-    retryAttempts: 0,
-    ...(apiKey && { connectionParams: { authorization: `Bearer ${apiKey}` } }),
-  });
-}
 
 /** A user-readable message for an error. */
 export function reasonOf(error: unknown): string {

@@ -2,7 +2,7 @@ import { createContext, type ReactNode, useContext, useEffect } from "react";
 import { useQuery } from "urql";
 import { pause } from "./fetch-again.ts";
 import { client, graphql, reasonOf, resultOf } from "./graph.ts";
-import { dropSessionSocket } from "./live.ts";
+import { liveClient } from "./live.ts";
 import { toChecksum, type Wallet } from "./wallet.ts";
 
 const WHO = graphql(`
@@ -50,7 +50,7 @@ const SessionContext = createContext<Session | undefined>(undefined);
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [who, refetch] = useQuery({ query: WHO });
   const refresh = () => {
-    dropSessionSocket();
+    liveClient.reconnect();
     refetch({ requestPolicy: "network-only" });
   };
   const hasFailed = who.error !== undefined && !who.data && !who.fetching;

@@ -4,39 +4,23 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
-/** The status of a job. It never reverts; `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-export type JobStatus =
-  /** The job was cancelled before it started and was not charged. */
-  | 'CANCELLED'
-  /** The job is completed and charged. */
-  | 'COMPLETED'
-  /** The job failed and was not charged; `errorCode` states why. */
-  | 'FAILED'
-  /** The job waits for a worker and can still be cancelled. */
-  | 'PENDING'
-  /** A worker and a provider are processing the job. */
-  | 'PROCESSING';
-
-/** The kind of a step in a job's history. */
-export type JobStep =
-  /** The job was cancelled and not charged. */
-  | 'CANCELLED'
-  /** The job is completed and charged. */
-  | 'COMPLETED'
-  /** The job failed and was not charged. */
-  | 'FAILED'
-  /** The provider failed; another one may be tried. */
-  | 'PROVIDER_FAILED'
-  /** The job was accepted and its cost is held. */
-  | 'QUEUED'
-  /** Another worker took over the job. */
-  | 'RESUMED'
-  /** The provider is processing the job. */
-  | 'RUNNING'
-  /** A worker started the job. */
-  | 'STARTED'
-  /** The job was submitted to a provider. */
-  | 'SUBMITTED';
+/** An image generation request. */
+export type ImageJobInput = {
+  /** The id of the model. */
+  model: string;
+  /** Number of images, 1 to 10. Default: 1. */
+  n?: number | null | undefined;
+  /** Additional members of OpenAI's request body. */
+  options?: unknown;
+  /** The description of the image. */
+  prompt: string;
+  /** Routing preferences. */
+  routing?: RoutingInput | null | undefined;
+  /** Width and height in pixels, such as `512x512`. */
+  size?: string | null | undefined;
+  /** Whether to verify the provider's signature of the result. Default: false. */
+  verifyTee?: boolean | null | undefined;
+};
 
 /** The proof that is required of a provider. */
 export type ProviderEvidence =
@@ -85,26 +69,6 @@ export type ServiceType =
   /** Image generation from text. */
   | 'TEXT_TO_IMAGE';
 
-/** An image generation job to submit. */
-export type SubmitImageJobInput = {
-  /** A client-chosen key, 1 to 255 ASCII characters. Within 24 h, repeating the same call with the same key runs it once and returns the first response. */
-  idempotencyKey?: string | null | undefined;
-  /** The id of the model. */
-  model: string;
-  /** Number of images, 1 to 10. Default: 1. */
-  n?: number | null | undefined;
-  /** Additional members of OpenAI's request body. */
-  options?: unknown;
-  /** The description of the image. */
-  prompt: string;
-  /** Routing preferences. */
-  routing?: RoutingInput | null | undefined;
-  /** Width and height in pixels, such as `512x512`. */
-  size?: string | null | undefined;
-  /** Whether to verify the provider's signature of the result. Default: false. */
-  verifyTee?: boolean | null | undefined;
-};
-
 /** The level of trust in a provider. */
 export type TrustMode =
   /** As `VERIFIED`, and requests are readable only inside the provider's enclave. */
@@ -117,24 +81,15 @@ export type TrustMode =
 export type ImageModelsQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ImageModelsQuery = { models: { nodes: Array<{ id: string, modelId: string, serviceType: ServiceType, pricing: { output: string } | null }> } | null };
+export type ImageModelsQuery = { models: { nodes: Array<{ id: string, serviceType: ServiceType, pricing: { output: string } | null }> } };
 
 export type SubmitImageJobMutationVariables = Exact<{
-  input: SubmitImageJobInput;
+  input: ImageJobInput;
 }>;
 
 
-export type SubmitImageJobMutation = { submitImageJob: { imageJob: { id: string } | null, userErrors: Array<{ message: string }> } | null };
-
-export type JobProgressSubscriptionVariables = Exact<{
-  id: string | number;
-  after?: string | null | undefined;
-}>;
+export type SubmitImageJobMutation = { submitImageJob: { id: string } | null };
 
 
-export type JobProgressSubscription = { imageJobProgress: { cursor: string, sequence: number, at: string, step: JobStep, status: JobStatus, providerAddress: string | null, errorMessage: string | null, job: { images: Array<{ b64Json: string }> | null } | null } };
-
-
-export const ImageModelsDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"ImageModels"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"models"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"first"},"value":{"kind":"IntValue","value":"100"}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"nodes"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"modelId"}},{"kind":"Field","name":{"kind":"Name","value":"serviceType"}},{"kind":"Field","name":{"kind":"Name","value":"pricing"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"output"}}]}}]}}]}}]}}]} as unknown as DocumentNode<ImageModelsQuery, ImageModelsQueryVariables>;
-export const SubmitImageJobDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"SubmitImageJob"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"SubmitImageJobInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"submitImageJob"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"imageJob"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}}]}},{"kind":"Field","name":{"kind":"Name","value":"userErrors"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"message"}}]}}]}}]}}]} as unknown as DocumentNode<SubmitImageJobMutation, SubmitImageJobMutationVariables>;
-export const JobProgressDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"subscription","name":{"kind":"Name","value":"JobProgress"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"id"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ID"}}}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"after"}},"type":{"kind":"NamedType","name":{"kind":"Name","value":"Cursor"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"imageJobProgress"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"id"},"value":{"kind":"Variable","name":{"kind":"Name","value":"id"}}},{"kind":"Argument","name":{"kind":"Name","value":"after"},"value":{"kind":"Variable","name":{"kind":"Name","value":"after"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"cursor"}},{"kind":"Field","name":{"kind":"Name","value":"sequence"}},{"kind":"Field","name":{"kind":"Name","value":"at"}},{"kind":"Field","name":{"kind":"Name","value":"step"}},{"kind":"Field","name":{"kind":"Name","value":"status"}},{"kind":"Field","name":{"kind":"Name","value":"providerAddress"}},{"kind":"Field","name":{"kind":"Name","value":"errorMessage"}},{"kind":"Field","name":{"kind":"Name","value":"job"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"images"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"b64Json"}}]}}]}}]}}]}}]} as unknown as DocumentNode<JobProgressSubscription, JobProgressSubscriptionVariables>;
+export const ImageModelsDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"ImageModels"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"models"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"first"},"value":{"kind":"IntValue","value":"100"}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"nodes"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"serviceType"}},{"kind":"Field","name":{"kind":"Name","value":"pricing"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"output"}}]}}]}}]}}]}}]} as unknown as DocumentNode<ImageModelsQuery, ImageModelsQueryVariables>;
+export const SubmitImageJobDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"SubmitImageJob"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ImageJobInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"submitImageJob"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}}]}}]}}]} as unknown as DocumentNode<SubmitImageJobMutation, SubmitImageJobMutationVariables>;

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { useMutation, useQuery } from "urql";
+import { useLive } from "../../../../packages/client/src/react.ts";
 import { toNeuron, toTokens } from "../amounts.ts";
 import { graphql, resultOf } from "../graph.ts";
-import { useLive } from "../live.ts";
 import { useNetwork } from "../session.tsx";
 import { Button, Choice, Field } from "../ui/controls.tsx";
 import { KeyActions, KeyDialogs, type OpenDialog } from "../ui/key-dialogs.tsx";
@@ -76,7 +76,7 @@ export function ApiKeysPage() {
   const [, update] = useMutation(UPDATE);
   const [, revoke] = useMutation(REVOKE);
   const refresh = () => refetch({ requestPolicy: "network-only" });
-  const liveness = useLive(CHANGED, {}, refresh);
+  const liveness = useLive(CHANGED, {}, { onEvent: refresh });
   const keys = data?.viewer?.account?.apiKeys;
   const models = data?.models?.nodes.map(({ modelId }) => modelId) ?? [];
   return (

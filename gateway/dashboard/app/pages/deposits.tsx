@@ -1,8 +1,8 @@
 import { useQuery } from "urql";
+import { useLive } from "../../../../packages/client/src/react.ts";
 import { toNeuron } from "../amounts.ts";
 import { depositCall } from "../deposit-call.ts";
 import { graphql } from "../graph.ts";
-import { useLive } from "../live.ts";
 import { useNetwork, useSession } from "../session.tsx";
 import { Field, Form } from "../ui/controls.tsx";
 import { usePages } from "../ui/pages.tsx";
@@ -36,7 +36,7 @@ export function DepositsPage() {
     query: DEPOSITS,
     variables: { after: pages.after },
   });
-  const liveness = useLive(SEEN, {}, () => refetch({ requestPolicy: "network-only" }));
+  const liveness = useLive(SEEN, {}, { onEvent: () => refetch({ requestPolicy: "network-only" }) });
   const account = data?.viewer?.account;
   const link = (hash: string) => network?.explorerUrl && `${network.explorerUrl}/tx/${hash}`;
   return (

@@ -1,8 +1,8 @@
 import type { ResultOf } from "gql.tada";
 import { useEffect, useState } from "react";
 import { useMutation, useQuery } from "urql";
+import { useLive } from "../../../../packages/client/src/react.ts";
 import { graphql, resultOf } from "../graph.ts";
-import { useLive } from "../live.ts";
 import { Link } from "../router.tsx";
 import { ActionButton } from "../ui/controls.tsx";
 import { usePages } from "../ui/pages.tsx";
@@ -56,10 +56,17 @@ function AllJobs() {
   const [{ data, error, fetching }, refetch] = useQuery({ query: JOBS, variables: { after: pages.after } });
   const [updates, setUpdates] = useState<ReadonlyMap<string, Progress>>(new Map());
   const jobs = data?.imageJobs;
-  const liveness = useLive(ALL_PROGRESS, {}, ({ imageJobChanged: step }) => {
-    setUpdates((known) => new Map(known).set(step.jobId, step));
-    if (!jobs?.nodes.some(({ jobId }) => jobId === step.jobId)) refetch({ requestPolicy: "network-only" });
-  });
+  const liveness = useLive(
+    ALL_PROGRESS,
+    {},
+    {
+      onEvent({ imageJobChanged: step }) {
+        setUpdates((known) => new Map(known).set(step.jobId, step));
+        if (!jobs?.nodes.some(({ jobId }) => jobId === step.jobId))
+          refetch({ requestPolicy: "network-only" });
+      },
+    },
+  );
   return (
     <Page
       title="Jobs"
@@ -138,11 +145,13 @@ export function JobView({ id }: { id: string }) {
   const liveness = useLive(
     last && isFinal(last.status) ? null : PROGRESS,
     { id },
-    ({ imageJobProgress: step }) => {
-      setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
-      if (isFinal(step.status)) refetch({ requestPolicy: "network-only" });
+    {
+      after: stored.at(-1)?.cursor ?? null,
+      onEvent({ imageJobProgress: step }) {
+        setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
+        if (isFinal(step.status)) refetch({ requestPolicy: "network-only" });
+      },
     },
-    stored.at(-1)?.cursor,
   );
   return (
     <Outcome

@@ -1,9 +1,9 @@
 import type { ResultOf } from "gql.tada";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { useQuery } from "urql";
+import { useLive } from "../../../../packages/client/src/react.ts";
 import { toChartValue } from "../amounts.ts";
 import { graphql } from "../graph.ts";
-import { useLive } from "../live.ts";
 import { Link } from "../router.tsx";
 import { useNetwork, useSession } from "../session.tsx";
 import { Badge, Card, Figure, Live, Loading, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
@@ -45,10 +45,16 @@ export function OverviewPage() {
   const { symbol } = useNetwork();
   const account = data?.viewer?.account;
   const refresh = useRefresh(() => refetch({ requestPolicy: "network-only" }));
-  const liveness = useLive(BALANCE, {}, ({ balanceChanged }) => {
-    setMoved(balanceChanged.balance);
-    if (balanceChanged.cause !== "HOLD") refresh();
-  });
+  const liveness = useLive(
+    BALANCE,
+    {},
+    {
+      onEvent({ balanceChanged }) {
+        setMoved(balanceChanged.balance);
+        if (balanceChanged.cause !== "HOLD") refresh();
+      },
+    },
+  );
   const balance = moved ?? account?.balance;
   const usage = account?.usage;
   const days = useMemo(() => spentByDay(from, usage?.daily ?? []), [from, usage?.daily]);

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { graphql, reasonOf } from "../graph.ts";
-import { stream } from "../live.ts";
-import { ask } from "../playground-client.ts";
+import { clientOfKey } from "../playground-client.ts";
 import { Link } from "../router.tsx";
 import { Button, Choice, Failure, Form, TextField } from "../ui/controls.tsx";
 import { Card, Hash, Money } from "../ui/show.tsx";
@@ -55,24 +54,23 @@ export function Chat({ apiKey, models }: { apiKey: string; models: readonly stri
     setComing("");
     const abort = new AbortController();
     leaving.current = abort;
+    const client = clientOfKey(apiKey);
     let answer = "";
     let bill: Bill | undefined;
     try {
       const messages = thread.map((turn) => ({ role: turn.role, content: turn.content }));
-      await stream(
-        apiKey,
-        CHAT,
-        { input: { model, messages, verifyTee: verify } },
-        ({ completeChat: piece }) => {
-          answer += piece.delta?.text ?? "";
-          bill = piece.bill ?? bill;
-          setComing(answer);
-        },
-        abort.signal,
-      );
+      const input = { model, messages, verifyTee: verify };
+      const { signal } = abort;
+      for await (const { data, errors } of client.subscribe(CHAT, { input }, { signal })) {
+        if (errors) throw new Error(reasonOf(errors));
+        answer += data.completeChat.delta?.text ?? "";
+        bill = data.completeChat.bill ?? bill;
+        setComing(answer);
+      }
     } catch (error) {
       setFailure(reasonOf(error));
     } finally {
+      client.dispose();
       setComing(undefined);
       if (answer !== "")
         setTurns([
@@ -148,10 +146,12 @@ function Preview({ apiKey, model }: { apiKey: string; model: string }) {
   }>();
   useEffect(() => {
     const abort = new AbortController();
-    ask(apiKey, PREVIEW, { model }, abort.signal).then(
-      ({ routingPreview }) => setPreview(routingPreview ?? undefined),
-      () => setPreview(undefined),
-    );
+    clientOfKey(apiKey)
+      .query(PREVIEW, { model }, { signal: abort.signal })
+      .then(
+        ({ routingPreview }) => setPreview(routingPreview ?? undefined),
+        () => setPreview(undefined),
+      );
     return () => abort.abort();
   }, [apiKey, model]);
   return (

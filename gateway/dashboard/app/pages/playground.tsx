@@ -3,7 +3,7 @@ import { useMutation, useQuery } from "urql";
 import { toNeuron } from "../amounts.ts";
 import { toBase64 } from "../base64.ts";
 import { graphql, resultOf } from "../graph.ts";
-import { ask } from "../playground-client.ts";
+import { clientOfKey } from "../playground-client.ts";
 import { useNetwork } from "../session.tsx";
 import { ActionButton, Choice, Field, Form, TextField } from "../ui/controls.tsx";
 import { Card, Outcome, Page } from "../ui/show.tsx";
@@ -120,7 +120,7 @@ function Images({ apiKey, models }: { apiKey: string; models: readonly string[] 
           label="Generate"
           send={async (form) => {
             const input = { model: String(form.get("model")), prompt: String(form.get("prompt")).trim() };
-            const { submitImageJob } = await ask(apiKey, SUBMIT, { input });
+            const { submitImageJob } = await clientOfKey(apiKey).mutate(SUBMIT, { input });
             setJob(resultOf(submitImageJob).imageJob?.jobId);
           }}
         >
@@ -151,7 +151,7 @@ function Transcription({ apiKey, models }: { apiKey: string; models: readonly st
               );
             const fileBase64 = toBase64(new Uint8Array(await file.arrayBuffer()));
             const input = { model: String(form.get("model")), fileBase64, filename: file.name };
-            const { transcribeAudio } = await ask(apiKey, TRANSCRIBE, { input });
+            const { transcribeAudio } = await clientOfKey(apiKey).mutate(TRANSCRIBE, { input });
             setResult(resultOf(transcribeAudio).transcription ?? undefined);
           }}
         >

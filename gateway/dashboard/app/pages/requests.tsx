@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useQuery } from "urql";
+import { useLive } from "../../../../packages/client/src/react.ts";
 import { graphql } from "../graph.ts";
-import { useLive } from "../live.ts";
 import { Link } from "../router.tsx";
 import { Field } from "../ui/controls.tsx";
 import { usePages } from "../ui/pages.tsx";
@@ -65,7 +65,7 @@ function AllRequests() {
   });
   // Every request changes the balance twice: when it starts and when it ends.
   const refresh = useRefresh(() => refetch({ requestPolicy: "network-only" }));
-  const liveness = useLive(MOVED, {}, refresh);
+  const liveness = useLive(MOVED, {}, { onEvent: refresh });
   const requests = data?.viewer?.account?.requests;
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = requests?.nodes.filter((row) => {

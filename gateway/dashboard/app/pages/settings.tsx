@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useMutation, useQuery } from "urql";
+import { useLive } from "../../../../packages/client/src/react.ts";
 import { graphql, resultOf } from "../graph.ts";
-import { useLive } from "../live.ts";
 import { useSession } from "../session.tsx";
 import { ActionButton, Button, Choice } from "../ui/controls.tsx";
 import { KeyActions, KeyDialogs, type OpenDialog } from "../ui/key-dialogs.tsx";
@@ -68,7 +68,7 @@ export function SettingsPage() {
   const { signOut } = useSession();
   const pages = usePages();
   const [{ data, error, fetching }, refetch] = useQuery({ query: KEYS, variables: { after: pages.after } });
-  const liveness = useLive(CHANGED, {}, () => refetch({ requestPolicy: "network-only" }));
+  const liveness = useLive(CHANGED, {}, { onEvent: () => refetch({ requestPolicy: "network-only" }) });
   const [open, setOpen] = useState<OpenDialog<Key>>();
   const [, create] = useMutation(CREATE);
   const [, update] = useMutation(UPDATE);

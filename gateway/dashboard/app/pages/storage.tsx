@@ -1,11 +1,11 @@
 import type { ResultOf } from "gql.tada";
 import { useState } from "react";
 import { useQuery } from "urql";
+import { type FileTree, hashFile } from "../../../../packages/client/src/files/file-tree.ts";
+import { useLive } from "../../../../packages/client/src/react.ts";
 import { bytes } from "../amounts.ts";
 import { toBase64 } from "../base64.ts";
-import { type FileTree, hashFile } from "../file-tree.ts";
 import { client, graphql, reasonOf } from "../graph.ts";
-import { useLive } from "../live.ts";
 import { Link } from "../router.tsx";
 import { useNetwork, useSession } from "../session.tsx";
 import { Button, Field, Form } from "../ui/controls.tsx";
@@ -126,7 +126,7 @@ function Upload() {
 }
 
 function Watch({ root, onProgress }: { root: string; onProgress(progress: Progress): void }) {
-  useLive(PROGRESS, { root }, ({ fileProgress }) => onProgress(fileProgress));
+  useLive(PROGRESS, { root }, { onEvent: ({ fileProgress }) => onProgress(fileProgress) });
   return null;
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from "urql";
+import { useLive } from "../../../../packages/client/src/react.ts";
 import { graphql } from "../graph.ts";
-import { useLive } from "../live.ts";
 import { useSession } from "../session.tsx";
 import { usePages } from "../ui/pages.tsx";
 import { Badge, Card, Hash, Live, Outcome, Page, Table, Time } from "../ui/show.tsx";
@@ -56,7 +56,11 @@ function Inbox({ address }: { address: string }) {
     query: INBOX,
     variables: { to: address, after: pages.after },
   });
-  const liveness = useLive(PUBLISHED, { to: address }, () => refetch({ requestPolicy: "network-only" }));
+  const liveness = useLive(
+    PUBLISHED,
+    { to: address },
+    { onEvent: () => refetch({ requestPolicy: "network-only" }) },
+  );
   return (
     <Card title="Sealed keys for you" aside={<Live liveness={liveness} />}>
       <Outcome rows={data?.sealedKeys?.nodes} error={error} fetching={fetching} empty="No sealed keys yet.">

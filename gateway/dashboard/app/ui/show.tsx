@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import type { CombinedError } from "urql";
+import type { Live as Followed } from "../../../../packages/client/src/react.ts";
 import { toTokens } from "../amounts.ts";
 import { reasonOf } from "../graph.ts";
-import type { Liveness } from "../live.ts";
 import { useNetwork } from "../session.tsx";
 
 /** A page: its title, its purpose, and its content. */
@@ -124,11 +124,16 @@ export function Badge({ state }: { state: string }) {
 }
 
 /** Whether the data shown is live. */
-export function Live({ liveness }: { liveness: Liveness }) {
-  if (liveness.kind === "refused") return <span className="badge bad">not live: {liveness.reason}</span>;
+export function Live({
+  liveness: { state, error },
+}: {
+  liveness: Pick<Followed<unknown>, "state" | "error">;
+}) {
+  if (error) return <span className="badge bad">not live: {error.message}</span>;
+  const isLive = state === "live" || state === "replaying";
   return (
-    <span className={`badge ${liveness.kind === "live" ? "good" : "busy"}`} role="status">
-      {liveness.kind === "live" ? "live" : "connecting…"}
+    <span className={`badge ${isLive ? "good" : "busy"}`} role="status">
+      {isLive ? "live" : "connecting…"}
     </span>
   );
 }

@@ -1,0 +1,97 @@
+#!/usr/bin/env node
+import { parseArgs } from "node:util";
+import type { Command } from "./cli/command.ts";
+import { exitCodeOf, messageOf, UsageError } from "./cli/exit.ts";
+import { readSettings } from "./cli/settings.ts";
+
+const USAGE = `zerograph: a zerograph gateway from the command line.
+
+  zerograph start                     run the product of this folder, with a development network
+  zerograph status                    whether the gateway can serve
+  zerograph doctor                    checks what a client needs: versions, connections, keys
+  zerograph chat <question>           a streamed answer, and its cost        [--model <id>]
+  zerograph keys list                 the account's sk- keys
+  zerograph keys create <name>        creates one, and prints its secret
+  zerograph keys revoke <id>
+  zerograph jobs watch <id>           follows an image job to its end        [--out <folder> for the images]
+  zerograph files get <root>          downloads a file                       [--out <file>]
+  zerograph files put <file>          submits a file to the chain and uploads it
+  zerograph verify <bundle.json>      verifies a receipt offline             [zerograph verify --help]
+
+Options of every command: --url <origin>, --json (results as JSON on standard output), --help.
+
+Settings come from the environment: ZEROGRAPH_URL (else the gateway that runs in this folder, else
+http://127.0.0.1:4000), ZEROGRAPH_KEY (an sk- key), ZEROGRAPH_MANAGEMENT_KEY (an mk- key) and
+ZEROGRAPH_WALLET_KEY (the private key that pays for files). In a folder with a running development network its
+keys are used.
+
+Exit status: 0 done; 1 refused or failed; 2 wrong usage; 3 the gateway cannot be reached.`;
+
+/** Each command is loaded when it runs: most need no more than `fetch`. */
+const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
+  start: () => import("./cli/start.ts"),
+  status: () => import("./cli/status.ts"),
+  doctor: () => import("./cli/doctor.ts"),
+  chat: () => import("./cli/chat.ts"),
+  keys: () => import("./cli/keys.ts"),
+  jobs: () => import("./cli/jobs.ts"),
+  files: () => import("./cli/files.ts"),
+};
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main([name = "", ...words]: readonly string[]): Promise<number> {
+  if (["", "help", "--help", "-h"].includes(name)) {
+    (name === "" ? console.error : console.log)(USAGE);
+    return name === "" ? 2 : 0;
+  }
+  if (name === "verify") return verify(words);
+  const isJson = words.includes("--json");
+  try {
+    const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (!load) throw new UsageError(`There is no command ${name}. Run: zerograph help`);
+    const { values, positionals } = parse(words);
+    if (values.help) {
+      console.log(USAGE);
+      return 0;
+    }
+    const print = (data: unknown, text: () => string) => console.log(isJson ? JSON.stringify(data) : text());
+    const { command } = await load();
+    return await command({
+      words: positionals,
+      options: values,
+      settings: readSettings(values.url),
+      isJson,
+      print,
+    });
+  } catch (error) {
+    const message = messageOf(error);
+    console.error(isJson ? JSON.stringify({ error: message }) : message.message);
+    return exitCodeOf(error);
+  }
+}
+
+function parse(words: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...words],
+      allowPositionals: true,
+      options: {
+        url: { type: "string" },
+        model: { type: "string" },
+        out: { type: "string" },
+        json: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The command of `packages/verify` reads its own arguments, and sets the exit status itself. */
+async function verify(words: readonly string[]): Promise<number> {
+  process.argv.splice(2, Number.POSITIVE_INFINITY, ...words);
+  await import("../../verify/src/cli.ts");
+  return Number(process.exitCode ?? 0);
+}

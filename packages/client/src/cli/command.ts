@@ -1,0 +1,15 @@
+import type { Settings } from "./settings.ts";
+
+/** What a command is given. */
+export type Invocation = {
+  /** Its arguments without options. */
+  readonly words: readonly string[];
+  readonly options: { readonly model?: string | undefined; readonly out?: string | undefined };
+  readonly settings: Settings;
+  readonly isJson: boolean;
+  /** Prints a result: as JSON in one line, or for people. */
+  readonly print: (data: unknown, text: () => string) => void;
+};
+
+/** Runs, and resolves with the exit status. Throws what `exitCodeOf` knows. */
+export type Command = (invocation: Invocation) => Promise<number>;

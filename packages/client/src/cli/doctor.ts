@@ -1,0 +1,103 @@
+import type { OpenTransport } from "../core/transport.ts";
+import { createClient } from "../index.ts";
+import { serverSentEvents } from "../transports/server-sent-events.ts";
+import { webSocket } from "../transports/web-socket.ts";
+import type { Command } from "./command.ts";
+import { messageOf, UsageError } from "./exit.ts";
+import { send } from "./rest.ts";
+import type { Settings } from "./settings.ts";
+
+type Result = {
+  readonly check: string;
+  readonly result: "ok" | "failed" | "not_checked";
+  readonly detail: string;
+};
+
+const MIN_NODE = 22;
+/** Signing in and receipts compare times. */
+const MAX_SKEW_MS = 60_000;
+const STREAM_MS = 15_000;
+const MARKS = { ok: "ok    ", failed: "FAILED", not_checked: "-     " } as const;
+const KIND = "{ viewer { kind } }";
+
+/** `doctor`: checks what a client needs, each with what to do. Exit status 1 if a check failed. */
+export const command: Command = async ({ words, settings, print }) => {
+  if (words.length > 0) throw new UsageError("zerograph doctor [--url <origin>] [--json]");
+  const { url } = settings;
+  const results = await Promise.all([
+    check("node", checkNode),
+    check("gateway", () => checkGateway(settings)),
+    check("graph", async () => {
+      await createClient({ url }).query(KIND);
+      return `${url}/graphql answers queries.`;
+    }),
+    check("websocket", () => checkStream(url, webSocket())),
+    check("server-sent events", () => checkStream(url, serverSentEvents())),
+    check("sk- key", () => checkKey(url, settings.apiKey, "API_KEY", "ZEROGRAPH_KEY")),
+    check("mk- key", () =>
+      checkKey(url, settings.managementKey, "MANAGEMENT_KEY", "ZEROGRAPH_MANAGEMENT_KEY"),
+    ),
+  ]);
+  print(results, () =>
+    results.map(({ check: name, result, detail }) => `${MARKS[result]}  ${name}: ${detail}`).join("\n"),
+  );
+  return results.every(({ result }) => result !== "failed") ? 0 : 1;
+};
+
+/** A check resolves with its detail, with undefined if it has nothing to check, or throws. */
+async function check(name: string, run: () => string | Promise<string | NotChecked>): Promise<Result> {
+  try {
+    const found = await run();
+    if (typeof found === "string") return { check: name, result: "ok", detail: found };
+    return { check: name, result: "not_checked", detail: found.why };
+  } catch (error) {
+    return { check: name, result: "failed", detail: messageOf(error).message };
+  }
+}
+
+type NotChecked = { readonly why: string };
+
+function checkNode(): string {
+  const { node } = process.versions;
+  if (Number.parseInt(node, 10) < MIN_NODE)
+    throw new UsageError(`Node ${node} is too old: install ${MIN_NODE}.`);
+  return `version ${node}`;
+}
+
+async function checkGateway({ url, from }: Settings): Promise<string> {
+  const response = await send(`${url}/readyz`);
+  const skewMs = Math.abs(Date.parse(response.headers.get("date") ?? "") - Date.now());
+  if (skewMs > MAX_SKEW_MS)
+    throw new UsageError(`This clock differs from the gateway's by ${Math.round(skewMs / 1_000)} s: set it.`);
+  return `${url} (from ${from}) is ready.`;
+}
+
+/** A proxy that does not pass on a stream is noticed here: the first block must arrive. */
+async function checkStream(url: string, transport: OpenTransport): Promise<string> {
+  const client = createClient({ url, transport });
+  const signal = AbortSignal.timeout(STREAM_MS);
+  try {
+    const blocks = client.subscribe("subscription { newBlock { number } }", {}, { signal });
+    const { done } = await blocks.next();
+    if (done)
+      throw new UsageError(`No event arrived in ${STREAM_MS / 1_000} s. Does a proxy pass streams on?`);
+    return "events arrive.";
+  } finally {
+    client.dispose();
+  }
+}
+
+async function checkKey(
+  url: string,
+  credential: string | undefined,
+  kind: string,
+  variable: string,
+): Promise<string | NotChecked> {
+  if (credential === undefined) return { why: `${variable} is not set.` };
+  const { viewer } = await createClient({ url, credential }).query<
+    { readonly viewer: { readonly kind: string } },
+    object
+  >(KIND);
+  if (viewer.kind !== kind) throw new UsageError(`${variable} has a credential of the kind ${viewer.kind}.`);
+  return "the gateway accepts it.";
+}

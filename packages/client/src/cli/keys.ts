@@ -1,0 +1,58 @@
+import type { Command } from "./command.ts";
+import { UsageError } from "./exit.ts";
+import { send, sendForJson } from "./rest.ts";
+import { required } from "./settings.ts";
+
+type Key = {
+  readonly key_id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly last_used_at: string | null;
+};
+type Page = { readonly data: readonly Key[]; readonly next_cursor?: string | null };
+
+const PAGE = 100;
+const MAX_PAGES = 100;
+const USAGE = "zerograph keys list | create <name> | revoke <id>";
+
+/** `keys`: lists, creates and revokes `sk-` keys with a management key. */
+export const command: Command = async ({ words: [what, given, ...rest], settings, print }) => {
+  const isList = what === "list" && given === undefined;
+  const takesWord = (what === "create" || what === "revoke") && given !== undefined && rest.length === 0;
+  if (!isList && !takesWord) throw new UsageError(USAGE);
+  const credential = required(
+    settings.managementKey,
+    "ZEROGRAPH_MANAGEMENT_KEY",
+    "an mk- key with the scopes keys:read, keys:create and keys:manage, as you need them",
+  );
+  const keys = `${settings.url}/v1/api-keys`;
+  if (isList) {
+    const found = await listKeys(keys, credential);
+    print(found, () => found.map(toLine).join("\n") || "There are no keys.");
+  } else if (what === "create") {
+    const body = { name: given };
+    const created = await sendForJson<Record<string, unknown>>(keys, { method: "POST", credential, body });
+    print(created, () => `${String(created.key)}\nThe secret is shown once: store it now.`);
+  } else {
+    await send(`${keys}/${encodeURIComponent(given ?? "")}`, { method: "DELETE", credential });
+    print({ key_id: given, status: "revoked" }, () => `${given} is revoked.`);
+  }
+  return 0;
+};
+
+async function listKeys(url: string, credential: string): Promise<readonly Key[]> {
+  const found: Key[] = [];
+  let cursor: string | null | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const query = new URLSearchParams({ limit: String(PAGE), ...(cursor && { cursor }) });
+    const { data, next_cursor: next } = await sendForJson<Page>(`${url}?${query}`, { credential });
+    found.push(...data);
+    cursor = next;
+    if (!cursor) break;
+  }
+  return found;
+}
+
+function toLine({ key_id: id, name, status, last_used_at: used }: Key): string {
+  return `${id}  ${status.padEnd(8)}  ${used ? `used ${used}` : "never used"}  ${name}`;
+}

@@ -1,0 +1,96 @@
+import { readFileSync, statSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createPublicClient, createWalletClient, defineChain, type Hex, http, isHex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { OperationRefused } from "../core/errors.ts";
+import { type FileTree, hashFile } from "../files/file-tree.ts";
+import { type Client, createClient } from "../index.ts";
+import {
+  PrepareUploadDocument,
+  type PrepareUploadMutation,
+  WalletNetworkDocument,
+} from "../operations/graphql.ts";
+import type { Invocation } from "./command.ts";
+import { UsageError } from "./exit.ts";
+import { send } from "./rest.ts";
+import { required } from "./settings.ts";
+
+/** The file and its segments are in memory. */
+const MAX_BYTES = 256 * 1_048_576;
+const SEEN_WITHIN_MS = 120_000;
+const SEEN_EVERY_MS = 1_000;
+
+type Transaction = NonNullable<NonNullable<PrepareUploadMutation["prepareUpload"]>["transaction"]>;
+
+/** `files put`: hashes a file, submits its root with the wallet's transaction, and uploads its segments. */
+export async function put(path: string, { settings, print }: Invocation): Promise<number> {
+  const size = statSync(path).size;
+  if (size === 0 || size > MAX_BYTES)
+    throw new UsageError(`${path} has ${size} bytes: this command takes 1 to ${MAX_BYTES}.`);
+  const account = privateKeyToAccount(walletKeyOf(settings.walletKey));
+  const client = createClient({ url: settings.url });
+  const tree = await hashFile(readFileSync(path), () => {});
+  const input = { size: String(size), nodes: [...tree.nodes], from: account.address };
+  const { prepareUpload: prepared } = await client.mutate(PrepareUploadDocument, { input });
+  if (prepared?.root !== tree.root)
+    throw new OperationRefused("root_mismatch", "The gateway computed another root than this command.");
+  const transactionHash = prepared.transaction
+    ? await submit(client, account, prepared.transaction)
+    : undefined;
+  if (!prepared.alreadyFinalized) await sendSegments(settings.url, tree);
+  const fee = prepared.transaction?.value ?? "0";
+  print(
+    { root: tree.root, sizeBytes: size, segments: tree.segments.length, transactionHash, feeNeuron: fee },
+    () =>
+      [`${tree.root}`, `${size} bytes in ${tree.segments.length} segments, a fee of ${fee} neuron`].join(
+        "\n",
+      ),
+  );
+  return 0;
+}
+
+function walletKeyOf(given: string | undefined): Hex {
+  const key = required(
+    given,
+    "ZEROGRAPH_WALLET_KEY",
+    "the private key of the account that pays for the file",
+  );
+  if (!isHex(key) || key.length !== 66)
+    throw new UsageError("ZEROGRAPH_WALLET_KEY must be 0x and 64 hexadecimal digits.");
+  return key;
+}
+
+async function submit(
+  client: Client,
+  account: ReturnType<typeof privateKeyToAccount>,
+  { to, data, value }: Transaction,
+): Promise<Hex> {
+  const { network } = await client.query(WalletNetworkDocument, {});
+  const chain = defineChain({
+    id: network.chainId,
+    name: network.name,
+    nativeCurrency: { name: "0G", symbol: "0G", decimals: 18 },
+    rpcUrls: { default: { http: network.rpcUrls } },
+  });
+  const wallet = createWalletClient({ account, chain, transport: http() });
+  const hash = await wallet.sendTransaction({ to: to as Hex, data: data as Hex, value: BigInt(value) });
+  const receipt = await createPublicClient({ chain, transport: http() }).waitForTransactionReceipt({ hash });
+  if (receipt.status !== "success")
+    throw new OperationRefused("transaction_reverted", `The transaction ${hash} was reverted.`);
+  return hash;
+}
+
+/** The gateway accepts segments once it has read the block of the submission. */
+async function sendSegments(url: string, { root, segments }: FileTree): Promise<void> {
+  for (const { index, data, proof } of segments) {
+    const body = { root, index, data: Buffer.from(data).toString("base64"), proof };
+    for (const deadlineMs = Date.now() + SEEN_WITHIN_MS; ; await sleep(SEEN_EVERY_MS))
+      try {
+        await send(`${url}/file/segment`, { method: "POST", body });
+        break;
+      } catch (error) {
+        const isUnseen = error instanceof OperationRefused && error.status === 404;
+        if (!isUnseen || Date.now() > deadlineMs) throw error;
+      }
+  }
+}

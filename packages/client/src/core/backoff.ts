@@ -1,0 +1,44 @@
+/** When attempts are repeated. */
+export type RetryOptions = {
+  /** The pause before the second attempt, milliseconds; it doubles with each further one. Default: 250. */
+  readonly minPauseMs?: number;
+  /** The longest pause. Default: 15,000. */
+  readonly maxPauseMs?: number;
+  /**
+   * How long to go on without a connection. Default: 24 h, for which the server keeps events.
+   */
+  readonly giveUpAfterMs?: number;
+};
+
+export const RETRY_DEFAULTS: Required<RetryOptions> = {
+  minPauseMs: 250,
+  maxPauseMs: 15_000,
+  giveUpAfterMs: 24 * 3_600_000,
+};
+
+/** The pause after so many failures in a row, milliseconds: doubled each time up to a bound, less up to half of it. */
+export function pauseMs(failures: number, { minPauseMs, maxPauseMs }: Required<RetryOptions>): number {
+  const fullMs = Math.min(maxPauseMs, minPauseMs * 2 ** Math.min(failures - 1, 30));
+  return fullMs * (0.5 + Math.random() / 2);
+}
+
+type Listening = {
+  addEventListener?(type: "online", listener: () => void): void;
+  removeEventListener?(type: "online", listener: () => void): void;
+};
+
+/** Calls back once: after `ms`, or as soon as the browser is online again. The returned function cancels it. */
+export function wake(ms: number, callback: () => void): () => void {
+  const events = globalThis as Listening;
+  const cancel = () => {
+    clearTimeout(timer);
+    events.removeEventListener?.("online", run);
+  };
+  const run = () => {
+    cancel();
+    callback();
+  };
+  const timer = setTimeout(run, ms);
+  events.addEventListener?.("online", run);
+  return cancel;
+}

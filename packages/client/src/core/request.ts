@@ -1,0 +1,112 @@
+import { pauseMs, RETRY_DEFAULTS, wake } from "./backoff.ts";
+import type { Operation } from "./document.ts";
+import { OperationRefused, type ZerographError } from "./errors.ts";
+import { type Failure, failureOfErrors, failureOfNetwork, failureOfStatus } from "./failures.ts";
+import type { GraphResult, TransportOptions } from "./transport.ts";
+
+/** How a request is sent. */
+export type RequestOptions = {
+  readonly signal?: AbortSignal;
+  /** How long one attempt may take. Default: 300,000, for answers of models. */
+  readonly timeoutMs?: number;
+};
+
+const ACCEPT = "application/graphql-response+json, application/json;q=0.9";
+const TIMEOUT_MS = 300_000;
+const MAX_ATTEMPTS = 4;
+/** Longer texts are not answers of the graph. */
+const MAX_CHARACTERS = 256 * 1_048_576;
+
+/**
+ * Sends a query or mutation with POST. A query is sent up to four times while the server cannot be reached or is
+ * overloaded; a mutation once, since it may have arrived. Resolves with the result, which may have errors.
+ */
+export async function sendRequest(
+  to: TransportOptions,
+  operation: Operation,
+  { canRepeat, signal, timeoutMs = TIMEOUT_MS }: RequestOptions & { readonly canRepeat: boolean },
+): Promise<GraphResult> {
+  for (let attempts = 1; ; attempts++) {
+    const failure = await sendOnce(
+      to,
+      operation,
+      AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
+    );
+    if (!("canRetry" in failure)) return failure;
+    if (signal?.aborted) throw signal.reason;
+    if (!canRepeat || !failure.canRetry || attempts === MAX_ATTEMPTS) throw failure.error;
+    await pause(
+      Math.max(
+        pauseMs(attempts, RETRY_DEFAULTS),
+        Math.min(failure.retryAfterMs ?? 0, RETRY_DEFAULTS.maxPauseMs),
+      ),
+      signal,
+    );
+  }
+}
+
+/** The data of a result. Throws `OperationRefused` for errors, with the data that came beside them. */
+export function dataOf({ data, errors = [] }: GraphResult): unknown {
+  if (data && errors.length === 0) return data;
+  const { error } = failureOfErrors(errors);
+  throw error instanceof OperationRefused
+    ? new OperationRefused(error.code, error.message, { errors, data })
+    : error;
+}
+
+async function sendOnce(
+  { url, fetch, authorization }: TransportOptions,
+  { query, operationName, variables }: Operation,
+  signal: AbortSignal,
+): Promise<GraphResult | Failure> {
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, {
+      method: "POST",
+      headers: await headersOf(authorization, ACCEPT),
+      body: JSON.stringify({ query, ...(operationName && { operationName }), variables }),
+      signal,
+    });
+    text = await response.text();
+  } catch (reason) {
+    // What took too long once would take as long again.
+    return { ...failureOfNetwork(reason), canRetry: !signal.aborted };
+  }
+  const result = text.length <= MAX_CHARACTERS ? resultIn(text) : undefined;
+  if (response.ok && result) return result;
+  return failureOfStatus(response.status, text, response.headers.get("retry-after"));
+}
+
+/** The headers of a request to the graph. */
+export async function headersOf(
+  authorization: TransportOptions["authorization"],
+  accept: string,
+): Promise<Record<string, string>> {
+  const value = await authorization();
+  return { accept, "content-type": "application/json", ...(value !== undefined && { authorization: value }) };
+}
+
+/** A response of GraphQL over HTTP: it has data, or errors in the form of the specification. */
+function resultIn(text: string): GraphResult | undefined {
+  try {
+    const result = JSON.parse(text) as GraphResult;
+    return "data" in result || Array.isArray(result.errors) ? result : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      cancel();
+      reject(signal?.reason as ZerographError);
+    };
+    const cancel = wake(ms, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

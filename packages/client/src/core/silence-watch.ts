@@ -1,0 +1,37 @@
+/** Notices that a connection is silent: a peer that vanished, or a machine that slept, closes no socket. */
+export class SilenceWatch {
+  readonly #silentMs: number;
+  readonly #onSilent: () => void;
+  #heardAtMs = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Calls back once when nothing was heard for `silentMs`. */
+  constructor(silentMs: number, onSilent: () => void) {
+    this.#silentMs = silentMs;
+    this.#onSilent = onSilent;
+  }
+
+  /** Starts, and counts as something heard. */
+  start(): void {
+    this.heard();
+    this.stop();
+    this.#arm(this.#silentMs);
+  }
+
+  heard(): void {
+    this.#heardAtMs = Date.now();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** One timer at a time, whatever arrives in between. */
+  #arm(ms: number): void {
+    this.#timer = setTimeout(() => {
+      const leftMs = this.#heardAtMs + this.#silentMs - Date.now();
+      if (leftMs <= 0) this.#onSilent();
+      else this.#arm(leftMs);
+    }, ms);
+  }
+}

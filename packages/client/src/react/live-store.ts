@@ -1,0 +1,122 @@
+import type { ZerographError } from "../core/errors.ts";
+import type { LiveEvent } from "../core/live-event.ts";
+import type { Subscription } from "../core/subscribe-options.ts";
+import type { SubscriptionState } from "../core/subscription-state.ts";
+
+/** What a component sees of a subscription. */
+export type LiveSnapshot<T> = {
+  /** The newest events, oldest first, each once. */
+  readonly events: readonly T[];
+  readonly latest: T | undefined;
+  /** `idle` without a document. */
+  readonly state: SubscriptionState | "idle";
+  /** Why the subscription ended: `EventsLost`, `OperationRefused` or `ConnectionLost`. */
+  readonly error: ZerographError | undefined;
+};
+
+type Options<T> = {
+  /** Opens the subscription after a cursor; undefined for none. */
+  readonly open: ((after: string | null) => Subscription<T>) | undefined;
+  readonly after: string | null;
+  /** How many events are kept. */
+  readonly keep: number;
+  readonly onEvent: (event: LiveEvent<T>) => void;
+};
+
+/**
+ * The events of a subscription as a store that React reads. It subscribes while a component is mounted, and continues
+ * after its last event when one is mounted again, as React's strict mode and hidden trees do.
+ */
+export class LiveStore<T> {
+  readonly #options: Options<T>;
+  readonly #listeners = new Set<() => void>();
+  readonly #fresh: T[] = [];
+  #cursor: string | null;
+  #subscription: Subscription<T> | undefined;
+  #snapshot: LiveSnapshot<T>;
+  #flush: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: Options<T>) {
+    this.#options = options;
+    this.#cursor = options.after;
+    const state = options.open ? "connecting" : "idle";
+    this.#snapshot = { events: [], latest: undefined, state, error: undefined };
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    const own = () => listener();
+    this.#listeners.add(own);
+    if (this.#listeners.size === 1) this.#start();
+    return () => {
+      this.#listeners.delete(own);
+      if (this.#listeners.size === 0) this.#stop();
+    };
+  };
+
+  readonly read = (): LiveSnapshot<T> => this.#snapshot;
+
+  /** Subscribes again after a cursor, or from now on: after an error, when the state was queried again. */
+  readonly restart = (after: string | null = null): void => {
+    this.#stop();
+    this.#cursor = after;
+    this.#set({ state: "connecting", error: undefined });
+    if (this.#listeners.size > 0) this.#start();
+  };
+
+  #start(): void {
+    const subscription = this.#options.open?.(this.#cursor);
+    if (!subscription) return;
+    this.#subscription = subscription;
+    this.#set({ state: subscription.state, error: undefined });
+    subscription.onState((state) => {
+      if (this.#subscription === subscription && state !== "ended") this.#set({ state });
+    });
+    void this.#take(subscription);
+  }
+
+  async #take(subscription: Subscription<T>): Promise<void> {
+    let error: ZerographError | undefined;
+    try {
+      for await (const event of subscription) {
+        if (this.#subscription !== subscription) return;
+        this.#cursor = subscription.cursor;
+        this.#add(event);
+      }
+    } catch (reason) {
+      error = reason as ZerographError;
+    }
+    if (this.#subscription === subscription) this.#set({ state: "ended", error });
+  }
+
+  #add(event: LiveEvent<T>): void {
+    this.#fresh.push(event.data);
+    // A replay of many events is rendered once.
+    this.#flush ??= setTimeout(() => this.#set({}));
+    try {
+      this.#options.onEvent(event);
+    } catch (error) {
+      // A bug of the component is reported as one, and does not end the subscription.
+      setTimeout(() => {
+        throw error;
+      });
+    }
+  }
+
+  #set(change: Partial<LiveSnapshot<T>>): void {
+    clearTimeout(this.#flush);
+    this.#flush = undefined;
+    const fresh = this.#fresh.splice(0);
+    const events = fresh.length === 0 ? this.#snapshot.events : [...this.#snapshot.events, ...fresh];
+    const kept = events.length > this.#options.keep ? events.slice(-this.#options.keep) : events;
+    this.#snapshot = { ...this.#snapshot, events: kept, latest: events.at(-1), ...change };
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #stop(): void {
+    const subscription = this.#subscription;
+    this.#subscription = undefined;
+    if (!subscription) return;
+    this.#cursor = subscription.cursor;
+    void subscription.return();
+  }
+}

@@ -1,0 +1,181 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { ask } from "../support/clients/graph-client.ts";
+import { seedAccount } from "../support/seed.ts";
+import { newFolder } from "../support/servers/process.ts";
+import { SERVICES, useServices } from "../support/services.ts";
+import { useStack } from "../support/stack.ts";
+
+const stack = useStack();
+useServices(stack, ["images"]);
+
+const CLI = resolve("packages/client/src/cli.ts");
+const NOBODY = "http://127.0.0.1:1";
+
+type Run = { readonly status: number; readonly stdout: string; readonly stderr: string };
+type Environment = Readonly<Record<string, string>>;
+
+/** Runs the command in an empty folder, without any environment but the given one. */
+function zerograph(words: readonly string[], env: Environment = {}, cwd = emptyFolder()): Promise<Run> {
+  const { PATH = "", TMPDIR = "" } = process.env;
+  const args = ["--import", resolve("node_modules/tsx/dist/esm/index.mjs"), CLI, ...words];
+  return new Promise((done) => {
+    execFile(
+      resolve("scripts/node"),
+      args,
+      { cwd, env: { PATH, TMPDIR, ZEROGRAPH_URL: stack().origin, ...env } },
+      (error, stdout, stderr) => done({ status: error ? Number(error.code) : 0, stdout, stderr }),
+    );
+  });
+}
+
+function emptyFolder(): string {
+  return newFolder((end) => onTestFinished(end));
+}
+
+async function newOwner(neuron = 10n ** 12n) {
+  const { account, secret } = await seedAccount(stack().app.database, neuron);
+  const scopes = ["keys:read", "keys:create", "keys:manage"] as const;
+  const { secret: mk } = await stack().app.managementKeys.create(account, newId(), [...scopes]);
+  return { account, secret, env: { ZEROGRAPH_KEY: secret, ZEROGRAPH_MANAGEMENT_KEY: mk } };
+}
+
+describe("zerograph", () => {
+  test("status prints whether the gateway is ready, and has status 3 without one", async () => {
+    const { status, stdout } = await zerograph(["status", "--json"]);
+    expect([status, JSON.parse(stdout)]).toEqual([
+      0,
+      { url: stack().origin, ready: true, parts: expect.any(Object) },
+    ]);
+    const gone = await zerograph(["status", "--json", "--url", NOBODY]);
+    expect([gone.status, gone.stdout]).toEqual([3, ""]);
+    expect(JSON.parse(gone.stderr)).toMatchObject({ error: { code: "connection_lost" } });
+    expect((await zerograph(["status", "--url", NOBODY])).stderr).toMatch(/^The gateway cannot be reached/);
+  });
+
+  test("uses the address and the keys of the product that runs in the folder, and its keys nowhere else", async () => {
+    const { secret } = await newOwner();
+    const data = emptyFolder();
+    const keys = { apiKey: secret, managementKey: "mk-wrong" };
+    writeFileSync(join(data, "status.json"), JSON.stringify({ urls: { origin: stack().origin }, keys }));
+    const env = { ZEROGRAPH_URL: "", DATA_DIR: data };
+    const { stdout } = await zerograph(["doctor", "--json"], env);
+    const results = JSON.parse(stdout) as readonly { check: string; result: string; detail: string }[];
+    expect(results.find(({ check }) => check === "gateway")?.detail).toContain("this folder");
+    expect(results.find(({ check }) => check === "sk- key")?.result).toBe("ok");
+    const elsewhere = await zerograph(["chat", "x", "--url", NOBODY, "--json"], env);
+    expect(JSON.parse(elsewhere.stderr)).toMatchObject({ error: { code: "usage" } });
+  });
+
+  test("doctor checks connections and keys, and names what is wrong", async () => {
+    const { env } = await newOwner();
+    const { status, stdout } = await zerograph(["doctor", "--json"], env);
+    const results = JSON.parse(stdout) as readonly { check: string; result: string }[];
+    expect(results.filter(({ result }) => result !== "ok")).toEqual([]);
+    expect(results.map(({ check }) => check)).toEqual(
+      expect.arrayContaining(["websocket", "server-sent events"]),
+    );
+    expect(status).toBe(0);
+    const wrong = await zerograph(["doctor"], { ...env, ZEROGRAPH_KEY: "sk-wrong" });
+    expect(wrong.status).toBe(1);
+    expect(wrong.stdout).toMatch(/^FAILED {2}sk- key: .*\(invalid_api_key\)$/m);
+    expect(wrong.stdout).toMatch(/^ok {6}mk- key: /m);
+  });
+
+  test("keys are created, listed and revoked", async () => {
+    const { env } = await newOwner();
+    const created = JSON.parse((await zerograph(["keys", "create", "laptop", "--json"], env)).stdout);
+    expect(created).toMatchObject({ name: "laptop", key: expect.stringMatching(/^sk-/) });
+    const chat = await zerograph(["chat", "What is the sea?", "--json"], { ZEROGRAPH_KEY: created.key });
+    expect(chat.status).toBe(0);
+    expect((await zerograph(["keys", "revoke", created.key_id], env)).status).toBe(0);
+    const listed = JSON.parse((await zerograph(["keys", "list", "--json"], env)).stdout);
+    expect(listed).toContainEqual(expect.objectContaining({ key_id: created.key_id, status: "revoked" }));
+    const refused = await zerograph(["chat", "x", "--json"], { ZEROGRAPH_KEY: created.key });
+    expect([refused.status, JSON.parse(refused.stderr).error.code]).toEqual([1, "api_key_revoked"]);
+    const missing = await zerograph(["keys", "revoke", newId(), "--json"], env);
+    expect([missing.status, JSON.parse(missing.stderr).error.code]).toEqual([1, "api_key_not_found"]);
+  });
+
+  test("chat prints the answer, then its model, provider and cost", async () => {
+    const { env } = await newOwner();
+    const { status, stdout } = await zerograph(["chat", "What", "is", "the", "sea?"], env);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/^\S.*\n\n\S+ at 0x[0-9a-fA-F]{40}, [1-9]\d* neuron, request \S+\n$/s);
+  });
+
+  test("jobs watch follows a job to its end, and stores its images", async () => {
+    const { env, secret } = await newOwner();
+    const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
+    const mutation = `mutation { submitImageJob(input: ${input}) { id } }`;
+    const { data } = await ask(stack().origin, secret, mutation);
+    const { id } = data.submitImageJob;
+    const folder = emptyFolder();
+    const { status, stdout } = await zerograph(
+      ["jobs", "watch", id, "--json", "--out", "images"],
+      env,
+      folder,
+    );
+    expect(status).toBe(0);
+    const steps = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(steps.at(-1)).toMatchObject({ status: "COMPLETED", step: "COMPLETED" });
+    const sequences = steps.map(({ sequence }) => sequence);
+    expect(sequences).toEqual(sequences.map((_, n) => sequences[0] + n));
+    expect(readdirSync(join(folder, "images"))).toEqual([`${id}-1.png`]);
+    const missing = await zerograph(["jobs", "watch", newId(), "--json"], env);
+    expect([missing.status, JSON.parse(missing.stderr).error.code]).toEqual([1, "async_job_not_found"]);
+  });
+
+  test("files put submits and uploads a file, which files get downloads byte for byte", async () => {
+    const folder = emptyFolder();
+    const content = randomBytes(300_000);
+    writeFileSync(join(folder, "sea.bin"), content);
+    const env = { ZEROGRAPH_WALLET_KEY: DEMO_USER.privateKey };
+    const put = await zerograph(["files", "put", "sea.bin", "--json"], env, folder);
+    expect([put.status, put.stderr]).toEqual([0, ""]);
+    const stored = JSON.parse(put.stdout);
+    expect(stored).toMatchObject({ sizeBytes: 300_000, segments: 2, transactionHash: expect.any(String) });
+    const got = await zerograph(["files", "get", stored.root, "--out", "copy.bin", "--json"], {}, folder);
+    expect([got.status, JSON.parse(got.stdout)]).toEqual([
+      0,
+      { root: stored.root, path: "copy.bin", sizeBytes: 300_000 },
+    ]);
+    expect(readFileSync(join(folder, "copy.bin")).equals(content)).toBe(true);
+    const missing = await zerograph(["files", "get", `0x${"ab".repeat(32)}`, "--json"], {}, folder);
+    expect([missing.status, JSON.parse(missing.stderr).error.code]).toEqual([1, "not_found"]);
+    expect(readdirSync(folder).sort()).toEqual(["copy.bin", "sea.bin"]);
+  });
+
+  test.each([
+    ["no command", [], 2, /zerograph status/],
+    ["an unknown command", ["fly"], 2, /no command fly/],
+    ["an unknown option", ["status", "--wings"], 2, /--wings/],
+    ["a missing argument", ["keys", "create"], 2, /keys list \| create <name>/],
+    ["a missing key", ["chat", "x"], 2, /Set ZEROGRAPH_KEY/],
+    ["an address that is none", ["status", "--url", "router"], 2, /router is not an address/],
+    ["a root that is none", ["files", "get", "sea"], 2, /64 hexadecimal digits/],
+    ["a wallet's key that is none", ["files", "put", CLI], 2, /ZEROGRAPH_WALLET_KEY/],
+    ["a file that is missing", ["files", "put", "missing"], 1, /missing/],
+    ["a start without the product", ["start"], 2, /not in this folder/],
+    ["a receipt that is missing", ["verify", "missing.json"], 2, /missing.json/],
+  ])("explains %s", async (_, words, expected, text) => {
+    const { status, stdout, stderr } = await zerograph(words);
+    expect([status, stdout]).toEqual([expected, ""]);
+    expect(stderr).toMatch(text);
+  });
+
+  test("help names every command", async () => {
+    const { status, stdout } = await zerograph(["help"]);
+    expect(status).toBe(0);
+    for (const name of ["start", "status", "doctor", "chat", "keys", "jobs watch", "files put", "verify"])
+      expect(stdout).toContain(`zerograph ${name}`);
+  });
+});
