@@ -14,12 +14,12 @@ import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-
  * Learn more about it here: https://the-guild.dev/graphql/codegen/plugins/presets/preset-client#reducing-bundle-size
  */
 type Documents = {
-    "\n  query ImageModels {\n    models(first: 100) {\n      nodes { id serviceType pricing { output } }\n    }\n  }\n": typeof types.ImageModelsDocument,
-    "\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n": typeof types.SubmitImageJobDocument,
+    "\n  query ImageModels {\n    models(first: 100) {\n      nodes { id modelId serviceType pricing { output } }\n    }\n  }\n": typeof types.ImageModelsDocument,
+    "\n  mutation SubmitImageJob($input: SubmitImageJobInput!) {\n    submitImageJob(input: $input) { imageJob { id } userErrors { message } }\n  }\n": typeof types.SubmitImageJobDocument,
 };
 const documents: Documents = {
-    "\n  query ImageModels {\n    models(first: 100) {\n      nodes { id serviceType pricing { output } }\n    }\n  }\n": types.ImageModelsDocument,
-    "\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n": types.SubmitImageJobDocument,
+    "\n  query ImageModels {\n    models(first: 100) {\n      nodes { id modelId serviceType pricing { output } }\n    }\n  }\n": types.ImageModelsDocument,
+    "\n  mutation SubmitImageJob($input: SubmitImageJobInput!) {\n    submitImageJob(input: $input) { imageJob { id } userErrors { message } }\n  }\n": types.SubmitImageJobDocument,
 };
 
 /**
@@ -39,11 +39,11 @@ export function graphql(source: string): unknown;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  query ImageModels {\n    models(first: 100) {\n      nodes { id serviceType pricing { output } }\n    }\n  }\n"): (typeof documents)["\n  query ImageModels {\n    models(first: 100) {\n      nodes { id serviceType pricing { output } }\n    }\n  }\n"];
+export function graphql(source: "\n  query ImageModels {\n    models(first: 100) {\n      nodes { id modelId serviceType pricing { output } }\n    }\n  }\n"): (typeof documents)["\n  query ImageModels {\n    models(first: 100) {\n      nodes { id modelId serviceType pricing { output } }\n    }\n  }\n"];
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n"): (typeof documents)["\n  mutation SubmitImageJob($input: ImageJobInput!) {\n    submitImageJob(input: $input) { id }\n  }\n"];
+export function graphql(source: "\n  mutation SubmitImageJob($input: SubmitImageJobInput!) {\n    submitImageJob(input: $input) { imageJob { id } userErrors { message } }\n  }\n"): (typeof documents)["\n  mutation SubmitImageJob($input: SubmitImageJobInput!) {\n    submitImageJob(input: $input) { imageJob { id } userErrors { message } }\n  }\n"];
 
 export function graphql(source: string) {
   return (documents as any)[source] ?? {};

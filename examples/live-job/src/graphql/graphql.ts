@@ -4,24 +4,6 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
-/** An image generation request. */
-export type ImageJobInput = {
-  /** The id of the model. */
-  model: string;
-  /** Number of images, 1 to 10. Default: 1. */
-  n?: number | null | undefined;
-  /** Additional members of OpenAI's request body. */
-  options?: unknown;
-  /** The description of the image. */
-  prompt: string;
-  /** Routing preferences. */
-  routing?: RoutingInput | null | undefined;
-  /** Width and height in pixels, such as `512x512`. */
-  size?: string | null | undefined;
-  /** Whether to verify the provider's signature of the result. Default: false. */
-  verifyTee?: boolean | null | undefined;
-};
-
 /** The proof that is required of a provider. */
 export type ProviderEvidence =
   /** As `BOUND`, and the attestation of the provider's enclave passed every check. */
@@ -69,6 +51,26 @@ export type ServiceType =
   /** Image generation from text. */
   | 'TEXT_TO_IMAGE';
 
+/** An image generation job to submit. */
+export type SubmitImageJobInput = {
+  /** A client-chosen key, 1 to 255 ASCII characters. Within 24 h, repeating the same call with the same key runs it once and returns the first response. */
+  idempotencyKey?: string | null | undefined;
+  /** The id of the model. */
+  model: string;
+  /** Number of images, 1 to 10. Default: 1. */
+  n?: number | null | undefined;
+  /** Additional members of OpenAI's request body. */
+  options?: unknown;
+  /** The description of the image. */
+  prompt: string;
+  /** Routing preferences. */
+  routing?: RoutingInput | null | undefined;
+  /** Width and height in pixels, such as `512x512`. */
+  size?: string | null | undefined;
+  /** Whether to verify the provider's signature of the result. Default: false. */
+  verifyTee?: boolean | null | undefined;
+};
+
 /** The level of trust in a provider. */
 export type TrustMode =
   /** As `VERIFIED`, and requests are readable only inside the provider's enclave. */
@@ -81,15 +83,15 @@ export type TrustMode =
 export type ImageModelsQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type ImageModelsQuery = { models: { nodes: Array<{ id: string, serviceType: ServiceType, pricing: { output: string } | null }> } };
+export type ImageModelsQuery = { models: { nodes: Array<{ id: string, modelId: string, serviceType: ServiceType, pricing: { output: string } | null }> } | null };
 
 export type SubmitImageJobMutationVariables = Exact<{
-  input: ImageJobInput;
+  input: SubmitImageJobInput;
 }>;
 
 
-export type SubmitImageJobMutation = { submitImageJob: { id: string } | null };
+export type SubmitImageJobMutation = { submitImageJob: { imageJob: { id: string } | null, userErrors: Array<{ message: string }> } | null };
 
 
-export const ImageModelsDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"ImageModels"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"models"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"first"},"value":{"kind":"IntValue","value":"100"}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"nodes"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"serviceType"}},{"kind":"Field","name":{"kind":"Name","value":"pricing"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"output"}}]}}]}}]}}]}}]} as unknown as DocumentNode<ImageModelsQuery, ImageModelsQueryVariables>;
-export const SubmitImageJobDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"SubmitImageJob"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ImageJobInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"submitImageJob"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}}]}}]}}]} as unknown as DocumentNode<SubmitImageJobMutation, SubmitImageJobMutationVariables>;
+export const ImageModelsDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"ImageModels"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"models"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"first"},"value":{"kind":"IntValue","value":"100"}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"nodes"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"modelId"}},{"kind":"Field","name":{"kind":"Name","value":"serviceType"}},{"kind":"Field","name":{"kind":"Name","value":"pricing"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"output"}}]}}]}}]}}]}}]} as unknown as DocumentNode<ImageModelsQuery, ImageModelsQueryVariables>;
+export const SubmitImageJobDocument = {"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"SubmitImageJob"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"SubmitImageJobInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"submitImageJob"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"imageJob"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}}]}},{"kind":"Field","name":{"kind":"Name","value":"userErrors"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"message"}}]}}]}}]}}]} as unknown as DocumentNode<SubmitImageJobMutation, SubmitImageJobMutationVariables>;

@@ -19,23 +19,140 @@ export type BalanceCause =
   /** A request was charged. */
   | 'SETTLEMENT';
 
-/** An image generation request. */
-export type ImageJobInput = {
-  /** The id of the model. */
-  model: string;
-  /** Number of images, 1 to 10. Default: 1. */
-  n?: number | null | undefined;
-  /** Additional members of OpenAI's request body. */
-  options?: unknown;
-  /** The description of the image. */
-  prompt: string;
-  /** Routing preferences. */
-  routing?: RoutingInput | null | undefined;
-  /** Width and height in pixels, such as `512x512`. */
-  size?: string | null | undefined;
-  /** Whether to verify the provider's signature of the result. Default: false. */
-  verifyTee?: boolean | null | undefined;
-};
+/** Why something failed. The values are spelt as they are sent: in `extensions.code` of an error, in `userErrors`, and as `code` of a REST error. */
+export type ErrorCode =
+  /** The key's restrictions do not allow the request. */
+  | 'access_denied'
+  /** The key has expired. */
+  | 'api_key_expired'
+  /** The account has no `sk-` key with this id. */
+  | 'api_key_not_found'
+  /** The key was revoked. */
+  | 'api_key_revoked'
+  /** The caller has no job with this id. */
+  | 'async_job_not_found'
+  /** The job is not pending any more, so it cannot be cancelled. */
+  | 'async_job_not_pending'
+  /** The body did not arrive in time. */
+  | 'body_timeout'
+  /** The body is too large. */
+  | 'body_too_large'
+  /** The job was cancelled before it started. */
+  | 'cancelled'
+  /** The chain's RPC endpoint failed. */
+  | 'chain_error'
+  /** The provider refused the content. */
+  | 'content_policy_violation'
+  /** The prompt is longer than the model's context. */
+  | 'context_length_exceeded'
+  /** The network has no such contract. */
+  | 'contract_not_found'
+  /** The contract would revert the call. */
+  | 'contract_refused'
+  /** The request exceeds the key's credit limit. */
+  | 'credit_limit_exceeded'
+  /** The cursor is too old: events after it are no longer stored. */
+  | 'cursor_expired'
+  /** An active key of the account has this name. */
+  | 'duplicate_name'
+  /** The answer lacks the required proof. */
+  | 'evidence_missing'
+  /** The request did not end in time, and its hold was released. */
+  | 'expired'
+  /** The file is not completely stored yet. */
+  | 'file_not_finalized'
+  /** The file does not exist. */
+  | 'file_not_found'
+  /** The folder has no file at this path. */
+  | 'file_path_not_found'
+  /** The file was deleted from storage. */
+  | 'file_pruned'
+  /** The file is too large. */
+  | 'file_too_large'
+  /** The folder's manifest is malformed. */
+  | 'folder_malformed'
+  /** The GraphQL operation exceeds a limit or is not allowed here. */
+  | 'graphql_refused'
+  /** The first call with this idempotency key is still running. */
+  | 'idempotency_in_progress'
+  /** The idempotency key belongs to a different call. */
+  | 'idempotency_key_reused'
+  /** The first response with this idempotency key cannot be repeated to this credential. */
+  | 'idempotency_not_replayable'
+  /** The account's balance does not cover the request. */
+  | 'insufficient_balance'
+  /** The credential is of the wrong kind or lacks the required scope. */
+  | 'insufficient_scope'
+  /** Something went wrong on our side. */
+  | 'internal_error'
+  /** The credential is unknown or malformed. */
+  | 'invalid_api_key'
+  /** The body or input is not valid. */
+  | 'invalid_body'
+  /** The cursor was not issued by this service, or belongs to another list. */
+  | 'invalid_cursor'
+  /** The maximum price is not a decimal of US dollars. */
+  | 'invalid_max_price_usd'
+  /** A parameter is not valid. */
+  | 'invalid_parameter'
+  /** A provider-routing header is malformed. */
+  | 'invalid_provider_header'
+  /** The key was revoked and cannot be changed. */
+  | 'key_revoked'
+  /** The account has no `mk-` key with this id. */
+  | 'management_key_not_found'
+  /** The HTTP method is not allowed at this path. */
+  | 'method_not_allowed'
+  /** The request has no credential. */
+  | 'missing_authorization'
+  /** No provider offers the model. */
+  | 'model_not_found'
+  /** No provider of the model can be tried now. */
+  | 'no_available_provider'
+  /** No provider has the required trust mode. */
+  | 'no_provider_for_trust_mode'
+  /** No provider recently gave the required proof. */
+  | 'no_provider_with_evidence'
+  /** Every provider of the model is more expensive than the maximum price. */
+  | 'no_provider_within_max_price'
+  /** The object does not exist. */
+  | 'not_found'
+  /** This service has too much to do: retry later. */
+  | 'overloaded'
+  /** The requested provider is more expensive than the maximum price. */
+  | 'pinned_provider_exceeds_max_price'
+  /** The object is not in the state that the request requires. */
+  | 'precondition_failed'
+  /** The provider failed. */
+  | 'provider_error'
+  /** The requested provider does not offer the model. */
+  | 'provider_model_mismatch'
+  /** The provider is not registered. */
+  | 'provider_not_found'
+  /** The range is outside of the file. */
+  | 'range_not_satisfiable'
+  /** Too many requests: retry after `retryAfter` seconds. */
+  | 'rate_limit_exceeded'
+  /** The request has no receipt. */
+  | 'receipt_not_found'
+  /** The receipt is not signed yet. */
+  | 'receipt_pending'
+  /** The segment does not match its proof or its file. */
+  | 'segment_refused'
+  /** The wallet session has expired or was ended. */
+  | 'session_ended'
+  /** The signed sign-in message is not valid. */
+  | 'sign_in_refused'
+  /** The storage has no room left. */
+  | 'storage_full'
+  /** The storage network cannot be reached. */
+  | 'storage_unavailable'
+  /** A part of this service cannot be reached. */
+  | 'unavailable'
+  /** The media type of the body is not supported. */
+  | 'unsupported_media_type'
+  /** The router's vault cannot be read. */
+  | 'vault_unavailable';
 
 /** The status of a job. It never reverts; `COMPLETED`, `FAILED` and `CANCELLED` are final. */
 export type JobStatus =
@@ -112,11 +229,11 @@ export type RoutingInput = {
   /** The proof that is required. A response without it is billed and delivered, with `bill { unproven }`; a subscription ends with the error `evidence_missing`. */
   evidence?: ProviderEvidence | null | undefined;
   /** The maximum output price in USD per million tokens. */
-  maxPriceUsdCompletion?: string | null | undefined;
+  maxPriceUsdCompletion?: unknown;
   /** The maximum price of one image in USD. */
-  maxPriceUsdImage?: string | null | undefined;
+  maxPriceUsdImage?: unknown;
   /** The maximum input price in USD per million tokens, such as `0.25`. */
-  maxPriceUsdPrompt?: string | null | undefined;
+  maxPriceUsdPrompt?: unknown;
   /** The only provider to use. */
   provider?: string | null | undefined;
   /** How to rank the providers. */
@@ -149,6 +266,26 @@ export type SubmitAbi =
   /** The ABI before 2026. */
   | 'LEGACY';
 
+/** An image generation job to submit. */
+export type SubmitImageJobInput = {
+  /** A client-chosen key, 1 to 255 ASCII characters. Within 24 h, repeating the same call with the same key runs it once and returns the first response. */
+  idempotencyKey?: string | null | undefined;
+  /** The id of the model. */
+  model: string;
+  /** Number of images, 1 to 10. Default: 1. */
+  n?: number | null | undefined;
+  /** Additional members of OpenAI's request body. */
+  options?: unknown;
+  /** The description of the image. */
+  prompt: string;
+  /** Routing preferences. */
+  routing?: RoutingInput | null | undefined;
+  /** Width and height in pixels, such as `512x512`. */
+  size?: string | null | undefined;
+  /** Whether to verify the provider's signature of the result. Default: false. */
+  verifyTee?: boolean | null | undefined;
+};
+
 /** The level of trust in a provider. */
 export type TrustMode =
   /** As `VERIFIED`, and requests are readable only inside the provider's enclave. */
@@ -161,7 +298,7 @@ export type TrustMode =
 export type BalanceQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type BalanceQuery = { eventCursor: string, viewer: { account: { address: string, balance: { available: string, held: string } | null } | null } };
+export type BalanceQuery = { eventCursor: string | null, viewer: { account: { address: string, balance: { available: string, held: string } | null } | null } | null };
 
 export type BalanceChangedSubscriptionVariables = Exact<{
   after?: string | null | undefined;
@@ -173,21 +310,21 @@ export type BalanceChangedSubscription = { balanceChanged: { id: string, cursor:
 export type WalletNetworkQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type WalletNetworkQuery = { network: { name: string, chainId: number, rpcUrls: Array<string> } };
+export type WalletNetworkQuery = { network: { name: string, chainId: number, rpcUrls: Array<string> } | null };
 
-export type PrepareUploadMutationVariables = Exact<{
+export type PrepareUploadQueryVariables = Exact<{
   input: PrepareUploadInput;
 }>;
 
 
-export type PrepareUploadMutation = { prepareUpload: { root: string, alreadyFinalized: boolean, transaction: { to: string, data: string, value: string } | null } | null };
+export type PrepareUploadQuery = { prepareUpload: { root: string, alreadyFinalized: boolean, transaction: { to: string, data: string, value: string } | null } | null };
 
 export type SubmitImageJobMutationVariables = Exact<{
-  input: ImageJobInput;
+  input: SubmitImageJobInput;
 }>;
 
 
-export type SubmitImageJobMutation = { submitImageJob: { id: string, status: JobStatus, modelId: string } | null };
+export type SubmitImageJobMutation = { submitImageJob: { imageJob: { id: string, jobId: string, status: JobStatus, modelId: string } | null, userErrors: Array<{ field: string | null, message: string, code: ErrorCode }> } | null };
 
 export type ImageJobProgressSubscriptionVariables = Exact<{
   id: string | number;
@@ -195,7 +332,7 @@ export type ImageJobProgressSubscriptionVariables = Exact<{
 }>;
 
 
-export type ImageJobProgressSubscription = { imageJobProgress: { id: string, cursor: string, at: string, sequence: number, step: JobStep, status: JobStatus, fraction: number | null, provider: string | null, attempt: number, errorCode: string | null, errorMessage: string | null, job: { images: Array<{ b64Json: string, root: string }> | null } | null } };
+export type ImageJobProgressSubscription = { imageJobProgress: { id: string, cursor: string, at: string, sequence: number, step: JobStep, status: JobStatus, fraction: number | null, providerAddress: string | null, attempt: number, errorCode: ErrorCode | null, errorMessage: string | null, job: { images: Array<{ b64Json: string, root: string }> | null } | null } };
 
 export type PublishedSealedKeySubscriptionVariables = Exact<{
   to?: string | null | undefined;
@@ -264,7 +401,7 @@ export const WalletNetworkDocument = /* @__PURE__ */ new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<WalletNetworkQuery, WalletNetworkQueryVariables>;
 export const PrepareUploadDocument = /* @__PURE__ */ new TypedDocumentString(`
-    mutation PrepareUpload($input: PrepareUploadInput!) {
+    query PrepareUpload($input: PrepareUploadInput!) {
   prepareUpload(input: $input) {
     root
     alreadyFinalized
@@ -275,13 +412,21 @@ export const PrepareUploadDocument = /* @__PURE__ */ new TypedDocumentString(`
     }
   }
 }
-    `) as unknown as TypedDocumentString<PrepareUploadMutation, PrepareUploadMutationVariables>;
+    `) as unknown as TypedDocumentString<PrepareUploadQuery, PrepareUploadQueryVariables>;
 export const SubmitImageJobDocument = /* @__PURE__ */ new TypedDocumentString(`
-    mutation SubmitImageJob($input: ImageJobInput!) {
+    mutation SubmitImageJob($input: SubmitImageJobInput!) {
   submitImageJob(input: $input) {
-    id
-    status
-    modelId
+    imageJob {
+      id
+      jobId
+      status
+      modelId
+    }
+    userErrors {
+      field
+      message
+      code
+    }
   }
 }
     `) as unknown as TypedDocumentString<SubmitImageJobMutation, SubmitImageJobMutationVariables>;
@@ -295,7 +440,7 @@ export const ImageJobProgressDocument = /* @__PURE__ */ new TypedDocumentString(
     step
     status
     fraction
-    provider
+    providerAddress
     attempt
     errorCode
     errorMessage
