@@ -51,6 +51,14 @@ test("an empty Node script queries, follows over two transports, sends a chat an
   expect(causes[0]).toEqual(expect.arrayContaining(["HOLD", "SETTLEMENT"]));
 });
 
+test("the packed command runs without the product's sources", async () => {
+  const command = "node_modules/@zerograph/client/dist/bin/cli.js";
+  const status = await packed().run(command, { ZEROGRAPH_URL: stack().origin }, "status", "--json");
+  expect(status).toMatchObject({ url: stack().origin, ready: true });
+  const results = await packed().run(command, { ZEROGRAPH_URL: stack().origin }, "doctor", "--json");
+  expect((results as { result: string }[]).filter(({ result }) => result === "failed")).toEqual([]);
+});
+
 test("hooks render on a server without a request", async () => {
   const printed = await packed().run("server-rendering.mjs");
   const states = "idle connecting connecting idle connecting connecting";

@@ -23,7 +23,7 @@ export type PackedApp = {
   /** The files of the tarball. */
   readonly files: readonly string[];
   /** Runs a module of the project with Node; resolves with the JSON that it prints. */
-  run(module: string, env?: Readonly<Record<string, string>>): Promise<unknown>;
+  run(module: string, env?: Readonly<Record<string, string>>, ...words: readonly string[]): Promise<unknown>;
 };
 
 /**
@@ -52,9 +52,9 @@ export async function installPacked(onEnd: OnEnd, more: readonly string[]): Prom
   return {
     folder,
     files: packed.files.map(({ path }) => path),
-    async run(module, env = {}) {
+    async run(module, env = {}, ...words) {
       const { PATH, TMPDIR } = process.env;
-      const { stdout: printed } = await run(resolve("scripts/node"), [join(folder, module)], {
+      const { stdout: printed } = await run(resolve("scripts/node"), [join(folder, module), ...words], {
         cwd: folder,
         env: { PATH, TMPDIR, NODE_ENV: "production", ...env },
       });

@@ -11,6 +11,7 @@ const PAGES = [
   "tests/bench/RESULTS.md",
   ...pagesUnder("docs"),
   ...pagesUnder("examples"),
+  ...pagesUnder("packages"),
 ];
 const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
 

@@ -19,6 +19,7 @@ type Model = { readonly id: string; readonly type?: string };
 
 /** An answer may take as long as the gateway's own deadline. */
 const ANSWER_MS = 600_000;
+const MAX_LINE_CHARACTERS = 16 * 1_048_576;
 
 /** `chat`: sends a question to the first chat model, or to `--model`, and prints the answer as it comes. */
 export const command: Command = async ({ words, options, settings, isJson, print }) => {
@@ -68,6 +69,7 @@ async function* chunksOf({ body }: Response): AsyncGenerator<Chunk> {
     for await (const bytes of (body ?? []) as unknown as AsyncIterable<Uint8Array>) {
       const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
+      if (rest.length > MAX_LINE_CHARACTERS) throw new Error("the gateway sent a line that is too long");
       for (const line of lines) {
         const data = line.startsWith("data:") ? line.slice(5).trim() : "";
         if (data !== "" && data !== "[DONE]") yield JSON.parse(data) as Chunk;
