@@ -270,7 +270,7 @@ describe.each(TRANSPORTS)("a subscription over %s", (_, openTransport) => {
 
   test("of a field without cursors ends when its connection is lost, or goes on with a gap if that is allowed", async () => {
     const { proxy, client } = await connect();
-    const document = "subscription { newBlock { number } }";
+    const document = "subscription { blockAdded { number } }";
     const strict = client.subscribe<KeysData, object>(document, {});
     const lenient = client.subscribe<KeysData, object>(document, {}, { allowGaps: true });
     await Promise.all([strict.next(), lenient.next()]);

@@ -77,7 +77,7 @@ async function checkStream(url: string, transport: OpenTransport): Promise<strin
   const client = createClient({ url, transport });
   const signal = AbortSignal.timeout(STREAM_MS);
   try {
-    const blocks = client.subscribe("subscription { newBlock { number } }", {}, { signal });
+    const blocks = client.subscribe("subscription { blockAdded { number } }", {}, { signal });
     const { done } = await blocks.next();
     if (done)
       throw new UsageError(`No event arrived in ${STREAM_MS / 1_000} s. Does a proxy pass streams on?`);

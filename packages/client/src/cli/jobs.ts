@@ -41,11 +41,11 @@ export const command: Command = async ({ words: [what, id, ...rest], options, se
   return last?.status === "COMPLETED" ? 0 : 1;
 };
 
-function toLine({ at, step, provider, fraction, errorMessage }: Step): string {
+function toLine({ at, step, providerAddress, fraction, errorMessage }: Step): string {
   const parts = [
     `${at}  ${step.toLowerCase().replaceAll("_", " ")}`,
     fraction != null && `${Math.round(fraction * 100)} %`,
-    provider,
+    providerAddress,
     errorMessage,
   ];
   return parts.filter(Boolean).join("  ");

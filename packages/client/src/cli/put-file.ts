@@ -7,7 +7,7 @@ import { type FileTree, hashFile } from "../files/file-tree.ts";
 import { type Client, createClient } from "../index.ts";
 import {
   PrepareUploadDocument,
-  type PrepareUploadMutation,
+  type PrepareUploadQuery,
   WalletNetworkDocument,
 } from "../operations/graphql.ts";
 import type { Invocation } from "./command.ts";
@@ -20,7 +20,7 @@ const MAX_BYTES = 256 * 1_048_576;
 const SEEN_WITHIN_MS = 120_000;
 const SEEN_EVERY_MS = 1_000;
 
-type Transaction = NonNullable<NonNullable<PrepareUploadMutation["prepareUpload"]>["transaction"]>;
+type Transaction = NonNullable<NonNullable<PrepareUploadQuery["prepareUpload"]>["transaction"]>;
 
 /** `files put`: hashes a file, submits its root with the wallet's transaction, and uploads its segments. */
 export async function put(path: string, { settings, print }: Invocation): Promise<number> {
@@ -31,7 +31,7 @@ export async function put(path: string, { settings, print }: Invocation): Promis
   const client = createClient({ url: settings.url });
   const tree = await hashFile(readFileSync(path), () => {});
   const input = { size: String(size), nodes: [...tree.nodes], from: account.address };
-  const { prepareUpload: prepared } = await client.mutate(PrepareUploadDocument, { input });
+  const { prepareUpload: prepared } = await client.query(PrepareUploadDocument, { input });
   if (prepared?.root !== tree.root)
     throw new OperationRefused("root_mismatch", "The gateway computed another root than this command.");
   const transactionHash = prepared.transaction
@@ -66,6 +66,8 @@ async function submit(
   { to, data, value }: Transaction,
 ): Promise<Hex> {
   const { network } = await client.query(WalletNetworkDocument, {});
+  if (!network)
+    throw new OperationRefused("unavailable", "The gateway does not know its network at the moment.");
   const chain = defineChain({
     id: network.chainId,
     name: network.name,

@@ -43,7 +43,8 @@ function storeOf(client: Client): StateStore<BalanceAmounts | null, BalanceChang
         {},
         { signal },
       );
-      return { value: viewer.account?.balance ?? null, cursor: viewer.account ? eventCursor : null };
+      const account = viewer?.account;
+      return { value: account?.balance ?? null, cursor: account ? eventCursor : null };
     },
     follow: (after, signal) => client.subscribe(BalanceChangedDocument, {}, { after, signal }),
     reduce: (_, { balanceChanged }) => balanceChanged.balance,
