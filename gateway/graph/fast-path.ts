@@ -1,13 +1,14 @@
 import type { FastifyRequest } from "fastify";
 import type { ExecutionResult } from "graphql";
 import type { deadlinesOf, Graph, GraphContext } from "../federation/graph.ts";
-import type { Admitted, OperationPayload, Policy } from "../federation/policy/policy.ts";
-import { graphTypeFor } from "../http/media-types.ts";
+import type { Admitted, Policy } from "../federation/policy/policy.ts";
 import type { RequestAbort } from "../http/request-abort.ts";
 import { showResult } from "../subscriptions/results.ts";
 import type { CacheHints } from "./cache-hints.ts";
 import type { IntrospectionAnswers } from "./introspection-answers.ts";
 import type { OperationAccount } from "./operation-account.ts";
+import type { PersistedQueries } from "./persisted-queries.ts";
+import type { ReadRequest } from "./read-request.ts";
 
 /** The dependencies of the fast path. */
 type Plain = {
@@ -16,6 +17,7 @@ type Plain = {
   readonly hints: CacheHints;
   readonly deadlines: ReturnType<typeof deadlinesOf>;
   readonly introspection: IntrospectionAnswers;
+  readonly persisted: PersistedQueries;
 };
 
 /** A response body, its media type and its `Cache-Control`. */
@@ -25,33 +27,34 @@ export type FastPathAnswer = {
   readonly cacheControl: string;
 };
 
-const MEMBERS: ReadonlySet<string> = new Set(["query", "variables", "operationName", "extensions"]);
-const JSON_CONTENT = /^application\/json(?: *; *charset=utf-8)?$/i;
-
 /**
- * Answers the request that nearly all clients send: a JSON POST that contains a query and accepts either media type of
- * GraphQL responses, for an operation that is allowed. Apollo Server would give byte for byte the same response at
- * twice the cost of our own path; requests that need full negotiation, a lookup or a refusal are left to it. Returns
- * undefined for those, before any subgraph request is sent. Throws `rate_limit_exceeded`.
+ * Answers the requests that nearly all clients send, in the forms of `readRequest`, for an operation that is allowed.
+ * Apollo Server would give byte for byte the same response at twice the cost of our own path; requests that need full
+ * negotiation, an unknown hash and refusals are left to it. Returns undefined for those, before any subgraph request
+ * is sent. Throws `rate_limit_exceeded`.
  */
 export async function executeFastPath(
-  { graph, policy, hints, deadlines, introspection }: Plain,
-  request: FastifyRequest,
+  { graph, policy, hints, deadlines, introspection, persisted }: Plain,
+  { method }: Pick<FastifyRequest, "method">,
   {
+    read,
     account,
     replayKey,
     memory,
     abort,
   }: Pick<GraphContext, "replayKey" | "memory"> & {
+    readonly read: ReadRequest;
     readonly account: OperationAccount;
     readonly abort: RequestAbort;
   },
 ): Promise<FastPathAnswer | undefined> {
-  const read = readPlain(request);
-  if (!read) return undefined;
-  const { payload, mediaType } = read;
+  const { mediaType } = read;
+  const query = persisted.textOf(read.payload, policy);
+  if (query === undefined) return undefined;
+  const payload = { ...read.payload, query };
   const admitted = policy.admit(payload);
-  if (!("document" in admitted) || admitted.operation.operation === "subscription") return undefined;
+  if (!("document" in admitted) || !isServed(admitted, method)) return undefined;
+  persisted.register(payload, policy);
   const { principal } = account;
   const { variables, requests } = admitted;
   const known = introspection.find(payload, admitted);
@@ -71,38 +74,9 @@ export async function executeFastPath(
   return { text, mediaType, cacheControl: cacheControlOf(hints, admitted, result, principal) };
 }
 
-/** The operation in such a request, and the media type of its answer. */
-export function readPlain({
-  method,
-  headers,
-  body,
-}: Pick<FastifyRequest, "method" | "headers" | "body">):
-  | { readonly payload: OperationPayload; readonly mediaType: string }
-  | undefined {
-  const mediaType = graphTypeFor(headers.accept);
-  if (!mediaType || method !== "POST" || !JSON_CONTENT.test(headers["content-type"] ?? "")) return undefined;
-  if (typeof body !== "object" || body === null || Array.isArray(body)) return undefined;
-  for (const member in body) if (!MEMBERS.has(member)) return undefined;
-  const { query, variables, operationName, extensions } = body as Readonly<Record<string, unknown>>;
-  if (typeof query !== "string" || query === "") return undefined;
-  if (!isAbsent(operationName) && (typeof operationName !== "string" || operationName === ""))
-    return undefined;
-  if (!isAbsent(variables) && (typeof variables !== "object" || Array.isArray(variables))) return undefined;
-  if (!isAbsent(extensions) && !isInformative(extensions)) return undefined;
-  return { payload: body as OperationPayload, mediaType };
-}
-
-/** Extensions that change nothing, such as the name of the client that Apollo Client sends. */
-function isInformative(extensions: unknown): boolean {
-  return (
-    typeof extensions === "object" &&
-    !Array.isArray(extensions) &&
-    !Object.hasOwn(Object(extensions), "persistedQuery")
-  );
-}
-
-function isAbsent(value: unknown): value is null | undefined {
-  return value === undefined || value === null;
+/** Subscriptions are streams, and mutations change nothing by GET. */
+function isServed({ operation: { operation } }: Admitted, method: string): boolean {
+  return operation === "query" || (operation === "mutation" && method === "POST");
 }
 
 /** With the members in Apollo's order, and its trailing newline. */
