@@ -14,6 +14,8 @@ import { refuseText } from "../federation/policy/text-limits.ts";
 import { mayBeForged } from "../http/forgery.ts";
 import { readJsonBodies } from "../http/json-body.ts";
 import { RequestAbort } from "../http/request-abort.ts";
+import { acquireStreamSlot } from "../subscriptions/stream-slot.ts";
+import { streamParts } from "../subscriptions/streams.incremental.ts";
 import { streamMultipart, wantsMultipart } from "../subscriptions/streams.multipart.ts";
 import { isEventStream, streamEvents } from "../subscriptions/streams.sse.ts";
 import type { Streams } from "../subscriptions/streams.ts";
@@ -78,7 +80,12 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       const isForged = request.method !== "POST" && mayBeForged(request, reply);
       const read = isForged ? undefined : readRequest(request);
       const answer =
-        read && (await executeFastPath(plain, request, { read, account, replayKey, memory, abort }));
+        read &&
+        (await executeFastPath(plain, request, {
+          ...{ read, account, replayKey, memory, abort },
+          acquireSlot: () => acquireStreamSlot(streams, account.principal, hopOf(request.raw)),
+        }));
+      if (answer && "results" in answer) return streamParts(streams, reply, answer.type, answer);
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
       // Apollo parses before it calls the policy.

@@ -2,9 +2,16 @@ import type { FastifyRequest } from "fastify";
 import secureJson from "secure-json-parse";
 import type { OperationPayload } from "../federation/policy/policy.ts";
 import { graphTypeFor } from "../http/media-types.ts";
+import { type IncrementalType, incrementalTypeOf } from "../subscriptions/streams.incremental.ts";
 
-/** An operation as one request carries it, and the media type of its response. */
-export type ReadRequest = { readonly payload: OperationPayload; readonly mediaType: string };
+/** An operation as one request carries it. */
+export type ReadRequest = {
+  readonly payload: OperationPayload;
+  /** The media type of a single response; undefined if the client accepts only parts. */
+  readonly mediaType: string | undefined;
+  /** How the client accepts a response in parts. */
+  readonly incremental: IncrementalType | undefined;
+};
 
 const MEMBERS: ReadonlySet<string> = new Set([
   "query",
@@ -27,9 +34,10 @@ export function readRequest({
   query,
 }: Pick<FastifyRequest, "method" | "headers" | "body" | "query">): ReadRequest | undefined {
   const mediaType = graphTypeFor(headers.accept);
-  if (!mediaType) return undefined;
+  const incremental = incrementalTypeOf(headers.accept);
+  if (!mediaType && !incremental) return undefined;
   const payload = method === "POST" ? ofBody(headers, body) : method === "GET" ? ofSearch(query) : undefined;
-  return payload && isWellFormed(payload) ? { payload, mediaType } : undefined;
+  return payload && isWellFormed(payload) ? { payload, mediaType, incremental } : undefined;
 }
 
 type Members = Readonly<Record<string, unknown>>;
