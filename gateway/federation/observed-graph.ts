@@ -4,6 +4,7 @@ import type { Logger } from "../../src/kernel/log.ts";
 import { errorType, inSpan, isTracing, openSpan } from "../../src/kernel/tracing.ts";
 import type { Metrics } from "../../src/metrics/metrics.ts";
 import type { Engine } from "./engine/engine.ts";
+import { isInParts } from "./engine/incremental/parts.ts";
 import type { Planner } from "./engine/planner.ts";
 import { isPromise, type MaybePromise, type SubgraphExecutor } from "./engine/subgraph-executor.ts";
 
@@ -30,25 +31,37 @@ export function observeEngine<C extends object>(
   observing: Observing,
 ): Engine<C & Observed> {
   const { metrics, slowMs } = observing;
-  return {
-    apiSchema: engine.apiSchema,
-    execute(request) {
-      if (!metrics && slowMs === 0 && !isTracing()) return engine.execute(request);
+  type Request = Parameters<typeof engine.execute>[0];
+  /** A result in parts counts as one operation, which ends with its first part. */
+  const observed =
+    <R extends object>(
+      execute: (request: Request) => MaybePromise<R>,
+      first: (result: R) => ExecutionResult,
+    ) =>
+    (request: Request): MaybePromise<R> => {
+      if (!metrics && slowMs === 0 && !isTracing()) return execute(request);
       const operation = getOperationAST(request.document, request.operationName);
       const sinceMs = performance.now();
       const fetches: FetchLog | undefined = slowMs > 0 ? { sinceMs, fetches: [], dropped: 0 } : undefined;
-      const observed = fetches ? { ...request, context: { ...request.context, fetches } } : request;
-      const observe = (result: ExecutionResult) => {
+      const logged = fetches ? { ...request, context: { ...request.context, fetches } } : request;
+      const observe = (result: R) => {
         const durationMs = performance.now() - sinceMs;
-        metrics?.graphOperation({ ...namesOf(operation), outcome: outcomeOf(result), durationMs });
+        const outcome = outcomeOf(first(result));
+        metrics?.graphOperation({ ...namesOf(operation), outcome, durationMs });
         if (fetches && durationMs > slowMs && operation)
           logSlow(observing, operation, { durationMs, fetches });
         return result;
       };
-      const run = () => engine.execute(observed);
-      const result = isTracing() && operation ? traced(operation, run) : run();
+      const run = () => execute(logged);
+      const result = isTracing() && operation ? traced(operation, run, first) : run();
       return isPromise(result) ? result.then(observe) : observe(result);
-    },
+    };
+  return {
+    apiSchema: engine.apiSchema,
+    execute: observed(engine.execute, (result) => result),
+    executeIncrementally: observed(engine.executeIncrementally, (result) =>
+      isInParts(result) ? result.first : result,
+    ),
     async subscribe(request) {
       const operation = getOperationAST(request.document, request.operationName);
       const { type, name } = namesOf(operation);
@@ -61,15 +74,16 @@ export function observeEngine<C extends object>(
   };
 }
 
-function traced(
+function traced<R>(
   operation: OperationDefinitionNode,
-  run: () => MaybePromise<ExecutionResult>,
-): Promise<ExecutionResult> {
+  run: () => MaybePromise<R>,
+  first: (result: R) => ExecutionResult,
+): Promise<R> {
   const { type, name } = namesOf(operation);
   const facts = () => ({ "graphql.operation.type": type, "graphql.operation.name": name });
   return inSpan(`${type} ${name}`, { facts }, async (span) => {
     const result = await run();
-    if (result.errors) span?.fail(outcomeOf(result));
+    if (first(result).errors) span?.fail(outcomeOf(first(result)));
     return result;
   });
 }

@@ -13,6 +13,7 @@ import type { RequestAbort } from "../http/request-abort.ts";
 import type { CacheHints } from "./cache-hints.ts";
 import { refusalHeaders } from "./graph-errors.ts";
 import type { OperationAccount } from "./operation-account.ts";
+import type { PersistedQueries } from "./persisted-queries.ts";
 
 /** The context of an operation in Apollo Server. */
 export type RequestContext = BaseContext & {
@@ -31,6 +32,7 @@ type Apollo = {
   readonly hints: CacheHints;
   readonly introspection: boolean;
   readonly deadlines: Deadlines;
+  readonly persisted: PersistedQueries;
   readonly log: Logger;
 };
 
@@ -44,6 +46,7 @@ export function createApollo({
   hints,
   introspection,
   deadlines,
+  persisted,
   log,
 }: Apollo): ApolloServer<RequestContext> {
   const admitted = new WeakMap<object, Admitted>();
@@ -55,7 +58,7 @@ export function createApollo({
     includeStacktraceInErrorResponses: false,
     formatError: showError,
     stopOnTerminationSignals: false,
-    ...(policy.trusted.only && { persistedQueries: false as const }),
+    persistedQueries: policy.trusted.only ? false : { cache: persisted },
     // The policy validates: with limits, cheapest checks first, and the same on every transport.
     dangerouslyDisableValidation: true,
     parseOptions: { maxTokens: policy.limits.tokens, noLocation: true },
@@ -74,16 +77,24 @@ export function createApollo({
   });
 }
 
-/** Answers a request that Fastify parsed. The id of a trusted document is replaced by its text. */
+/**
+ * Answers a request that Fastify parsed. The id of a trusted document is replaced by its text. `isForged` means that a
+ * page of another site may have caused it, by our rules, which allow more than Apollo Server's.
+ */
 export async function answerByApollo(
   apollo: ApolloServer<RequestContext>,
   policy: Policy,
-  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  {
+    request,
+    reply,
+    isForged,
+  }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly isForged: boolean },
   context: RequestContext,
 ): Promise<FastifyReply> {
   const headers = new HeaderMap();
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
+  if (!isForged && request.method !== "POST") headers.set("apollo-require-preflight", "true");
   const search = new URL(request.url, "http://gateway").search;
   // Fastify sends the response without a body.
   const method = request.method === "HEAD" ? "GET" : request.method;

@@ -1,13 +1,19 @@
 import type { FastifyRequest } from "fastify";
 import type { ExecutionResult } from "graphql";
+import { asksForParts } from "../federation/engine/incremental/directives.ts";
+import { isInParts } from "../federation/engine/incremental/parts.ts";
 import type { deadlinesOf, Graph, GraphContext } from "../federation/graph.ts";
-import type { Admitted, OperationPayload, Policy } from "../federation/policy/policy.ts";
-import { graphTypeFor } from "../http/media-types.ts";
+import type { Admitted, Policy } from "../federation/policy/policy.ts";
 import type { RequestAbort } from "../http/request-abort.ts";
+import { IncrementalResults } from "../subscriptions/incremental-results.ts";
 import { showResult } from "../subscriptions/results.ts";
+import type { Results } from "../subscriptions/streamed-operation.ts";
+import type { IncrementalType } from "../subscriptions/streams.incremental.ts";
 import type { CacheHints } from "./cache-hints.ts";
 import type { IntrospectionAnswers } from "./introspection-answers.ts";
 import type { OperationAccount } from "./operation-account.ts";
+import type { PersistedQueries } from "./persisted-queries.ts";
+import type { ReadRequest } from "./read-request.ts";
 
 /** The dependencies of the fast path. */
 type Plain = {
@@ -16,6 +22,7 @@ type Plain = {
   readonly hints: CacheHints;
   readonly deadlines: ReturnType<typeof deadlinesOf>;
   readonly introspection: IntrospectionAnswers;
+  readonly persisted: PersistedQueries;
 };
 
 /** A response body, its media type and its `Cache-Control`. */
@@ -25,84 +32,97 @@ export type FastPathAnswer = {
   readonly cacheControl: string;
 };
 
-const MEMBERS: ReadonlySet<string> = new Set(["query", "variables", "operationName", "extensions"]);
-const JSON_CONTENT = /^application\/json(?: *; *charset=utf-8)?$/i;
+/** A response in parts, of which there is one where nothing is postponed and the client accepts nothing else. */
+export type StreamedAnswer = {
+  readonly type: IncrementalType;
+  readonly first: ExecutionResult;
+  readonly results: Results | ExecutionResult;
+  /** Releases the slot of the response. */
+  readonly release: () => void;
+};
+
+type Call = Pick<GraphContext, "replayKey" | "memory"> & {
+  readonly read: ReadRequest;
+  readonly account: OperationAccount;
+  readonly abort: RequestAbort;
+  /** Acquires a slot for a response in parts. Throws when there is none. */
+  readonly acquireSlot: () => () => void;
+};
 
 /**
- * Answers the request that nearly all clients send: a JSON POST that contains a query and accepts either media type of
- * GraphQL responses, for an operation that is allowed. Apollo Server would give byte for byte the same response at
- * twice the cost of our own path; requests that need full negotiation, a lookup or a refusal are left to it. Returns
- * undefined for those, before any subgraph request is sent. Throws `rate_limit_exceeded`.
+ * Answers the requests that nearly all clients send, in the forms of `readRequest`, for an operation that is allowed.
+ * Apollo Server would give byte for byte the same response at twice the cost of our own path; requests that need full
+ * negotiation, an unknown hash and refusals are left to it. Returns undefined for those, before any subgraph request
+ * is sent. Throws `rate_limit_exceeded`.
  */
 export async function executeFastPath(
-  { graph, policy, hints, deadlines, introspection }: Plain,
-  request: FastifyRequest,
-  {
-    account,
-    replayKey,
-    memory,
-    abort,
-  }: Pick<GraphContext, "replayKey" | "memory"> & {
-    readonly account: OperationAccount;
-    readonly abort: RequestAbort;
-  },
-): Promise<FastPathAnswer | undefined> {
-  const read = readPlain(request);
-  if (!read) return undefined;
-  const { payload, mediaType } = read;
+  { graph, policy, hints, deadlines, introspection, persisted }: Plain,
+  { method }: Pick<FastifyRequest, "method">,
+  { read, account, replayKey, memory, abort, acquireSlot }: Call,
+): Promise<FastPathAnswer | StreamedAnswer | undefined> {
+  const { mediaType } = read;
+  const query = persisted.textOf(read.payload, policy);
+  if (query === undefined) return undefined;
+  const payload = { ...read.payload, query };
   const admitted = policy.admit(payload);
-  if (!("document" in admitted) || admitted.operation.operation === "subscription") return undefined;
+  if (!("document" in admitted) || !isServed(admitted, method)) return undefined;
+  const type = asksForParts(admitted.document) ? read.incremental : undefined;
+  if (!mediaType && !type) return undefined;
+  persisted.register(payload, policy);
   const { principal } = account;
   const { variables, requests } = admitted;
   const known = introspection.find(payload, admitted);
-  if (known) return { text: known, mediaType, cacheControl: hints.of(admitted, principal) };
+  if (known && mediaType) return { text: known, mediaType, cacheControl: hints.of(admitted, principal) };
   // The HTTP request itself is already counted.
   await account.take(requests - 1);
   const { operationName } = payload;
   abort.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
-  const result = await graph.engine.execute({
+  const operation = {
     ...{ document: admitted.document, operationName, variables },
     ...{ context: { principal, replayKey, memory }, signal: abort.signal },
-  });
+  };
+  const ran = type
+    ? await runInParts(graph, operation, { type, acquireSlot, isOnly: !mediaType })
+    : await graph.engine.execute(operation);
+  if ("results" in ran) {
+    account.noteResult(ran.first);
+    return ran;
+  }
+  const result = ran;
   // The engine refused the operation before any subgraph request: Apollo negotiates the status.
-  if (result.data === undefined) return undefined;
+  if (result.data === undefined || !mediaType) return undefined;
   account.noteResult(result);
   const text = result.errors ? toText(result) : introspection.keep(payload, admitted, toText(result));
   return { text, mediaType, cacheControl: cacheControlOf(hints, admitted, result, principal) };
 }
 
-/** The operation in such a request, and the media type of its answer. */
-export function readPlain({
-  method,
-  headers,
-  body,
-}: Pick<FastifyRequest, "method" | "headers" | "body">):
-  | { readonly payload: OperationPayload; readonly mediaType: string }
-  | undefined {
-  const mediaType = graphTypeFor(headers.accept);
-  if (!mediaType || method !== "POST" || !JSON_CONTENT.test(headers["content-type"] ?? "")) return undefined;
-  if (typeof body !== "object" || body === null || Array.isArray(body)) return undefined;
-  for (const member in body) if (!MEMBERS.has(member)) return undefined;
-  const { query, variables, operationName, extensions } = body as Readonly<Record<string, unknown>>;
-  if (typeof query !== "string" || query === "") return undefined;
-  if (!isAbsent(operationName) && (typeof operationName !== "string" || operationName === ""))
-    return undefined;
-  if (!isAbsent(variables) && (typeof variables !== "object" || Array.isArray(variables))) return undefined;
-  if (!isAbsent(extensions) && !isInformative(extensions)) return undefined;
-  return { payload: body as OperationPayload, mediaType };
+/** A result that is delivered at once releases its slot; it is streamed too if the client accepts `isOnly` parts. */
+async function runInParts(
+  { engine }: Graph,
+  operation: Parameters<Graph["engine"]["execute"]>[0],
+  given: Pick<Call, "acquireSlot"> & { readonly type: IncrementalType; readonly isOnly: boolean },
+): Promise<ExecutionResult | StreamedAnswer> {
+  const { type, isOnly } = given;
+  const release = given.acquireSlot();
+  let streamed: StreamedAnswer | undefined;
+  try {
+    const result = await engine.executeIncrementally(operation);
+    if (isInParts(result))
+      streamed = { type, first: result.first, results: new IncrementalResults(result, type.format), release };
+    else if (isOnly && result.data !== undefined)
+      streamed = { type, first: result, results: { ...result, ...LAST }, release };
+    else return result;
+    return streamed;
+  } finally {
+    if (!streamed) release();
+  }
 }
 
-/** Extensions that change nothing, such as the name of the client that Apollo Client sends. */
-function isInformative(extensions: unknown): boolean {
-  return (
-    typeof extensions === "object" &&
-    !Array.isArray(extensions) &&
-    !Object.hasOwn(Object(extensions), "persistedQuery")
-  );
-}
+const LAST = { hasNext: false };
 
-function isAbsent(value: unknown): value is null | undefined {
-  return value === undefined || value === null;
+/** Subscriptions are streams, and mutations change nothing by GET. */
+function isServed({ operation: { operation } }: Admitted, method: string): boolean {
+  return operation === "query" || (operation === "mutation" && method === "POST");
 }
 
 /** With the members in Apollo's order, and its trailing newline. */

@@ -11,8 +11,11 @@ import { deadlinesOf, type Graph } from "../federation/graph.ts";
 import { refusePersistedQuery } from "../federation/policy/persisted-query.ts";
 import type { Policy } from "../federation/policy/policy.ts";
 import { refuseText } from "../federation/policy/text-limits.ts";
+import { mayBeForged } from "../http/forgery.ts";
 import { readJsonBodies } from "../http/json-body.ts";
 import { RequestAbort } from "../http/request-abort.ts";
+import { acquireStreamSlot } from "../subscriptions/stream-slot.ts";
+import { streamParts } from "../subscriptions/streams.incremental.ts";
 import { streamMultipart, wantsMultipart } from "../subscriptions/streams.multipart.ts";
 import { isEventStream, streamEvents } from "../subscriptions/streams.sse.ts";
 import type { Streams } from "../subscriptions/streams.ts";
@@ -22,6 +25,8 @@ import { executeFastPath, type FastPathAnswer } from "./fast-path.ts";
 import { answerFailures, sendErrors } from "./graph-errors.ts";
 import { IntrospectionAnswers } from "./introspection-answers.ts";
 import { OperationAccount } from "./operation-account.ts";
+import { PersistedQueries } from "./persisted-queries.ts";
+import { readRequest } from "./read-request.ts";
 
 type Options = {
   readonly app: App;
@@ -39,8 +44,10 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
   const { app, graph, policy, streams, introspection } = options;
   const hints = createCacheHints(graph.supergraph, graph.apiSchema, graph.guardOf);
   const deadlines = deadlinesOf(app.config);
-  const apollo = createApollo({ graph, policy, hints, introspection, deadlines, log: app.log });
-  const plain = { graph, policy, hints, deadlines, introspection: new IntrospectionAnswers() };
+  const persisted = new PersistedQueries();
+  const apollo = createApollo({ graph, policy, hints, introspection, deadlines, persisted, log: app.log });
+  const answers = new IntrospectionAnswers();
+  const plain = { graph, policy, hints, deadlines, introspection: answers, persisted };
   await apollo.start();
   server.addHook("onClose", () => apollo.stop());
   answerFailures(server, app);
@@ -70,13 +77,22 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
         return streamEvents(streams, { request, reply, account, replayKey });
       const abort = new RequestAbort(reply.raw);
       const memory = app.load.requests.answerOf(request.raw, reply.raw);
-      const answer = await executeFastPath(plain, request, { account, replayKey, memory, abort });
+      const isForged = request.method !== "POST" && mayBeForged(request, reply);
+      const read = isForged ? undefined : readRequest(request);
+      const answer =
+        read &&
+        (await executeFastPath(plain, request, {
+          ...{ read, account, replayKey, memory, abort },
+          acquireSlot: () => acquireStreamSlot(streams, account.principal, hopOf(request.raw)),
+        }));
+      if (answer && "results" in answer) return streamParts(streams, reply, answer.type, answer);
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
       // Apollo parses before it calls the policy.
       const refusal = refuseText(textOf(request), policy.limits) ?? refusePersisted(policy, request);
       if (refusal) return sendErrors(reply, 400, [refusal.toJSON()]);
-      return answerByApollo(apollo, policy, { request, reply }, { account, replayKey, memory, abort });
+      const call = { request, reply, isForged };
+      return answerByApollo(apollo, policy, call, { account, replayKey, memory, abort });
     },
   });
 }

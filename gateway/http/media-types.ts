@@ -36,7 +36,8 @@ function isUtf8(parameters: string): boolean {
   return parameters === "" || parameters === "charset=utf-8";
 }
 
-function readRanges(accept: string): readonly Range[] {
+/** The media ranges of an `Accept` header, in lower case. */
+export function readRanges(accept: string): readonly Range[] {
   return accept.toLowerCase().split(",").map(readRange);
 }
 

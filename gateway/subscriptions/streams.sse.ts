@@ -89,7 +89,7 @@ export async function streamEvents(streams: Streams, call: Call): Promise<Fastif
   });
   // The protocol reports a refusal as a result: its client retries on a status other than 200.
   const results = isAdmitted
-    ? await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report))
+    ? await streams.run(operation, "both").catch((error: unknown) => lossResult(error, streams.report))
     : { errors: operation };
   const letGo = () => {
     if (Symbol.asyncIterator in results) closeSource(results);

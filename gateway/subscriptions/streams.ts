@@ -6,10 +6,13 @@ import type { AppError } from "../../src/kernel/errors.ts";
 import type { Principal } from "../../src/keys/auth/principal.ts";
 import { type Hop, networkOf, sourceAddress } from "../../src/keys/auth/source-address.ts";
 import type { OperationMemory } from "../../src/load/operation-memory.ts";
+import { isInParts } from "../federation/engine/incremental/parts.ts";
 import { deadlinesOf, type Graph } from "../federation/graph.ts";
 import type { OperationPayload, Policy } from "../federation/policy/policy.ts";
 import { OperationAccount } from "../graph/operation-account.ts";
 import { ConnectionCaps, type ConnectionKind } from "./connection-caps.ts";
+import type { IncrementalFormat } from "./incremental-format.ts";
+import { IncrementalResults } from "./incremental-results.ts";
 import { createShareKeys, SharedStreams } from "./shared-streams.ts";
 import type { Results, StreamContext, StreamedOperation } from "./streamed-operation.ts";
 import type { StreamingResponse } from "./streaming-response.ts";
@@ -46,9 +49,9 @@ export type Streams = {
   ): Promise<StreamedOperation | readonly GraphQLError[]>;
   /**
    * Runs an admitted operation: a subscription returns a stream, any other operation one result. A stream ends with
-   * an error when the credential that opened it ends.
+   * an error when the credential that opened it ends. With a format, `@defer` and `@stream` are delivered in parts.
    */
-  run(operation: StreamedOperation): Promise<Results | ExecutionResult>;
+  run(operation: StreamedOperation, format?: IncrementalFormat): Promise<Results | ExecutionResult>;
   /** Logs a bug of ours on the way to a client. */
   report(error: unknown): void;
 };
@@ -104,22 +107,23 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
         contextValue: context,
       };
     },
-    async run(operation) {
+    async run(operation, format) {
       const { document, operationName, variableValues, contextValue } = operation;
       const { account, replayKey, memory, signal } = contextValue;
       const { principal } = account;
       const kind = getOperationAST(document, operationName)?.operation;
       if (kind !== "subscription") {
         const deadline = AbortSignal.timeout(kind === "mutation" ? mutationMs : queryMs);
-        const result = await engine.execute({
-          document,
-          operationName,
-          variables: variableValues,
+        const request = {
+          ...{ document, operationName, variables: variableValues },
           context: { principal, replayKey, memory },
           signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
-        });
-        account.noteResult(result);
-        return result;
+        };
+        const result = await (format ? engine.executeIncrementally(request) : engine.execute(request));
+        account.noteResult(isInParts(result) ? result.first : result);
+        return format && isInParts(result)
+          ? new IncrementalResults(result, format)
+          : (result as ExecutionResult);
       }
       const opened = await open(operation);
       if (!(Symbol.asyncIterator in opened)) return opened;

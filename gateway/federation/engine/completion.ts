@@ -1,4 +1,4 @@
-import type { GraphQLEnumType, GraphQLInterfaceType } from "graphql";
+import type { GraphQLEnumType, GraphQLInterfaceType, InlineFragmentNode } from "graphql";
 import type { Denial } from "./guards.ts";
 import type { JsonObject, ResponsePath } from "./subgraph-executor.ts";
 import type { Violation } from "./violations.ts";
@@ -10,7 +10,29 @@ export type Projection = {
   readonly violations: Violation[];
   /** Only root fields that were already fetched are completed. */
   readonly isPartial?: boolean;
+  /** Receives what is delivered later; without it, nothing is left out but deferred fragments. */
+  readonly postponed?: Postponed[];
 };
+
+/** What a projection left out, to be delivered later. Paths are those of the client. */
+export type Postponed =
+  | {
+      readonly kind: "fragment";
+      readonly fragment: InlineFragmentNode;
+      readonly path: ResponsePath;
+      readonly label: string | undefined;
+      /** Completes the fragment at its path. Null if a null reaches the object around it. */
+      readonly project: (run: Projection) => JsonObject | null;
+    }
+  | {
+      readonly kind: "list";
+      readonly path: ResponsePath;
+      readonly label: string | undefined;
+      readonly items: readonly unknown[];
+      /** The index of the next item. */
+      readonly at: number;
+      readonly complete: Complete;
+    };
 
 /** Completes one value. `BROKEN` is a null in a non-nullable position: the parent becomes null. */
 export type Complete = (value: unknown, run: Projection, key: string | number) => unknown;
@@ -45,6 +67,37 @@ export function completeList(complete: Complete, field: string): Complete {
     }
     run.path.pop();
     return broken ? null : result;
+  };
+}
+
+/** How a list is streamed: its label, and how many items are completed at once. */
+export type Streaming = {
+  readonly label: string | undefined;
+  readonly initialCount: (variables: Readonly<JsonObject>) => number;
+};
+
+/** Completes the first items of a list and postpones the others. */
+export function completeStreamed(complete: Complete, field: string, streaming: Streaming): Complete {
+  const completeAll = completeList(complete, field);
+  return (value, run, key) => {
+    const count = streaming.initialCount(run.variables);
+    if (!Array.isArray(value) || !run.postponed || value.length <= count) return completeAll(value, run, key);
+    const first = completeAll(value.slice(0, count), run, key);
+    const { label } = streaming;
+    if (first !== null)
+      run.postponed.push({
+        ...{ kind: "list", path: [...run.path, key], label },
+        ...{ items: value, at: count, complete },
+      });
+    return first;
+  };
+}
+
+/** Completes a value of which a part was delivered before: an error in the rest must not replace that part by null. */
+export function completeDelivered(complete: Complete): Complete {
+  return (value, run, key) => {
+    const result = complete(value, run, key);
+    return result === null && value !== null && value !== undefined ? BROKEN : result;
   };
 }
 

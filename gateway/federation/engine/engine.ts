@@ -7,11 +7,16 @@ import {
   getOperationAST,
   type OperationDefinitionNode,
 } from "graphql";
+import type { Postponed } from "./completion.ts";
 import { type LiftedOperation, liftLiterals } from "./document/lift-literals.ts";
 import { conditionVariables } from "./document/planner-document.ts";
 import { coerceVariables, InvalidVariables, refuseNulls } from "./document/variables.ts";
 import type { Execution, ReportFailure } from "./execution.ts";
 import { denialsOf, findGuardedFields, type GuardedFields, type GuardOf } from "./guards.ts";
+import { LaterParts } from "./incremental/answer.ts";
+import type { LaterStage } from "./incremental/later-stages.ts";
+import type { ResultInParts } from "./incremental/parts.ts";
+import { isReached } from "./incremental/postponed.ts";
 import type { Planner } from "./planner.ts";
 import { readSupergraph, type Supergraph } from "./planning/api-schema.ts";
 import { interfaceObjectFields } from "./planning/interface-objects.ts";
@@ -62,6 +67,8 @@ export interface Engine<C> {
   readonly apiSchema: GraphQLSchema;
   /** Runs a query or a mutation. Expected failures are in `errors`; it throws only on a bug. */
   execute(request: ExecutionRequest<C>): MaybePromise<ExecutionResult>;
+  /** The same, in parts where `@defer` and `@stream` ask for it: their requests run as the parts are read. */
+  executeIncrementally(request: ExecutionRequest<C>): MaybePromise<ExecutionResult | ResultInParts>;
   /** Opens a subscription, or returns the reason why it cannot in `errors`. A lost source makes `next()` throw. */
   subscribe(request: ExecutionRequest<C>): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult>;
 }
@@ -98,28 +105,35 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   const rolloutOf = createRollouts(full, options.rollout);
   const flagsOf = createFlags();
   const lift = createLifting<C>(api);
-  const prepare = ({ document, operationName = null, context, variables }: LiftedRequest<C>) => {
+  const prepare = (request: LiftedRequest<C>, isIncremental = false) => {
+    const { document, operationName = null, context, variables } = request;
     const { denied, key } = denialsOf(guardedIn(document), context);
     const rollout = rolloutOf(context);
     const flags = flagsOf(document, variables);
-    return plans.get(document, `${operationName ?? ""}${key}${rollout.key}${flags}`, () =>
-      prepareOperation(preparation, { document, operationName, denied, rollout, flags: variables }),
+    const variant = `${operationName ?? ""}${key}${rollout.key}${flags}${isIncremental ? " @" : ""}`;
+    return plans.get(document, variant, () =>
+      prepareOperation(preparation, {
+        ...{ document, operationName, denied, rollout },
+        ...{ flags: variables, isIncremental },
+      }),
     );
   };
+  const start = <R>(given: ExecutionRequest<C>, isIncremental: boolean, run: Run<C, R>) =>
+    orRefusal(() => {
+      const request = lift(given);
+      const prepared = prepare(request, isIncremental);
+      const begin = (ready: Prepared<C>): MaybePromise<R | ExecutionResult> => {
+        if (!ready.introspection || !introspectionTurn) return run(api, ready, request);
+        return introspectionTurn().then(() =>
+          request.signal?.aborted ? gaveUp() : run(api, ready, request),
+        );
+      };
+      return isPromise(prepared) ? prepared.then(begin) : begin(prepared);
+    });
   return {
     apiSchema: api,
-    execute(given) {
-      return orRefusal(() => {
-        const request = lift(given);
-        const prepared = prepare(request);
-        const run = (ready: Prepared<C>) => {
-          const start = () => runOperation(api, ready, request);
-          if (!ready.introspection || !introspectionTurn) return start();
-          return introspectionTurn().then(() => (request.signal?.aborted ? gaveUp() : start()));
-        };
-        return isPromise(prepared) ? prepared.then(run) : run(prepared);
-      });
-    },
+    execute: (request) => start(request, false, runOperation),
+    executeIncrementally: (request) => start(request, true, runInParts),
     async subscribe(given) {
       return orRefusal(async () => {
         const request = lift(given);
@@ -128,6 +142,13 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
     },
   };
 }
+
+/** Runs a prepared operation. */
+type Run<C, R> = (
+  api: GraphQLSchema,
+  prepared: Prepared<C>,
+  request: LiftedRequest<C>,
+) => MaybePromise<R | ExecutionResult>;
 
 /** Finds the guarded fields of a document once per document. */
 function createGuardedFields<C>(
@@ -196,6 +217,46 @@ function runOperation<C>(
   return running && isPromise(running) ? running.then(finish) : finish();
 }
 
+/** More places of fragments and lists than this are delivered at once. */
+const MAX_PENDING = 1_000;
+
+async function runInParts<C>(
+  api: GraphQLSchema,
+  prepared: Prepared<C>,
+  request: LiftedRequest<C>,
+): Promise<ExecutionResult | ResultInParts> {
+  const { project, introspection, run, later } = prepared;
+  if (!later || !run) return runOperation(api, prepared, request);
+  const abort = new AbortController();
+  const signal = request.signal ? AbortSignal.any([request.signal, abort.signal]) : abort.signal;
+  const execution = startExecution(project, { ...request, signal });
+  if (introspection) introspect(api, introspection, request, execution);
+  await run(execution);
+  const postponed: Postponed[] = [];
+  const first = finishExecution(project, execution, postponed);
+  const reached = postponed.filter(({ path }) => isReached(first.data, path));
+  if (reached.length === 0) return first;
+  if (reached.length > MAX_PENDING) {
+    await Promise.all([...later.stages.values()].map((stage) => stage.run(execution)));
+    for (const stage of later.stages.values()) addFailures(execution, stage.failuresIn(execution));
+    return finishExecution(later.projectWhole, execution);
+  }
+  const rest = new LaterParts(execution, later.stages, {
+    postponed: reached,
+    stop: () => abort.abort(new Error("the parts of the result are no longer read")),
+  });
+  return { first, pending: rest.pending, rest };
+}
+
+/** A request of several fragments failed once. */
+function addFailures<C>(
+  { errors, nulled }: Execution<C>,
+  failures: ReturnType<LaterStage<C>["failuresIn"]>,
+): void {
+  for (const error of failures.errors) if (!errors.includes(error)) errors.push(error);
+  nulled.push(...failures.nulled);
+}
+
 function runSubscription<C>(
   prepared: Prepared<C>,
   request: LiftedRequest<C>,
@@ -215,9 +276,13 @@ function startExecution<C>(project: Project, { context, signal, variables }: Lif
   return { context, signal, variables, data, errors: [], nulled: [], isBroken };
 }
 
-function finishExecution<C>(project: Project, execution: Execution<C>): ExecutionResult {
+function finishExecution<C>(
+  project: Project,
+  execution: Execution<C>,
+  postponed?: Postponed[],
+): ExecutionResult {
   const { variables, errors, nulled } = execution;
-  const run = { variables, path: [], violations: [] };
+  const run = { variables, path: [], violations: [], ...(postponed && { postponed }) };
   const data = project(execution.data, run);
   if (run.violations.length > 0) errors.push(...explain(run.violations, errors, nulled));
   return errors.length > 0 ? { data, errors } : { data };
@@ -245,7 +310,7 @@ function introspect<C>(
 }
 
 /** Turns a client error into a result; any other error is thrown. */
-function orRefusal<T>(run: () => MaybePromise<T>): MaybePromise<T | ExecutionResult> {
+function orRefusal<T>(run: () => MaybePromise<T | ExecutionResult>): MaybePromise<T | ExecutionResult> {
   const refuse = (reason: unknown): ExecutionResult => {
     if (reason instanceof GraphQLError) return { errors: [reason] };
     if (reason instanceof InvalidVariables) return { errors: reason.errors };

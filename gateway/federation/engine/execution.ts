@@ -23,6 +23,8 @@ export type Execution<C> = {
   readonly nulled: ResponsePath[];
   /** Whether the data so far makes the whole result null: no further mutation is started then. */
   readonly isBroken: () => boolean;
+  /** The key for per-request state, if this is only a part of an execution; by default the execution itself. */
+  readonly scope?: object | undefined;
 };
 
 /** A compiled plan node. It returns a promise only when it has to wait. */
@@ -57,11 +59,11 @@ export function requestSubgraph<C>(
     if (result.data || result.errors) settle(result);
     else lost(new Error("the answer has neither data nor errors"));
   };
-  const { context, signal } = execution;
+  const { context, signal, scope = execution } = execution;
   let result: MaybePromise<SubgraphResult>;
   try {
     signal?.throwIfAborted();
-    result = subgraph.executor.execute({ ...operation, variables, context, signal, scope: execution });
+    result = subgraph.executor.execute({ ...operation, variables, context, signal, scope });
   } catch (reason) {
     return lost(reason);
   }

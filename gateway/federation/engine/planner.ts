@@ -20,7 +20,7 @@ export type FetchNode = SubgraphOperation & {
 };
 
 /** Several entity fetches from one subgraph, merged into one request under aliases. */
-type BatchFetchNode = SubgraphOperation & {
+export type BatchFetchNode = SubgraphOperation & {
   readonly kind: "BatchFetch";
   readonly entityBatch: { readonly aliases: readonly EntityAlias[] };
 };

@@ -13,17 +13,9 @@ export function denial(denied: Denied): GraphQLError {
   return refusal("A subscription must have a root field.");
 }
 
-/**
- * Throws for valid GraphQL that is not supported: incremental delivery, which the planner would silently drop, and
- * response keys that are members of every JavaScript object.
- */
+/** Throws for valid GraphQL that is not supported: response keys that are members of every JavaScript object. */
 export function refuseUnsupported(document: DocumentNode): void {
   visit(document, {
-    Directive({ name }) {
-      if (name.value === "defer" || name.value === "stream") {
-        throw refusal(`@${name.value} is not supported: results are delivered in one piece.`);
-      }
-    },
     Field({ alias, name }) {
       const key = (alias ?? name).value;
       if (key in Object.prototype) throw refusal(`"${key}" cannot be a response key.`);

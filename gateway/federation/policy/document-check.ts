@@ -17,6 +17,7 @@ import { requestsOf } from "../../../subgraphs/shared/schema/root-requests.ts";
 import type { SupergraphSource } from "../supergraph-source.ts";
 import { type Cost, compileCost, type Prices } from "./cost.ts";
 import type { HideNames } from "./hidden-names.ts";
+import { IncrementalRule } from "./incremental-rule.ts";
 import { InputLimits } from "./input-limits.ts";
 import { type Inputs, readInputs } from "./input-usages.ts";
 import { createIntrospectionCheck } from "./introspection-cost.ts";
@@ -57,9 +58,10 @@ const REFUSAL_BYTES = 4_096;
 const MAX_KEY_LENGTH = 4_096;
 const MAX_FAULTS = 20;
 const INVALID = "GRAPHQL_VALIDATION_FAILED";
-const RULES = specifiedRules.map((rule) =>
-  rule === SingleFieldSubscriptionsRule ? SubscriptionRootRule : rule,
-);
+const RULES = [
+  ...specifiedRules.map((rule) => (rule === SingleFieldSubscriptionsRule ? SubscriptionRootRule : rule)),
+  IncrementalRule,
+];
 const LONG_INTROSPECTION = "This introspection query costs more than 1.5 times the standard one.";
 /** The limited measures, by the names that clients see. */
 const MEASURED = [

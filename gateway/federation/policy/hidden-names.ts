@@ -7,6 +7,7 @@ import {
   isInterfaceType,
   isObjectType,
 } from "graphql";
+import { isInParts, type Part, type ResultInParts } from "../engine/incremental/parts.ts";
 import { MapIterator } from "../engine/map-iterator.ts";
 import { isPromise } from "../engine/subgraph-executor.ts";
 import type { Graph } from "../graph.ts";
@@ -47,6 +48,10 @@ export function withHiddenNames(graph: Graph): Graph {
         const result = engine.execute(request);
         return isPromise(result) ? result.then(hideIn) : hideIn(result);
       },
+      executeIncrementally(request) {
+        const result = engine.executeIncrementally(request);
+        return isPromise(result) ? result.then(hideInParts) : hideInParts(result);
+      },
       async subscribe(request) {
         const opened = await engine.subscribe(request);
         if (!(Symbol.asyncIterator in opened)) return hideIn(opened);
@@ -62,6 +67,20 @@ export function withHiddenNames(graph: Graph): Graph {
 
 function hideIn(result: ExecutionResult): ExecutionResult {
   return result.errors ? { ...result, errors: result.errors.map(hideError) } : result;
+}
+
+function hideInParts(result: ExecutionResult | ResultInParts): ExecutionResult | ResultInParts {
+  if (!isInParts(result)) return hideIn(result);
+  const rest = new MapIterator(result.rest, {
+    map: ({ delivered, completed, ...part }: Part): Part => ({
+      ...part,
+      delivered: delivered.map((one) => ({ ...one, errors: one.errors.map(hideError) })),
+      completed: completed.map((one) => (one.errors ? { ...one, errors: one.errors.map(hideError) } : one)),
+    }),
+    mapError: (reason) => reason,
+    onEnd: () => {},
+  });
+  return { ...result, first: hideIn(result.first), rest };
 }
 
 function hideError(error: GraphQLError): GraphQLError {

@@ -21,8 +21,6 @@ beforeAll(async () => {
 afterAll(() => federation.close());
 
 test.each([
-  ["@defer", "{ people { ... @defer { quota } } }"],
-  ["@stream", "{ people @stream { name } }"],
   ['"__proto__"', "{ people { __proto__: name quota } }"],
   ['"constructor"', "{ constructor: people { name } }"],
   ['"nope"', "{ nope }"],

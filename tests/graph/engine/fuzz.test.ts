@@ -17,7 +17,7 @@ import { createLocalExecutor } from "../../../gateway/federation/executor.local.
 import { ProcessPlanner } from "../../../gateway/federation/planner/process-planner.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
 import { modules } from "../../../subgraphs/modules.ts";
-import { expectEqualAnswers } from "./support/equal-answers.ts";
+import { expectEqualAnswers, expectEqualParts } from "./support/equal-answers.ts";
 import { startFederation, type TestContext } from "./support/federation.ts";
 import { entityOf, resolveSynthetically, type SyntheticModel } from "./support/synthetic-values.ts";
 import type { DrawOptions } from "./support/valid-query.ts";
@@ -50,19 +50,42 @@ test(`${QUERIES} generated queries over every federation feature get the answers
 
 test(`${QUERIES} generated queries over the product's own graph get the answers of graphql-js`, async () => {
   const { engine, whole, crashes, joins } = await startProductGraph();
-  const scalars = Object.values(whole.getTypeMap()).filter(
-    (type) => isScalarType(type) && !isSpecifiedScalarType(type),
-  );
-  const texts = TEXTS.map((text) => ({ literal: JSON.stringify(text), json: text }));
   const refused = await expectEqualAnswers(engine, whole, {
     queries: QUERIES,
-    options: { values: Object.fromEntries(scalars.map(({ name }) => [name, texts])), maxFields: 30 },
+    options: optionsFor(whole),
     mayRefuse: /^never$/,
   });
   expect(refused).toEqual([]);
   expect(crashes()).toEqual([]);
   expect(joins() / QUERIES).toBeGreaterThan(MIN_JOINS);
 });
+
+test(`${QUERIES} generated queries get the same data in parts as at once`, async () => {
+  const { federation, crashes } = await startLibrary();
+  const { inParts, failed, refused } = await expectEqualParts(federation.engine, {
+    queries: QUERIES,
+    options: OPTIONS,
+  });
+  expect(refused / QUERIES).toBeLessThan(0.12);
+  expect(crashes()).toEqual([]);
+  expect(inParts / QUERIES).toBeGreaterThan(0.4);
+  expect(failed / QUERIES).toBeLessThan(0.2);
+});
+
+test(`${QUERIES} generated queries over the product's own graph get the same data in parts as at once`, async () => {
+  const { engine, whole } = await startProductGraph();
+  const { inParts } = await expectEqualParts(engine, { queries: QUERIES, options: optionsFor(whole) });
+  expect(inParts / QUERIES).toBeGreaterThan(0.4);
+});
+
+/** Texts for every scalar of ours. */
+function optionsFor(whole: GraphQLSchema): DrawOptions {
+  const scalars = Object.values(whole.getTypeMap()).filter(
+    (type) => isScalarType(type) && !isSpecifiedScalarType(type),
+  );
+  const texts = TEXTS.map((text) => ({ literal: JSON.stringify(text), json: text }));
+  return { values: Object.fromEntries(scalars.map(({ name }) => [name, texts])), maxFields: 30 };
+}
 
 /** The committed supergraph and its four subgraphs, with synthetic content in place of their resolvers. */
 async function startProductGraph() {

@@ -3,16 +3,30 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ApolloClient, type ApolloLink, gql, HttpLink, InMemoryCache } from "@apollo/client";
+import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";
 import { type AuditResult, serverAudits } from "graphql-http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openGraph } from "../../../gateway/federation/graph.ts";
 import { createServer as createGateway } from "../../../gateway/server.ts";
 import { newId } from "../../../src/kernel/text/ids.ts";
+import { MODEL } from "../../support/chain/network.ts";
 import { ask, followSocket } from "../../support/clients/graph-client.ts";
 import { scaled } from "../../support/machine.ts";
 import { seedAccount } from "../../support/seed.ts";
 import { useStack } from "../../support/stack.ts";
 import { until } from "../../support/until.ts";
+
+type Urql = {
+  createClient(options: object): {
+    query(text: string, variables: object): { toPromise(): Promise<UrqlAnswer> };
+  };
+  readonly fetchExchange: unknown;
+};
+type UrqlAnswer = { readonly data?: unknown; readonly error?: { readonly graphQLErrors: readonly object[] } };
+/** By a name that the compiler does not follow, as in `streaming-clients.ts`. */
+const URQL: string = "urql";
+const { createClient: createUrql, fetchExchange } = (await import(URQL)) as Urql;
 
 const stack = useStack();
 const PREFLIGHT = { "apollo-require-preflight": "true" };
@@ -237,6 +251,96 @@ describe("an ordinary request gets byte for byte the answer of Apollo Server", (
       // Requests that need content negotiation go through Apollo Server.
       expect(plain).toEqual(await post(body, { accept: `${type};q=0.9, text/*` }));
     }
+  });
+
+  test.each<[title: string, members: Readonly<Record<string, string>>]>([
+    ["a query", { query: "{ models { nodes { id pricing { input } } } }" }],
+    [
+      "variables",
+      { query: "query ($first: Int!) { models(first: $first) { nodes { id } } }", variables: '{"first":1}' },
+    ],
+    ["wrong variables", { query: "query ($first: Int!) { models(first: $first) { nodes { id } } }" }],
+    ["variables that are not JSON", { query: "{ __typename }", variables: "{" }],
+    ["a mutation", { query: "mutation { createSignInNonce { nonce } }" }],
+    ["a subscription", { query: "subscription { newBlock { number } }" }],
+    ["an error", { query: "{ nothing }" }],
+    ["nothing", {}],
+  ])("%s by GET", async (_, members) => {
+    const get = async (accept: string) =>
+      read(await fetch(`${url()}?${new URLSearchParams(members)}`, { headers: { ...PREFLIGHT, accept } }));
+    for (const type of ["application/json", "application/graphql-response+json"])
+      expect(await get(type)).toEqual(await get(`${type};q=0.9, text/*`));
+  });
+});
+
+describe("a GET without a header that needs a preflight", () => {
+  const get = async (headers: Record<string, string>, query = "{ __typename }") =>
+    read(await fetch(`${url()}?${new URLSearchParams({ query })}`, { headers }));
+  const accept = "application/graphql-response+json, application/json";
+
+  test.each([
+    ["of a program that accepts the media type of GraphQL", { accept }],
+    ["of a page of this origin", { accept, "sec-fetch-site": "same-origin" }],
+    [
+      "of a page whose origin CORS allows",
+      { accept, "sec-fetch-site": "same-site", origin: "http://localhost:5173" },
+    ],
+  ])("%s is answered", async (_, headers) => {
+    const answer = await get(headers);
+    expect([answer.status, answer.type]).toEqual([200, GRAPHQL]);
+    expect(await get(headers, "{ nothing }")).toMatchObject({ code: "GRAPHQL_VALIDATION_FAILED" });
+  });
+
+  test.each([
+    ["of a link or an image", { "sec-fetch-site": "cross-site" }],
+    ["of a script of another site", { accept, "sec-fetch-site": "cross-site" }],
+    [
+      "of a page whose origin CORS does not allow",
+      { accept, "sec-fetch-site": "cross-site", origin: "https://other.example" },
+    ],
+  ])("%s is refused", async (_, headers) => {
+    expect(await get(headers)).toMatchObject({ status: 400, code: "BAD_REQUEST" });
+  });
+});
+
+describe("each client receives its answer with its default settings:", () => {
+  const models = "query Names { models { nodes { id } } }";
+  const answers = { models: { nodes: expect.arrayContaining([expect.objectContaining({ id: MODEL })]) } };
+  const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+  const askByApollo = (link: ApolloLink, query = models) =>
+    new ApolloClient({ cache: new InMemoryCache(), link }).query({ query: gql(query) });
+
+  test("Apollo Client", async () => {
+    const { data } = await askByApollo(new HttpLink({ uri: url() }));
+    expect(data).toMatchObject(answers);
+  });
+
+  test.each([false, true])("Apollo Client with persisted queries, by GET: %s", async (byGet) => {
+    const methods: unknown[] = [];
+    const http = new HttpLink({
+      uri: url(),
+      fetch: (input, init) => {
+        methods.push(init?.method);
+        return fetch(input, init);
+      },
+    });
+    const link = new PersistedQueryLink({ sha256, useGETForHashedQueries: byGet }).concat(http);
+    const query = `query N${newId().replaceAll("-", "")} { models { nodes { id } } }`;
+    expect((await askByApollo(link, query)).data).toMatchObject(answers);
+    expect((await askByApollo(link, query)).data).toMatchObject(answers);
+    const byHash = byGet ? "GET" : "POST";
+    expect(methods).toEqual([byHash, "POST", byHash]);
+  });
+
+  test.each([{}, { preferGetMethod: false }])("urql with %j", async (options) => {
+    const client = createUrql({ url: url(), exchanges: [fetchExchange], ...options });
+    const { data, error } = await client.query(models, {}).toPromise();
+    expect(error).toBeUndefined();
+    expect(data).toMatchObject(answers);
+    const refused = await client.query("{ nothing }", {}).toPromise();
+    expect(refused.error?.graphQLErrors).toMatchObject([
+      { extensions: { code: "GRAPHQL_VALIDATION_FAILED" } },
+    ]);
   });
 });
 

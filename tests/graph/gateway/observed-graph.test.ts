@@ -22,6 +22,7 @@ function start(answerMs: number, slowMs: number) {
   });
   const bare: Engine<Observed> = {
     apiSchema: buildSchema("type Query { hello(to: String): String }"),
+    executeIncrementally: (request) => bare.execute(request),
     async execute({ document, context }) {
       const request = { document, text: "", variables: {}, context, scope: {}, signal: undefined };
       await executor.execute(request);

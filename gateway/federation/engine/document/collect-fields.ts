@@ -1,9 +1,11 @@
 import {
+  type DirectiveNode,
   type FieldNode,
   type GraphQLInterfaceType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
+  type InlineFragmentNode,
   isAbstractType,
   isObjectType,
   Kind,
@@ -36,6 +38,8 @@ export type SelectedField = {
       readonly selected: readonly Selected[];
       /** Why the field is denied to the caller; undefined if it is allowed. */
       readonly denial: Denial | undefined;
+      /** How the list is streamed; undefined if it is delivered at once. */
+      readonly stream: DirectiveNode | undefined;
     }
   | { readonly kind: "typename" }
   | { readonly kind: "introspection" }
@@ -56,14 +60,23 @@ export type Selecting = {
   readonly fragments: Fragments;
   /** The fields that are denied to the caller. */
   readonly denied: Denied;
+  /** Fragments that are delivered later; undefined where everything is delivered at once. */
+  readonly deferred?: ReadonlySet<InlineFragmentNode> | undefined;
+};
+
+/** The fields of an object, and its fragments that are delivered later. */
+type Collected = {
+  readonly fields: readonly SelectedField[];
+  readonly later: readonly InlineFragmentNode[];
 };
 
 /** The fields of an object of this type in the result, in the order of the operation. */
 export function collectFields(
-  { schema, fragments, denied }: Selecting,
+  { schema, fragments, denied, deferred }: Selecting,
   type: GraphQLObjectType | GraphQLInterfaceType,
   selected: readonly Selected[],
-): SelectedField[] {
+): Collected {
+  const later: InlineFragmentNode[] = [];
   const groups = new Map<string, Group>();
   let positions = 0;
   const addField = (node: FieldNode, condition: Condition) => {
@@ -83,13 +96,14 @@ export function collectFields(
       }
       const fragment =
         selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value);
-      if (fragment && applies(schema, type, fragment.typeCondition?.name.value)) {
-        addSet(fragment.selectionSet, condition);
-      }
+      if (!fragment || !applies(schema, type, fragment.typeCondition?.name.value)) continue;
+      if (fragment.kind === Kind.INLINE_FRAGMENT && deferred?.has(fragment)) later.push(fragment);
+      else addSet(fragment.selectionSet, condition);
     }
   };
   for (const { set, condition } of selected) addSet(set, condition);
-  return [...groups].map(([key, group]) => describe(key, group, type, denied));
+  const fields = [...groups].map(([key, group]) => describe(key, group, type, { denied, deferred }));
+  return { fields, later };
 }
 
 function applies(
@@ -106,7 +120,7 @@ function describe(
   key: string,
   { node, nodes, places, selected }: Group,
   type: GraphQLObjectType | GraphQLInterfaceType,
-  denied: Denied,
+  { denied, deferred }: Pick<Selecting, "denied" | "deferred">,
 ): SelectedField {
   const name = node.name.value;
   const condition = either(places.map((place) => place.condition));
@@ -117,5 +131,15 @@ function describe(
   if (!field) throw refusal(`Cannot query field "${name}" on type "${type.name}".`);
   // Of two selections, only one may be guarded: the other one provides the value.
   const denial = nodes.every((one) => denied.has(one)) ? denied.get(node) : undefined;
-  return { kind: "data", ...common, name, dataKey: dataKey(node), type: field.type, selected, denial };
+  const stream = deferred && node.directives?.find((directive) => directive.name.value === "stream");
+  return {
+    kind: "data",
+    ...common,
+    name,
+    dataKey: dataKey(node),
+    type: field.type,
+    selected,
+    denial,
+    stream,
+  };
 }

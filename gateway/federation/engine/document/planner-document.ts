@@ -7,6 +7,7 @@ import {
   type SelectionSetNode,
   visit,
 } from "graphql";
+import { argumentOf, isIncremental } from "../incremental/directives.ts";
 import type { JsonObject } from "../subgraph-executor.ts";
 import { compileCondition } from "./conditions.ts";
 
@@ -17,7 +18,7 @@ export function conditionVariables(document: DocumentNode): readonly string[] {
   const names = new Set<string>();
   visit(document, {
     Directive(directive) {
-      const value = isCondition(directive) ? directive.arguments?.[0]?.value : undefined;
+      const value = hasCondition(directive) ? argumentOf(directive, "if") : undefined;
       if (value?.kind === Kind.VARIABLE) names.add(value.name.value);
     },
   });
@@ -25,7 +26,7 @@ export function conditionVariables(document: DocumentNode): readonly string[] {
 }
 
 /**
- * Evaluates the conditions with the values of their variables: the planner confuses nested conditions, and makes no
+ * Removes incremental delivery and evaluates the conditions with the values of their variables: the planner confuses nested conditions, and makes no
  * plan when none holds. A selection set that becomes empty gets `__typename`.
  */
 export function applyConditions(document: DocumentNode, variables: Readonly<JsonObject>): DocumentNode {
@@ -44,11 +45,12 @@ export function applyConditions(document: DocumentNode, variables: Readonly<Json
 
 function withoutConditions<T extends SelectionNode>(selection: T): T {
   const { directives = [] } = selection;
-  return directives.some(isCondition)
-    ? { ...selection, directives: directives.filter((directive) => !isCondition(directive)) }
+  return directives.some(hasCondition)
+    ? { ...selection, directives: directives.filter((directive) => !hasCondition(directive)) }
     : selection;
 }
 
-function isCondition({ name }: DirectiveNode): boolean {
-  return name.value === "skip" || name.value === "include";
+function hasCondition(directive: DirectiveNode): boolean {
+  const { value } = directive.name;
+  return value === "skip" || value === "include" || isIncremental(directive);
 }

@@ -14,6 +14,7 @@ import {
 } from "graphql";
 import { readExactly } from "../../../../subgraphs/shared/schema/exact-literal.ts";
 import { type SupergraphSource, toSupergraphDocument } from "../../supergraph-source.ts";
+import { INCREMENTAL_SDL } from "../incremental/directives.ts";
 
 /** Both views of a supergraph. */
 export type Supergraph = {
@@ -50,9 +51,15 @@ function toApiDocument(document: DocumentNode): DocumentNode {
     if (!isPublic && "name" in definition && definition.name) hidden.add(definition.name.value);
     return isPublic;
   });
+  const defined = new Set(
+    definitions.flatMap((one) => (one.kind === Kind.DIRECTIVE_DEFINITION ? one.name.value : [])),
+  );
+  const added = parse(INCREMENTAL_SDL, { noLocation: true }).definitions.filter(
+    (one) => one.kind === Kind.DIRECTIVE_DEFINITION && !defined.has(one.name.value),
+  );
   const drop = (node: MaybeHidden) => (isInaccessible(node) ? null : undefined);
   return visit(
-    { ...document, definitions },
+    { ...document, definitions: [...definitions, ...added] },
     {
       // `enter` sees the node before its directives are removed below.
       FieldDefinition: { enter: drop },

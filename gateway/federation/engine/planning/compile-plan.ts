@@ -14,6 +14,8 @@ export type PlanContext<C> = {
   readonly types: TypeIndex;
   readonly requirements: Requirements;
   subgraph(name: string): Subgraph<C>;
+  /** Compiles a request in another way; `compile` is the usual one. */
+  wrapFetch?(node: PlanNode, compile: () => Step<C>): Step<C>;
 };
 
 /** A compiled subscription: its source, and the steps that follow each event. */
@@ -58,14 +60,22 @@ function compileNode<C>(node: PlanNode, context: PlanContext<C>, path?: readonly
       return compileNode(node.node, context, node.path);
     case "Condition":
       return compileBranches(node, context, path);
-    case "BatchFetch":
-      return compileEntityStep(node, node.entityBatch.aliases, context.subgraph(node.serviceName), context);
+    case "BatchFetch": {
+      const { aliases } = node.entityBatch;
+      return wrap(node, context, () =>
+        compileEntityStep(node, aliases, context.subgraph(node.serviceName), context),
+      );
+    }
     case "Subscription":
     case "Defer":
       throw new Error(`unexpected ${node.kind} node in the plan`);
     default:
-      return compileFetch(node, context, path);
+      return wrap(node, context, () => compileFetch(node, context, path));
   }
+}
+
+function wrap<C>(node: PlanNode, { wrapFetch }: PlanContext<C>, compile: () => Step<C>): Step<C> {
+  return wrapFetch ? wrapFetch(node, compile) : compile();
 }
 
 function compileFetch<C>(node: FetchNode, context: PlanContext<C>, path?: readonly PathSegment[]): Step<C> {

@@ -23,6 +23,18 @@ export function interfaceObjectFields(supergraph: GraphQLSchema): ReadonlySet<st
   return found;
 }
 
+/** The interfaces that some subgraph defines as one object: its answers do not name the type of their objects. */
+export function interfaceObjectTypes(supergraph: GraphQLSchema): ReadonlySet<string> {
+  const types = Object.values(supergraph.getTypeMap()).filter(
+    (type) =>
+      isInterfaceType(type) &&
+      joinsOf(type.astNode?.directives, "join__type").some(
+        ({ isInterfaceObject }) => isInterfaceObject === "true",
+      ),
+  );
+  return new Set(types.map(({ name }) => name));
+}
+
 /** The arguments of each use of a directive, as text. */
 export function joinsOf(
   directives: readonly ConstDirectiveNode[] | undefined,

@@ -1,10 +1,21 @@
-import { type DocumentNode, type GraphQLSchema, getOperationAST, OperationTypeNode, print } from "graphql";
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  getOperationAST,
+  type InlineFragmentNode,
+  OperationTypeNode,
+  print,
+} from "graphql";
 import { renameAliases } from "../document/aliases.ts";
 import { type FlattenOptions, flattenFragments } from "../document/flatten-fragments.ts";
 import { splitIntrospection } from "../document/introspection.ts";
 import { applyConditions } from "../document/planner-document.ts";
 import type { Step } from "../execution.ts";
 import { type Denied, withoutDenied } from "../guards.ts";
+import { type Expanded, expandOperation } from "../incremental/expand.ts";
+import { compileStages, type LaterStage } from "../incremental/later-stages.ts";
+import { readNeeds } from "../incremental/needs.ts";
+import { partitionPlan } from "../incremental/partition.ts";
 import type { Planner } from "../planner.ts";
 import { compileProjection, type Project } from "../projection.ts";
 import { denial, refusal, refuseUnsupported } from "../refusal.ts";
@@ -15,6 +26,7 @@ import {
   type PlanContext,
   type SubscriptionPlan,
 } from "./compile-plan.ts";
+import { interfaceObjectTypes } from "./interface-objects.ts";
 import type { Rollout } from "./rollout.ts";
 
 /** A compiled operation: everything that does not depend on the request. */
@@ -24,7 +36,16 @@ export type Prepared<C> = {
   readonly introspection: DocumentNode | undefined;
   readonly project: Project;
   readonly run: Step<C> | undefined;
+  /** What follows the result of `run`; undefined if the result is delivered at once. */
+  readonly later: Later<C> | undefined;
   readonly subscription: SubscriptionPlan<C> | undefined;
+};
+
+/** The parts of a result after the first. */
+type Later<C> = {
+  readonly stages: ReadonlyMap<InlineFragmentNode, LaterStage<C>>;
+  /** The shape of the whole result. */
+  readonly projectWhole: Project;
 };
 
 /** The dependencies of compilation. */
@@ -43,6 +64,8 @@ export type ToPrepare = {
   readonly rollout: Rollout;
   /** The values of the variables that conditions read. */
   readonly flags: Readonly<JsonObject>;
+  /** Whether the client accepts the result in parts. */
+  readonly isIncremental: boolean;
 };
 
 /**
@@ -50,14 +73,20 @@ export type ToPrepare = {
  * Throws a GraphQLError for an operation that the engine does not run.
  */
 export async function prepareOperation<C>(
-  { api, planner, planContext, flattening }: Preparation<C>,
+  preparation: Preparation<C>,
   toPrepare: ToPrepare,
 ): Promise<Prepared<C>> {
+  const { api, planner, planContext, flattening } = preparation;
   const { document, operationName, denied, rollout } = toPrepare;
   const operation = getOperationAST(document, operationName);
   if (!operation) throw refusal("The document does not have this operation.");
   refuseUnsupported(document);
-  const project = compileProjection(api, document, operation, denied);
+  if (toPrepare.isIncremental && operation.operation !== OperationTypeNode.SUBSCRIPTION) {
+    const expanded = expandOperation(document, operation, toPrepare);
+    if (expanded.hasStreams || expanded.deferred.length > 0)
+      return prepareInParts(preparation, toPrepare, expanded);
+  }
+  const project = compileProjection(api, document, operation, { denied });
   const { introspection, rest } = splitAllowed(document, operationName, denied);
   const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
   if (isSubscription && !rest) throw denial(denied);
@@ -68,7 +97,37 @@ export async function prepareOperation<C>(
     introspection,
     project,
     run: isSubscription ? undefined : compilePlan(plan, planContext),
+    later: undefined,
     subscription: isSubscription ? compileSubscriptionPlan(plan, planContext) : undefined,
+  };
+}
+
+/** The whole operation is planned, and its plan split by what is delivered when. */
+async function prepareInParts<C>(
+  { api, planner, planContext, flattening }: Preparation<C>,
+  toPrepare: ToPrepare,
+  { document, operation, denied, deferred, hasStreams }: Expanded,
+): Promise<Prepared<C>> {
+  const { operationName, rollout } = toPrepare;
+  const { introspection, rest } = splitAllowed(document, operationName, denied);
+  const simple = rest && simplify(flattening, rest, toPrepare);
+  const name = operation.name?.value ?? null;
+  const plan = simple ? await planner.plan(print(simple), name, rollout) : {};
+  const untyped = interfaceObjectTypes(planContext.supergraph);
+  const needs = readNeeds(operation, { schema: api, denied, untyped });
+  const { initial, later } = partitionPlan(plan, needs, planContext.types);
+  const projectWhole = compileProjection(api, document, operation, { denied });
+  const postponed = new Set(deferred.filter((fragment) => later.has(fragment)));
+  const isInParts = hasStreams || postponed.size > 0;
+  return {
+    planCharacters: JSON.stringify(plan).length + JSON.stringify([...later.values()]).length,
+    introspection,
+    project: isInParts
+      ? compileProjection(api, document, operation, { denied, deferred: postponed })
+      : projectWhole,
+    run: compilePlan(initial, planContext),
+    later: isInParts ? { stages: compileStages(later, planContext), projectWhole } : undefined,
+    subscription: undefined,
   };
 }
 

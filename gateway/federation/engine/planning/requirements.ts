@@ -107,7 +107,8 @@ export function withoutDependents(
 
 const TYPENAME: SelectionNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: "__typename" } };
 
-function withoutUnusedVariables(document: DocumentNode): DocumentNode {
+/** A document without the definitions of variables that it does not use. */
+export function withoutUnusedVariables(document: DocumentNode): DocumentNode {
   const used = new Set<string>();
   visit(document, {
     VariableDefinition: () => false,

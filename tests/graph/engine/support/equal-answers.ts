@@ -1,8 +1,10 @@
 import fc from "fast-check";
-import { execute, type GraphQLSchema, parse, validate } from "graphql";
+import { execute, type GraphQLSchema, parse, print, validate } from "graphql";
 import { expect } from "vitest";
 import type { Engine } from "../../../../gateway/federation/engine/engine.ts";
 import type { TestContext } from "./federation.ts";
+import { mergeParts } from "./parts.ts";
+import { inRandomParts } from "./random-parts.ts";
 import { type DrawnQuery, type DrawOptions, drawQuery } from "./valid-query.ts";
 
 const NULL_REFUSED = { codes: ["invalid_parameter"], data: undefined };
@@ -93,4 +95,46 @@ function nulledBy(data: unknown, path: readonly (string | number)[]): readonly (
     return false;
   });
   return depth < 0 ? path : path.slice(0, depth);
+}
+
+/**
+ * Generates queries in the same way, with `@defer` and `@stream` in random places, and expects that their parts,
+ * merged, are the result of the same query without them. Returns how many were delivered in parts, how many with a
+ * fragment that failed (there a null stays in the fragment which would otherwise reach the object around it), and how
+ * many were refused by name.
+ */
+export async function expectEqualParts(
+  engine: Engine<TestContext>,
+  given: { readonly queries: number; readonly options: DrawOptions },
+): Promise<{ readonly inParts: number; readonly failed: number; readonly refused: number }> {
+  let valid = 0;
+  let inParts = 0;
+  let failed = 0;
+  let refused = 0;
+  for (let seed = 1; valid < given.queries; seed++) {
+    const drawn = draw(engine.apiSchema, seed, given.options);
+    if (!drawn || drawn.hasForbiddenNull) continue;
+    valid += 1;
+    const document = inRandomParts(engine.apiSchema, parse(drawn.query), seed);
+    const context = `seed ${seed}: ${print(document)}\n${JSON.stringify(drawn.variables)}`;
+    const request = { document, variables: drawn.variables, context: { user: "ann" } };
+    const whole = await engine.execute(request);
+    if (whole.data === undefined) {
+      expect(whole.errors, context).toMatchObject([{ extensions: { code: "graphql_refused" } }]);
+      refused += 1;
+      continue;
+    }
+    const merged = await mergeParts(await engine.executeIncrementally(request)).catch((error: unknown) => {
+      throw new Error(`${error} in ${context}`);
+    });
+    if (merged.parts.length > 0) inParts += 1;
+    if (merged.failed.length > 0) {
+      failed += 1;
+      expect(whole.errors, context).not.toBeUndefined();
+      continue;
+    }
+    expect(merged.data, context).toEqual(JSON.parse(JSON.stringify(whole.data)));
+    expect(merged.errors.length > 0, context).toBe((whole.errors ?? []).length > 0);
+  }
+  return { inParts, failed, refused };
 }

@@ -29,6 +29,7 @@ type Asked = { readonly subgraph: string; readonly text: string; readonly variab
 
 /** A running federation: the engine, and its requests to each subgraph. */
 export type Federation = {
+  readonly supergraphSdl: string;
   readonly engine: Engine<TestContext>;
   readonly asked: Asked[];
   readonly failures: { readonly subgraph: string; readonly reason: unknown }[];
@@ -75,6 +76,7 @@ export async function startFederation(
     ...(special.rollout && { rollout: special.rollout }),
   };
   return {
+    supergraphSdl,
     engine: createEngine({ ...common, executors }),
     asked,
     failures,

@@ -51,6 +51,8 @@ export const introspection: Topic = {
         __schema: {
           directives: [
             { name: "oneOf" },
+            { name: "defer" },
+            { name: "stream" },
             { name: "include" },
             { name: "skip" },
             { name: "deprecated" },
