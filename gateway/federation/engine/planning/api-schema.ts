@@ -10,6 +10,7 @@ import {
   isScalarType,
   isSpecifiedScalarType,
   Kind,
+  parse,
   visit,
 } from "graphql";
 import { readExactly } from "../../../../subgraphs/shared/schema/exact-literal.ts";
