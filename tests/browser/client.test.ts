@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { toSealedKeyEvent } from "../../src/chain/agents/sealed-key.ts";
 import { appendEvents } from "../../src/events/outbox.ts";
+import { toNodeId } from "../../subgraphs/shared/nodes/node-id.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { type KeyEvents, openKeyEvents } from "../support/client/key-events.ts";
 import { installPacked, serveApp } from "../support/client/packed-app.ts";
@@ -142,12 +143,12 @@ test("the balance, sealed keys and an image job follow the product through a cut
   await sealedKeys.getByText("live").waitFor();
   await publish(1, false);
   await publish(2, false);
-  await sealedKeys.getByText("key-1,key-2").waitFor();
+  await sealedKeys.getByText(`${idOf("key-1")},${idOf("key-2")}`).waitFor();
   served.cut();
   await database.transaction((tx) => bookDeposit(tx, events.account, 41n));
   await publish(1, true);
   await balance.getByText("live 42").waitFor();
-  await sealedKeys.getByText(/ key-2$/).waitFor();
+  await sealedKeys.getByText(new RegExp(` ${idOf("key-2")}$`)).waitFor();
 });
 
 /** The page in a browser, with the events of its account; undefined without a browser. */
@@ -161,6 +162,8 @@ async function openApp(context: { onTestFinished(end: () => Promise<void>): void
   await page.goto(`${served.origin}/${query}`);
   return { events, page, faults, served };
 }
+
+const idOf = (key: string) => toNodeId("SealedKey", key);
 
 function sealedKey(logIndex: number, removed: boolean): Parameters<typeof toSealedKeyEvent>[0] {
   const hash = `0x${"cd".repeat(32)}` as const;

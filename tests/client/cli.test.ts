@@ -112,9 +112,9 @@ describe("zerograph", () => {
   test("jobs watch follows a job to its end, and stores its images", async () => {
     const { env, secret } = await newOwner();
     const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
-    const mutation = `mutation { submitImageJob(input: ${input}) { id } }`;
+    const mutation = `mutation { submitImageJob(input: ${input}) { imageJob { jobId } } }`;
     const { data } = await ask(stack().origin, secret, mutation);
-    const { id } = data.submitImageJob;
+    const id: string = data.submitImageJob.imageJob.jobId;
     const folder = emptyFolder();
     const { status, stdout } = await zerograph(
       ["jobs", "watch", id, "--json", "--out", "images"],

@@ -215,7 +215,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
 
   test("with one subgraph killed the fields of others are answered, and after its restart all are", async () => {
     const { managementKey } = await newCustomer(product.database, 777n);
-    const query = `{ viewer { account { balance { total } } } model(id: "${MODEL}") { id } }`;
+    const query = `{ viewer { account { balance { total } } } model(id: "${MODEL}") { modelId } }`;
     await product.subgraphs.get("inference")?.end("SIGKILL");
     const { status, data, errors } = await ask(origins()[0], managementKey, query);
     expect(status).toBe(200);
@@ -224,7 +224,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     await product.startSubgraph("inference");
     await until(async () => {
       const again = await ask(origins()[0], managementKey, query);
-      return again.data.model?.id === MODEL && again.errors === undefined;
+      return again.data.model?.modelId === MODEL && again.errors === undefined;
     });
   });
 

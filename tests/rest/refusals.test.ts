@@ -83,7 +83,7 @@ describe.each([...new Set(PATHS)])("every refusal at %s says whether to retry", 
 });
 
 describe("an operation that is refused before it runs", () => {
-  const MUTATION = "mutation { signOut }";
+  const MUTATION = "mutation { signOut { __typename } }";
   const LONG = `{ __typename ${" ".repeat(65_536)} }`;
   test.each<[string, number, string, Asked]>([
     [

@@ -304,8 +304,10 @@ describe("a GET without a header that needs a preflight", () => {
 });
 
 describe("each client receives its answer with its default settings:", () => {
-  const models = "query Names { models { nodes { id } } }";
-  const answers = { models: { nodes: expect.arrayContaining([expect.objectContaining({ id: MODEL })]) } };
+  const models = "query Names { models { nodes { modelId } } }";
+  const answers = {
+    models: { nodes: expect.arrayContaining([expect.objectContaining({ modelId: MODEL })]) },
+  };
   const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
   const askByApollo = (link: ApolloLink, query = models) =>
     new ApolloClient({ cache: new InMemoryCache(), link }).query({ query: gql(query) });
@@ -325,7 +327,7 @@ describe("each client receives its answer with its default settings:", () => {
       },
     });
     const link = new PersistedQueryLink({ sha256, useGETForHashedQueries: byGet }).concat(http);
-    const query = `query N${newId().replaceAll("-", "")} { models { nodes { id } } }`;
+    const query = `query N${newId().replaceAll("-", "")} { models { nodes { modelId } } }`;
     expect((await askByApollo(link, query)).data).toMatchObject(answers);
     expect((await askByApollo(link, query)).data).toMatchObject(answers);
     const byHash = byGet ? "GET" : "POST";

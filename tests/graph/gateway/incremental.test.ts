@@ -4,6 +4,7 @@ import { Defer20220824Handler, GraphQL17Alpha9Handler } from "@apollo/client/inc
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { isInParts, type ResultInParts } from "../../../gateway/federation/engine/incremental/parts.ts";
 import type { Graph } from "../../../gateway/federation/graph.ts";
+import { toSupergraphDocument } from "../../../gateway/federation/supergraph-source.ts";
 import { Turns } from "../../../gateway/http/turns.ts";
 import { createServer } from "../../../gateway/server.ts";
 import { scaled } from "../../support/machine.ts";
@@ -64,6 +65,7 @@ beforeAll(async () => {
     },
     apiSchema: federation.engine.apiSchema,
     supergraphSdl: federation.supergraphSdl,
+    supergraph: toSupergraphDocument(federation.supergraphSdl),
     guardOf: () => undefined,
     introspections: new Turns(1),
     warmUp() {},
