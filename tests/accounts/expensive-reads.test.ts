@@ -111,14 +111,7 @@ describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
         return secret;
       }),
     );
-    const held = Promise.withResolvers<void>();
-    const locked = Promise.withResolvers<void>();
-    const locking = app.database.transaction(async (tx) => {
-      await tx.rows("lock table inference_request in access exclusive mode");
-      locked.resolve();
-      await held.promise;
-    });
-    await locked.promise;
+    const unlock = await lockRequests(app.database);
     let refused = 0;
     const reads = Array.from({ length: 20 }, async () => {
       const answer = await fetch(`${origin}/v1/account/usage/stats`, {
@@ -129,8 +122,7 @@ describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
     });
     await until(() => expect(refused).toBe(3));
     expect((await rest(origin, "/v1/account/balance", othersMk)).status).toBe(200);
-    held.resolve();
-    await locking;
+    await unlock();
     const answers = await Promise.all(reads);
     expect(answers.filter(([status]) => status === 200)).toHaveLength(17);
     expect(answers.filter(([status]) => status === 429)).toEqual(Array(3).fill([429, "1", "true"]));
@@ -142,14 +134,7 @@ describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
       const { app, origin } = stack();
       const { account } = await seedAccount(app.database, 10n);
       const { secret } = await app.managementKeys.create(account, "reader", ["account:read"]);
-      const held = Promise.withResolvers<void>();
-      const locked = Promise.withResolvers<void>();
-      const locking = app.database.transaction(async (tx) => {
-        await tx.rows("lock table inference_request in access exclusive mode");
-        locked.resolve();
-        await held.promise;
-      });
-      await locked.promise;
+      const unlock = await lockRequests(app.database);
       const leaving = new AbortController();
       const left = fetch(`${origin}/graphql`, {
         method: "POST",
@@ -162,11 +147,28 @@ describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
       leaving.abort();
       await ended;
       await until(async () => expect(await waitingReads(app.database)).toBe(0));
-      held.resolve();
-      await locking;
+      await unlock();
     },
   );
 });
+
+/** Locks the table that reads of usage read, until the returned function is called or the test ends, however it ends. */
+async function lockRequests(database: Database): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const locking = database.transaction(async (tx) => {
+    await tx.rows("lock table inference_request in access exclusive mode");
+    locked.resolve();
+    await held.promise;
+  });
+  const unlock = async () => {
+    held.resolve();
+    await locking;
+  };
+  onTestFinished(unlock);
+  await locked.promise;
+  return unlock;
+}
 
 /** Reads of usage that wait for a lock. The sequencer of receipts waits for it too, and gives up after 30 s. */
 async function waitingReads(database: Database): Promise<number> {

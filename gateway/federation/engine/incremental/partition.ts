@@ -56,7 +56,7 @@ export function partitionPlan(plan: QueryPlan, needs: ReadonlyMap<Consumer, Need
   return { initial: { ...plan, node: initial ?? null }, later: new Map(later) };
 }
 
-/** Who needs each part. What nobody seems to need, and every mutation, is for the result. */
+/** The consumers of each part. A part without a known consumer, and every mutation, belongs to the initial result. */
 function assign(
   parts: readonly Part[],
   needs: ReadonlyMap<Consumer, Need>,

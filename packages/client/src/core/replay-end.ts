@@ -1,4 +1,4 @@
-/** After so long without an event, what was missed has arrived: the server sends it without pauses. */
+/** The silence after which a replay is over, milliseconds: the server sends missed events without pauses. */
 const QUIET_MS = 500;
 
 /**

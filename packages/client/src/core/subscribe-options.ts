@@ -15,7 +15,10 @@ export type SubscribeOptions = {
    */
   readonly allowGaps?: boolean;
   readonly retry?: RetryOptions;
-  /** A connection on which nothing arrives for so long is dead. Default: 30,000; the server sends a sign every 12 s. */
+  /**
+   * How long a connection may stay silent before it is replaced, milliseconds. Default: 30,000; the server sends a
+   * heartbeat every 12 s.
+   */
   readonly silentMs?: number;
   /** How many events wait for a slow reader before the connection is given up until it has caught up. Default: 1,000. */
   readonly maxWaiting?: number;

@@ -7,7 +7,7 @@ import type { GraphResult, OpenTransport, Transport, TransportOptions } from "..
 export type WebSocketOptions = {
   /** A class like the browser's `WebSocket`, which Node has from version 22 on. */
   readonly webSocket?: unknown;
-  /** How often the server is asked for a sign of life, milliseconds. Default: 10,000. */
+  /** The interval between pings, milliseconds. Default: 10,000. */
   readonly pingMs?: number;
 };
 
