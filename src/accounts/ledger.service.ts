@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../db/database.ts";
 import { type CheckProgress, findLedgerFaults, type LedgerFault } from "./ledger-checks.store.ts";
-import { confirmVerified, type NewFaults, saveSums, verifyNewTransfers } from "./verified-ledger.store.ts";
+import {
+  confirmVerified,
+  lockVerification,
+  type NewFaults,
+  saveSums,
+  verifyNewTransfers,
+} from "./verified-ledger.store.ts";
 
 /** Verifies the ledger (P1, P2). No fault means that it is exact. */
 export class LedgerService {
@@ -19,7 +25,10 @@ export class LedgerService {
   }> {
     const run = randomUUID();
     // Before the checks: what is added meanwhile is checked by the next verification.
-    await saveSums(this.#database, run);
+    await this.#database.transaction(async (tx) => {
+      await lockVerification(tx);
+      await saveSums(tx, run);
+    });
     const faults = await findLedgerFaults(this.#database, onProgress);
     if (faults.length === 0) await confirmVerified(this.#database, run);
     const [counts] = await this.#database.rows<{ entries: number; holds: number }>(COUNTS);
@@ -31,7 +40,10 @@ export class LedgerService {
    * Undefined if there is none to continue from.
    */
   verifyNew(): Promise<NewFaults | undefined> {
-    return verifyNewTransfers(this.#database);
+    return this.#database.transaction(async (tx) => {
+      await lockVerification(tx);
+      return verifyNewTransfers(tx);
+    });
   }
 }
 

@@ -5,6 +5,15 @@ import { HELD_FAULTS, type LedgerFault } from "./ledger-checks.store.ts";
 export type NewFaults = { readonly faults: readonly LedgerFault[]; readonly transfers: number };
 
 /**
+ * Lets verifications store their sums one after the other. A transaction calls it before the statement that reads and
+ * stores, whose snapshot is then newer than what others stored: of two at the same time, the one that began earlier
+ * could store an older sum of an account beside a newer one of its key.
+ */
+export async function lockVerification(tx: Queries): Promise<void> {
+  await tx.rows("lock table ledger_verification in share row exclusive mode");
+}
+
+/**
  * Verifies the transfers since the last verification, and what they sum to with it, in one statement and so at one
  * moment. If there is no fault, they become a part of what is verified. Undefined if nothing was verified yet, or a
  * process of an earlier version has written since.

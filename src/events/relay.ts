@@ -26,8 +26,9 @@ const LAST_RETRY_MS = 2_000;
 
 /** When this process hangs while it holds the lock, its transaction times out and another relay takes over. */
 const HANG = "set_config('idle_in_transaction_session_timeout', '15s', true)";
-const LOCK = `select pg_advisory_xact_lock(8102027514), ${HANG}`;
-const TRY_LOCK = `select pg_try_advisory_xact_lock(8102027514) as held, ${HANG}`;
+const SERVER = "pg_postmaster_start_time()::text as server";
+const LOCK = `select pg_advisory_xact_lock(8102027514), ${HANG}, ${SERVER}`;
+const TRY_LOCK = `select pg_try_advisory_xact_lock(8102027514) as held, ${HANG}, ${SERVER}`;
 
 /**
  * Publishes the events of the outbox. Every process runs a relay; a lock in the database lets one at a time assign
@@ -47,7 +48,8 @@ export class EventRelay {
   #nudged = false;
   #polled = false;
   #failures = 0;
-  #aligned = false;
+  /** The start of the server on which positions were last compared with the bus. */
+  #aligned: string | undefined;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(database: Database, bus: Bus, log: Logger) {
@@ -115,12 +117,12 @@ export class EventRelay {
    */
   async publishBatch(wait = true): Promise<boolean> {
     const count = await this.#database.statements(async (tx) => {
-      const [lock] = await tx.rows<{ held?: boolean }>(wait ? LOCK : TRY_LOCK);
-      if (lock?.held === false) return 0;
-      if (!this.#aligned) {
-        // A database that was recreated or restored may lag behind the bus, which would silently reject its events.
+      const [lock] = await tx.rows<{ held?: boolean; server: string }>(wait ? LOCK : TRY_LOCK);
+      if (!lock || lock.held === false) return 0;
+      if (this.#aligned !== lock.server) {
+        // A promoted standby, or a database that was restored, may lag behind the bus, which rejects its events.
         await skipPositions(tx, await this.#bus.newestPosition());
-        this.#aligned = true;
+        this.#aligned = lock.server;
       }
       await this.#restore(tx);
       const events = await takePositions(tx, BATCH);
@@ -168,8 +170,7 @@ export class EventRelay {
   #retryLater(error: unknown): void {
     if (this.#failures === 0) this.#log.error({ err: error }, "events could not be published; trying again");
     this.#nudged = true;
-    // The database may have failed over to a standby that lacks the newest positions.
-    this.#aligned = false;
+    this.#aligned = undefined;
     const delayMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS);
     if (!this.#poll) return;
     this.#retry = setTimeout(() => {

@@ -1,6 +1,11 @@
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
+import { MemoryBus } from "../../src/events/bus.memory.ts";
+import { appendEvents } from "../../src/events/outbox.ts";
+import { EventRelay } from "../../src/events/relay.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { collect, fileEvent, noteOf } from "../support/events.ts";
 import { scaled } from "../support/machine.ts";
 import { makeCertificates } from "../support/servers/certificates.ts";
 import { startPausableProxy } from "../support/servers/pausable-proxy.ts";
@@ -75,6 +80,26 @@ describe.skipIf(!inject("postgresUrl"))("several hosts in DATABASE_URL", () => {
     await until(() => database.rows(WRITE, [2]));
     expect(performance.now() - promotedAt).toBeLessThan(scaled(5_000));
     expect(await database.rows("select n from written")).toEqual([{ n: 2 }]);
+  });
+
+  test("events of a promoted standby that lacks the newest positions reach readers, also when no publishing failed", async () => {
+    const { primary, standby } = await startReplicatedPostgres(onTestFinished);
+    const database = await open([primary.port, standby.port]);
+    const bus = new MemoryBus();
+    const relay = new EventRelay(database, bus, createLogger("silent"));
+    const events = collect(await bus.subscribe({ topic: "file.submitted" }));
+    const write = async (note: string) => {
+      await database.transaction((tx) => appendEvents(tx, [fileEvent("0xaa", note)]));
+      await relay.publishBatch();
+    };
+    for (const note of ["1", "2", "3"]) await write(note);
+    await until(() => standby.rows("select 1 from outbox where position = 3"));
+    await primary.end("SIGQUIT");
+    await standby.rows("select pg_promote()");
+    await until(() => standby.rows("select setval('outbox_position', 1)"));
+    await until(() => database.rows("create table written (n int)"));
+    await write("4");
+    await until(() => expect(events.map(noteOf)).toEqual(["1", "2", "3", "4"]));
   });
 
   test("each host is verified by its own name", async () => {

@@ -17,6 +17,8 @@ if (skipped) console.warn("!! Failover is NOT tested: this machine has no Postgr
 
 const FAILOVER_MS = 10_000;
 const SETTLED = "select id from inference_request where status = 'completed'";
+const SETTLEMENTS = `select event_id::text as id, position from outbox
+  where topic = 'balance.changed' and data ->> 'cause' = 'settlement'`;
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
@@ -86,7 +88,14 @@ describe.skipIf(skipped)("two processes over a primary with a synchronous standb
     // Some that were being settled may have been, although they were answered 503.
     expect(settled.size).toBeLessThanOrEqual(load.answered.length + load.failures.length);
     // A request whose bill waited for the failover may be settled only now.
-    await until(async () => follower.settlements().size === (await database.rows(SETTLED)).length);
+    await until(async () => {
+      const events = await database.rows<{ id: string; position: string }>(SETTLEMENTS);
+      const seen = follower.settlements();
+      expect([events.filter(({ id }) => !seen.has(id)), events.length], `${follower.failures}`).toEqual([
+        [],
+        (await database.rows(SETTLED)).length,
+      ]);
+    });
     await follower.stop();
     const ledger = new LedgerService(database);
     await until(async () => expect(await ledger.verify()).toMatchObject({ faults: [], openHolds: 0 }));

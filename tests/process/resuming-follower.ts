@@ -5,6 +5,7 @@ import { type BalanceEvent, balanceChanged, eventsOf } from "./balance-followers
 export class ResumingFollower {
   readonly #origins: readonly [string, string];
   readonly #key: string;
+  readonly #failures: string[] = [];
   readonly #events = new Map<string, BalanceEvent>();
   #following: Following | undefined;
   #cursor: string | undefined;
@@ -18,18 +19,24 @@ export class ResumingFollower {
 
   /** Follows the balance of the account of `key` through both gateways. */
   static async start(origins: readonly [string, string], key: string): Promise<ResumingFollower> {
-    const { data } = await ask(origins[0], key, "{ eventCursor }");
+    const { data, errors } = await ask(origins[0], key, "{ eventCursor }");
+    if (errors) throw new Error(JSON.stringify(errors));
     const follower = new ResumingFollower(origins, key);
     follower.#cursor = data.eventCursor;
     follower.#keeping = follower.#keep();
     return follower;
   }
 
-  /** The ids of the payments that it has received. */
+  /** The ids of the events of payments that it has received. */
   settlements(): Set<string> {
     if (this.#following) this.#take(this.#following);
     const settled = [...this.#events.values()].filter(({ cause }) => cause === "SETTLEMENT");
     return new Set(settled.map(({ id }) => id));
+  }
+
+  /** The messages with which the servers ended its subscriptions. */
+  get failures(): readonly string[] {
+    return this.#failures;
   }
 
   async stop(): Promise<void> {
@@ -45,6 +52,7 @@ export class ResumingFollower {
       this.#following = following;
       await following.ended;
       this.#take(following);
+      for (const { message } of following.failure ?? []) this.#failures.push(message);
       await following.stop();
     }
   }

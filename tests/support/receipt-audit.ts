@@ -10,6 +10,7 @@ const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
  * charged, and no request may have a draft and a receipt.
  */
 export async function findReceiptFaults(queries: Queries): Promise<readonly string[]> {
+  type Log = { size: string; edge: Uint8Array; last_leaf: Uint8Array | null };
   type Row = {
     leaf_index: string;
     request_id: string;
@@ -17,8 +18,10 @@ export async function findReceiptFaults(queries: Queries): Promise<readonly stri
     nodes: Uint8Array;
     charge: string | null;
   };
-  const rows = await queries.rows<Row>(RECEIPTS);
-  const [log] = await queries.rows<{ size: string; edge: Uint8Array; last_leaf: Uint8Array | null }>(LOG);
+  // In one statement: the product may be writing receipts.
+  const read = await queries.rows<Log & (Row | { leaf_index: null })>(LOG_AND_RECEIPTS);
+  const log = read[0];
+  const rows = read.filter((row): row is Log & Row => row.leaf_index !== null);
   const faults: string[] = [];
   const edge: Uint8Array[] = [];
   let previous: string | null = null;
@@ -64,11 +67,11 @@ export async function rootOf(queries: Queries, size: number): Promise<Uint8Array
   return rootOfEdge(edge);
 }
 
-const RECEIPTS = `
-  select x.leaf_index::text as leaf_index, x.request_id, x.body, x.nodes, r.total_cost::text as charge
-  from receipt x left join inference_request r on r.id = x.request_id order by x.leaf_index`;
-
-const LOG = "select size::text as size, edge, last_leaf from receipt_log";
+const LOG_AND_RECEIPTS = `
+  select l.size::text as size, l.edge, l.last_leaf,
+    x.leaf_index::text as leaf_index, x.request_id, x.body, x.nodes, r.total_cost::text as charge
+  from receipt_log l left join receipt x on true left join inference_request r on r.id = x.request_id
+  order by x.leaf_index`;
 
 const TWICE = "select d.request_id as id from receipt_draft d join receipt x on x.request_id = d.request_id";
 
