@@ -4,6 +4,7 @@ import {
   type LogHandler,
   type RevertReason,
 } from "../chain/watcher/log-handler.ts";
+import type { RowCount } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
 import { appendEvents } from "../events/outbox.ts";
 import type { Page, PageRequest } from "../kernel/page.ts";
@@ -11,6 +12,7 @@ import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { newId } from "../kernel/text/ids.ts";
 import {
   confirmSeen,
+  countDeposits,
   type DepositChange,
   type DepositStatus,
   findDeposit,
@@ -97,6 +99,11 @@ export class DepositsService implements LogHandler {
       this.#dependencies.scannedBlock(),
     ]);
     return { ...deposits, rows: deposits.rows.map((row) => this.#toDeposit(row, scanned)) };
+  }
+
+  /** How many deposits an account has, including reverted ones. */
+  count(account: Hex): Promise<RowCount> {
+    return countDeposits(this.#dependencies.queries, lowerHex(account));
   }
 
   /** One deposit; undefined for an unknown id. */

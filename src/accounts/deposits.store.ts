@@ -1,11 +1,14 @@
+import { countRows, type RowCount } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
 import {
-  decodeCursor,
   encodeCursor,
-  invalidCursor,
+  invalidCursorOf,
   type Page,
   type PageRequest,
   pageLimit,
+  readPageCursor,
+  type Scan,
+  scanOf,
   toPage,
 } from "../kernel/page.ts";
 import type { Hex } from "../kernel/text/hex.ts";
@@ -128,9 +131,17 @@ export async function listDeposits(
   page: PageRequest,
 ): Promise<Page<StoredDeposit>> {
   const limit = pageLimit(page);
-  const [seenAt, id] = page.after === undefined ? ["infinity", ""] : readCursor(page.after);
-  const rows = await queries.rows<DepositRow>(LIST, [account, seenAt, id, limit]);
+  const scan = scanOf(page, "desc");
+  const rows = await queries.rows<DepositRow>(list(scan), [account, ...readCursor(page, scan), limit]);
   return toPage(rows.map(toDeposit), page);
+}
+
+/** How many deposits an account has, including reverted ones. */
+export function countDeposits(queries: Queries, account: string): Promise<RowCount> {
+  return countRows((statement) => queries.rows(statement.text, statement.values), {
+    text: "select 1 from deposit where account = $1",
+    values: [account],
+  });
 }
 
 /** One deposit; undefined for an unknown id. */
@@ -138,10 +149,11 @@ export async function findDeposit(queries: Queries, id: string): Promise<StoredD
   return (await queries.rows<DepositRow>(FIND, [id])).map(toDeposit)[0];
 }
 
-function readCursor(cursor: string): readonly string[] {
-  const key = decodeCursor(cursor, 2);
+function readCursor(page: PageRequest, { order }: Scan): readonly string[] {
+  const key = readPageCursor(page, 2);
+  if (!key) return [order === "desc" ? "infinity" : "-infinity", ""];
   if (!key[0] || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(key[0]) || Number.isNaN(Date.parse(key[0])))
-    throw invalidCursor();
+    throw invalidCursorOf(page);
   return key;
 }
 
@@ -233,9 +245,9 @@ const PLACE_ORPHANS = `
 const CONFIRMED_FROM = `
   select id from deposit where chain_id = $1::bigint and status = 'confirmed' and block_number >= $2::bigint limit 1`;
 
-const LIST = `
+const list = ({ order, beyond }: Scan) => `
   select ${COLUMNS} from deposit
-  where account = $1 and (seen_at, id) < ($2::timestamptz, $3)
-  order by deposit.seen_at desc, deposit.id desc limit $4::int`;
+  where account = $1 and (seen_at, id) ${beyond} ($2::timestamptz, $3)
+  order by deposit.seen_at ${order}, deposit.id ${order} limit $4::int`;
 
 const FIND = `select ${COLUMNS} from deposit where id = $1`;

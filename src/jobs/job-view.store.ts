@@ -1,5 +1,7 @@
+import { countRows, type RowCount } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
 import type { JobStep } from "../events/topics.ts";
+import type { Scan } from "../kernel/page.ts";
 import type { Reach } from "../keys/auth/permissions.ts";
 import type { JobState } from "./job.state.ts";
 
@@ -37,25 +39,40 @@ export async function findJob(
   return row && toView(row);
 }
 
-/** At most `limit` jobs that the caller may access, newest first, starting after `after`; of one state or all. */
+/** At most `limit` jobs that the caller may access, in the order of `scan`, beyond `from`; of one state or all. */
 export async function listJobs(
   queries: Queries,
   { account, keyId }: Reach,
   query: {
     readonly limit: number;
+    readonly scan: Scan;
     readonly state?: JobState | undefined;
-    readonly after?: { readonly at: Date; readonly id: string } | undefined;
+    readonly from?: { readonly at: Date; readonly id: string } | undefined;
   },
 ): Promise<readonly JobView[]> {
-  const after = query.after ? [query.after.at.toISOString(), query.after.id] : ["infinity", NO_ID];
-  const filters = [
-    ...(query.state === undefined ? [] : [{ column: "state", value: query.state } as const]),
-    ...(keyId === undefined ? [] : [{ column: "api_key_id", value: keyId } as const]),
-  ];
-  const sql = list(filters.map(({ column }) => column));
+  const { from, scan } = query;
+  const start = from ? [from.at.toISOString(), from.id] : [ENDS[scan.order], NO_ID];
+  const filters = filtersOf(query.state, keyId);
+  const sql = list(
+    scan,
+    filters.map(({ column }) => column),
+  );
   const values = filters.map(({ value }) => value);
-  const rows = await queries.rows<JobRow>(sql, [account, query.limit, ...after, ...values]);
+  const rows = await queries.rows<JobRow>(sql, [account, query.limit, ...start, ...values]);
   return rows.map(toView);
+}
+
+/** How many jobs the caller may access; of one state or all. */
+export function countJobs(
+  queries: Queries,
+  { account, keyId }: Reach,
+  state: JobState | undefined,
+): Promise<RowCount> {
+  const filters = filtersOf(state, keyId);
+  const conditions = filters.map(({ column }, at) => FILTERS[column](at + 2)).join(" ");
+  const text = `select 1 from job j where j.account = $1::text ${conditions}`;
+  const values = [account, ...filters.map(({ value }) => value)];
+  return countRows((statement) => queries.rows(statement.text, statement.values), { text, values });
 }
 
 /** The result of a job, until it expires. */
@@ -131,19 +148,28 @@ function find(condition: "" | "and j.api_key_id = $3::uuid"): string {
     where j.account = $1::text and j.id = $2::uuid ${condition}`;
 }
 
+/** Beyond every time: where a list without a cursor begins. */
+const ENDS = { asc: "-infinity", desc: "infinity" } as const;
 const NO_ID = "00000000-0000-0000-0000-000000000000";
+function filtersOf(state: JobState | undefined, keyId: string | undefined) {
+  return [
+    ...(state === undefined ? [] : [{ column: "state", value: state } as const]),
+    ...(keyId === undefined ? [] : [{ column: "api_key_id", value: keyId } as const]),
+  ];
+}
+
 const FILTERS = {
   state: (at: number) => `and j.state = $${at}::text`,
   api_key_id: (at: number) => `and j.api_key_id = $${at}::uuid`,
 } as const;
 
 /** One statement for each set of filters; their values follow the first four parameters. */
-function list(columns: readonly (keyof typeof FILTERS)[]): string {
+function list({ order, beyond }: Scan, columns: readonly (keyof typeof FILTERS)[]): string {
   return `
     select ${COLUMNS} from job j left join job_content c on c.id = j.id
-    where j.account = $1::text and (j.created_at, j.id) < ($3::timestamptz, $4::uuid)
+    where j.account = $1::text and (j.created_at, j.id) ${beyond} ($3::timestamptz, $4::uuid)
       ${columns.map((column, at) => FILTERS[column](at + 5)).join(" ")}
-    order by j.created_at desc, j.id desc limit $2::integer`;
+    order by j.created_at ${order}, j.id ${order} limit $2::integer`;
 }
 
 const RESULT = "select result from job_content where id = $1::uuid and expires_at > now()";

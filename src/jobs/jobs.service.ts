@@ -1,3 +1,4 @@
+import type { RowCount } from "../db/count-rows.ts";
 import type { Database } from "../db/database.ts";
 import type { EventStream } from "../events/bus.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -6,24 +7,26 @@ import { SnapshotStream } from "../events/snapshot-stream.ts";
 import type { DomainEvent } from "../events/topics.ts";
 import { AppError } from "../kernel/errors.ts";
 import {
-  decodeTimeCursor,
   encodeTimeCursor,
-  invalidCursor,
+  invalidCursorOf,
   type Page,
   type PageRequest,
   pageLimit,
+  readTimeCursor,
+  scanOf,
   toPage,
 } from "../kernel/page.ts";
 import { isId } from "../kernel/text/ids.ts";
 import type { Reach } from "../keys/auth/permissions.ts";
 import { isFinal, type JobState } from "./job.state.ts";
-import { findJob, type JobView, listJobs, positionOf, readResult } from "./job-view.store.ts";
+import { countJobs, findJob, type JobView, listJobs, positionOf, readResult } from "./job-view.store.ts";
 
 export type { JobView } from "./job-view.store.ts";
 
 type Dependencies = { readonly database: Database; readonly events: EventsService };
 
 const MAX_CURRENT_JOBS = 100;
+const NEWEST_FIRST = { order: "desc", beyond: "<" } as const;
 
 /** The owner's view of jobs. A job that the caller may not access is reported as not found. */
 export class JobsService {
@@ -52,10 +55,15 @@ export class JobsService {
 
   /** The jobs that the caller may access, newest first; of one state or all. */
   async list(reach: Reach, page: PageRequest, state?: JobState): Promise<Page<JobView>> {
-    const after = page.after === undefined ? undefined : decodeTimeCursor(page.after);
-    if (after && !isId(after.id)) throw invalidCursor();
-    const limit = pageLimit(page);
-    return toPage(await listJobs(this.#dependencies.database, reach, { limit, state, after }), page);
+    const from = readTimeCursor(page);
+    if (from && !isId(from.id)) throw invalidCursorOf(page);
+    const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), state, from };
+    return toPage(await listJobs(this.#dependencies.database, reach, query), page);
+  }
+
+  /** How many jobs the caller may access; of one state or all. */
+  count(reach: Reach, state?: JobState): Promise<RowCount> {
+    return countJobs(this.#dependencies.database, reach, state);
   }
 
   /**
@@ -87,7 +95,9 @@ export class JobsService {
       const states = ["pending", "processing"] as const;
       const { database } = this.#dependencies;
       const jobs = await Promise.all(
-        states.map((state) => listJobs(database, reach, { limit: MAX_CURRENT_JOBS, state })),
+        states.map((state) =>
+          listJobs(database, reach, { limit: MAX_CURRENT_JOBS, scan: NEWEST_FIRST, state }),
+        ),
       );
       const present = jobs.flat().map((job) => toEvent(job, upTo));
       return stepsOf(source, present);

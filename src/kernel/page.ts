@@ -1,9 +1,16 @@
 import { AppError } from "./errors.ts";
 
-/** The page of a list that a client requests: at most `first` rows after the row with the cursor `after`. */
-export type PageRequest = { readonly first: number; readonly after?: string | undefined };
-/** One page of a list, and whether there is a next one. */
-export type Page<T> = { readonly rows: readonly T[]; readonly hasNextPage: boolean };
+/** The page of a list that a client requests: the first rows, or those after a cursor; or the last, or those before one. */
+export type PageRequest =
+  | { readonly first: number; readonly after?: string | undefined }
+  | { readonly last: number; readonly before?: string | undefined };
+
+/** One page of a list, in the list's order, and whether there are more rows on either side of it. */
+export type Page<T> = {
+  readonly rows: readonly T[];
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+};
 
 /** The message of `invalid_cursor`. */
 export const INVALID_CURSOR = "This cursor was not issued by this server.";
@@ -11,23 +18,53 @@ export const INVALID_CURSOR = "This cursor was not issued by this server.";
 /** The maximum length of a page. */
 const MAX_PAGE = 100;
 
-/** Checks `first` (1-100, else `invalid_parameter`) and returns how many rows to read: one more than requested. */
+/** Checks the page's length (1-100, else `invalid_parameter`) and returns how many rows to read: one more. */
 export function pageLimit(page: PageRequest): number {
-  if (!Number.isInteger(page.first) || page.first < 1 || page.first > MAX_PAGE)
-    throw new AppError("invalid_parameter", `A page must have 1 to ${MAX_PAGE} rows.`, { param: "first" });
-  return page.first + 1;
-}
-
-/** Drops the extra row that `pageLimit` added. */
-export function toPage<T>(rows: readonly T[], page: PageRequest): Page<T> {
-  return { rows: rows.slice(0, page.first), hasNextPage: rows.length > page.first };
+  const [param, length] = "last" in page ? (["last", page.last] as const) : (["first", page.first] as const);
+  if (!Number.isInteger(length) || length < 1 || length > MAX_PAGE)
+    throw new AppError("invalid_parameter", `A page must have 1 to ${MAX_PAGE} rows.`, { param });
+  return length + 1;
 }
 
 /**
- * The default position of a list of the chain's rows, newest first: after every block and log. A page is then always an
- * index range; with an optional condition, both cases would share one plan.
+ * The page of the rows that were read: without the extra row of `pageLimit`, and in the order of the list. The row of
+ * the request's cursor is on the other side of the page.
  */
-const END_OF_CHAIN = ["9223372036854775807", "2147483647"] as const;
+export function toPage<T>(rows: readonly T[], page: PageRequest): Page<T> {
+  if ("last" in page)
+    return {
+      rows: rows.slice(0, page.last).reverse(),
+      hasNextPage: page.before !== undefined,
+      hasPreviousPage: rows.length > page.last,
+    };
+  return {
+    rows: rows.slice(0, page.first),
+    hasNextPage: rows.length > page.first,
+    hasPreviousPage: page.after !== undefined,
+  };
+}
+
+/** The order in which a statement reads the rows of a page, and how these compare with the row of its cursor. */
+export type Scan = { readonly order: "asc" | "desc"; readonly beyond: ">" | "<" };
+
+/** How to read a page of a list in an order: the last rows are read from its end. `toPage` restores the order. */
+export function scanOf(page: PageRequest, order: Scan["order"]): Scan {
+  return (order === "asc") === "last" in page ? DESCENDING : ASCENDING;
+}
+
+const ASCENDING: Scan = { order: "asc", beyond: ">" };
+const DESCENDING: Scan = { order: "desc", beyond: "<" };
+
+/** The cursor at which a page begins, or before which it ends; undefined at an end of the list. */
+export function cursorOf(page: PageRequest): string | undefined {
+  return "last" in page ? page.before : page.after;
+}
+
+/**
+ * The ends of a list of the chain's rows: before and after every block and log. A page is then always an index range;
+ * with an optional condition, both cases would share one plan.
+ */
+const CHAIN_ENDS = { asc: ["-1", "-1"], desc: ["9223372036854775807", "2147483647"] } as const;
 
 /** Encodes the sort key of a row as an opaque cursor. */
 export function encodeCursor(...key: readonly string[]): string {
@@ -35,11 +72,17 @@ export function encodeCursor(...key: readonly string[]): string {
 }
 
 /** Decodes the sort key of a cursor with `length` parts. Throws `invalid_cursor` for anything else. */
-export function decodeCursor(cursor: string, length: number): string[] {
+export function decodeCursor(cursor: string, length: number, param?: CursorParam): string[] {
   const key = parse(cursor);
   if (!Array.isArray(key) || key.length !== length || !key.every((part) => typeof part === "string"))
-    throw invalidCursor();
+    throw invalidCursor(param);
   return key;
+}
+
+/** The sort key of a page's cursor; undefined without one. Throws `invalid_cursor`. */
+export function readPageCursor(page: PageRequest, length: number): string[] | undefined {
+  const cursor = cursorOf(page);
+  return cursor === undefined ? undefined : decodeCursor(cursor, length, paramOf(page));
 }
 
 /** The cursor of a row in a list that is ordered by a time in whole milliseconds, then by id. */
@@ -47,28 +90,43 @@ export function encodeTimeCursor(at: Date, id: string): string {
   return encodeCursor(at.toISOString(), id);
 }
 
-/** Decodes a cursor of `encodeTimeCursor`. Throws `invalid_cursor` for anything else. */
-export function decodeTimeCursor(cursor: string): { readonly at: Date; readonly id: string } {
-  const [time = "", id = ""] = decodeCursor(cursor, 2);
+/** The time and id of a page's cursor, made by `encodeTimeCursor`; undefined without one. Throws `invalid_cursor`. */
+export function readTimeCursor(page: PageRequest): { readonly at: Date; readonly id: string } | undefined {
+  const key = readPageCursor(page, 2);
+  if (!key) return undefined;
+  const [time = "", id = ""] = key;
   const at = new Date(time);
-  if (Number.isNaN(at.getTime())) throw invalidCursor();
+  if (Number.isNaN(at.getTime())) throw invalidCursorOf(page);
   return { at, id };
 }
 
 /**
- * Decodes the block number and log index of a cursor in a list of the chain's rows, as statement parameters; without a
- * cursor, they follow every row. Throws `invalid_cursor`.
+ * The block number and log index of a page's cursor in a list of the chain's rows, as statement parameters; without a
+ * cursor, those of the end at which the scan begins. Throws `invalid_cursor`.
  */
-export function decodeChainCursor(cursor: string | undefined): readonly [string, string] {
-  if (cursor === undefined) return END_OF_CHAIN;
-  const [block = "", log = ""] = decodeCursor(cursor, 2);
-  if (!/^\d{1,18}$/.test(block) || !/^\d{1,9}$/.test(log)) throw invalidCursor();
+export function readChainCursor(page: PageRequest, { order }: Scan): readonly [string, string] {
+  const key = readPageCursor(page, 2);
+  if (!key) return CHAIN_ENDS[order];
+  const [block = "", log = ""] = key;
+  if (!/^\d{1,18}$/.test(block) || !/^\d{1,9}$/.test(log)) throw invalidCursorOf(page);
   return [block, log];
 }
 
+/** The argument with a cursor. */
+type CursorParam = "after" | "before";
+
 /** The error for a cursor that no list or event stream issued. */
-export function invalidCursor(): AppError {
-  return new AppError("invalid_cursor", INVALID_CURSOR, { param: "after" });
+export function invalidCursor(param: CursorParam = "after"): AppError {
+  return new AppError("invalid_cursor", INVALID_CURSOR, { param });
+}
+
+/** The error for a page whose cursor no list issued. */
+export function invalidCursorOf(page: PageRequest): AppError {
+  return invalidCursor(paramOf(page));
+}
+
+function paramOf(page: PageRequest): CursorParam {
+  return "last" in page ? "before" : "after";
 }
 
 function parse(cursor: string): unknown {

@@ -1,11 +1,13 @@
 import type { Queries } from "../db/database.ts";
 import {
-  decodeCursor,
   encodeCursor,
-  invalidCursor,
+  invalidCursorOf,
   type Page,
   type PageRequest,
   pageLimit,
+  readPageCursor,
+  type Scan,
+  scanOf,
   toPage,
 } from "../kernel/page.ts";
 import type { Hex } from "../kernel/text/hex.ts";
@@ -93,13 +95,13 @@ export async function listSubmissions(
   page: PageRequest,
 ): Promise<Page<StoredSubmission>> {
   const limit = pageLimit(page);
-  const before = page.after === undefined ? END : readCursor(page.after);
-  const parameters = [chainId, before, limit];
+  const scan = scanOf(page, "desc");
+  const parameters = [chainId, readCursor(page, scan), limit];
   const rows = await (root !== undefined
-    ? queries.rows<SubmissionRow>(list("and root = $4"), [...parameters, root])
+    ? queries.rows<SubmissionRow>(list(scan, "and root = $4"), [...parameters, root])
     : sender !== undefined
-      ? queries.rows<SubmissionRow>(list("and transaction_sender = $4"), [...parameters, sender])
-      : queries.rows<SubmissionRow>(list(""), parameters));
+      ? queries.rows<SubmissionRow>(list(scan, "and transaction_sender = $4"), [...parameters, sender])
+      : queries.rows<SubmissionRow>(list(scan, ""), parameters));
   return toPage(rows.map(toSubmission), page);
 }
 
@@ -121,11 +123,11 @@ export async function listFirst(
   page: PageRequest,
 ): Promise<Page<StoredSubmission>> {
   const limit = pageLimit(page);
-  const before = page.after === undefined ? END : readCursor(page.after);
-  const parameters = [chainId, before, limit];
+  const scan = scanOf(page, "desc");
+  const parameters = [chainId, readCursor(page, scan), limit];
   const rows = await (sender === undefined
-    ? queries.rows<SubmissionRow>(firstList(""), parameters)
-    : queries.rows<SubmissionRow>(firstList("and transaction_sender = $4"), [...parameters, sender]));
+    ? queries.rows<SubmissionRow>(firstList(scan, ""), parameters)
+    : queries.rows<SubmissionRow>(firstList(scan, "and transaction_sender = $4"), [...parameters, sender]));
   return toPage(rows.map(toSubmission), page);
 }
 
@@ -144,12 +146,14 @@ export async function readSynced(
   return row && { height: BigInt(row.height), hash: row.hash };
 }
 
-/** Greater than every sequence number: where a list without a cursor begins. */
-const END = "1e20";
+/** Beyond every sequence number: where a list without a cursor begins. */
+const ENDS = { asc: "-1", desc: "1e20" } as const;
 
-function readCursor(cursor: string): string {
-  const [txSeq] = decodeCursor(cursor, 1);
-  if (!txSeq || !/^\d{1,20}$/.test(txSeq)) throw invalidCursor();
+function readCursor(page: PageRequest, { order }: Scan): string {
+  const key = readPageCursor(page, 1);
+  if (!key) return ENDS[order];
+  const [txSeq] = key;
+  if (!txSeq || !/^\d{1,20}$/.test(txSeq)) throw invalidCursorOf(page);
   return txSeq;
 }
 
@@ -234,15 +238,15 @@ const FROM = `
   select ${COLUMNS} from submission where chain_id = $1::bigint and tx_seq >= $2::numeric
   order by submission.tx_seq limit $3::int`;
 
-function firstList(condition: "" | "and transaction_sender = $4"): string {
+function firstList({ order, beyond }: Scan, condition: "" | "and transaction_sender = $4"): string {
   return `
     select ${COLUMNS} from submission
-    where chain_id = $1::bigint and tx_seq < $2::numeric ${condition}
+    where chain_id = $1::bigint and tx_seq ${beyond} $2::numeric ${condition}
       and not exists (
         select 1 from submission as earlier
         where earlier.root = submission.root and earlier.chain_id = $1::bigint and earlier.tx_seq < submission.tx_seq
       )
-    order by submission.tx_seq desc limit $3::int`;
+    order by submission.tx_seq ${order} limit $3::int`;
 }
 
 const SYNCED = `
@@ -252,9 +256,12 @@ const SYNCED = `
 const NEXT =
   "select (coalesce(max(tx_seq), -1) + 1)::text as next from submission where chain_id = $1::bigint";
 
-function list(condition: "" | "and root = $4" | "and transaction_sender = $4"): string {
+function list(
+  { order, beyond }: Scan,
+  condition: "" | "and root = $4" | "and transaction_sender = $4",
+): string {
   return `
     select ${COLUMNS} from submission
-    where chain_id = $1::bigint and tx_seq < $2::numeric ${condition}
-    order by submission.tx_seq desc limit $3::int`;
+    where chain_id = $1::bigint and tx_seq ${beyond} $2::numeric ${condition}
+    order by submission.tx_seq ${order} limit $3::int`;
 }

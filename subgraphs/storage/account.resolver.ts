@@ -22,7 +22,7 @@ export class AccountResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<Submission>> {
     const page = await services.submissions.by(lowerHex(address), toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => FileConnection, {

@@ -81,7 +81,7 @@ export class FileResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<Submission>> {
     const page = await services.submissions.of(root, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => FileStatus, {
@@ -195,14 +195,14 @@ export async function listFiles(
   args: PageArgs,
   owner?: Hex,
 ): Promise<Connection<SubmittedFile>> {
-  const { rows, hasNextPage } = await services.submissions.files(toPageRequest(args), owner);
-  const found = await loaders.files.loadMany(rows.map(({ root }) => root));
-  const files = rows.flatMap(({ cursor }, at) => {
+  const page = await services.submissions.files(toPageRequest(args), owner);
+  const found = await loaders.files.loadMany(page.rows.map(({ root }) => root));
+  const files = page.rows.flatMap(({ cursor }, at) => {
     const file = found[at];
     if (file instanceof Error) throw file;
     return file ? [{ ...file, cursor }] : [];
   });
-  return toConnection({ rows: files, hasNextPage }, args, ({ cursor }) => cursor);
+  return toConnection({ ...page, rows: files }, ({ cursor }) => cursor);
 }
 
 /** The file of a root that another subgraph sent. */

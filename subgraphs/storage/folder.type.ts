@@ -1,7 +1,7 @@
 import "../shared/schema/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
 import type { FolderEntry } from "../../src/storage/folder.ts";
-import { defineConnection } from "../shared/schema/connection.ts";
+import { defineCountedConnection } from "../shared/schema/connection.ts";
 import { defineEnum } from "../shared/schema/enumeration.ts";
 import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 
@@ -51,7 +51,7 @@ export class FolderEntryType {
 }
 
 /** A list of a directory's entries. */
-export const FolderEntryConnection = defineConnection("FolderEntry", () => FolderEntryType);
+export const FolderEntryConnection = defineCountedConnection("FolderEntry", () => FolderEntryType);
 
 /** Maps an entry to its GraphQL type; `names` is its path from the top of the folder `root`. */
 export function toFolderEntry(root: string, names: readonly string[], entry: FolderEntry): FolderEntryType {

@@ -51,7 +51,7 @@ export class KvStreamResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<KvStream>> {
     const page = await services.kv.streams(toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @Query(() => KvEntryType, {
@@ -232,7 +232,7 @@ async function listEntries(
   const direction = args.reverse ? "down" : "up";
   const where = { streamId, prefix, direction, version: readVersion(args.version) ?? MAX_U64 } as const;
   const page = await services.kv.entries(where, toPageRequest(args));
-  return toConnection(page, args, ({ cursor }) => cursor);
+  return toConnection(page, ({ cursor }) => cursor);
 }
 
 /** No version is above 2^64 - 1, so any greater number means the latest. */

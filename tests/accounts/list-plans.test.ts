@@ -5,10 +5,17 @@ import { listTokens } from "../../src/chain/agents/agent-tokens.store.ts";
 import { listSealedKeys } from "../../src/chain/agents/sealed-keys.store.ts";
 import { listFills, listMoves } from "../../src/chain/market/market.store.ts";
 import type { Database } from "../../src/db/database.ts";
-import { RequestsService } from "../../src/inference/requests/requests.service.ts";
+import { listRequestIds } from "../../src/inference/requests/request-list.store.ts";
 import { listJobs } from "../../src/jobs/job-view.store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
-import { encodeCursor, encodeTimeCursor, type PageRequest } from "../../src/kernel/page.ts";
+import {
+  cursorOf,
+  encodeCursor,
+  encodeTimeCursor,
+  type PageRequest,
+  pageLimit,
+  scanOf,
+} from "../../src/kernel/page.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { ManagementKeyService } from "../../src/keys/management-keys/management-key.service.ts";
@@ -23,54 +30,59 @@ const TIME = encodeTimeCursor(new Date(), newId());
 
 type List = {
   readonly name: string;
-  readonly after: string;
-  /** The condition that a page adds, which the index must cover. */
-  readonly range: RegExp;
+  readonly cursor: string;
+  /** What the condition compares that a page adds, which the index must cover. */
+  readonly compared: RegExp;
+  /** Whether the list is in ascending order. */
+  readonly isAscending?: boolean;
   list(database: Database, page: PageRequest): Promise<unknown>;
 };
 
 const keys = (database: Database) => ({ database, clock: systemClock, committed: () => {} });
-const byEvent = { after: EVENT, range: /Index Cond: .*ROW\(block_number, log_index\) < / };
-const byNumber = { after: encodeCursor("7"), range: /Index Cond: .*tx_seq < / };
+const byEvent = { cursor: EVENT, compared: /Index Cond: .*ROW\(block_number, log_index\)/ };
+const byNumber = { cursor: encodeCursor("7"), compared: /Index Cond: .*tx_seq/ };
 
 const LISTS: readonly List[] = [
   {
     name: "deposits",
-    after: encodeCursor("2026-01-01T00:00:00.000000Z", "x"),
-    range: /Index Cond: .*account = .*ROW\(seen_at, id\) < /,
+    cursor: encodeCursor("2026-01-01T00:00:00.000000Z", "x"),
+    compared: /Index Cond: .*account = .*ROW\(seen_at, id\)/,
     list: (database, page) => listDeposits(database, ACCOUNT, page),
   },
   ...([undefined, "failed"] as const).map((state) => ({
     name: `jobs of state ${state}`,
-    after: TIME,
-    range: /Index Cond: .*account = .*ROW\(created_at, id\) < /,
-    list: (database: Database, { first, after }: PageRequest) =>
-      listJobs(
-        database,
-        { account: ACCOUNT, keyId: undefined },
-        {
-          limit: first,
-          state,
-          after: after === undefined ? undefined : { at: new Date(), id: newId() },
-        },
-      ),
+    cursor: TIME,
+    compared: /Index Cond: .*account = .*ROW\(created_at, id\)/,
+    list: (database: Database, page: PageRequest) => {
+      const from = cursorOf(page) === undefined ? undefined : { at: new Date(), id: newId() };
+      const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), state, from };
+      return listJobs(database, { account: ACCOUNT, keyId: undefined }, query);
+    },
   })),
   {
     name: "requests",
-    after: TIME,
-    range: /Index Cond: .*account = .*created_at <= /,
-    list: (database, page) => new RequestsService(database).list(ACCOUNT, page),
+    cursor: TIME,
+    compared: /Index Cond: .*account = .*ROW\(created_at, id\)/,
+    list: (database, page) => {
+      const from = cursorOf(page) === undefined ? undefined : { at: new Date(), id: "req-1" };
+      return listRequestIds(
+        { reads: database.reads, account: ACCOUNT, filter: {} },
+        { sort: "created", scan: scanOf(page, "desc"), from, limit: pageLimit(page) },
+      );
+    },
   },
   {
     name: "sk- keys",
-    after: TIME,
-    range: /Index Cond: .*account = .*created_at >= /,
+    cursor: TIME,
+    compared: /Index Cond: .*account = .*created_at/,
+    isAscending: true,
     list: (database, page) => new ApiKeyService(keys(database)).list(ACCOUNT, page),
   },
   {
     name: "mk- keys",
-    after: TIME,
-    range: /Index Cond: .*account = .*created_at >= /,
+    cursor: TIME,
+    compared: /Index Cond: .*account = .*created_at/,
+    isAscending: true,
     list: (database, page) => new ManagementKeyService(keys(database)).list(ACCOUNT, page),
   },
   {
@@ -102,19 +114,25 @@ const LISTS: readonly List[] = [
 describe.skipIf(!inject("postgresUrl"))("lists", () => {
   test.each(LISTS)(
     "a page of $name is a range scan of an index, in its order",
-    async ({ after, range, list }) => {
+    async ({ cursor, compared, isAscending = false, list }) => {
       const url = await borrowServerDatabase(onTestFinished);
       const database = await openPatiently(url, 2);
       onTestFinished(() => database.close());
       const statements = await recordStatements(async () => {
         await list(database, { first: 20 });
-        await list(database, { first: 20, after });
+        await list(database, { first: 20, after: cursor });
+        await list(database, { last: 20 });
+        await list(database, { last: 20, before: cursor });
       });
-      expect(statements).toHaveLength(2);
-      const deep = statements[1];
-      const plan = await explain(url, deep?.text ?? "", deep?.values ?? []);
-      expect(plan).toMatch(range);
-      expect(plan).not.toMatch(/Seq Scan|^ *->? *Sort/m);
+      expect(statements).toHaveLength(4);
+      for (const [n, sign] of [
+        [1, isAscending ? ">" : "<"],
+        [3, isAscending ? "<" : ">"],
+      ] as const) {
+        const plan = await explain(url, statements[n]?.text ?? "", statements[n]?.values ?? []);
+        expect(plan).toMatch(new RegExp(`${compared.source} ${sign}`));
+        expect(plan).not.toMatch(/Seq Scan|^ *->? *Sort/m);
+      }
     },
   );
 });

@@ -1,3 +1,4 @@
+import type { Scan } from "../../kernel/page.ts";
 import {
   Conditions,
   IS_USAGE,
@@ -12,22 +13,28 @@ import {
   type UsageRow,
 } from "./usage.store.ts";
 
-/** The page that is read: `limit` requests with a smaller number than `before`, without the first `skip`. */
-type HistoryPage = { readonly before: bigint | undefined; readonly skip: number; readonly limit: number };
+/** The page that is read: `limit` requests beyond the number `from`, without the first `skip`. */
+type HistoryPage = {
+  readonly scan: Scan;
+  readonly from: bigint | undefined;
+  readonly skip: number;
+  readonly limit: number;
+};
 
-/** At most `limit` requests that match the filter, newest first. */
+/** At most `limit` requests that match the filter, in the order of `scan`. */
 export async function listUsage(read: UsageRead, page: HistoryPage): Promise<readonly UsageRow[]> {
   const where = new Conditions(read.account);
   const [limit, skip] = [where.parameter(page.limit), where.parameter(page.skip)];
-  const before = page.before === undefined ? undefined : `${where.parameter(page.before.toString())}::bigint`;
+  const { order } = page.scan;
+  const from = page.from === undefined ? undefined : `${where.parameter(page.from.toString())}::bigint`;
   const isFiltered = Object.values(read.filter).some((value) => value !== undefined);
   const numbers =
-    isFiltered && page.skip <= MAX_SKIP
-      ? matching(where, read.filter, { before, needed: `(${limit}::integer + ${skip}::integer)` })
-      : { tables: [], text: requests(where, read.filter, isBefore(before)) };
+    isFiltered && page.skip <= MAX_SKIP && order === "desc"
+      ? matching(where, read.filter, { before: from, needed: `(${limit}::integer + ${skip}::integer)` })
+      : { tables: [], text: requests(where, read.filter, isBeyond(page.scan, from)) };
   const chosen = `page as (
     select m.usage_number from (${numbers.text}) as m
-    order by m.usage_number desc limit ${limit}::integer offset ${skip}::integer)`;
+    order by m.usage_number ${order} limit ${limit}::integer offset ${skip}::integer)`;
   // The index alone selects the rows of the page, however many are filtered out or skipped before it.
   const rows = await run<HistoryRow>(
     read,
@@ -37,7 +44,7 @@ export async function listUsage(read: UsageRead, page: HistoryPage): Promise<rea
        select ${HISTORY_COLUMNS} from inference_request r
        where r.account = $1::text and r.usage_number = page.usage_number and r.usage_number is not null limit 1
      ) as r
-     order by page.usage_number desc`,
+     order by page.usage_number ${order}`,
     where.values,
   );
   return rows.map(toUsageRow);
@@ -72,7 +79,11 @@ function matching(where: Conditions, filter: UsageFilter, { before, needed }: Wa
     ...(untilText ? [`r.starts_at + interval '1 day' <= ${untilText}`] : []),
     `r.last_number <= ${FLOOR}`,
   ];
-  const recentNumbers = requests(where, filter, `r.usage_number > ${FLOOR} and ${isBefore(before)}`);
+  const recentNumbers = requests(
+    where,
+    filter,
+    `r.usage_number > ${FLOOR} and ${isBeyond(NEWEST_FIRST, before)}`,
+  );
   const olderNumbers = requests(
     where,
     filter,
@@ -111,9 +122,11 @@ function requests(where: Conditions, filter: UsageFilter, condition: string): st
   return `select r.usage_number from inference_request r where ${conditions.join(" and ")}`;
 }
 
-function isBefore(before: string | undefined): string {
-  return before === undefined ? "true" : `r.usage_number < ${before}`;
+function isBeyond({ beyond }: Scan, from: string | undefined): string {
+  return from === undefined ? "true" : `r.usage_number ${beyond} ${from}`;
 }
+
+const NEWEST_FIRST = { order: "desc", beyond: "<" } as const;
 
 const FLOOR = "(select number from recent_floor)";
 

@@ -1,11 +1,12 @@
 import type { AccountReads } from "../../db/account-reads.ts";
 import {
-  decodeCursor,
   encodeCursor,
-  invalidCursor,
+  invalidCursorOf,
   type Page,
   type PageRequest,
   pageLimit,
+  readPageCursor,
+  scanOf,
   toPage,
 } from "../../kernel/page.ts";
 import { sumUsage, type UsageDay, type UsageFilter, type UsageRow, type UsageTotals } from "./usage.store.ts";
@@ -56,9 +57,9 @@ export class UsageService {
     page: PageRequest & { readonly skip?: number; readonly signal?: AbortSignal | undefined },
   ): Promise<Page<UsageRow>> {
     const limit = pageLimit(page);
-    const before = page.after === undefined ? undefined : readCursor(page.after);
     const read = { reads: this.#reads, account, filter, signal: page.signal };
-    return toPage(await listUsage(read, { before, skip: page.skip ?? 0, limit }), page);
+    const wanted = { scan: scanOf(page, "desc"), from: readCursor(page), skip: page.skip ?? 0, limit };
+    return toPage(await listUsage(read, wanted), page);
   }
 }
 
@@ -67,8 +68,11 @@ export function usageCursor({ id }: Pick<UsageRow, "id">): string {
   return encodeCursor(CURSOR_KIND, id.toString());
 }
 
-function readCursor(cursor: string): bigint {
-  const [kind, text = ""] = decodeCursor(cursor, 2);
-  if (kind !== CURSOR_KIND || !/^\d{1,19}$/.test(text) || BigInt(text) > MAX_USAGE_ID) throw invalidCursor();
+function readCursor(page: PageRequest): bigint | undefined {
+  const key = readPageCursor(page, 2);
+  if (!key) return undefined;
+  const [kind, text = ""] = key;
+  if (kind !== CURSOR_KIND || !/^\d{1,19}$/.test(text) || BigInt(text) > MAX_USAGE_ID)
+    throw invalidCursorOf(page);
   return BigInt(text);
 }

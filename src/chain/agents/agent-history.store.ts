@@ -3,13 +3,12 @@ import type { PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { AuthorizationEnd } from "./temporal-rows.ts";
 import {
-  BELOW,
-  NEWEST_FIRST,
   orNull,
   PLACED,
   type Placed,
   type PlacedRow,
   pageKey,
+  pageSql,
   type TokenKey,
   toPlaced,
 } from "./token-rows.ts";
@@ -39,7 +38,7 @@ export async function listTransfers(
   page: PageRequest,
 ): Promise<readonly TokenTransfer[]> {
   type Row = PlacedRow & { sender: Hex; receiver: Hex; with_key: boolean };
-  const rows = await queries.rows<Row>(TRANSFERS, ofToken(chainId, key, page));
+  const rows = await queries.rows<Row>(`${TRANSFERS} ${pageOfToken(page)}`, ofToken(chainId, key, page));
   return rows.map((row) => ({
     ...key,
     ...toPlaced(row),
@@ -62,7 +61,7 @@ export async function listAuthorizations(
     ended_block: string | null;
     end_reason: AuthorizationEnd | null;
   };
-  const rows = await queries.rows<Row>(AUTHORIZATIONS, ofToken(chainId, key, page));
+  const rows = await queries.rows<Row>(`${AUTHORIZATIONS} ${pageOfToken(page)}`, ofToken(chainId, key, page));
   return rows.map((row) => ({
     ...key,
     ...toPlaced(row),
@@ -81,7 +80,7 @@ export async function listClones(
   page: PageRequest,
 ): Promise<readonly TokenClone[]> {
   type Row = PlacedRow & { new_token_id: string; sender: Hex; receiver: Hex };
-  const rows = await queries.rows<Row>(CLONES, ofToken(chainId, key, page));
+  const rows = await queries.rows<Row>(`${CLONES} ${pageOfToken(page)}`, ofToken(chainId, key, page));
   return rows.map((row) => ({
     ...key,
     ...toPlaced(row),
@@ -95,11 +94,14 @@ function ofToken(chainId: number, { contract, tokenId }: TokenKey, page: PageReq
   return [chainId, ...pageKey(page), contract, tokenId.toString()];
 }
 
-const OF_TOKEN = `
-  where t.chain_id = $1::bigint and t.contract = $5 and t.token_id = $6::numeric and ${BELOW} ${NEWEST_FIRST}`;
-const TRANSFERS = `select ${PLACED}, t.sender, t.receiver, t.with_key from agent_transfer t ${OF_TOKEN}`;
+function pageOfToken(page: PageRequest): string {
+  const { beyond, order } = pageSql(page);
+  return `where t.chain_id = $1::bigint and t.contract = $5 and t.token_id = $6::numeric and ${beyond} ${order}`;
+}
+
+const TRANSFERS = `select ${PLACED}, t.sender, t.receiver, t.with_key from agent_transfer t`;
 const AUTHORIZATIONS = `
   select ${PLACED}, t.authorized_by, t.user_address, t.ended_block::text as ended_block, t.end_reason
-  from agent_authorization t ${OF_TOKEN}`;
+  from agent_authorization t`;
 const CLONES = `
-  select ${PLACED}, t.new_token_id::text as new_token_id, t.sender, t.receiver from agent_clone t ${OF_TOKEN}`;
+  select ${PLACED}, t.new_token_id::text as new_token_id, t.sender, t.receiver from agent_clone t`;

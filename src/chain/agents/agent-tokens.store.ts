@@ -3,13 +3,12 @@ import type { PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { IntelligentData } from "./agent-event.ts";
 import {
-  BELOW,
-  NEWEST_FIRST,
   orNull,
   PLACED,
   type Placed,
   type PlacedRow,
   pageKey,
+  pageSql,
   pick,
   type TokenKey,
   toJson,
@@ -52,7 +51,9 @@ export async function listTokens(
   page: PageRequest,
 ): Promise<readonly StoredToken[]> {
   const { sql, more } = pick([filter.contract, "and t.contract = "], [filter.owner, "and t.receiver = "]);
-  return (await queries.rows<TokenRow>(listOfTokens(sql), [chainId, ...pageKey(page), ...more])).map(toToken);
+  return (await queries.rows<TokenRow>(listOfTokens(page, sql), [chainId, ...pageKey(page), ...more])).map(
+    toToken,
+  );
 }
 
 /** The users who may use these tokens now, by token. */
@@ -127,10 +128,11 @@ const KEYS_GIVEN = `jsonb_to_recordset($2::text::jsonb) as k(contract text, toke
 const TOKENS_BY_KEY = `${TOKEN}
   where t.chain_id = $1::bigint and t.ended_block is null
     and (t.contract, t.token_id) in (select contract, token_id from ${KEYS_GIVEN})`;
-function listOfTokens(conditions: string): string {
+function listOfTokens(page: PageRequest, conditions: string): string {
+  const { beyond, order } = pageSql(page);
   return `${TOKEN}
     where t.chain_id = $1::bigint and t.ended_block is null and t.receiver <> '${ZERO_ADDRESS}'
-      and ${BELOW} ${conditions} ${NEWEST_FIRST}`;
+      and ${beyond} ${conditions} ${order}`;
 }
 
 const USERS = `

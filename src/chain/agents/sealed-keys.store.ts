@@ -4,12 +4,11 @@ import type { PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { NewSealedKey, SealedKey } from "./sealed-key.ts";
 import {
-  BELOW,
   type ContractKey,
-  NEWEST_FIRST,
   PLACED,
   type PlacedRow,
   pageKey,
+  pageSql,
   pick,
   toKey,
   toPlaced,
@@ -60,7 +59,7 @@ export async function listSealedKeys(
     [filter.contract, "and t.contract = "],
     [filter.tokenId?.toString(), "and t.token_id = ", "::numeric"],
   );
-  const rows = await queries.rows<SealedKeyRow>(listOfKeys(sql), [chainId, ...pageKey(page), ...more]);
+  const rows = await queries.rows<SealedKeyRow>(listOfKeys(page, sql), [chainId, ...pageKey(page), ...more]);
   return rows.map(toSealedKey);
 }
 
@@ -140,7 +139,8 @@ const FORGET = "delete from sealed_key where removed_at < now() - interval '25 h
 
 const SEALED_KEY = `select ${COLUMNS} from sealed_key t`;
 const KEYS_BY_ID = `${SEALED_KEY} where t.id in (select jsonb_array_elements_text($1::text::jsonb))`;
-function listOfKeys(conditions: string): string {
+function listOfKeys(page: PageRequest, conditions: string): string {
+  const { beyond, order } = pageSql(page);
   return `${SEALED_KEY}
-    where t.chain_id = $1::bigint and t.removed_at is null and ${BELOW} ${conditions} ${NEWEST_FIRST}`;
+    where t.chain_id = $1::bigint and t.removed_at is null and ${beyond} ${conditions} ${order}`;
 }

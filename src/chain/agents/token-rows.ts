@@ -1,4 +1,11 @@
-import { decodeChainCursor, encodeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
+import {
+  encodeCursor,
+  type PageRequest,
+  pageLimit,
+  readChainCursor,
+  type Scan,
+  scanOf,
+} from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 
 /** The contract that rows belong to. */
@@ -61,10 +68,10 @@ export function orNull(address: Hex): Hex | null {
   return address === ZERO_ADDRESS ? null : address;
 }
 
-/** The exclusive upper bound of a page as block and log index, and the number of rows to read. */
+/** The exclusive bound of a page as block and log index, and the number of rows to read. */
 export function pageKey(page: PageRequest): readonly [string, string, number] {
   const limit = pageLimit(page);
-  return [...decodeChainCursor(page.after), limit];
+  return [...readChainCursor(page, scanOf(page, "desc")), limit];
 }
 
 /** The SQL of a filter's set conditions, and their parameters, which follow the first four. */
@@ -76,8 +83,13 @@ export function pick(...conditions: readonly (readonly [string | undefined, stri
   };
 }
 
-/** Common parts of every list statement: columns, the page's bound from `pageKey`, and the order. */
+/** Common parts of every list statement, newest first: columns, and the bound from `pageKey` with the order. */
 export const PLACED = `t.block_number::text as block_number, t.log_index, t.transaction_hash,
   floor(extract(epoch from t.seen_at) * 1000)::bigint::text as seen_at_ms`;
-export const BELOW = "(t.block_number, t.log_index) < ($2::bigint, $3::int)";
-export const NEWEST_FIRST = "order by t.block_number desc, t.log_index desc limit $4::int";
+export function pageSql(page: PageRequest): { readonly beyond: string; readonly order: string } {
+  const { order, beyond }: Scan = scanOf(page, "desc");
+  return {
+    beyond: `(t.block_number, t.log_index) ${beyond} ($2::bigint, $3::int)`,
+    order: `order by t.block_number ${order}, t.log_index ${order} limit $4::int`,
+  };
+}

@@ -1,10 +1,10 @@
 import {
-  decodeCursor,
   encodeCursor,
-  invalidCursor,
+  invalidCursorOf,
   type Page,
   type PageRequest,
   pageLimit,
+  readPageCursor,
   toPage,
 } from "../../kernel/page.ts";
 
@@ -22,22 +22,25 @@ export async function readOffsetPage<T extends object>(
   page: PageRequest,
   read: (offset: bigint, limit: bigint) => Promise<{ readonly rows: readonly T[]; readonly total: bigint }>,
 ): Promise<Page<Listed<T>>> {
-  const pageSize = pageLimit(page);
-  const start = page.after === undefined ? 0 : positionOf(page.after) + 1;
+  const limit = pageLimit(page);
+  const from = positionOf(page);
+  const end = "last" in page ? (from ?? Number((await read(0n, 1n)).total)) : (from ?? -1) + 1 + limit;
+  const start = Math.max(0, end - limit);
   const rows: Listed<T>[] = [];
-  for (let total = Number.POSITIVE_INFINITY; rows.length < pageSize && start + rows.length < total; ) {
+  for (let total = Number.POSITIVE_INFINITY; start + rows.length < Math.min(end, total); ) {
     const offset = start + rows.length;
-    const limit = Math.min(CONTRACT_PAGE, pageSize - rows.length);
-    const found = await read(BigInt(offset), BigInt(limit));
+    const found = await read(BigInt(offset), BigInt(Math.min(CONTRACT_PAGE, end - offset)));
     rows.push(...found.rows.map((row, index) => ({ ...row, cursor: encodeCursor(String(offset + index)) })));
     // A contract that reports a growing total without rows would never end the loop.
     total = found.rows.length === 0 ? 0 : Number(found.total);
   }
-  return toPage(rows, page);
+  return toPage("last" in page ? rows.reverse() : rows, page);
 }
 
-function positionOf(cursor: string): number {
-  const [text = ""] = decodeCursor(cursor, 1);
-  if (!/^\d{1,9}$/.test(text)) throw invalidCursor();
+function positionOf(page: PageRequest): number | undefined {
+  const key = readPageCursor(page, 1);
+  if (!key) return undefined;
+  const [text = ""] = key;
+  if (!/^\d{1,9}$/.test(text)) throw invalidCursorOf(page);
   return Number(text);
 }

@@ -1,10 +1,12 @@
 import type { Queries } from "../../db/database.ts";
 import {
-  decodeChainCursor,
   encodeCursor,
   type Page,
   type PageRequest,
   pageLimit,
+  readChainCursor,
+  type Scan,
+  scanOf,
   toPage,
 } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
@@ -94,10 +96,11 @@ export async function listFills(
   page: PageRequest,
 ): Promise<Page<StoredFill>> {
   const limit = pageLimit(page);
-  const parameters = [...keyParameters(key), ...decodeChainCursor(page.after), limit];
+  const scan = scanOf(page, "desc");
+  const parameters = [...keyParameters(key), ...readChainCursor(page, scan), limit];
   const token = tokenId === undefined ? [] : [tokenId.toString()];
   const accounts = account === undefined ? [] : [account];
-  const sql = fillList(token.length > 0, accounts.length > 0);
+  const sql = fillList(scan, token.length > 0, accounts.length > 0);
   const rows = await queries.rows<FillRow>(sql, [...parameters, ...token, ...accounts]);
   return toPage(rows.map(toFill), page);
 }
@@ -110,8 +113,9 @@ export async function listMoves(
   page: PageRequest,
 ): Promise<Page<MarketMove>> {
   const limit = pageLimit(page);
-  const parameters = [chainId, contract.address, ...decodeChainCursor(page.after), limit, account];
-  return toPage((await queries.rows<MoveRow>(MOVES, parameters)).map(toMove), page);
+  const scan = scanOf(page, "desc");
+  const parameters = [chainId, contract.address, ...readChainCursor(page, scan), limit, account];
+  return toPage((await queries.rows<MoveRow>(moves(scan), parameters)).map(toMove), page);
 }
 
 /** The token contract of the market's latest `token-set` event, undefined if there is none. */
@@ -221,21 +225,22 @@ const FILLS_AT = `${FILLS} and (event.block_number, event.log_index) in (
 const FILLS_FROM = `${FILLS} and event.block_number >= $4::bigint
   order by event.block_number desc, event.log_index desc`;
 
-const BEFORE = (n: number) => `(event.block_number, event.log_index) < ($${n}::bigint, $${n + 1}::int)`;
+const beyond = (scan: Scan, n: number) =>
+  `(event.block_number, event.log_index) ${scan.beyond} ($${n}::bigint, $${n + 1}::int)`;
 
-function fillList(ofToken: boolean, ofAccount: boolean): string {
+function fillList(scan: Scan, ofToken: boolean, ofAccount: boolean): string {
   const account = ofToken ? "$8" : "$7";
-  return `${FILLS} and ${BEFORE(4)}
+  return `${FILLS} and ${beyond(scan, 4)}
     ${ofToken ? "and event.token_id = $7::numeric" : ""}
     ${ofAccount ? `and (event.account = ${account} or event.other = ${account})` : ""}
-  order by event.block_number desc, event.log_index desc limit $6::int`;
+  order by event.block_number ${scan.order}, event.log_index ${scan.order} limit $6::int`;
 }
 
-const MOVES = `
+const moves = (scan: Scan) => `
   select ${PLACE}, event.kind, event.amount::text as amount from market_event as event
-  where event.chain_id = $1::bigint and event.market = $2 and ${BEFORE(3)}
+  where event.chain_id = $1::bigint and event.market = $2 and ${beyond(scan, 3)}
     and ((event.kind in ('deposited', 'withdrawn') and event.account = $6) or (event.kind = 'minted' and event.other = $6))
-  order by event.block_number desc, event.log_index desc limit $5::int`;
+  order by event.block_number ${scan.order}, event.log_index ${scan.order} limit $5::int`;
 
 const LATEST_TOKEN = `
   select account as token from market_event where chain_id = $1::bigint and market = $2 and kind = 'token-set'

@@ -29,6 +29,7 @@ import { CloseMonths } from "./25-closed-months.ts";
 import { KeepReceipts } from "./27-receipts.ts";
 import { StoreDraftDigests } from "./28-draft-digests.ts";
 import { ListUsageDays } from "./29-usage-days.ts";
+import { FilterRequests } from "./30-request-filters.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -63,4 +64,5 @@ export const migrations = [
   { name: "27-receipts", class: KeepReceipts },
   { name: "28-draft-digests", class: StoreDraftDigests },
   { name: "29-usage-days", class: ListUsageDays },
+  { name: "30-request-filters", class: FilterRequests },
 ] as const;

@@ -1,14 +1,26 @@
+import type { RowCount } from "../../db/count-rows.ts";
 import type { Database } from "../../db/database.ts";
 import {
-  decodeTimeCursor,
+  encodeCursor,
   encodeTimeCursor,
+  invalidCursorOf,
   type Page,
   type PageRequest,
   pageLimit,
+  readPageCursor,
+  readTimeCursor,
+  scanOf,
   toPage,
 } from "../../kernel/page.ts";
 import type { Routing } from "../billing/admitted.ts";
 import { InferenceRequestRow } from "./request.row.ts";
+import {
+  countRequests,
+  listRequestIds,
+  type RequestFilter,
+  type RequestPlace,
+  type RequestSort,
+} from "./request-list.store.ts";
 
 /** An admitted request. Costs are neuron, set when it ends. */
 export type InferenceRequest = Readonly<
@@ -33,6 +45,20 @@ export type InferenceRequest = Readonly<
   readonly finishedAt: Date | null;
 };
 
+/** The order of a list of requests. */
+export type RequestOrder = { readonly sort: RequestSort; readonly direction: "asc" | "desc" };
+
+export type { RequestFilter, RequestSort };
+
+/** How a list is read: the order, newest first by default, and a signal that cancels it. */
+type ListOptions = {
+  readonly filter?: RequestFilter;
+  readonly order?: RequestOrder;
+  readonly signal?: AbortSignal | undefined;
+};
+
+const NEWEST_FIRST: RequestOrder = { sort: "created", direction: "desc" };
+
 /** Reads the requests of an account. */
 export class RequestsService {
   readonly #database: Database;
@@ -43,34 +69,56 @@ export class RequestsService {
 
   /** The requests with these ids, in order; undefined for one that does not exist or belongs to another account. */
   async byIds(account: string, ids: readonly string[]): Promise<readonly (InferenceRequest | undefined)[]> {
+    if (ids.length === 0) return [];
     const rows = await this.#database.em().find(InferenceRequestRow, { id: { $in: [...ids] }, account });
     const byId = new Map(rows.map((row) => [row.id, toRequest(row)]));
     return ids.map((id) => byId.get(id));
   }
 
-  /** The requests of an account, newest first. */
-  async list(account: string, page: PageRequest): Promise<Page<InferenceRequest>> {
-    const older = page.after === undefined ? {} : olderThan(page.after);
-    const rows = await this.#database
-      .em()
-      .find(
-        InferenceRequestRow,
-        { account, ...older },
-        { orderBy: { createdAt: "desc", id: "desc" }, limit: pageLimit(page) },
-      );
-    return toPage(rows.map(toRequest), page);
+  /** The requests of an account that match a filter. Throws what `AccountReads` throws. */
+  async list(
+    account: string,
+    page: PageRequest,
+    { filter = {}, order = NEWEST_FIRST, signal }: ListOptions = {},
+  ): Promise<Page<InferenceRequest>> {
+    const { sort, direction } = order;
+    const wanted = {
+      sort,
+      scan: scanOf(page, direction),
+      from: readPlace(page, sort),
+      limit: pageLimit(page),
+    };
+    const read = { reads: this.#database.reads, account, filter, signal };
+    const ids = await listRequestIds(read, wanted);
+    const found = await this.byIds(account, ids);
+    // One that retention removed in between is left out.
+    const rows = found.filter((request) => request !== undefined);
+    return { ...toPage(ids, page), rows: toPage(rows, page).rows };
+  }
+
+  /** How many requests of an account match a filter. Throws what `AccountReads` throws. */
+  count(account: string, filter: RequestFilter, signal?: AbortSignal): Promise<RowCount> {
+    return countRequests({ reads: this.#database.reads, account, filter, signal });
   }
 }
 
-/** The cursor after which a list resumes. */
-export function requestCursor(request: InferenceRequest): string {
-  return encodeTimeCursor(request.createdAt, request.id);
+/** The cursor after which a list resumes, in the same order. */
+export function requestCursor(
+  { id, createdAt, cost }: InferenceRequest,
+  { sort }: RequestOrder = NEWEST_FIRST,
+): string {
+  if (sort === "created") return encodeTimeCursor(createdAt, id);
+  return encodeCursor(`${cost?.total ?? 0n}`, createdAt.toISOString(), id);
 }
 
-/** The first condition is an index range; the second excludes already listed requests of the same time. */
-function olderThan(after: string) {
-  const { at, id } = decodeTimeCursor(after);
-  return { createdAt: { $lte: at }, $or: [{ createdAt: { $lt: at } }, { id: { $lt: id } }] };
+function readPlace(page: PageRequest, sort: RequestSort): RequestPlace | undefined {
+  if (sort === "created") return readTimeCursor(page);
+  const place = readPageCursor(page, 3);
+  if (!place) return undefined;
+  const [cost = "", time = "", id = ""] = place;
+  const at = new Date(time);
+  if (!/^\d{1,78}$/.test(cost) || Number.isNaN(at.getTime())) throw invalidCursorOf(page);
+  return { at, id, cost: BigInt(cost) };
 }
 
 function toRequest(row: InferenceRequestRow): InferenceRequest {

@@ -9,7 +9,7 @@ import { appendEvents } from "../../events/outbox.ts";
 import type { TopicPayloads } from "../../events/topics.ts";
 import type { WaitingClock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { decodeTimeCursor, type PageRequest, pageLimit } from "../../kernel/page.ts";
+import { type PageRequest, pageLimit, readTimeCursor, scanOf } from "../../kernel/page.ts";
 import { isId } from "../../kernel/text/ids.ts";
 import type { KeyRow } from "./key.row.ts";
 
@@ -44,9 +44,9 @@ export class KeyStore<Row extends KeyRow> {
    * `invalid_parameter`.
    */
   async list(account: string, page: PageRequest, filter: FilterQuery<NoInfer<Row>>): Promise<readonly Row[]> {
-    const newer = page.after === undefined ? {} : newerThan(page.after);
-    const where = { $and: [{ account }, newer, filter] } as FilterQuery<NoInfer<Row>>;
-    const options = { orderBy: { createdAt: "asc", id: "asc" }, limit: pageLimit(page) } as const;
+    const { order } = scanOf(page, "asc");
+    const where = { $and: [{ account }, beyondCursor(page), filter] } as FilterQuery<NoInfer<Row>>;
+    const options = { orderBy: { createdAt: order, id: order }, limit: pageLimit(page) } as const;
     return this.#dependencies.database.em().find(this.#table.entity, where, options);
   }
 
@@ -111,7 +111,11 @@ export class KeyStore<Row extends KeyRow> {
 }
 
 /** The first condition is an index range; the second excludes rows of the same time that were already listed. */
-function newerThan(after: string) {
-  const { at, id } = decodeTimeCursor(after);
-  return { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] };
+function beyondCursor(page: PageRequest) {
+  const from = readTimeCursor(page);
+  if (!from) return {};
+  const { at, id } = from;
+  return scanOf(page, "asc").order === "asc"
+    ? { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] }
+    : { createdAt: { $lte: at }, $or: [{ createdAt: { $lt: at } }, { id: { $lt: id } }] };
 }

@@ -1,11 +1,11 @@
 import type { Queries } from "../../db/database.ts";
 import { AppError } from "../../kernel/errors.ts";
 import {
-  decodeCursor,
   encodeCursor,
   type Page,
   type PageRequest,
   pageLimit,
+  readPageCursor,
   toPage,
 } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
@@ -88,18 +88,29 @@ export async function listEntries(
   page: PageRequest,
 ): Promise<Page<StoredEntry>> {
   const limit = pageLimit(page);
-  const from =
-    page.after === undefined
-      ? undefined
-      : { key: await keyAt(queries, chainId, where.streamId, page.after), isInclusive: false };
-  const { found, isCut } = await walkFrom(queries, chainId, { ...where, from }, limit);
-  const { rows, hasNextPage } = toPage(found, page);
-  return { rows, hasNextPage: hasNextPage || isCut };
+  const key = await keyAt(queries, chainId, where.streamId, page);
+  const from = key && { key, isInclusive: false };
+  const direction = "last" in page ? OPPOSITE[where.direction] : where.direction;
+  const { found, isCut } = await walkFrom(queries, chainId, { ...where, direction, from }, limit);
+  const { rows, hasNextPage, hasPreviousPage } = toPage(found, page);
+  // A page that was cut short continues on the side to which the walk went.
+  return "last" in page
+    ? { rows, hasNextPage, hasPreviousPage: hasPreviousPage || isCut }
+    : { rows, hasNextPage: hasNextPage || isCut, hasPreviousPage };
 }
 
+const OPPOSITE = { up: "down", down: "up" } as const;
+
 /** A cursor holds a write's transaction and place in it, since a key may be too long for a cursor. */
-async function keyAt(queries: Queries, chainId: number, streamId: Hex, cursor: string): Promise<Buffer> {
-  const [version = "", ordinal = ""] = decodeCursor(cursor, 2);
+async function keyAt(
+  queries: Queries,
+  chainId: number,
+  streamId: Hex,
+  page: PageRequest,
+): Promise<Buffer | undefined> {
+  const place = readPageCursor(page, 2);
+  if (!place) return undefined;
+  const [version = "", ordinal = ""] = place;
   const isPlace = /^\d{1,20}$/.test(version) && /^\d{1,5}$/.test(ordinal);
   const rows = isPlace
     ? await queries.rows<{ key: string }>(
@@ -109,7 +120,9 @@ async function keyAt(queries: Queries, chainId: number, streamId: Hex, cursor: s
       )
     : [];
   if (rows[0]) return Buffer.from(rows[0].key, "base64");
-  throw new AppError("invalid_cursor", "This cursor does not belong to this stream.", { param: "after" });
+  throw new AppError("invalid_cursor", "This cursor does not belong to this stream.", {
+    param: "last" in page ? "before" : "after",
+  });
 }
 
 type EntryRow = {

@@ -1,10 +1,12 @@
 import type { Queries } from "../../db/database.ts";
 import {
-  decodeCursor,
   encodeCursor,
   type Page,
   type PageRequest,
   pageLimit,
+  readPageCursor,
+  type Scan,
+  scanOf,
   toPage,
 } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
@@ -43,8 +45,9 @@ export async function listStreams(
   chainId: number,
   page: PageRequest,
 ): Promise<Page<KvStream>> {
-  const after = page.after === undefined ? "" : (decodeCursor(page.after, 1)[0] ?? "");
-  const rows = await queries.rows<StreamRow>(STREAMS, [chainId, after, pageLimit(page)]);
+  const scan = scanOf(page, "asc");
+  const [start = scan.order === "asc" ? "" : BEYOND_IDS] = readPageCursor(page, 1) ?? [];
+  const rows = await queries.rows<StreamRow>(streams(scan), [chainId, start, pageLimit(page)]);
   return toPage(rows.map(toStream), page);
 }
 
@@ -54,7 +57,9 @@ export async function listStreamIds(
   chainId: number,
   limit: number,
 ): Promise<readonly Hex[]> {
-  return (await queries.rows<StreamRow>(STREAMS, [chainId, "", limit])).map((row) => row.stream_id);
+  return (await queries.rows<StreamRow>(streams({ order: "asc", beyond: ">" }), [chainId, "", limit])).map(
+    (row) => row.stream_id,
+  );
 }
 
 /** A stream, undefined until it is written to. */
@@ -102,7 +107,10 @@ const TRANSACTIONS = `
   from kv_transaction
   where chain_id = $1::bigint and tx_seq in (select s::numeric from jsonb_array_elements_text($2::text::jsonb) as s)`;
 
-const STREAMS = `
+/** Greater than every id, in every collation. */
+const BEYOND_IDS = "0xz";
+
+const streams = ({ order, beyond }: Scan) => `
   select stream_id, first_version::text as first_version from kv_stream
-  where chain_id = $1::bigint and stream_id > $2::text
-  order by stream_id limit $3::int`;
+  where chain_id = $1::bigint and stream_id ${beyond} $2::text
+  order by stream_id ${order} limit $3::int`;

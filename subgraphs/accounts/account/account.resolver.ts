@@ -49,8 +49,13 @@ export class AccountResolver {
     @Ctx() { services, principal }: Context,
   ): Promise<Connection<Deposit>> {
     permitOn(principal, "deposit.read", address);
-    const page = await services.deposits.list(lowerHex(address), toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    const owner = lowerHex(address);
+    const page = await services.deposits.list(owner, toPageRequest(args));
+    return toConnection(
+      page,
+      ({ cursor }) => cursor,
+      () => services.deposits.count(owner),
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Field, Int, ObjectType } from "type-graphql";
 import type { Deposit } from "../../../src/accounts/deposits.service.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 
@@ -56,4 +56,4 @@ export const DepositNodeResolvers = defineNodeResolvers<Deposit>(() => DepositTy
 });
 
 /** A list of deposits. */
-export const DepositConnection = defineConnection("Deposit", () => DepositType);
+export const DepositConnection = defineCountedConnection("Deposit", () => DepositType);

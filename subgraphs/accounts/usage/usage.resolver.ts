@@ -81,7 +81,7 @@ export class UsageResolver {
     @Ctx() { services, signal }: Context,
   ): Promise<Connection<ReturnType<typeof toUsageRecord>>> {
     const page = await services.usage.history(address, filter, { ...toPageRequest(args), signal });
-    return toConnection({ ...page, rows: page.rows.map(toUsageRecord) }, args, usageCursor);
+    return toConnection({ ...page, rows: page.rows.map(toUsageRecord) }, usageCursor);
   }
 }
 

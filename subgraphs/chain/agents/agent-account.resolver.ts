@@ -27,7 +27,7 @@ export class AgentAccountResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<AgentToken>> {
     const page = await services.agentTokens.list({ owner: lowerHex(address) }, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => SealedKeyConnection, {
@@ -40,7 +40,7 @@ export class AgentAccountResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<SealedKey>> {
     const page = await services.sealedKeys.list({ to: lowerHex(address) }, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => [AccessDelegationType], {

@@ -63,7 +63,7 @@ export class AgentTokenResolver {
   ): Promise<Connection<AgentToken>> {
     const filter = { contract: contract ?? undefined, owner: owner ?? undefined };
     const page = await services.agentTokens.list(filter, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @Query(() => [AgentContractType], {
@@ -117,7 +117,7 @@ export class AgentTokenResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<Authorization>> {
     const page = await services.agentTokens.authorizations(token, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => TokenTransferConnection, {
@@ -130,7 +130,7 @@ export class AgentTokenResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<TokenTransfer>> {
     const page = await services.agentTokens.transfers(token, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => TokenCloneConnection, {
@@ -143,7 +143,7 @@ export class AgentTokenResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<TokenClone>> {
     const page = await services.agentTokens.clones(token, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => AgentTokenType, {
@@ -167,7 +167,7 @@ export class AgentTokenResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<SealedKey>> {
     const page = await services.sealedKeys.list({ contract, tokenId }, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => AddressScalar, {

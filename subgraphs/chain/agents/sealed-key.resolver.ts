@@ -37,7 +37,7 @@ export class SealedKeyResolver {
       tokenId: tokenId == null ? undefined : BigInt(tokenId),
     };
     const page = await services.sealedKeys.list(filter, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => AgentTokenType, {

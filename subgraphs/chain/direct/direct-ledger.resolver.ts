@@ -47,7 +47,7 @@ export class DirectLedgerResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<SubAccountType>> {
     const page = await services.directLedger.subAccounts(lowerHex(account), toPageRequest(args));
-    return toConnection({ ...page, rows: page.rows.map((row) => toSubAccount(row)) }, args, cursorOf);
+    return toConnection({ ...page, rows: page.rows.map((row) => toSubAccount(row)) }, cursorOf);
   }
 
   @FieldResolver(() => SubAccountType, {

@@ -155,7 +155,7 @@ export class FineTuningPathResolver {
     const page = await services.fineTuning.accounts(contract, lowerHex(account), toPageRequest(args));
     const rows = page.rows.map((row) => toFineTuningAccount(contract, row));
     const cursors = new Map(page.rows.map(({ cursor }, index) => [rows[index], cursor]));
-    return toConnection({ ...page, rows }, args, (row) => cursors.get(row) ?? "");
+    return toConnection({ ...page, rows }, (row) => cursors.get(row) ?? "");
   }
 
   @FieldResolver(() => FineTuningAccountType, {

@@ -9,7 +9,7 @@ import type {
   FineTuningContract,
   FineTuningVersion as Version,
 } from "../../../src/chain/direct/fine-tuning-contracts.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineConnection, defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import {
   AddressScalar,
@@ -125,7 +125,10 @@ export class FineTuningServiceType implements Omit<FineTuningOffer, "provider"> 
 }
 
 /** A list of fine-tuning services. */
-export const FineTuningServiceConnection = defineConnection("FineTuningService", () => FineTuningServiceType);
+export const FineTuningServiceConnection = defineCountedConnection(
+  "FineTuningService",
+  () => FineTuningServiceType,
+);
 
 /** A sub-account with a provider of fine-tuning. The rest of its fields are resolved. */
 @ObjectType("FineTuningAccount", {
@@ -202,7 +205,7 @@ export class DeliverableType implements Deliverable {
 }
 
 /** A list of deliverables. */
-export const DeliverableConnection = defineConnection("Deliverable", () => DeliverableType);
+export const DeliverableConnection = defineCountedConnection("Deliverable", () => DeliverableType);
 
 /** Maps an offer to its GraphQL type. */
 export function toFineTuningService(offer: FineTuningOffer): FineTuningServiceType {

@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
 import type { InferenceService } from "../../../src/chain/direct/inference-registry.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 
 /** A row of the inference registry. */
@@ -54,4 +54,7 @@ export class InferenceServiceType implements Omit<InferenceService, "address"> {
 }
 
 /** A list of rows of the inference registry. */
-export const InferenceServiceConnection = defineConnection("InferenceService", () => InferenceServiceType);
+export const InferenceServiceConnection = defineCountedConnection(
+  "InferenceService",
+  () => InferenceServiceType,
+);

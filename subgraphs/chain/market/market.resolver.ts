@@ -57,7 +57,7 @@ export class MarketResolver {
       account: args.account ?? undefined,
     };
     const page = await services.market.fills(filter, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => NeuronScalar, {
@@ -161,7 +161,7 @@ export class MarketAccountResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<MarketFill>> {
     const page = await services.market.fills({ account: address as Hex }, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 
   @FieldResolver(() => MarketMoveConnection, {
@@ -176,6 +176,6 @@ export class MarketAccountResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<MarketMove>> {
     const page = await services.market.moves(address as Hex, toPageRequest(args));
-    return toConnection(page, args, ({ cursor }) => cursor);
+    return toConnection(page, ({ cursor }) => cursor);
   }
 }

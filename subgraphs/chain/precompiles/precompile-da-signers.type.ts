@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Field, Int, ObjectType } from "type-graphql";
 import type { DaSigner } from "../../../src/chain/precompiles/da-signers.client.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { AddressScalar, BigIntScalar } from "../../shared/schema/scalars.ts";
 
 /** The precompile DASigners. The rest of its fields are resolved. */
@@ -65,7 +65,7 @@ export class DaQuorumRowType {
 }
 
 /** A list of rows of a quorum. */
-export const DaQuorumRowConnection = defineConnection("DaQuorumRow", () => DaQuorumRowType);
+export const DaQuorumRowConnection = defineCountedConnection("DaQuorumRow", () => DaQuorumRowType);
 
 /** A quorum of an epoch. The rest of its fields are resolved. */
 @ObjectType("DaQuorum", { description: "A quorum of an epoch.", simpleResolvers: true })

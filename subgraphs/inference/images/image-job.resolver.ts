@@ -62,7 +62,7 @@ export class ImageJobResolver {
   ): Promise<Connection<JobView>> {
     const reach = permit(principal, "job.read");
     const page = await services.jobs.list(reach, toPageRequest(args), status ?? undefined);
-    return toConnection(page, args, jobCursor);
+    return toConnection(page, jobCursor, () => services.jobs.count(reach, status ?? undefined));
   }
 
   @Mutation(() => SubmitImageJobPayload, {

@@ -4,7 +4,7 @@ import type { AnsweredImage } from "../../../src/inference/images/image-answer.t
 import type { JobView } from "../../../src/jobs/jobs.service.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
@@ -136,7 +136,7 @@ export const ImageJobNodeResolvers = defineNodeResolvers<JobView>(() => ImageJob
 });
 
 /** A list of image jobs. */
-export const ImageJobConnection = defineConnection("ImageJob", () => ImageJobType);
+export const ImageJobConnection = defineCountedConnection("ImageJob", () => ImageJobType);
 
 /** A submitted job. */
 @ObjectType("SubmitImageJobPayload", {

@@ -2,7 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Directive, Field, ObjectType } from "type-graphql";
 import type { Model, ServiceType as Type } from "../../../src/inference/providers/provider.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 
 /** A model. The rest of its fields are resolved. */
@@ -25,4 +25,4 @@ export const ModelNodeResolvers = defineNodeResolvers<Model>(() => ModelType, {
 });
 
 /** A list of models. */
-export const ModelConnection = defineConnection("Model", () => ModelType);
+export const ModelConnection = defineCountedConnection("Model", () => ModelType);

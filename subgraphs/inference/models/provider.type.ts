@@ -2,7 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Directive, Field, ObjectType } from "type-graphql";
 import type { Provider, ServiceType as Type } from "../../../src/inference/providers/provider.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 
@@ -37,4 +37,4 @@ export const ProviderNodeResolvers = defineNodeResolvers<Provider>(() => Provide
 });
 
 /** A list of providers. */
-export const ProviderConnection = defineConnection("Provider", () => ProviderType);
+export const ProviderConnection = defineCountedConnection("Provider", () => ProviderType);

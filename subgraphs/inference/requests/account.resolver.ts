@@ -4,9 +4,10 @@ import { type InferenceRequest, requestCursor } from "../../../src/inference/req
 import { permitOn } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { AccountStub } from "../account.stub.ts";
 import { InferenceRequestConnection } from "./inference-request.type.ts";
+import { RequestsArgs, toRequestFilter, toRequestOrder } from "./request-filter.type.ts";
 
 /** The inference requests of an account. */
 @Resolver(() => AccountStub)
@@ -14,15 +15,21 @@ export class AccountResolver {
   @Requires("request.read")
   @FieldResolver(() => InferenceRequestConnection, {
     nullable: true,
-    description: "The account's requests, newest first. Requires the scope `account:read`.",
+    description:
+      "The account's requests that match a filter, by default all, newest first. Requires the scope `account:read`.",
   })
   async requests(
     @Root() { address }: AccountStub,
-    @Args(() => PageArgs) args: PageArgs,
-    @Ctx() { services, principal }: Context,
+    @Args(() => RequestsArgs) args: RequestsArgs,
+    @Ctx() { services, principal, signal }: Context,
   ): Promise<Connection<InferenceRequest>> {
     permitOn(principal, "request.read", address);
-    const page = await services.requests.list(address, toPageRequest(args));
-    return toConnection(page, args, requestCursor);
+    const [filter, order] = [toRequestFilter(args.filter), toRequestOrder(args.orderBy)];
+    const page = await services.requests.list(address, toPageRequest(args), { filter, order, signal });
+    return toConnection(
+      page,
+      (request) => requestCursor(request, order),
+      () => services.requests.count(address, filter, signal),
+    );
   }
 }

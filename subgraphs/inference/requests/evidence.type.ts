@@ -7,7 +7,7 @@ import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, DateTimeScalar, HexScalar } from "../../shared/schema/scalars.ts";
 
 /** The result of verifying a signature. */
-const EvidenceVerdict = defineEnum<Verdict>(
+export const EvidenceVerdict = defineEnum<Verdict>(
   "EvidenceVerdict",
   "The result of verifying a provider's signature.",
   {

@@ -2,19 +2,23 @@ import "../../shared/schema/reflect.ts";
 import { Directive, Field, Int, ObjectType } from "type-graphql";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 
 /** The status of a request. */
-const RequestStatus = defineEnum<InferenceRequest["status"]>("RequestStatus", "The status of a request.", {
-  running:
-    "The provider is processing the request, and its cost is held. Listed once it has run for a second.",
-  completed: "The request was answered and charged.",
-  failed: "The request was not answered; `errorCode` states why.",
-  aborted: "The client disconnected early and was charged for what was delivered.",
-});
+export const RequestStatus = defineEnum<InferenceRequest["status"]>(
+  "RequestStatus",
+  "The status of a request.",
+  {
+    running:
+      "The provider is processing the request, and its cost is held. Listed once it has run for a second.",
+    completed: "The request was answered and charged.",
+    failed: "The request was not answered; `errorCode` states why.",
+    aborted: "The client disconnected early and was charged for what was delivered.",
+  },
+);
 
 /** The cost of a request. */
 @ObjectType("Cost", {
@@ -111,4 +115,7 @@ export const InferenceRequestNodeResolvers = defineNodeResolvers<InferenceReques
 );
 
 /** A list of requests. */
-export const InferenceRequestConnection = defineConnection("InferenceRequest", () => InferenceRequestType);
+export const InferenceRequestConnection = defineCountedConnection(
+  "InferenceRequest",
+  () => InferenceRequestType,
+);

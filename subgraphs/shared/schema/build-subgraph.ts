@@ -3,6 +3,7 @@ import { buildSubgraphSchema, type GraphQLResolverMap } from "@apollo/subgraph";
 import { printSchemaWithDirectives } from "@graphql-tools/utils";
 import {
   type ConstDirectiveNode,
+  type ConstValueNode,
   type FieldDefinitionNode,
   type GraphQLSchema,
   Kind,
@@ -18,6 +19,7 @@ import {
 } from "type-graphql";
 import { type RoutedSocket, SubscriptionError } from "../events/errors-as-events.ts";
 import { guard, guardReference, guardSource } from "../failures.ts";
+import { DEFAULT_SIZE } from "./connection.ts";
 import { keepDefaults } from "./default-values.ts";
 
 /** The Federation directives that our types may use. */
@@ -125,17 +127,21 @@ function isPaged({ arguments: args = [], type }: FieldDefinitionNode): boolean {
   );
 }
 
+/** A page is as long as its arguments say; without them, as the default. */
 const PAGED: ConstDirectiveNode = {
   kind: Kind.DIRECTIVE,
   name: { kind: Kind.NAME, value: "listSize" },
-  arguments: Object.entries({ slicingArguments: ["first"], sizedFields: ["nodes", "edges"] }).map(
-    ([name, values]) => ({
-      kind: Kind.ARGUMENT,
-      name: { kind: Kind.NAME, value: name },
-      value: { kind: Kind.LIST, values: values.map((value) => ({ kind: Kind.STRING, value })) },
-    }),
-  ),
+  arguments: Object.entries<ConstValueNode>({
+    assumedSize: { kind: Kind.INT, value: `${DEFAULT_SIZE}` },
+    slicingArguments: textList("first", "last"),
+    sizedFields: textList("nodes", "edges"),
+    requireOneSlicingArgument: { kind: Kind.BOOLEAN, value: false },
+  }).map(([name, value]) => ({ kind: Kind.ARGUMENT, name: { kind: Kind.NAME, value: name }, value })),
 };
+
+function textList(...texts: readonly string[]): ConstValueNode {
+  return { kind: Kind.LIST, values: texts.map((value) => ({ kind: Kind.STRING, value })) };
+}
 
 /** Decorators of parameters run from the last to the first; without this, arguments would read in reverse. */
 function sortArguments(): void {

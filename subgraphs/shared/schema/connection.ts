@@ -1,11 +1,13 @@
 import "./reflect.ts";
 import { ArgsType, type ClassType, Directive, Field, Int, ObjectType } from "type-graphql";
+import type { RowCount } from "../../../src/db/count-rows.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
 import {
-  decodeCursor,
   encodeCursor,
   type Page,
   type PageRequest,
   pageLimit,
+  readPageCursor,
   toPage,
 } from "../../../src/kernel/page.ts";
 import { CursorScalar } from "./scalars.ts";
@@ -20,14 +22,13 @@ class PageInfoType {
   @Field(() => Boolean, { description: "Whether there are more rows after this page." })
   hasNextPage!: boolean;
 
-  @Field(() => Boolean, {
-    description: "Whether rows precede this page: true when the page was requested with `after`.",
-  })
+  @Field(() => Boolean, { description: "Whether there are more rows before this page." })
   hasPreviousPage!: boolean;
 
   @Field(() => CursorScalar, {
     nullable: true,
-    description: "Cursor of the first row. Null for an empty page.",
+    description:
+      "Cursor of the first row: pass it as `before`, with `last`, to get the previous page. Null for an empty page.",
   })
   startCursor!: string | null;
 
@@ -41,11 +42,27 @@ class PageInfoType {
 /** The arguments of every list. */
 @ArgsType()
 export class PageArgs {
-  @Field(() => Int, { defaultValue: 20, description: "Page size, 1 to 100." })
-  first!: number;
+  @Field(() => Int, {
+    nullable: true,
+    description: "Page size, 1 to 100: the first rows of the list, or those after `after`. Default: 20.",
+  })
+  first!: number | null | undefined;
 
   @Field(() => CursorScalar, { nullable: true, description: "Return rows after this cursor." })
   after!: string | null | undefined;
+
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      "Page size, 1 to 100: the last rows of the list, or those before `before`. Not with `first`.",
+  })
+  last!: number | null | undefined;
+
+  @Field(() => CursorScalar, {
+    nullable: true,
+    description: "Return rows before this cursor. Requires `last`.",
+  })
+  before!: string | null | undefined;
 }
 
 /** One page of a list, in the shape of a Relay connection. */
@@ -53,13 +70,39 @@ export type Connection<T> = {
   readonly edges: readonly { readonly node: T; readonly cursor: string }[];
   readonly nodes: readonly T[];
   readonly pageInfo: PageInfoType;
+  /** Only of lists whose rows are counted, and only when a client asks. */
+  readonly totalCount?: () => Promise<number>;
+  readonly totalCountEstimated?: () => Promise<boolean>;
 };
 
-/** Defines the types of a list of `type`: `NameConnection` and `NameEdge`. */
+/** Defines the types of a list of `type`, whose rows are not counted: `NameConnection` and `NameEdge`. */
 export function defineConnection<T extends object>(
   name: string,
   type: () => ClassType<T>,
 ): ClassType<Connection<T>> {
+  return defineTypes(name, type);
+}
+
+/** Defines the types of a list of `type` with `totalCount`: `NameConnection` and `NameEdge`. */
+export function defineCountedConnection<T extends object>(
+  name: string,
+  type: () => ClassType<T>,
+): ClassType<Connection<T>> {
+  const connection = defineTypes(name, type);
+  Directive("@cost(weight: 5)")(connection.prototype, "totalCount");
+  Field(() => Int, { nullable: true, description: TOTAL_COUNT })(connection.prototype, "totalCount");
+  Field(() => Boolean, {
+    nullable: true,
+    description: "Whether `totalCount` is an estimate. Null if the rows could not be counted.",
+  })(connection.prototype, "totalCountEstimated");
+  return connection;
+}
+
+const TOTAL_COUNT =
+  "The number of rows in the whole list, on all pages. Above 10,000 it is an estimate. Null if the rows could not be " +
+  "counted.";
+
+function defineTypes<T extends object>(name: string, type: () => ClassType<T>): ClassType<Connection<T>> {
   @ObjectType(`${name}Edge`, {
     description: `A row of a list of \`${name}\`.`,
     simpleResolvers: true,
@@ -91,32 +134,58 @@ export function defineConnection<T extends object>(
   return NodeConnection;
 }
 
-/** Maps page arguments to a service's page request. */
-export function toPageRequest({ first, after }: PageArgs): PageRequest {
-  return { first, after: after ?? undefined };
+/** The length of a page without `first` and `last`. */
+export const DEFAULT_SIZE = 20;
+
+/** Maps page arguments to a service's page request. Throws `invalid_parameter` for those of both directions. */
+export function toPageRequest({ first, after, last, before }: PageArgs): PageRequest {
+  if (last == null) {
+    if (before != null) throw mixed("before", "Use `before` with `last`.");
+    return { first: first ?? DEFAULT_SIZE, after: after ?? undefined };
+  }
+  if (first != null) throw mixed("last", "Use either `first` or `last`.");
+  if (after != null) throw mixed("after", "Use `after` with `first`.");
+  return { last, before: before ?? undefined };
 }
 
-/** Maps a page returned by a service to a connection. */
-export function toConnection<T>(page: Page<T>, args: PageArgs, cursorOf: (row: T) => string): Connection<T> {
+function mixed(param: string, message: string): AppError {
+  return new AppError("invalid_parameter", message, { param });
+}
+
+/** Maps a page returned by a service to a connection; `count` counts the rows of the list, at most once. */
+export function toConnection<T>(
+  page: Page<T>,
+  cursorOf: (row: T) => string,
+  count?: () => Promise<RowCount>,
+): Connection<T> {
+  let counted: Promise<RowCount> | undefined;
+  const counting = count && (() => (counted ??= count()));
   const edges = page.rows.map((node) => ({ node, cursor: cursorOf(node) }));
   return {
     edges,
     nodes: page.rows,
     pageInfo: {
       hasNextPage: page.hasNextPage,
-      hasPreviousPage: typeof args.after === "string",
+      hasPreviousPage: page.hasPreviousPage,
       startCursor: edges[0]?.cursor ?? null,
       endCursor: edges.at(-1)?.cursor ?? null,
     },
+    ...(counting && {
+      totalCount: async () => (await counting()).rows,
+      totalCountEstimated: async () => !(await counting()).isExact,
+    }),
   };
 }
 
-/** A page of a list that is wholly in memory, ordered by `keyOf`. Throws what a service's list throws. */
+/** A page of a list that is wholly in memory, in the order of `keyOf`. Throws what a service's list throws. */
 export function pageOf<T>(rows: readonly T[], args: PageArgs, keyOf: (row: T) => string): Connection<T> {
-  const request = toPageRequest(args);
-  const limit = pageLimit(request);
-  const [last] = request.after === undefined ? [] : decodeCursor(request.after, 1);
-  const start = last === undefined ? 0 : rows.findIndex((row) => keyOf(row) > last);
-  const found = start < 0 ? [] : rows.slice(start, start + limit);
-  return toConnection(toPage(found, request), args, (row) => encodeCursor(keyOf(row)));
+  const page = toPageRequest(args);
+  const limit = pageLimit(page);
+  const [key] = readPageCursor(page, 1) ?? [];
+  const found =
+    "last" in page
+      ? (key === undefined ? rows : rows.filter((row) => keyOf(row) < key)).slice(-limit).reverse()
+      : (key === undefined ? rows : rows.filter((row) => keyOf(row) > key)).slice(0, limit);
+  const count = async () => ({ rows: rows.length, isExact: true });
+  return toConnection(toPage(found, page), (row) => encodeCursor(keyOf(row)), count);
 }

@@ -1,0 +1,26 @@
+import type { Statement } from "./account-reads.ts";
+
+/** How many rows a list has; an estimate if `isExact` is false. */
+export type RowCount = { readonly rows: number; readonly isExact: boolean };
+
+/** Runs a statement. */
+type Run = <Row>(statement: Statement) => Promise<readonly Row[]>;
+
+/** So many rows are counted; of a longer list, the planner's estimate is given. */
+const MAX_COUNTED = 10_000;
+
+/** How many rows a statement selects, which has neither an order nor a limit. Reads at most 10,001 rows of an index. */
+export async function countRows(run: Run, { text, values }: Statement): Promise<RowCount> {
+  const counted = `select count(*)::int as rows from (${text} limit ${MAX_COUNTED + 1}) as counted`;
+  const [row] = await run<{ rows: number }>({ text: counted, values });
+  const rows = row?.rows ?? 0;
+  if (rows <= MAX_COUNTED) return { rows, isExact: true };
+  const [plan] = await run<{ "QUERY PLAN": unknown }>({ text: `explain (format json) ${text}`, values });
+  return { rows: Math.max(rows, estimateOf(plan?.["QUERY PLAN"])), isExact: false };
+}
+
+function estimateOf(plan: unknown): number {
+  const parsed: unknown = typeof plan === "string" ? JSON.parse(plan) : plan;
+  const [first] = Array.isArray(parsed) ? (parsed as { readonly Plan?: { "Plan Rows"?: number } }[]) : [];
+  return first?.Plan?.["Plan Rows"] ?? 0;
+}

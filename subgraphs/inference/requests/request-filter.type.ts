@@ -1,0 +1,143 @@
+import "../../shared/schema/reflect.ts";
+import { ArgsType, Field, ID, InputType } from "type-graphql";
+import type { Verdict } from "../../../src/inference/evidence/tee-signature.ts";
+import type {
+  InferenceRequest,
+  RequestFilter,
+  RequestOrder,
+} from "../../../src/inference/requests/requests.service.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
+import { lowerHex } from "../../../src/kernel/text/hex.ts";
+import { isId } from "../../../src/kernel/text/ids.ts";
+import { readKeyOf } from "../../shared/nodes/node-id.ts";
+import { PageArgs } from "../../shared/schema/connection.ts";
+import { defineEnum } from "../../shared/schema/enumeration.ts";
+import { ErrorCodeType, type RecordedCode } from "../../shared/schema/error-code.ts";
+import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
+import { ServiceType } from "../../shared/schema/service-type.ts";
+import { SortDirection } from "../../shared/schema/sort-direction.ts";
+import { EvidenceVerdict } from "./evidence.type.ts";
+import { RequestStatus } from "./inference-request.type.ts";
+
+/** A range of costs. */
+@InputType("CostRangeInput", { description: "A range of costs, both bounds inclusive." })
+class CostRangeInput {
+  @Field(() => NeuronScalar, { nullable: true, description: "The least cost." })
+  min!: bigint | null | undefined;
+
+  @Field(() => NeuronScalar, { nullable: true, description: "The greatest cost." })
+  max!: bigint | null | undefined;
+}
+
+/** A range of times. Timestamps arrive as text. */
+@InputType("TimeRangeInput", { description: "A range of times." })
+class TimeRangeInput {
+  @Field(() => DateTimeScalar, { nullable: true, description: "The first time, inclusive." })
+  from!: string | null | undefined;
+
+  @Field(() => DateTimeScalar, { nullable: true, description: "The end, exclusive." })
+  before!: string | null | undefined;
+}
+
+/** The filter of a list of requests. */
+@InputType("RequestFilterInput", {
+  description: "Which requests to list: those for which every given condition holds.",
+})
+class RequestFilterInput {
+  @Field(() => [RequestStatus], { nullable: true, description: "Requests with one of these statuses." })
+  statuses!: InferenceRequest["status"][] | null | undefined;
+
+  @Field(() => ID, { nullable: true, description: "Requests for this model." })
+  modelId!: string | null | undefined;
+
+  @Field(() => AddressScalar, { nullable: true, description: "Requests to this provider." })
+  providerAddress!: `0x${string}` | null | undefined;
+
+  @Field(() => ID, { nullable: true, description: "Requests of this `sk-` key." })
+  apiKeyId!: string | null | undefined;
+
+  @Field(() => ServiceType, { nullable: true, description: "Requests to services of this type." })
+  serviceType!: string | null | undefined;
+
+  @Field(() => CostRangeInput, { nullable: true, description: "Requests that were charged this much." })
+  cost!: CostRangeInput | null | undefined;
+
+  @Field(() => TimeRangeInput, { nullable: true, description: "Requests that were admitted in this time." })
+  createdAt!: TimeRangeInput | null | undefined;
+
+  @Field(() => EvidenceVerdict, {
+    nullable: true,
+    description: "Requests whose provider's signature was verified with this result.",
+  })
+  verdict!: Verdict | null | undefined;
+
+  @Field(() => ErrorCodeType, { nullable: true, description: "Requests that ended with this code." })
+  errorCode!: RecordedCode | null | undefined;
+
+  @Field(() => String, { nullable: true, description: "Requests whose id begins with this text." })
+  requestIdPrefix!: string | null | undefined;
+}
+
+/** What a list of requests is ordered by. */
+const RequestSort = defineEnum<RequestOrder["sort"]>(
+  "RequestSort",
+  "What a list of requests is ordered by.",
+  {
+    created: "The time of admission.",
+    cost: "The total cost. A running request costs nothing yet.",
+  },
+);
+
+/** The order of a list of requests. */
+@InputType("RequestOrderInput", { description: "The order of a list of requests." })
+class RequestOrderInput {
+  @Field(() => RequestSort, { description: "What the list is ordered by." })
+  field!: RequestOrder["sort"];
+
+  @Field(() => SortDirection, { description: "The direction." })
+  direction!: RequestOrder["direction"];
+}
+
+/** The arguments of a list of requests. */
+@ArgsType()
+export class RequestsArgs extends PageArgs {
+  @Field(() => RequestFilterInput, { nullable: true, description: "Which requests to list. Default: all." })
+  filter!: RequestFilterInput | null | undefined;
+
+  @Field(() => RequestOrderInput, {
+    nullable: true,
+    description:
+      "The order of the list; a cursor is valid in the order in which it was issued. Default: newest first.",
+  })
+  orderBy!: RequestOrderInput | null | undefined;
+}
+
+/** Maps the filter of a client. Throws `invalid_parameter` for a key that cannot exist. */
+export function toRequestFilter(filter: RequestFilterInput | null | undefined): RequestFilter {
+  if (!filter) return {};
+  const { statuses, modelId, providerAddress, apiKeyId, serviceType, cost, createdAt } = filter;
+  const keyId = apiKeyId == null ? undefined : readKeyOf("ApiKey", apiKeyId);
+  if (keyId !== undefined && !isId(keyId))
+    throw new AppError("invalid_parameter", "filter.apiKeyId: is not the id of a key.", {
+      param: "filter.apiKeyId",
+    });
+  return {
+    statuses: statuses ?? undefined,
+    modelId: modelId == null ? undefined : readKeyOf("Model", modelId),
+    provider: providerAddress == null ? undefined : lowerHex(providerAddress),
+    apiKeyId: keyId,
+    serviceType: serviceType ?? undefined,
+    minCost: cost?.min ?? undefined,
+    maxCost: cost?.max ?? undefined,
+    from: createdAt?.from == null ? undefined : new Date(createdAt.from),
+    before: createdAt?.before == null ? undefined : new Date(createdAt.before),
+    verdict: filter.verdict ?? undefined,
+    errorCode: filter.errorCode ?? undefined,
+    idPrefix: filter.requestIdPrefix ?? undefined,
+  };
+}
+
+/** Maps the order of a client; newest first by default. */
+export function toRequestOrder(order: RequestOrderInput | null | undefined): RequestOrder {
+  return order ? { sort: order.field, direction: order.direction } : { sort: "created", direction: "desc" };
+}
