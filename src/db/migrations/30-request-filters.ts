@@ -8,17 +8,19 @@ import { Migration } from "@mikro-orm/migrations";
  */
 export class FilterRequests extends Migration {
   override up(): void {
-    for (const [name, value] of Object.entries({
-      model: "model",
-      provider: "provider",
-      key: "api_key_id::text",
-    }))
+    const hashes = {
+      model: "hashtextextended(account || ' ' || model, 0)",
+      provider: "hashtextextended(account || ' ' || provider, 0)",
+      key: "hashtextextended(account || ' ' || api_key_id::text, 0)",
+      cost: "hashtextextended(account, 0)",
+    };
+    for (const [name, hash] of Object.entries(hashes)) {
+      const sorted = name === "cost" ? "coalesce(total_cost, 0), created_at" : "created_at";
+      this.addSql(`create index inference_request_by_${name} on inference_request (${hash}, ${sorted})`);
+      // A hash implies its account: without this, the planner expects too few rows of an account that has many.
       this.addSql(`
-        create index inference_request_by_${name} on inference_request
-          (hashtextextended(account || ' ' || ${value}, 0), created_at)`);
-    this.addSql(`
-      create index inference_request_by_cost on inference_request
-        (hashtextextended(account, 0), coalesce(total_cost, 0), created_at)`);
+        create statistics inference_request_hash_${name} (dependencies) on account, (${hash}) from inference_request`);
+    }
     this.addSql(`
       create index inference_request_failed on inference_request (account, created_at, id)
       where status in ('failed', 'aborted')`);

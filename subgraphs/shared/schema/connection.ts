@@ -71,8 +71,8 @@ export type Connection<T> = {
   readonly nodes: readonly T[];
   readonly pageInfo: PageInfoType;
   /** Only of lists whose rows are counted, and only when a client asks. */
-  readonly totalCount?: () => Promise<number>;
-  readonly totalCountEstimated?: () => Promise<boolean>;
+  readonly totalCount?: Promise<number> | undefined;
+  readonly totalCountEstimated?: Promise<boolean> | undefined;
 };
 
 /** Defines the types of a list of `type`, whose rows are not counted: `NameConnection` and `NameEdge`. */
@@ -90,9 +90,14 @@ export function defineCountedConnection<T extends object>(
 ): ClassType<Connection<T>> {
   const connection = defineTypes(name, type);
   Directive("@cost(weight: 5)")(connection.prototype, "totalCount");
-  Field(() => Int, { nullable: true, description: TOTAL_COUNT })(connection.prototype, "totalCount");
+  // Not simple: the engine reads simple fields without waiting for a promise.
+  Field(() => Int, { nullable: true, simple: false, description: TOTAL_COUNT })(
+    connection.prototype,
+    "totalCount",
+  );
   Field(() => Boolean, {
     nullable: true,
+    simple: false,
     description: "Whether `totalCount` is an estimate. Null if the rows could not be counted.",
   })(connection.prototype, "totalCountEstimated");
   return connection;
@@ -159,7 +164,7 @@ export function toConnection<T>(
   count?: () => Promise<RowCount>,
 ): Connection<T> {
   let counted: Promise<RowCount> | undefined;
-  const counting = count && (() => (counted ??= count()));
+  const counting = () => (counted ??= count?.());
   const edges = page.rows.map((node) => ({ node, cursor: cursorOf(node) }));
   return {
     edges,
@@ -170,10 +175,12 @@ export function toConnection<T>(
       startCursor: edges[0]?.cursor ?? null,
       endCursor: edges.at(-1)?.cursor ?? null,
     },
-    ...(counting && {
-      totalCount: async () => (await counting()).rows,
-      totalCountEstimated: async () => !(await counting()).isExact,
-    }),
+    get totalCount() {
+      return counting()?.then(({ rows }) => rows);
+    },
+    get totalCountEstimated() {
+      return counting()?.then(({ isExact }) => !isExact);
+    },
   };
 }
 

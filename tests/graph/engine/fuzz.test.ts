@@ -29,7 +29,7 @@ const QUERIES = Number(process.env.FUZZ_QUERIES ?? 500);
  * Fields per query that fetch entities of another subgraph: without a minimum of them the queries would not test
  * the engine.
  */
-const MIN_JOINS = 0.15;
+const MIN_JOINS = 0.12;
 const BIG = ["123456789012345678901234567890", "-9223372036854775809", "18446744073709551615", "7"];
 const OPTIONS: DrawOptions = { values: { Big: BIG.map((text) => ({ literal: text, json: text })) } };
 const TEXTS = ["0x11", "123456789012345678901234567890", 'q"\\ \n'];

@@ -27,9 +27,19 @@ describe("a list read from a contract", () => {
     expect(rest.hasNextPage).toBe(false);
   });
 
+  test("is read from its end, and back to its start", async () => {
+    const last = await readOffsetPage({ last: 70 }, listOf(120));
+    expect(idsOf(last.rows)).toEqual(Array.from({ length: 70 }, (_, n) => 50 + n));
+    expect(last).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
+    const rest = await readOffsetPage({ last: 70, before: last.rows[0]?.cursor }, listOf(120));
+    expect(idsOf(rest.rows)).toEqual(Array.from({ length: 50 }, (_, n) => n));
+    expect(rest).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
+    expect((await readOffsetPage({ last: 1 }, listOf(0))).rows).toEqual([]);
+  });
+
   test("ends where the contract claims more rows than it returns", async () => {
     const page = await readOffsetPage({ first: 10 }, async () => ({ rows: [], total: 1_000_000n }));
-    expect(page).toEqual({ rows: [], hasNextPage: false });
+    expect(page).toEqual({ rows: [], hasNextPage: false, hasPreviousPage: false });
     const beyond = await readOffsetPage({ first: 10, after: encodeCursor("500") }, listOf(3));
     expect(beyond.rows).toEqual([]);
   });
