@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 import {
+  type UsageBucket,
+  type UsageDivision,
   type UsageFilter,
   UsageService,
   type UsageTotals,
@@ -117,7 +119,97 @@ async function withUsage(
   }
 }
 
+/** The same buckets, request by request, as text. */
+async function bucketRequests(
+  database: Database,
+  account: string,
+  { from, before }: UsageFilter,
+  { grain, groups }: UsageDivision,
+) {
+  const columns = groups.map((group) => (group === "api_key" ? "api_key_id::text" : group));
+  const keys = [`date_trunc('${grain}', created_at, 'UTC')`, ...columns];
+  const rows = await database.rows<{ keys: (string | null)[]; sums: string[] }>(
+    `select json_build_array(extract(epoch from k) * 1000${columns.map((_, n) => `, c${n}`).join("")})::json as keys,
+       json_build_array(requests, cost, input)::json as sums
+     from (select ${keys.map((key, n) => `${key} as ${n === 0 ? "k" : `c${n - 1}`}`).join(", ")},
+         count(*)::text as requests, sum(total_cost)::text as cost, sum(input_tokens)::text as input
+       from inference_request where account = $1 and usage_number is not null
+         and created_at >= $2::timestamptz and created_at < $3::timestamptz
+       group by ${keys.map((_, n) => n + 1).join(", ")} order by ${keys.map((_, n) => n + 1).join(", ")}) b`,
+    [account, from?.toISOString() ?? "-infinity", before?.toISOString() ?? "infinity"],
+  );
+  return rows.map(({ keys: found, sums }) => [...found, ...sums]);
+}
+
+function bucketText(bucket: UsageBucket, { groups }: UsageDivision) {
+  const members = { model: bucket.model, api_key: bucket.apiKeyId, trust_mode: bucket.trustMode };
+  return [
+    bucket.startsAt.getTime(),
+    ...groups.map((group) => members[group]),
+    `${bucket.requests}`,
+    `${bucket.cost}`,
+    `${bucket.inputTokens}`,
+  ];
+}
+
+const GROUPS: readonly UsageDivision["groups"][] = [[], ["model"], ["api_key", "model"], ["trust_mode"]];
+
 describeDatabases("usage rollups", (kind) => {
+  test("buckets are the sums of their requests, before, during and after the roll-up", async () => {
+    await withUsage(
+      async (database, { account }) => {
+        const usage = new UsageService(database.reads);
+        const ranges = rangesFrom(new Date());
+        const requireBuckets = async () => {
+          for (const [n, grain] of (["hour", "day", "month"] as const).entries())
+            for (const [at, groups] of GROUPS.entries()) {
+              const filter = ranges[(n + 2 * at) % ranges.length] ?? {};
+              const division = { grain, groups };
+              const buckets = await usage.buckets(account, filter, division);
+              expect(buckets.map((bucket) => bucketText(bucket, division))).toEqual(
+                await bucketRequests(database, account, filter, division),
+              );
+            }
+        };
+        await requireBuckets();
+        await rollUp(database, account, 100);
+        await requireBuckets();
+        while ((await rollUp(database, account, 1_000)) > 0);
+        await requireBuckets();
+        const model = await usage.buckets(
+          account,
+          { modelId: "model-3" },
+          { grain: "month", groups: ["model"] },
+        );
+        expect(new Set(model.map((bucket) => bucket.model))).toEqual(new Set(["model-3"]));
+      },
+      await openTestDatabase(kind),
+    );
+  });
+
+  test("more than 5,000 buckets are refused", async () => {
+    await withUsage(
+      async (database, { account }) => {
+        // One request an hour, for eight months.
+        await database.rows(
+          `insert into inference_request (id, account, model, provider, service_type, status, input_price, output_price,
+             input_cost, output_cost, total_cost, trust_mode, created_at, usage_number)
+           select 'hourly-' || n, $1, 'm', 'p', 'chatbot', 'completed', 1, 1, 1, 0, 1, 'standard',
+             now() - n * interval '1 hour', 1000000 + n from generate_series(1, 5001) n`,
+          [account],
+        );
+        const usage = new UsageService(database.reads);
+        const hourly = { grain: "hour", groups: [] } as const;
+        await expect(usage.buckets(account, {}, hourly)).rejects.toMatchObject({
+          code: "invalid_parameter",
+          param: "by",
+        });
+        expect((await usage.buckets(account, {}, { ...hourly, grain: "day" })).length).toBeGreaterThan(200);
+      },
+      await openTestDatabase(kind),
+    );
+  });
+
   test("stored sums and pending requests together are the sums of the requests, for each filter", async () => {
     await withUsage(
       async (database, seeded, rollups) => {

@@ -10,10 +10,13 @@ import {
   toPage,
 } from "../../kernel/page.ts";
 import { sumUsage, type UsageDay, type UsageFilter, type UsageRow, type UsageTotals } from "./usage.store.ts";
+import { sumUsageByPeriod, type UsageBucket, type UsageDivision } from "./usage-buckets.store.ts";
 import { sumUsageByDay } from "./usage-days.store.ts";
 import { listUsage } from "./usage-history.store.ts";
 
+export type { Grain } from "./time-ranges.ts";
 export type { TrustMode, UsageDay, UsageFilter, UsageRow, UsageSource, UsageTotals } from "./usage.store.ts";
+export type { UsageBucket, UsageDivision, UsageGroup } from "./usage-buckets.store.ts";
 
 const MAX_USAGE_ID = 2n ** 63n - 1n;
 /** Not "usage", the kind of older cursors, whose numbers were those of the whole router. */
@@ -45,6 +48,16 @@ export class UsageService {
     }: { readonly byTrustMode?: boolean; readonly signal?: AbortSignal | undefined } = {},
   ): Promise<readonly UsageDay[]> {
     return sumUsageByDay({ reads: this.#reads, account, filter, signal }, byTrustMode);
+  }
+
+  /** Totals by UTC period, oldest first, and by what else `division` says. Throws `invalid_parameter` for too many. */
+  buckets(
+    account: string,
+    filter: UsageFilter,
+    division: UsageDivision,
+    signal?: AbortSignal,
+  ): Promise<readonly UsageBucket[]> {
+    return sumUsageByPeriod({ reads: this.#reads, account, filter, signal }, division);
   }
 
   /**

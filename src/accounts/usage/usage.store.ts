@@ -97,14 +97,14 @@ export function run<Row>({ reads, account, signal }: UsageRead, text: string, va
  */
 export function summed(where: Conditions, filter: UsageFilter, parts: readonly Part[]): string {
   const requests = (conditions: readonly string[]) =>
-    `select r.created_at as at, r.model, r.trust_mode, 1 as requests, r.total_cost as cost,
+    `select r.created_at as at, r.model, r.trust_mode, r.api_key_id, 1 as requests, r.total_cost as cost,
        ${TOKENS.map((name) => `r.${name}`).join(", ")}
      from inference_request r where ${IS_USAGE} and ${conditions.join(" and ")}`;
   const partOf = ({ grain, ...range }: Part) => {
     if (!grain)
       return requests([...where.all(filter, "r.created_at", range), `r.usage_number <= ${ROLLED_UP_TO}`]);
     const conditions = [`r.grain = '${grain}'`, ...where.all(filter, "r.starts_at", range)];
-    return `select r.starts_at as at, r.model, r.trust_mode, r.requests, r.cost,
+    return `select r.starts_at as at, r.model, r.trust_mode, r.api_key_id, r.requests, r.cost,
        ${TOKENS.map((name) => `r.${name}`).join(", ")}
      from usage_rollup r where ${conditions.join(" and ")}`;
   };
@@ -181,4 +181,5 @@ export const ROLLED_UP_TO =
 
 const SUMMED = ["requests", ...USAGE_SUMS] as const;
 
-const TOTALS = SUMMED.map((name) => `coalesce(sum(u.${name}), 0)::text as ${name}`).join(", ");
+/** SQL: the sums of the rows `u`, as text. */
+export const TOTALS = SUMMED.map((name) => `coalesce(sum(u.${name}), 0)::text as ${name}`).join(", ");

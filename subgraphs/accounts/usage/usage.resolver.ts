@@ -1,6 +1,11 @@
 import "../../shared/schema/reflect.ts";
-import { Arg, Args, Ctx, FieldResolver, ObjectType, Resolver, Root } from "type-graphql";
-import { type UsageFilter, usageCursor } from "../../../src/accounts/usage/usage.service.ts";
+import { Arg, Args, Ctx, Directive, FieldResolver, ObjectType, Resolver, Root } from "type-graphql";
+import {
+  type Grain,
+  type UsageFilter,
+  type UsageGroup,
+  usageCursor,
+} from "../../../src/accounts/usage/usage.service.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 import { isId } from "../../../src/kernel/text/ids.ts";
 import { permitOn } from "../../../src/keys/auth/permissions.ts";
@@ -12,7 +17,10 @@ import { AccountType } from "../account/account.type.ts";
 import {
   toUsageRecord,
   UsageArgs,
+  UsageBucketType,
   UsageDayType,
+  UsageGroupType,
+  UsagePeriod,
   UsageRecordConnection,
   UsageStatsType,
 } from "./usage.type.ts";
@@ -69,6 +77,27 @@ export class UsageResolver {
   ): Promise<readonly UsageDayType[]> {
     const days = await services.usage.daily(address, filter, { byTrustMode, signal });
     return days.map((day) => ({ ...day, modelId: day.model, stats: day }));
+  }
+
+  @Directive("@cost(weight: 5)")
+  @FieldResolver(() => [UsageBucketType], {
+    nullable: true,
+    description:
+      "Totals by period, oldest first, for charts: at most 5,000 buckets. A period without usage has none.",
+  })
+  async buckets(
+    @Arg("by", () => UsagePeriod, { description: "The length of the periods." }) grain: Grain,
+    @Arg("groupBy", () => [UsageGroupType], {
+      defaultValue: [],
+      description: "What else to divide each period by. By default each period is one bucket.",
+    })
+    groups: readonly UsageGroup[],
+    @Root() { address, filter }: UsageType,
+    @Ctx() { services, signal }: Context,
+  ): Promise<readonly UsageBucketType[]> {
+    const division = { grain, groups: [...new Set(groups)] };
+    const buckets = await services.usage.buckets(address, filter, division, signal);
+    return buckets.map((bucket) => ({ ...bucket, modelId: bucket.model, stats: bucket }));
   }
 
   @FieldResolver(() => UsageRecordConnection, {

@@ -1,9 +1,11 @@
 import "../../shared/schema/reflect.ts";
 import { ArgsType, Field, ID, Int, ObjectType } from "type-graphql";
 import type {
+  Grain,
   UsageSource as Source,
   TrustMode as Trust,
   UsageDay,
+  UsageGroup,
   UsageRow,
   UsageTotals,
 } from "../../../src/accounts/usage/usage.service.ts";
@@ -85,6 +87,49 @@ export class UsageDayType {
   trustMode!: Trust | null;
 
   @Field(() => UsageStatsType, { description: "The totals of the day." })
+  stats!: UsageTotals;
+}
+
+/** The length of the periods of a chart. */
+export const UsagePeriod = defineEnum<Grain>("UsagePeriod", "The length of the periods of a chart, in UTC.", {
+  hour: "An hour.",
+  day: "A day.",
+  month: "A calendar month.",
+});
+
+/** What the periods of a chart are divided by. */
+export const UsageGroupType = defineEnum<UsageGroup>(
+  "UsageGroup",
+  "What each period of a chart is divided by.",
+  {
+    model: "The requested model.",
+    api_key: "The `sk-` key that paid.",
+    trust_mode: "The trust mode of the provider.",
+  },
+);
+
+/** The usage of one period. */
+@ObjectType("UsageBucket", {
+  description: "The usage of one period, or of one model, key or trust mode in it.",
+  simpleResolvers: true,
+})
+export class UsageBucketType {
+  @Field(() => DateTimeScalar, { description: "The start of the period." })
+  startsAt!: Date;
+
+  @Field(() => String, { nullable: true, description: "The id of the model. Null unless divided by it." })
+  modelId!: string | undefined;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "The raw id of the `sk-` key. Null unless divided by it, and for what the wallet paid.",
+  })
+  apiKeyId!: string | null | undefined;
+
+  @Field(() => TrustMode, { nullable: true, description: "The trust mode. Null unless divided by it." })
+  trustMode!: Trust | undefined;
+
+  @Field(() => UsageStatsType, { description: "The totals." })
   stats!: UsageTotals;
 }
 

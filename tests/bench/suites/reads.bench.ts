@@ -9,6 +9,7 @@ import type { OnEnd } from "../../support/servers/database.ts";
 import { quantile, runLoad, type Target } from "../load.ts";
 import { chatBody } from "../scenario.ts";
 import { openMarket, openProduct } from "../world.ts";
+import { benchRequestFilters } from "./request-filters.ts";
 
 export type ReadsPace = UsageVolume & { readonly rounds: number; readonly durationMs: number };
 
@@ -42,6 +43,7 @@ export async function benchReads(
     for (let n = 0; n < 5; n++) times.push((await read(path)).tookMs);
     print(`  ${median(times).toFixed(0).padStart(6)} ms  ${path.replace(/cursor=.*/, "cursor=...")}`);
   }
+  await benchRequestFilters(product.postgresUrl ?? "", seeded, print);
   const chats = () => chatLatency(product.many, pace);
   await chats();
   for (const readers of READERS) {

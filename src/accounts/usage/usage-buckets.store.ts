@@ -1,0 +1,83 @@
+import { AppError } from "../../kernel/errors.ts";
+import { divideRange, type Grain } from "./time-ranges.ts";
+import {
+  Conditions,
+  run,
+  summed,
+  TOTALS,
+  type TotalsRow,
+  type TrustMode,
+  toTotals,
+  type UsageRead,
+  type UsageTotals,
+} from "./usage.store.ts";
+
+/** What buckets may be divided by, besides time. */
+export type UsageGroup = "model" | "api_key" | "trust_mode";
+
+/** Buckets: the UTC periods, and what each is divided by. */
+export type UsageDivision = { readonly grain: Grain; readonly groups: readonly UsageGroup[] };
+
+/** The usage of one period; `model`, `apiKeyId` and `trustMode` are undefined unless divided by them. */
+export type UsageBucket = UsageTotals & {
+  readonly startsAt: Date;
+  readonly model: string | undefined;
+  /** Null for what the wallet paid itself. */
+  readonly apiKeyId: string | null | undefined;
+  readonly trustMode: TrustMode | undefined;
+};
+
+/** The most buckets of one answer. */
+const MAX_BUCKETS = 5_000;
+
+/** The stored sums of which a period consists, coarsest first. */
+const SUMS: Readonly<Record<Grain, readonly Grain[]>> = {
+  hour: ["hour"],
+  day: ["day", "hour"],
+  month: ["month", "day", "hour"],
+};
+const COLUMNS = { model: "u.model", api_key: "u.api_key_id::text", trust_mode: "u.trust_mode" } as const;
+const MEMBERS = { model: "model", api_key: "apiKeyId", trust_mode: "trustMode" } as const;
+
+/**
+ * The usage by UTC periods, oldest first; periods without usage have no bucket. Throws `invalid_parameter` if there are
+ * more than 5,000.
+ */
+export async function sumUsageByPeriod(
+  read: UsageRead,
+  { grain, groups }: UsageDivision,
+): Promise<readonly UsageBucket[]> {
+  const { from, before } = read.filter;
+  const where = new Conditions(read.account);
+  const parts = divideRange({ from, before }, SUMS[grain]);
+  const columns = groups.map((group) => COLUMNS[group]);
+  const keys = [`date_trunc('${grain}', u.at, 'UTC')`, ...columns];
+  const selected = keys.map((key, n) => `${key} as k${n}`).join(", ");
+  const positions = keys.map((_, n) => n + 1).join(", ");
+  type Row = TotalsRow & { at_ms: string } & Readonly<Record<`k${number}`, string | null>>;
+  const rows = await run<Row>(
+    read,
+    `select floor(extract(epoch from b.k0) * 1000)::bigint::text as at_ms, b.* from (
+       select ${selected}, ${TOTALS} from ${summed(where, read.filter, parts)}
+       group by ${positions} order by ${positions} limit ${MAX_BUCKETS + 1}
+     ) as b`,
+    where.values,
+  );
+  if (rows.length > MAX_BUCKETS)
+    throw new AppError(
+      "invalid_parameter",
+      `There are more than ${MAX_BUCKETS} buckets. Choose longer periods, fewer groups or a shorter range.`,
+      { param: "by" },
+    );
+  return rows.map((row) => {
+    const members = Object.fromEntries(groups.map((group, n) => [MEMBERS[group], row[`k${n + 1}`]]));
+    return {
+      startsAt: new Date(Number(row.at_ms)),
+      model: undefined,
+      apiKeyId: undefined,
+      trustMode: undefined,
+      ...members,
+      ...toTotals(row),
+    };
+  });
+}
