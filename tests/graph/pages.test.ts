@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest";
+import { pageOf } from "../../subgraphs/shared/schema/connection.ts";
+import { CursorScalar } from "../../subgraphs/shared/schema/scalars.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack();
+useServices(stack, ["messages", "images", "embeddings"]);
 
 const PAGE =
   "{ nodes { requestId } totalCount totalCountEstimated pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }";
@@ -92,6 +96,57 @@ describe("a list of the graph", () => {
     const query = `query ${cursor} { models(${args}) { totalCount } }`;
     const { errors } = await ask(stack().origin, undefined, query, { cursor: "bm90LW91cnM" });
     expect(errors).toMatchObject([{ extensions: { code, param } }]);
+  });
+
+  test.each([
+    ["providers", "Provider", "address", "pricing { input output } serviceType trustMode"],
+    ["models", "Model", "modelId", "pricing { input output } serviceType"],
+  ])("of %s is filtered and ordered", async (list, type, key, fields) => {
+    type Row = { serviceType: string; pricing: { input: string; output: string } };
+    const read = async (args: string, variables: object = {}) => {
+      const declared = `query ($filter: ${type}FilterInput, $orderBy: ${type}OrderInput, $after: Cursor)`;
+      const selection = `{ totalCount nodes { ${key} ${fields} } pageInfo { endCursor hasNextPage } }`;
+      const query = `${declared} { ${list}(filter: $filter, orderBy: $orderBy, after: $after, ${args}) ${selection} }`;
+      const { data, errors } = await ask(stack().origin, undefined, query, variables);
+      expect(errors).toBeUndefined();
+      return data[list] as { totalCount: number; nodes: Row[]; pageInfo: { endCursor: string } };
+    };
+    const { nodes: all } = await read("first: 100");
+    expect(all.length).toBeGreaterThan(2);
+    const price = ({ pricing }: Row) => BigInt(pricing.input) + BigInt(pricing.output);
+    const dearest = { orderBy: { field: "PRICE", direction: "DESC" } };
+    const prices = (await read("first: 100", dearest)).nodes.map(price);
+    expect(prices).toEqual(all.map(price).toSorted((one, other) => (one < other ? 1 : one > other ? -1 : 0)));
+    const paged: Row[] = [];
+    for (let after: string | null = null; paged.length < all.length; ) {
+      const page = await read("first: 1", { ...dearest, after });
+      paged.push(...page.nodes);
+      after = page.pageInfo.endCursor;
+    }
+    expect(paged.map(price)).toEqual(prices);
+    const chats = await read("first: 100", { filter: { serviceTypes: ["CHATBOT"] } });
+    expect(chats.nodes).toEqual(all.filter(({ serviceType }) => serviceType === "CHATBOT"));
+    expect(chats.totalCount).toBe(chats.nodes.length);
+    const middle = BigInt(all[1]?.pricing.input ?? 0);
+    const cheap = await read("first: 100", { filter: { maxInputPrice: `${middle}` } });
+    expect(cheap.nodes.length).toBeGreaterThan(0);
+    expect(cheap.nodes).toEqual(all.filter(({ pricing }) => BigInt(pricing.input) <= middle));
+    const long = { filter: { minContextLength: 100_000, apiFormat: "ANTHROPIC" } };
+    expect((await read("first: 5", long)).nodes).toEqual(all.filter((row) => price(row) === 18n));
+    const none = { filter: { minContextLength: 2_000_000_000, apiFormat: "OPENAI", trustModes: [] } };
+    expect((await read("first: 5", none)).nodes).toEqual([]);
+  });
+
+  test("goes on after a cursor with a name of 500 characters", () => {
+    const names = ["a", "b".repeat(500), "\u{1F600}".repeat(250), "d"].toSorted();
+    const args = { first: 1, after: null as string | null, last: null, before: null };
+    const seen: string[] = [];
+    for (let page = pageOf(names, args, (name) => name); ; page = pageOf(names, args, (name) => name)) {
+      seen.push(...page.nodes);
+      if (!page.pageInfo.hasNextPage) break;
+      args.after = CursorScalar.parseValue(page.pageInfo.endCursor) as string;
+    }
+    expect(seen).toEqual(names);
   });
 
   test("that is in memory is paged from its end, and counted", async () => {

@@ -1,12 +1,14 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
+import { matchesModel, offerSortKey } from "../../../src/inference/providers/offer-filter.ts";
 import { API_FORMATS, type ApiFormat } from "../../../src/inference/providers/profile.ts";
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
 import type { Context } from "../../shared/context.ts";
 import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { CacheFor } from "../../shared/schema/cache-for.ts";
-import { type Connection, PageArgs, pageOf } from "../../shared/schema/connection.ts";
+import { type Connection, pageOf } from "../../shared/schema/connection.ts";
 import { ModelConnection, ModelType } from "./model.type.ts";
+import { ModelsArgs, toOfferFilter } from "./offer-filter.type.ts";
 import { PricingType, toPricing } from "./pricing.type.ts";
 import { ApiFormatEnum, ModelProfileType, toProfile } from "./profile.type.ts";
 import { ProviderType } from "./provider.type.ts";
@@ -15,9 +17,20 @@ import { ProviderType } from "./provider.type.ts";
 @Resolver(() => ModelType)
 export class ModelResolver {
   @CacheFor(5)
-  @Query(() => ModelConnection, { nullable: true, description: "All available models, ordered by id." })
-  models(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Model> {
-    return pageOf(services.catalogue.models(), args, ({ id }) => id);
+  @Query(() => ModelConnection, {
+    nullable: true,
+    description: "The available models that match a filter, by default all, ordered by id.",
+  })
+  models(@Args(() => ModelsArgs) args: ModelsArgs, @Ctx() { services }: Context): Connection<Model> {
+    const filter = toOfferFilter(args.filter);
+    const { field, direction } = args.orderBy ?? { field: "key", direction: "asc" };
+    const models = services.catalogue.models().filter((model) => matchesModel(model, filter));
+    return pageOf(
+      models,
+      args,
+      ({ id, serviceType, providers: [cheapest] }) => offerSortKey(cheapest, `${id} ${serviceType}`, field),
+      direction,
+    );
   }
 
   @CacheFor(5)

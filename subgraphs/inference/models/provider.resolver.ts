@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import { matchesOffer, offerSortKey } from "../../../src/inference/providers/offer-filter.ts";
 import {
   isRoutable,
   type Model,
@@ -8,12 +9,13 @@ import {
   trustModeOf,
 } from "../../../src/inference/providers/provider.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Connection, PageArgs, pageOf } from "../../shared/schema/connection.ts";
+import { type Connection, pageOf } from "../../shared/schema/connection.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { TrustMode } from "../../shared/trust-mode.ts";
 import { AttestationType, toAttestation } from "./attestation.type.ts";
 import { ProviderHealthType, toHealth } from "./health.type.ts";
 import { ModelType } from "./model.type.ts";
+import { ProvidersArgs, toOfferFilter } from "./offer-filter.type.ts";
 import { PricingType, toPricing } from "./pricing.type.ts";
 import { ModelProfileType, toProfile } from "./profile.type.ts";
 import { ProviderConnection, ProviderType } from "./provider.type.ts";
@@ -21,9 +23,18 @@ import { ProviderConnection, ProviderType } from "./provider.type.ts";
 /** The providers of models. */
 @Resolver(() => ProviderType)
 export class ProviderResolver {
-  @Query(() => ProviderConnection, { nullable: true, description: "All providers, ordered by address." })
-  providers(@Args(() => PageArgs) args: PageArgs, @Ctx() { services }: Context): Connection<Provider> {
-    return pageOf(services.catalogue.providers(), args, ({ address }) => address);
+  @Query(() => ProviderConnection, {
+    nullable: true,
+    description: "The providers that match a filter, by default all, ordered by address.",
+  })
+  providers(
+    @Args(() => ProvidersArgs) args: ProvidersArgs,
+    @Ctx() { services }: Context,
+  ): Connection<Provider> {
+    const filter = toOfferFilter(args.filter);
+    const { field, direction } = args.orderBy ?? { field: "key", direction: "asc" };
+    const offers = services.catalogue.providers().filter((offer) => matchesOffer(offer, filter));
+    return pageOf(offers, args, (offer) => offerSortKey(offer, offer.address, field), direction);
   }
 
   @Query(() => ProviderType, {

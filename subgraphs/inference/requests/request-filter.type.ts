@@ -79,8 +79,8 @@ class RequestFilterInput {
 }
 
 /** What a list of requests is ordered by. */
-const RequestSort = defineEnum<RequestOrder["sort"]>(
-  "RequestSort",
+const RequestOrderField = defineEnum<RequestOrder["sort"]>(
+  "RequestOrderField",
   "What a list of requests is ordered by.",
   {
     created: "The time of admission.",
@@ -91,7 +91,7 @@ const RequestSort = defineEnum<RequestOrder["sort"]>(
 /** The order of a list of requests. */
 @InputType("RequestOrderInput", { description: "The order of a list of requests." })
 class RequestOrderInput {
-  @Field(() => RequestSort, { description: "What the list is ordered by." })
+  @Field(() => RequestOrderField, { description: "What the list is ordered by." })
   field!: RequestOrder["sort"];
 
   @Field(() => SortDirection, { description: "The direction." })

@@ -8,6 +8,7 @@ import {
   type PageRequest,
   pageLimit,
   readPageCursor,
+  scanOf,
   toPage,
 } from "../../../src/kernel/page.ts";
 import { CursorScalar } from "./scalars.ts";
@@ -185,14 +186,29 @@ export function toConnection<T>(
 }
 
 /** A page of a list that is wholly in memory, in the order of `keyOf`. Throws what a service's list throws. */
-export function pageOf<T>(rows: readonly T[], args: PageArgs, keyOf: (row: T) => string): Connection<T> {
+export function pageOf<T>(
+  rows: readonly T[],
+  args: PageArgs,
+  keyOf: (row: T) => string,
+  direction: "asc" | "desc" = "asc",
+): Connection<T> {
   const page = toPageRequest(args);
   const limit = pageLimit(page);
-  const [key] = readPageCursor(page, 1) ?? [];
-  const found =
-    "last" in page
-      ? (key === undefined ? rows : rows.filter((row) => keyOf(row) < key)).slice(-limit).reverse()
-      : (key === undefined ? rows : rows.filter((row) => keyOf(row) > key)).slice(0, limit);
+  const [from] = readPageCursor(page, 1) ?? [];
+  const isAscending = scanOf(page, direction).order === "asc";
+  const sign = isAscending ? 1 : -1;
+  const keyed = rows.map((row) => ({ row, key: keyOf(row) }));
+  const found = keyed
+    .filter(({ key }) => from === undefined || (isAscending ? key > from : key < from))
+    .toSorted((one, other) => (one.key < other.key ? -sign : sign))
+    .slice(0, limit);
   const count = async () => ({ rows: rows.length, isExact: true });
-  return toConnection(toPage(found, page), (row) => encodeCursor(keyOf(row)), count);
+  return toConnection(
+    toPage(
+      found.map(({ row }) => row),
+      page,
+    ),
+    (row) => encodeCursor(keyOf(row)),
+    count,
+  );
 }

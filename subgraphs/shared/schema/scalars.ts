@@ -91,7 +91,8 @@ export const CursorScalar = defineScalar({
   name: "Cursor",
   description: "A position in a list or an event stream. Opaque: send it back unchanged.",
   read(text) {
-    if (!/^[A-Za-z0-9_-]{1,512}$/.test(text)) throw refused(INVALID_CURSOR, "invalid_cursor");
+    // The longest contains a model's id of 500 characters.
+    if (!/^[A-Za-z0-9_-]{1,4096}$/.test(text)) throw refused(INVALID_CURSOR, "invalid_cursor");
     return text;
   },
   write: (value) => (typeof value === "string" ? value : undefined),
