@@ -12,6 +12,7 @@ import {
   toPage,
 } from "../kernel/page.ts";
 import type { Hex } from "../kernel/text/hex.ts";
+import { readIsoTime } from "../kernel/text/times.ts";
 
 export type DepositStatus = "seen" | "confirmed" | "reverted";
 
@@ -152,8 +153,9 @@ export async function findDeposit(queries: Queries, id: string): Promise<StoredD
 function readCursor(page: PageRequest, { order }: Scan): readonly string[] {
   const key = readPageCursor(page, 2);
   if (!key) return [order === "desc" ? "infinity" : "-infinity", ""];
-  if (!key[0] || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(key[0]) || Number.isNaN(Date.parse(key[0])))
-    throw invalidCursorOf(page);
+  // With microseconds; the milliseconds must be those of a time.
+  const [time = ""] = key;
+  if (!/\.\d{6}Z$/.test(time) || !readIsoTime(time.replace(/\d{3}Z$/, "Z"))) throw invalidCursorOf(page);
   return key;
 }
 

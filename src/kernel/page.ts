@@ -1,4 +1,6 @@
 import { AppError } from "./errors.ts";
+import { isStorable } from "./text/storable.ts";
+import { readIsoTime } from "./text/times.ts";
 
 /** The page of a list that a client requests: the first rows, or those after a cursor; or the last, or those before one. */
 export type PageRequest =
@@ -74,9 +76,12 @@ export function encodeCursor(...key: readonly string[]): string {
 /** Decodes the sort key of a cursor with `length` parts. Throws `invalid_cursor` for anything else. */
 export function decodeCursor(cursor: string, length: number, param?: CursorParam): string[] {
   const key = parse(cursor);
-  if (!Array.isArray(key) || key.length !== length || !key.every((part) => typeof part === "string"))
-    throw invalidCursor(param);
+  if (!Array.isArray(key) || key.length !== length || !key.every(isPart)) throw invalidCursor(param);
   return key;
+}
+
+function isPart(part: unknown): part is string {
+  return typeof part === "string" && isStorable(part);
 }
 
 /** The sort key of a page's cursor; undefined without one. Throws `invalid_cursor`. */
@@ -95,8 +100,8 @@ export function readTimeCursor(page: PageRequest): { readonly at: Date; readonly
   const key = readPageCursor(page, 2);
   if (!key) return undefined;
   const [time = "", id = ""] = key;
-  const at = new Date(time);
-  if (Number.isNaN(at.getTime())) throw invalidCursorOf(page);
+  const at = readIsoTime(time);
+  if (!at) throw invalidCursorOf(page);
   return { at, id };
 }
 

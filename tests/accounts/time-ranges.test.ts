@@ -57,13 +57,17 @@ test("at most seven parts cover any range, and the last month has no next one", 
       expect(divideRange({ from, before }, GRAINS).length).toBeLessThanOrEqual(7);
     }),
   );
-  const last = new Date(8.64e15);
+  const last = new Date("9999-12-31T00:00:00Z");
   expect(divideRange({ from: last, before: undefined }, GRAINS)).toEqual([
     { from: last, before: undefined, grain: "day" },
   ]);
-  const nearly = new Date(8.64e15 - 1);
+  const nearly = new Date(last.getTime() - 1);
   expect(divideRange({ from: nearly, before: undefined }, GRAINS).map(({ grain }) => grain)).toEqual([
     undefined,
     "day",
+  ]);
+  const end = new Date("9999-12-31T23:59:59.999Z");
+  expect(divideRange({ from: end, before: undefined }, GRAINS)).toEqual([
+    { from: end, before: undefined, grain: undefined },
   ]);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { encodeCursor } from "../../src/kernel/page.ts";
 import { pageOf } from "../../subgraphs/shared/schema/connection.ts";
 import { CursorScalar } from "../../subgraphs/shared/schema/scalars.ts";
 import { MODEL } from "../support/chain/network.ts";
@@ -135,6 +136,99 @@ describe("a list of the graph", () => {
     expect((await read("first: 5", long)).nodes).toEqual(all.filter((row) => price(row) === 18n));
     const none = { filter: { minContextLength: 2_000_000_000, apiFormat: "OPENAI", trustModes: [] } };
     expect((await read("first: 5", none)).nodes).toEqual([]);
+  });
+
+  test("answers a cursor of another list, or one that was made up, without an internal error", async () => {
+    const owner = await seedAccount(stack().app.database, 1n);
+    const scopes = ["account:read", "keys:read"] as const;
+    const { secret } = await stack().app.managementKeys.create(owner.account, "reader", scopes);
+    const id = "d425ea48-2b3a-4173-8dee-4c4f01387b5d";
+    const times = [
+      "+275760-09-13T00:00:00.000Z",
+      "0000-01-01T00:00:00.000Z",
+      "2026-02-31T00:00:00.000Z",
+      "5",
+    ];
+    const made = [
+      ...times.flatMap((time) => [
+        [time, id],
+        ["1", time, id],
+        [`${time}`.replace("000Z", "000000Z"), id],
+      ]),
+      ...[["2026-11-25T15:09:04.611Z", "x"], ["2026-11-25T15:09:04.611Z", "\u0000"], ["5", "0"], ["5"]],
+      ...[
+        ["9".repeat(78), "2026-11-25T15:09:04.611Z", "\u0000"],
+        ["account-usage", "9".repeat(19)],
+        ["\u0000"],
+      ],
+      ...[["-1", "-1"], ["9".repeat(18), "9".repeat(9)], ["9".repeat(20)], ["1e9"]],
+    ].map((parts) => encodeCursor(...parts));
+    const ofAccount = [
+      ...["deposits", "apiKeys", "managementKeys", "agentTokens", "sealedKeys", "marketFills", "marketMoves"],
+      ...["requests", "submissions", "files"],
+    ];
+    const lists: readonly (readonly [before: string, field: string, args?: string])[] = [
+      ...ofAccount.map((field) => ["viewer { account {", field] as const),
+      ["viewer { account {", "requests", "orderBy: { field: COST, direction: ASC },"],
+      ["viewer { account { usage {", "history"],
+      ...["imageJobs", "models", "providers", "files", "kvStreams"].map((field) => ["", field] as const),
+    ];
+    const failures: string[] = [];
+    for (const [before, field, more = ""] of lists)
+      for (const cursor of made)
+        for (const args of [`first: 1, after: "${cursor}"`, `last: 1, before: "${cursor}"`]) {
+          const end = "}".repeat(before.split("{").length - 1);
+          const query = `{ ${before} ${field}(${more} ${args}) { pageInfo { endCursor } } ${end} }`;
+          const { errors = [] } = await ask(stack().origin, secret, query);
+          const expected = ["invalid_cursor", "insufficient_scope"];
+          if (errors.some(({ extensions }) => !expected.includes(extensions?.code ?? "")))
+            failures.push(`${field} ${Buffer.from(cursor, "base64url")}: ${JSON.stringify(errors)}`);
+        }
+    expect(failures).toEqual([]);
+  });
+
+  test.each([
+    ["0000-01-01T00:00:00Z", false],
+    ["0001-01-01T00:00:00+00:01", false],
+    ["9999-12-31T23:59:59.999-00:01", false],
+    ["2026-02-31T00:00:00Z", false],
+    ["0001-01-01T00:00:00Z", true],
+    ["9999-12-31T23:59:59.999Z", true],
+  ])("that is filtered by the time %s is answered, or the time is refused", async (time, isTime) => {
+    const owner = await seedAccount(stack().app.database, 1n);
+    const { secret } = await stack().app.managementKeys.create(owner.account, "reader", ["account:read"]);
+    const query = `query ($time: DateTime) { viewer { account {
+      from: requests(filter: { createdAt: { from: $time } }) { totalCount }
+      before: requests(filter: { createdAt: { before: $time } }) { totalCount }
+      usage(from: $time) { stats { requests } buckets(by: MONTH) { startsAt } }
+    } } }`;
+    const { errors } = await ask(stack().origin, secret, query, { time });
+    expect(errors?.map(({ extensions }) => extensions?.code)).toEqual(
+      isTime ? undefined : ["invalid_parameter"],
+    );
+  });
+
+  test("over REST takes the first and the last day", async () => {
+    const owner = await seedAccount(stack().app.database, 1n);
+    const { secret } = await stack().app.managementKeys.create(owner.account, "reader", [
+      "account:read",
+      "keys:read",
+    ]);
+    const read = (path: string) =>
+      fetch(`${stack().origin}/v1/${path}`, { headers: { authorization: `Bearer ${secret}` } });
+    for (const [query, status] of [
+      ["start_date=0001-01-01&end_date=9999-12-31", 200],
+      ["end_date=9999-12-30", 200],
+      ["start_date=0000-01-01", 400],
+      ["start_date=2026-02-31", 400],
+    ] as const)
+      for (const kind of ["stats", "daily", "history"])
+        expect((await read(`account/usage/${kind}?${query}`)).status, `${kind} ${query}`).toBe(status);
+    const foreign = encodeCursor("2026-11-25T15:09:04.611Z", "x");
+    for (const path of ["api-keys", "management-keys", "async/jobs"])
+      expect((await read(`${path}?cursor=${foreign}`)).status, path).toBe(
+        path === "management-keys" ? 403 : 400,
+      );
   });
 
   test("goes on after a cursor with a name of 500 characters", () => {

@@ -1,3 +1,5 @@
+import { isStorableTime } from "../../kernel/text/times.ts";
+
 /** The UTC periods for which sums are stored. */
 export type Grain = "hour" | "day" | "month";
 
@@ -17,8 +19,8 @@ export function divideRange(range: TimeRange, [grain, ...finer]: readonly Grain[
   if (!grain) return [{ ...range, grain: undefined }];
   const first = from && startOf(grain, from, { isRoundedUp: true });
   const end = before && startOf(grain, before);
-  // The last month that a Date can express has no next one.
-  if (Number.isNaN(first?.getTime()) || (first && end && first >= end)) return divideRange(range, finer);
+  // The last period of the year 9999 has no next one.
+  if ((first && !isStorableTime(first)) || (first && end && first >= end)) return divideRange(range, finer);
   return [
     ...(from && first && from < first ? divideRange({ from, before: first }, finer) : []),
     { from: first, before: end, grain },

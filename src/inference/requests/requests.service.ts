@@ -12,6 +12,7 @@ import {
   scanOf,
   toPage,
 } from "../../kernel/page.ts";
+import { readIsoTime } from "../../kernel/text/times.ts";
 import type { Routing } from "../billing/admitted.ts";
 import { InferenceRequestRow } from "./request.row.ts";
 import {
@@ -116,8 +117,8 @@ function readPlace(page: PageRequest, sort: RequestSort): RequestPlace | undefin
   const place = readPageCursor(page, 3);
   if (!place) return undefined;
   const [cost = "", time = "", id = ""] = place;
-  const at = new Date(time);
-  if (!/^\d{1,78}$/.test(cost) || Number.isNaN(at.getTime())) throw invalidCursorOf(page);
+  const at = readIsoTime(time);
+  if (!at || !/^\d{1,78}$/.test(cost)) throw invalidCursorOf(page);
   return { at, id, cost: BigInt(cost) };
 }
 

@@ -9,7 +9,7 @@ import { appendEvents } from "../../events/outbox.ts";
 import type { TopicPayloads } from "../../events/topics.ts";
 import type { WaitingClock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { type PageRequest, pageLimit, readTimeCursor, scanOf } from "../../kernel/page.ts";
+import { invalidCursorOf, type PageRequest, pageLimit, readTimeCursor, scanOf } from "../../kernel/page.ts";
 import { isId } from "../../kernel/text/ids.ts";
 import type { KeyRow } from "./key.row.ts";
 
@@ -114,6 +114,7 @@ export class KeyStore<Row extends KeyRow> {
 function beyondCursor(page: PageRequest) {
   const from = readTimeCursor(page);
   if (!from) return {};
+  if (!isId(from.id)) throw invalidCursorOf(page);
   const { at, id } = from;
   return scanOf(page, "asc").order === "asc"
     ? { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] }

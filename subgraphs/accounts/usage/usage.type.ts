@@ -122,7 +122,8 @@ export class UsageBucketType {
 
   @Field(() => String, {
     nullable: true,
-    description: "The raw id of the `sk-` key. Null unless divided by it, and for what the wallet paid.",
+    description:
+      "The raw id of the `sk-` key. Null for what the wallet itself paid, and if the periods are not divided by key.",
   })
   apiKeyId!: string | null | undefined;
 

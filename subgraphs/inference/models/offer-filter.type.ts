@@ -55,16 +55,14 @@ class ProviderFilterInput extends OfferConditions {
   modelId!: string | null | undefined;
 }
 
-const ORDERS = {
-  price:
-    "The sum of the prices of an input and an output token or unit; of a model, at its cheapest provider.",
-  context: "The length of the context, as published; 0 if it is not.",
-};
+const PRICE = "The sum of the prices of an input and an output token or unit";
+const CONTEXT = "The length of the context, as published; 0 if it is not.";
 
 /** What a list of models is ordered by. */
 const ModelOrderField = defineEnum<OfferSort>("ModelOrderField", "What a list of models is ordered by.", {
   key: "The model's id.",
-  ...ORDERS,
+  price: `${PRICE}, at the model's cheapest provider.`,
+  context: CONTEXT,
 });
 
 /** What a list of providers is ordered by. */
@@ -73,7 +71,8 @@ const ProviderOrderField = defineEnum<OfferSort>(
   "What a list of providers is ordered by.",
   {
     key: "The provider's address.",
-    ...ORDERS,
+    price: `${PRICE}.`,
+    context: CONTEXT,
   },
 );
 

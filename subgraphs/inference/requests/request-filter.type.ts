@@ -32,7 +32,7 @@ class CostRangeInput {
 /** A range of times. Timestamps arrive as text. */
 @InputType("TimeRangeInput", { description: "A range of times." })
 class TimeRangeInput {
-  @Field(() => DateTimeScalar, { nullable: true, description: "The first time, inclusive." })
+  @Field(() => DateTimeScalar, { nullable: true, description: "The start, inclusive." })
   from!: string | null | undefined;
 
   @Field(() => DateTimeScalar, { nullable: true, description: "The end, exclusive." })
@@ -59,7 +59,10 @@ class RequestFilterInput {
   @Field(() => ServiceType, { nullable: true, description: "Requests to services of this type." })
   serviceType!: string | null | undefined;
 
-  @Field(() => CostRangeInput, { nullable: true, description: "Requests that were charged this much." })
+  @Field(() => CostRangeInput, {
+    nullable: true,
+    description: "Requests that have ended and cost this much.",
+  })
   cost!: CostRangeInput | null | undefined;
 
   @Field(() => TimeRangeInput, { nullable: true, description: "Requests that were admitted in this time." })
@@ -125,7 +128,7 @@ export function toRequestFilter(filter: RequestFilterInput | null | undefined): 
     statuses: statuses ?? undefined,
     modelId: modelId == null ? undefined : readKeyOf("Model", modelId),
     provider: providerAddress == null ? undefined : lowerHex(providerAddress),
-    apiKeyId: keyId,
+    apiKeyId: keyId?.toLowerCase(),
     serviceType: serviceType ?? undefined,
     minCost: cost?.min ?? undefined,
     maxCost: cost?.max ?? undefined,

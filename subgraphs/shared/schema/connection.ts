@@ -20,10 +20,16 @@ import { CursorScalar } from "./scalars.ts";
   simpleResolvers: true,
 })
 class PageInfoType {
-  @Field(() => Boolean, { description: "Whether there are more rows after this page." })
+  @Field(() => Boolean, {
+    description:
+      "Whether there are more rows after this page; with `before`, at least the row of that cursor.",
+  })
   hasNextPage!: boolean;
 
-  @Field(() => Boolean, { description: "Whether there are more rows before this page." })
+  @Field(() => Boolean, {
+    description:
+      "Whether there are more rows before this page; with `after`, at least the row of that cursor.",
+  })
   hasPreviousPage!: boolean;
 
   @Field(() => CursorScalar, {

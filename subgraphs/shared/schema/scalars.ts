@@ -11,6 +11,7 @@ import { AppError, type ErrorCode } from "../../../src/kernel/errors.ts";
 import { INVALID_CURSOR } from "../../../src/kernel/page.ts";
 import { parseNeuron } from "../../../src/kernel/text/amount.ts";
 import { type Hex, isAddress, isHash32, lowerHex } from "../../../src/kernel/text/hex.ts";
+import { isStorableTime } from "../../../src/kernel/text/times.ts";
 import { toGraphFailure } from "../failures.ts";
 import { readExactly } from "./exact-literal.ts";
 
@@ -76,11 +77,15 @@ export const DateTimeScalar = defineScalar({
   description: "An ISO 8601 timestamp with a time zone, such as `2026-01-31T12:00:00.000Z`. UTC on output.",
   read(text) {
     const date = new Date(text);
+    // A day that its month does not have, as of 2026-02-31, would be read as one of the next month.
     if (
       !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text) ||
-      Number.isNaN(date.getTime())
+      !isDay(text.slice(0, 10)) ||
+      !isStorableTime(date)
     )
-      throw refused("A DateTime is an ISO 8601 timestamp with a time zone, such as 2026-01-31T12:00:00Z.");
+      throw refused(
+        "A DateTime is an ISO 8601 timestamp with a time zone, such as 2026-01-31T12:00:00Z, of the years 1 to 9999.",
+      );
     return date.toISOString();
   },
   write: (value) => (value instanceof Date ? value.toISOString() : undefined),

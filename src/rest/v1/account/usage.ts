@@ -7,6 +7,7 @@ import {
   usageCursor,
 } from "../../../accounts/usage/usage.service.ts";
 import { AppError } from "../../../kernel/errors.ts";
+import { isStorableTime } from "../../../kernel/text/times.ts";
 import { defineRoute, json, listOf } from "../../route.ts";
 import { address, count, neuron, timestamp } from "../../wire.ts";
 import { CURRENCY } from "../account.ts";
@@ -14,11 +15,16 @@ import { CURRENCY } from "../account.ts";
 const MAX_OFFSET = 1_000_000;
 const DAY_MS = 86_400_000;
 
+/** A day of the years 1 to 9999. */
+const dayParameter = z.iso
+  .date()
+  .refine((date) => isStorableTime(new Date(date)), "must be a day of the years 1 to 9999");
+
 const filters = {
   api_key_id: z.uuid().optional(),
   source: z.enum(["wallet", "api_key"]).optional(),
-  start_date: z.iso.date().optional(),
-  end_date: z.iso.date().optional(),
+  start_date: dayParameter.optional(),
+  end_date: dayParameter.optional(),
   trust_mode: z.enum(["standard", "verified", "private"]).optional(),
   model_id: z.string().min(1).max(500).optional(),
 };
@@ -169,10 +175,16 @@ function filterOf(query: Filters): UsageFilter {
     apiKeyId: query.api_key_id,
     source: query.source,
     from: start_date === undefined ? undefined : new Date(start_date),
-    before: end_date === undefined ? undefined : new Date(Date.parse(end_date) + DAY_MS),
+    before: end_date === undefined ? undefined : nextDay(end_date),
     trustMode: query.trust_mode,
     modelId: query.model_id,
   };
+}
+
+/** The start of the next day; undefined, which is no limit, after the last day that a time can have. */
+function nextDay(date: string): Date | undefined {
+  const next = new Date(Date.parse(date) + DAY_MS);
+  return isStorableTime(next) ? next : undefined;
 }
 
 function viewDay(day: UsageDay) {
