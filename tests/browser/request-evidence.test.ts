@@ -110,7 +110,11 @@ test("a key that requires evidence is created on the page, and shows it when it 
   await dialog.getByLabel("Evidence of providers").selectOption("signed answers");
   await dialog.getByText("Only providers that recently proved an answer are used").waitFor();
   await dialog.getByRole("button", { name: "Create", exact: true }).click();
-  await dialog.getByRole("button", { name: "Copy" }).click();
+  const copy = dialog.getByRole("button", { name: "Copy" });
+  const failure = dialog.getByRole("alert");
+  await copy.or(failure).waitFor();
+  expect(await failure.allTextContents()).toEqual([]);
+  await copy.click();
   await dialog.getByRole("button", { name: "Done" }).click();
   const evidence = async () => {
     await page.getByRole("button", { name: "Edit proved" }).click();
