@@ -125,6 +125,9 @@ export async function hasConfirmed(tx: Queries, chainId: number, from: bigint): 
   return (await tx.rows(CONFIRMED_FROM, [chainId, from.toString()])).length > 0;
 }
 
+/** The list, in its cursors. */
+const LIST = "deposits";
+
 /** An account's deposits, newest first, including reverted ones. */
 export async function listDeposits(
   queries: Queries,
@@ -151,7 +154,7 @@ export async function findDeposit(queries: Queries, id: string): Promise<StoredD
 }
 
 function readCursor(page: PageRequest, { order }: Scan): readonly string[] {
-  const key = readPageCursor(page, 2);
+  const key = readPageCursor(page, LIST, 2);
   if (!key) return [order === "desc" ? "infinity" : "-infinity", ""];
   // With microseconds; the milliseconds must be those of a time.
   const [time = ""] = key;
@@ -192,7 +195,7 @@ function toDeposit(row: DepositRow): StoredDeposit {
     blockHash: row.block_hash,
     seenAt: new Date(row.seen_at),
     creditedAt: row.credited_at === null ? null : new Date(row.credited_at),
-    cursor: encodeCursor(row.seen_at, row.id),
+    cursor: encodeCursor(LIST, row.seen_at, row.id),
   };
 }
 

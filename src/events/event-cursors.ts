@@ -52,8 +52,7 @@ export class EventCursors {
 }
 
 function plainPosition(cursor: string): bigint {
-  const [kind, text = ""] = decodeCursor(cursor, 2);
-  if (kind !== "event" || !/^(0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_POSITION)
-    throw invalidCursor();
+  const [text = ""] = decodeCursor(cursor, "event", 1);
+  if (!/^(0|[1-9]\d{0,18})$/.test(text) || BigInt(text) > MAX_POSITION) throw invalidCursor();
   return BigInt(text);
 }

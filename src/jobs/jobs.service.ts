@@ -25,6 +25,9 @@ export type { JobView } from "./job-view.store.ts";
 
 type Dependencies = { readonly database: Database; readonly events: EventsService };
 
+/** The list, in its cursors. */
+const LIST = "jobs";
+
 const MAX_CURRENT_JOBS = 100;
 const NEWEST_FIRST = { order: "desc", beyond: "<" } as const;
 
@@ -55,7 +58,7 @@ export class JobsService {
 
   /** The jobs that the caller may access, newest first; of one state or all. */
   async list(reach: Reach, page: PageRequest, state?: JobState): Promise<Page<JobView>> {
-    const from = readTimeCursor(page);
+    const from = readTimeCursor(page, LIST);
     if (from && !isId(from.id)) throw invalidCursorOf(page);
     const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), state, from };
     return toPage(await listJobs(this.#dependencies.database, reach, query), page);
@@ -147,7 +150,7 @@ function stepsOf(
 
 /** The cursor from which a list resumes after this job. */
 export function jobCursor({ createdAt, id }: JobView): string {
-  return encodeTimeCursor(createdAt, id);
+  return encodeTimeCursor(LIST, createdAt, id);
 }
 
 /** The error for a job that does not exist or that the caller may not access (promises F29). */

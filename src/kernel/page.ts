@@ -14,8 +14,9 @@ export type Page<T> = {
   readonly hasPreviousPage: boolean;
 };
 
-/** The message of `invalid_cursor`. */
+/** The message of `invalid_cursor` for what no list or event stream issued. */
 export const INVALID_CURSOR = "This cursor was not issued by this server.";
+const CURSOR_OF_ANOTHER_LIST = "This is not a cursor of this list in this order.";
 
 /** The maximum length of a page. */
 const MAX_PAGE = 100;
@@ -68,15 +69,20 @@ export function cursorOf(page: PageRequest): string | undefined {
  */
 const CHAIN_ENDS = { asc: ["-1", "-1"], desc: ["9223372036854775807", "2147483647"] } as const;
 
-/** Encodes the sort key of a row as an opaque cursor. */
-export function encodeCursor(...key: readonly string[]): string {
-  return Buffer.from(JSON.stringify(key)).toString("base64url");
+/** Encodes the sort key of a row as an opaque cursor of a list; `list` names the list, and its order if it has several. */
+export function encodeCursor(list: string, ...key: readonly string[]): string {
+  return Buffer.from(JSON.stringify([list, ...key])).toString("base64url");
 }
 
-/** Decodes the sort key of a cursor with `length` parts. Throws `invalid_cursor` for anything else. */
-export function decodeCursor(cursor: string, length: number, param?: CursorParam): string[] {
-  const key = parse(cursor);
-  if (!Array.isArray(key) || key.length !== length || !key.every(isPart)) throw invalidCursor(param);
+/**
+ * Decodes the sort key, of `length` parts, of a cursor that was encoded for the same list. Throws `invalid_cursor` for
+ * anything else.
+ */
+export function decodeCursor(cursor: string, list: string, length: number, param?: CursorParam): string[] {
+  const parts = parse(cursor);
+  if (!Array.isArray(parts) || !parts.every(isPart)) throw invalidCursor(param);
+  const [of, ...key] = parts;
+  if (of !== list || key.length !== length) throw invalidCursor(param, CURSOR_OF_ANOTHER_LIST);
   return key;
 }
 
@@ -84,20 +90,23 @@ function isPart(part: unknown): part is string {
   return typeof part === "string" && isStorable(part);
 }
 
-/** The sort key of a page's cursor; undefined without one. Throws `invalid_cursor`. */
-export function readPageCursor(page: PageRequest, length: number): string[] | undefined {
+/** The sort key of a page's cursor, of `length` parts; undefined without one. Throws `invalid_cursor`. */
+export function readPageCursor(page: PageRequest, list: string, length: number): string[] | undefined {
   const cursor = cursorOf(page);
-  return cursor === undefined ? undefined : decodeCursor(cursor, length, paramOf(page));
+  return cursor === undefined ? undefined : decodeCursor(cursor, list, length, paramOf(page));
 }
 
 /** The cursor of a row in a list that is ordered by a time in whole milliseconds, then by id. */
-export function encodeTimeCursor(at: Date, id: string): string {
-  return encodeCursor(at.toISOString(), id);
+export function encodeTimeCursor(list: string, at: Date, id: string): string {
+  return encodeCursor(list, at.toISOString(), id);
 }
 
 /** The time and id of a page's cursor, made by `encodeTimeCursor`; undefined without one. Throws `invalid_cursor`. */
-export function readTimeCursor(page: PageRequest): { readonly at: Date; readonly id: string } | undefined {
-  const key = readPageCursor(page, 2);
+export function readTimeCursor(
+  page: PageRequest,
+  list: string,
+): { readonly at: Date; readonly id: string } | undefined {
+  const key = readPageCursor(page, list, 2);
   if (!key) return undefined;
   const [time = "", id = ""] = key;
   const at = readIsoTime(time);
@@ -105,12 +114,17 @@ export function readTimeCursor(page: PageRequest): { readonly at: Date; readonly
   return { at, id };
 }
 
+/** The cursor of a row in a list of the chain's rows. `blockNumber` is decimal. */
+export function encodeChainCursor(list: string, blockNumber: string, logIndex: number): string {
+  return encodeCursor(list, blockNumber, String(logIndex));
+}
+
 /**
  * The block number and log index of a page's cursor in a list of the chain's rows, as statement parameters; without a
  * cursor, those of the end at which the scan begins. Throws `invalid_cursor`.
  */
-export function readChainCursor(page: PageRequest, { order }: Scan): readonly [string, string] {
-  const key = readPageCursor(page, 2);
+export function readChainCursor(page: PageRequest, list: string, { order }: Scan): readonly [string, string] {
+  const key = readPageCursor(page, list, 2);
   if (!key) return CHAIN_ENDS[order];
   const [block = "", log = ""] = key;
   if (!/^\d{1,18}$/.test(block) || !/^\d{1,9}$/.test(log)) throw invalidCursorOf(page);
@@ -121,8 +135,8 @@ export function readChainCursor(page: PageRequest, { order }: Scan): readonly [s
 type CursorParam = "after" | "before";
 
 /** The error for a cursor that no list or event stream issued. */
-export function invalidCursor(param: CursorParam = "after"): AppError {
-  return new AppError("invalid_cursor", INVALID_CURSOR, { param });
+export function invalidCursor(param: CursorParam = "after", message = INVALID_CURSOR): AppError {
+  return new AppError("invalid_cursor", message, { param });
 }
 
 /** The error for a page whose cursor no list issued. */

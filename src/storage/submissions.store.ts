@@ -87,6 +87,10 @@ export async function findFirst(
   return rows.map((row) => ({ first: toSubmission(row), submissions: Number(row.submissions) }));
 }
 
+/** The lists, in their cursors. */
+const SUBMISSIONS = "submissions";
+const FILES = "files";
+
 /** Submissions, newest first. */
 export async function listSubmissions(
   queries: Queries,
@@ -96,7 +100,7 @@ export async function listSubmissions(
 ): Promise<Page<StoredSubmission>> {
   const limit = pageLimit(page);
   const scan = scanOf(page, "desc");
-  const parameters = [chainId, readCursor(page, scan), limit];
+  const parameters = [chainId, readCursor(page, SUBMISSIONS, scan), limit];
   const rows = await (root !== undefined
     ? queries.rows<SubmissionRow>(list(scan, "and root = $4"), [...parameters, root])
     : sender !== undefined
@@ -124,11 +128,12 @@ export async function listFirst(
 ): Promise<Page<StoredSubmission>> {
   const limit = pageLimit(page);
   const scan = scanOf(page, "desc");
-  const parameters = [chainId, readCursor(page, scan), limit];
+  const parameters = [chainId, readCursor(page, FILES, scan), limit];
   const rows = await (sender === undefined
     ? queries.rows<SubmissionRow>(firstList(scan, ""), parameters)
     : queries.rows<SubmissionRow>(firstList(scan, "and transaction_sender = $4"), [...parameters, sender]));
-  return toPage(rows.map(toSubmission), page);
+  const files = rows.map((row) => ({ ...toSubmission(row), cursor: encodeCursor(FILES, row.tx_seq) }));
+  return toPage(files, page);
 }
 
 /** The number of submissions read so far, which is the sequence number of the next one. */
@@ -149,8 +154,8 @@ export async function readSynced(
 /** Beyond every sequence number: where a list without a cursor begins. */
 const ENDS = { asc: "-1", desc: "1e20" } as const;
 
-function readCursor(page: PageRequest, { order }: Scan): string {
-  const key = readPageCursor(page, 1);
+function readCursor(page: PageRequest, list: string, { order }: Scan): string {
+  const key = readPageCursor(page, list, 1);
   if (!key) return ENDS[order];
   const [txSeq] = key;
   if (!txSeq || !/^\d{1,20}$/.test(txSeq)) throw invalidCursorOf(page);
@@ -199,7 +204,7 @@ function toSubmission(row: SubmissionRow): StoredSubmission {
     blockNumber: BigInt(row.block_number),
     blockHash: row.block_hash,
     seenAt: new Date(Number(row.seen_at_ms)),
-    cursor: encodeCursor(row.tx_seq),
+    cursor: encodeCursor(SUBMISSIONS, row.tx_seq),
   };
 }
 

@@ -185,7 +185,7 @@ export class FileResolver {
       one.name < other.name ? -1 : 1,
     );
     const rows = entries.map((entry) => toFolderEntry(root, [...names, entry.name], entry));
-    return pageOf(rows, args, ({ name }) => name);
+    return pageOf("folder-entries", rows, args, ({ name }) => name);
   }
 }
 

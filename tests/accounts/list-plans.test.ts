@@ -10,6 +10,7 @@ import { listJobs } from "../../src/jobs/job-view.store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import {
   cursorOf,
+  encodeChainCursor,
   encodeCursor,
   encodeTimeCursor,
   type PageRequest,
@@ -25,8 +26,6 @@ import { borrowServerDatabase, openPatiently } from "../support/servers/database
 const ACCOUNT = "0x0000000000000000000000000000000000000001";
 const CHAIN = 16_602;
 const MARKET = { chainId: CHAIN, contract: { address: ACCOUNT, token: ACCOUNT, startBlock: 0n } } as const;
-const EVENT = encodeCursor("7", "1");
-const TIME = encodeTimeCursor(new Date(), newId());
 
 type List = {
   readonly name: string;
@@ -39,19 +38,23 @@ type List = {
 };
 
 const keys = (database: Database) => ({ database, clock: systemClock, committed: () => {} });
-const byEvent = { cursor: EVENT, compared: /Index Cond: .*ROW\(block_number, log_index\)/ };
-const byNumber = { cursor: encodeCursor("7"), compared: /Index Cond: .*tx_seq/ };
+const byTime = (list: string) => encodeTimeCursor(list, new Date(), newId());
+const byEvent = (list: string) => ({
+  cursor: encodeChainCursor(list, "7", 1),
+  compared: /Index Cond: .*ROW\(block_number, log_index\)/,
+});
+const byNumber = (list: string) => ({ cursor: encodeCursor(list, "7"), compared: /Index Cond: .*tx_seq/ });
 
 const LISTS: readonly List[] = [
   {
     name: "deposits",
-    cursor: encodeCursor("2026-01-01T00:00:00.000000Z", "x"),
+    cursor: encodeCursor("deposits", "2026-01-01T00:00:00.000000Z", "x"),
     compared: /Index Cond: .*account = .*ROW\(seen_at, id\)/,
     list: (database, page) => listDeposits(database, ACCOUNT, page),
   },
   ...([undefined, "failed"] as const).map((state) => ({
     name: `jobs of state ${state}`,
-    cursor: TIME,
+    cursor: byTime("jobs"),
     compared: /Index Cond: .*account = .*ROW\(created_at, id\)/,
     list: (database: Database, page: PageRequest) => {
       const from = cursorOf(page) === undefined ? undefined : { at: new Date(), id: newId() };
@@ -61,7 +64,7 @@ const LISTS: readonly List[] = [
   })),
   {
     name: "requests",
-    cursor: TIME,
+    cursor: byTime("requests"),
     compared: /Index Cond: .*account = .*ROW\(created_at, id\)/,
     list: (database, page) => {
       const from = cursorOf(page) === undefined ? undefined : { at: new Date(), id: "req-1" };
@@ -73,40 +76,56 @@ const LISTS: readonly List[] = [
   },
   {
     name: "sk- keys",
-    cursor: TIME,
+    cursor: byTime("api-key"),
     compared: /Index Cond: .*account = .*created_at/,
     isAscending: true,
     list: (database, page) => new ApiKeyService(keys(database)).list(ACCOUNT, page),
   },
   {
     name: "mk- keys",
-    cursor: TIME,
+    cursor: byTime("management-key"),
     compared: /Index Cond: .*account = .*created_at/,
     isAscending: true,
     list: (database, page) => new ManagementKeyService(keys(database)).list(ACCOUNT, page),
   },
   {
     name: "tokens",
-    ...byEvent,
+    ...byEvent("agent-tokens"),
     list: (database, page) => listTokens(database, CHAIN, { owner: ACCOUNT }, page),
   },
   {
     name: "sealed keys",
-    ...byEvent,
+    ...byEvent("sealed-keys"),
     list: (database, page) => listSealedKeys(database, CHAIN, { to: ACCOUNT }, page),
   },
-  { name: "fills", ...byEvent, list: (database, page) => listFills(database, MARKET, {}, page) },
-  { name: "moves", ...byEvent, list: (database, page) => listMoves(database, MARKET, ACCOUNT, page) },
-  { name: "submissions", ...byNumber, list: (database, page) => listSubmissions(database, CHAIN, {}, page) },
+  {
+    name: "fills",
+    ...byEvent("market-fills"),
+    list: (database, page) => listFills(database, MARKET, {}, page),
+  },
+  {
+    name: "moves",
+    ...byEvent("market-moves"),
+    list: (database, page) => listMoves(database, MARKET, ACCOUNT, page),
+  },
+  {
+    name: "submissions",
+    ...byNumber("submissions"),
+    list: (database, page) => listSubmissions(database, CHAIN, {}, page),
+  },
   {
     name: "submissions of a sender",
-    ...byNumber,
+    ...byNumber("submissions"),
     list: (database, page) => listSubmissions(database, CHAIN, { sender: ACCOUNT }, page),
   },
-  { name: "files", ...byNumber, list: (database, page) => listFirst(database, CHAIN, undefined, page) },
+  {
+    name: "files",
+    ...byNumber("files"),
+    list: (database, page) => listFirst(database, CHAIN, undefined, page),
+  },
   {
     name: "files of a sender",
-    ...byNumber,
+    ...byNumber("files"),
     list: (database, page) => listFirst(database, CHAIN, ACCOUNT, page),
   },
 ];

@@ -35,6 +35,72 @@ async function chat({ secret }: Seeded, maxTokens: number): Promise<string> {
   return reply.headers.get("x-request-id") ?? "";
 }
 
+type List = {
+  /** The list and its order, in its cursors. */
+  readonly name: string;
+  /** The fields around it. */
+  readonly within: string;
+  readonly field: string;
+  readonly args?: string;
+  /** The sort key of a row. */
+  readonly key: readonly string[];
+};
+
+const ID = "d425ea48-2b3a-4173-8dee-4c4f01387b5d";
+const TIME = "2026-11-25T15:09:04.611Z";
+const ofAccount = (field: string, name: string, ...key: readonly string[]): List => ({
+  ...{ name, within: "viewer { account {", field, key },
+});
+const ofQuery = (field: string, name: string, ...key: readonly string[]): List => ({
+  ...{ name, within: "", field, key },
+});
+
+const LISTS: readonly List[] = [
+  ofAccount("deposits", "deposits", TIME.replace("Z", "000Z"), ID),
+  ofAccount("apiKeys", "api-key", TIME, ID),
+  ofAccount("managementKeys", "management-key", TIME, ID),
+  ofAccount("agentTokens", "agent-tokens", "7", "1"),
+  ofAccount("sealedKeys", "sealed-keys", "7", "1"),
+  ofAccount("marketFills", "market-fills", "7", "1"),
+  ofAccount("marketMoves", "market-moves", "7", "1"),
+  ofAccount("requests", "requests", TIME, ID),
+  {
+    ...ofAccount("requests", "requests-by-cost", "5", TIME, ID),
+    args: "orderBy: { field: COST, direction: ASC },",
+  },
+  ofAccount("submissions", "submissions", "7"),
+  ofAccount("files", "files", "7"),
+  { ...ofAccount("history", "account-usage", "7"), within: "viewer { account { usage {" },
+  ofQuery("imageJobs", "jobs", TIME, ID),
+  ofQuery("kvStreams", "kv-streams", ID),
+  ofQuery("models", "models-by-key", "a"),
+  { ...ofQuery("models", "models-by-price", "a"), args: "orderBy: { field: PRICE, direction: ASC }," },
+  ofQuery("providers", "providers-by-key", "a"),
+  {
+    ...ofQuery("providers", "providers-by-context", "a"),
+    args: "orderBy: { field: CONTEXT, direction: ASC },",
+  },
+];
+
+/** A secret that reads everything of a new account but its `mk-` keys. */
+async function openReader(): Promise<string> {
+  const { database, managementKeys } = stack().app;
+  const owner = await seedAccount(database, 1n);
+  return (await managementKeys.create(owner.account, "reader", ["account:read", "keys:read"])).secret;
+}
+
+/** The errors of the pages after and before a cursor. */
+function readBeyond({ within, field, args = "" }: List, cursor: string, secret: string) {
+  return Promise.all(
+    [`first: 1, after: "${cursor}"`, `last: 1, before: "${cursor}"`].map(async (place) => {
+      const end = "}".repeat(within.split("{").length - 1);
+      const query = `{ ${within} ${field}(${args} ${place}) { pageInfo { endCursor } } ${end} }`;
+      const { errors = [] } = await ask(stack().origin, secret, query);
+      return errors;
+    }),
+  );
+}
+
 describe("a list of the graph", () => {
   test("is paged from both ends, filtered, ordered and counted", async () => {
     const owner = await seedAccount(stack().app.database, 10n ** 12n);
@@ -138,53 +204,46 @@ describe("a list of the graph", () => {
     expect((await read("first: 5", none)).nodes).toEqual([]);
   });
 
-  test("answers a cursor of another list, or one that was made up, without an internal error", async () => {
-    const owner = await seedAccount(stack().app.database, 1n);
-    const scopes = ["account:read", "keys:read"] as const;
-    const { secret } = await stack().app.managementKeys.create(owner.account, "reader", scopes);
-    const id = "d425ea48-2b3a-4173-8dee-4c4f01387b5d";
+  test("answers a made-up cursor of its own without an internal error", async () => {
+    const secret = await openReader();
     const times = [
       "+275760-09-13T00:00:00.000Z",
       "0000-01-01T00:00:00.000Z",
       "2026-02-31T00:00:00.000Z",
       "5",
     ];
-    const made = [
+    const made: readonly (readonly string[])[] = [
       ...times.flatMap((time) => [
-        [time, id],
-        ["1", time, id],
-        [`${time}`.replace("000Z", "000000Z"), id],
+        [time, ID],
+        ["1", time, ID],
+        [`${time}`.replace("000Z", "000000Z"), ID],
       ]),
       ...[["2026-11-25T15:09:04.611Z", "x"], ["2026-11-25T15:09:04.611Z", "\u0000"], ["5", "0"], ["5"]],
-      ...[
-        ["9".repeat(78), "2026-11-25T15:09:04.611Z", "\u0000"],
-        ["account-usage", "9".repeat(19)],
-        ["\u0000"],
-      ],
+      ...[["9".repeat(78), "2026-11-25T15:09:04.611Z", "\u0000"], ["9".repeat(19)], ["\u0000"], []],
       ...[["-1", "-1"], ["9".repeat(18), "9".repeat(9)], ["9".repeat(20)], ["1e9"]],
-    ].map((parts) => encodeCursor(...parts));
-    const ofAccount = [
-      ...["deposits", "apiKeys", "managementKeys", "agentTokens", "sealedKeys", "marketFills", "marketMoves"],
-      ...["requests", "submissions", "files"],
-    ];
-    const lists: readonly (readonly [before: string, field: string, args?: string])[] = [
-      ...ofAccount.map((field) => ["viewer { account {", field] as const),
-      ["viewer { account {", "requests", "orderBy: { field: COST, direction: ASC },"],
-      ["viewer { account { usage {", "history"],
-      ...["imageJobs", "models", "providers", "files", "kvStreams"].map((field) => ["", field] as const),
     ];
     const failures: string[] = [];
-    for (const [before, field, more = ""] of lists)
-      for (const cursor of made)
-        for (const args of [`first: 1, after: "${cursor}"`, `last: 1, before: "${cursor}"`]) {
-          const end = "}".repeat(before.split("{").length - 1);
-          const query = `{ ${before} ${field}(${more} ${args}) { pageInfo { endCursor } } ${end} }`;
-          const { errors = [] } = await ask(stack().origin, secret, query);
+    for (const list of LISTS)
+      for (const key of made)
+        for (const errors of await readBeyond(list, encodeCursor(list.name, ...key), secret)) {
           const expected = ["invalid_cursor", "insufficient_scope"];
           if (errors.some(({ extensions }) => !expected.includes(extensions?.code ?? "")))
-            failures.push(`${field} ${Buffer.from(cursor, "base64url")}: ${JSON.stringify(errors)}`);
+            failures.push(`${list.name} ${key}: ${JSON.stringify(errors)}`);
         }
     expect(failures).toEqual([]);
+  });
+
+  test("refuses the cursor of every other list and order, and takes its own", async () => {
+    const secret = await openReader();
+    const wrong: string[] = [];
+    for (const list of LISTS.filter(({ name }) => name !== "management-key"))
+      for (const of of LISTS)
+        for (const errors of await readBeyond(list, encodeCursor(of.name, ...of.key), secret)) {
+          const codes = errors.map(({ extensions }) => extensions?.code).join();
+          if (codes !== (of.name === list.name ? "" : "invalid_cursor"))
+            wrong.push(`${list.name} with a cursor of ${of.name}: ${codes}`);
+        }
+    expect(wrong).toEqual([]);
   });
 
   test.each([
@@ -224,7 +283,7 @@ describe("a list of the graph", () => {
     ] as const)
       for (const kind of ["stats", "daily", "history"])
         expect((await read(`account/usage/${kind}?${query}`)).status, `${kind} ${query}`).toBe(status);
-    const foreign = encodeCursor("2026-11-25T15:09:04.611Z", "x");
+    const foreign = encodeCursor("requests", "2026-11-25T15:09:04.611Z", "x");
     for (const path of ["api-keys", "management-keys", "async/jobs"])
       expect((await read(`${path}?cursor=${foreign}`)).status, path).toBe(
         path === "management-keys" ? 403 : 400,
@@ -235,7 +294,8 @@ describe("a list of the graph", () => {
     const names = ["a", "b".repeat(500), "\u{1F600}".repeat(250), "d"].toSorted();
     const args = { first: 1, after: null as string | null, last: null, before: null };
     const seen: string[] = [];
-    for (let page = pageOf(names, args, (name) => name); ; page = pageOf(names, args, (name) => name)) {
+    const read = () => pageOf("names", names, args, (name) => name);
+    for (let page = read(); ; page = read()) {
       seen.push(...page.nodes);
       if (!page.pageInfo.hasNextPage) break;
       args.after = CursorScalar.parseValue(page.pageInfo.endCursor) as string;

@@ -20,7 +20,7 @@ export type { UsageBucket, UsageDivision, UsageGroup } from "./usage-buckets.sto
 
 const MAX_USAGE_ID = 2n ** 63n - 1n;
 /** Not "usage", the kind of older cursors, whose numbers were those of the whole router. */
-const CURSOR_KIND = "account-usage";
+const LIST = "account-usage";
 
 /**
  * The usage of an account: the requests that were charged, and those completed at a price of zero. Their costs add up
@@ -78,14 +78,13 @@ export class UsageService {
 
 /** The cursor after which a history resumes. */
 export function usageCursor({ id }: Pick<UsageRow, "id">): string {
-  return encodeCursor(CURSOR_KIND, id.toString());
+  return encodeCursor(LIST, id.toString());
 }
 
 function readCursor(page: PageRequest): bigint | undefined {
-  const key = readPageCursor(page, 2);
+  const key = readPageCursor(page, LIST, 1);
   if (!key) return undefined;
-  const [kind, text = ""] = key;
-  if (kind !== CURSOR_KIND || !/^\d{1,19}$/.test(text) || BigInt(text) > MAX_USAGE_ID)
-    throw invalidCursorOf(page);
+  const [text = ""] = key;
+  if (!/^\d{1,19}$/.test(text) || BigInt(text) > MAX_USAGE_ID) throw invalidCursorOf(page);
   return BigInt(text);
 }

@@ -30,6 +30,13 @@ export type Authorization = TokenKey &
 export type TokenClone = TokenKey &
   Placed & { readonly newTokenId: bigint; readonly from: Hex; readonly to: Hex };
 
+/** The lists of a token, in their cursors. */
+const LISTS = {
+  transfers: "token-transfers",
+  authorizations: "token-authorizations",
+  clones: "token-clones",
+} as const;
+
 /** A token's transfers, newest first. */
 export async function listTransfers(
   queries: Queries,
@@ -38,10 +45,13 @@ export async function listTransfers(
   page: PageRequest,
 ): Promise<readonly TokenTransfer[]> {
   type Row = PlacedRow & { sender: Hex; receiver: Hex; with_key: boolean };
-  const rows = await queries.rows<Row>(`${TRANSFERS} ${pageOfToken(page)}`, ofToken(chainId, key, page));
+  const rows = await queries.rows<Row>(
+    `${TRANSFERS} ${pageOfToken(page)}`,
+    ofToken(chainId, key, LISTS.transfers, page),
+  );
   return rows.map((row) => ({
     ...key,
-    ...toPlaced(row),
+    ...toPlaced(LISTS.transfers, row),
     from: orNull(row.sender),
     to: orNull(row.receiver),
     withKey: row.with_key,
@@ -61,10 +71,13 @@ export async function listAuthorizations(
     ended_block: string | null;
     end_reason: AuthorizationEnd | null;
   };
-  const rows = await queries.rows<Row>(`${AUTHORIZATIONS} ${pageOfToken(page)}`, ofToken(chainId, key, page));
+  const rows = await queries.rows<Row>(
+    `${AUTHORIZATIONS} ${pageOfToken(page)}`,
+    ofToken(chainId, key, LISTS.authorizations, page),
+  );
   return rows.map((row) => ({
     ...key,
-    ...toPlaced(row),
+    ...toPlaced(LISTS.authorizations, row),
     by: row.authorized_by,
     user: row.user_address,
     endedBlock: row.ended_block === null ? null : BigInt(row.ended_block),
@@ -80,18 +93,26 @@ export async function listClones(
   page: PageRequest,
 ): Promise<readonly TokenClone[]> {
   type Row = PlacedRow & { new_token_id: string; sender: Hex; receiver: Hex };
-  const rows = await queries.rows<Row>(`${CLONES} ${pageOfToken(page)}`, ofToken(chainId, key, page));
+  const rows = await queries.rows<Row>(
+    `${CLONES} ${pageOfToken(page)}`,
+    ofToken(chainId, key, LISTS.clones, page),
+  );
   return rows.map((row) => ({
     ...key,
-    ...toPlaced(row),
+    ...toPlaced(LISTS.clones, row),
     newTokenId: BigInt(row.new_token_id),
     from: row.sender,
     to: row.receiver,
   }));
 }
 
-function ofToken(chainId: number, { contract, tokenId }: TokenKey, page: PageRequest): readonly unknown[] {
-  return [chainId, ...pageKey(page), contract, tokenId.toString()];
+function ofToken(
+  chainId: number,
+  { contract, tokenId }: TokenKey,
+  list: string,
+  page: PageRequest,
+): readonly unknown[] {
+  return [chainId, ...pageKey(list, page), contract, tokenId.toString()];
 }
 
 function pageOfToken(page: PageRequest): string {

@@ -30,6 +30,9 @@ export type StoredToken = TokenKey &
 /** The account that signs access proofs for a user. */
 export type Delegation = Placed & { readonly contract: Hex; readonly user: Hex; readonly assistant: Hex };
 
+/** The list of tokens, in its cursors. */
+const TOKENS = "agent-tokens";
+
 /** The most authorised users of a token: the limit of SPEC 8, plus one that contracts may allow. */
 const MAX_USERS = 101;
 
@@ -51,9 +54,8 @@ export async function listTokens(
   page: PageRequest,
 ): Promise<readonly StoredToken[]> {
   const { sql, more } = pick([filter.contract, "and t.contract = "], [filter.owner, "and t.receiver = "]);
-  return (await queries.rows<TokenRow>(listOfTokens(page, sql), [chainId, ...pageKey(page), ...more])).map(
-    toToken,
-  );
+  const parameters = [chainId, ...pageKey(TOKENS, page), ...more];
+  return (await queries.rows<TokenRow>(listOfTokens(page, sql), parameters)).map(toToken);
 }
 
 /** The users who may use these tokens now, by token. */
@@ -78,7 +80,7 @@ export async function findDelegations(
   type Row = PlacedRow & { contract: Hex; user_address: Hex; assistant: Hex };
   const rows = await queries.rows<Row>(DELEGATIONS, [chainId, JSON.stringify(users)]);
   return rows.map((row) => ({
-    ...toPlaced(row),
+    ...toPlaced("delegations", row),
     contract: row.contract,
     user: row.user_address,
     assistant: row.assistant,
@@ -98,7 +100,7 @@ type TokenRow = PlacedRow & {
 function toToken(row: TokenRow): StoredToken {
   return {
     ...toKey(row),
-    ...toPlaced(row),
+    ...toPlaced(TOKENS, row),
     owner: orNull(row.receiver),
     creator: row.creator,
     datas: row.datas === null ? [] : (JSON.parse(row.datas) as IntelligentData[]),

@@ -1,7 +1,8 @@
 import type { NewEvent } from "../../events/outbox.ts";
 import type { DomainEvent, SealedKeyCause, SealedKeyEntry } from "../../events/topics.ts";
+import { encodeChainCursor } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import { type Placed, placeCursor, type TokenKey } from "./token-rows.ts";
+import type { Placed, TokenKey } from "./token-rows.ts";
 
 /** The keys that one log published for a receiver, aligned with the token's data at that time. */
 export type SealedKey = TokenKey &
@@ -23,6 +24,9 @@ export type SealedKey = TokenKey &
 
 /** A sealed key that is not stored yet. */
 export type NewSealedKey = Omit<SealedKey, "seenAt" | "cursor" | "removed">;
+
+/** The list of sealed keys, in its cursors. */
+export const SEALED_KEYS = "sealed-keys";
 
 /** An event carries its keys up to this many bytes in total; larger ones are read from the database. */
 const MAX_INLINE_KEY_BYTES = 8_192;
@@ -62,6 +66,6 @@ export function sealedKeyOf({ at, data }: DomainEvent<"sealed-key.published">): 
     tokenId: BigInt(tokenId),
     blockNumber: BigInt(blockNumber),
     seenAt: at,
-    cursor: placeCursor(blockNumber, same.logIndex),
+    cursor: encodeChainCursor(SEALED_KEYS, blockNumber, same.logIndex),
   };
 }

@@ -2,7 +2,7 @@ import type { Queries } from "../../db/database.ts";
 import type { SealedKeyCause } from "../../events/topics.ts";
 import type { PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { NewSealedKey, SealedKey } from "./sealed-key.ts";
+import { type NewSealedKey, SEALED_KEYS, type SealedKey } from "./sealed-key.ts";
 import {
   type ContractKey,
   PLACED,
@@ -59,7 +59,11 @@ export async function listSealedKeys(
     [filter.contract, "and t.contract = "],
     [filter.tokenId?.toString(), "and t.token_id = ", "::numeric"],
   );
-  const rows = await queries.rows<SealedKeyRow>(listOfKeys(page, sql), [chainId, ...pageKey(page), ...more]);
+  const rows = await queries.rows<SealedKeyRow>(listOfKeys(page, sql), [
+    chainId,
+    ...pageKey(SEALED_KEYS, page),
+    ...more,
+  ]);
   return rows.map(toSealedKey);
 }
 
@@ -87,7 +91,7 @@ type SealedKeyRow = PlacedRow & {
 function toSealedKey(row: SealedKeyRow): SealedKey {
   return {
     ...toKey(row),
-    ...toPlaced(row),
+    ...toPlaced(SEALED_KEYS, row),
     id: row.id,
     blockHash: row.block_hash,
     from: row.sender,

@@ -1,5 +1,5 @@
 import {
-  encodeCursor,
+  encodeChainCursor,
   type PageRequest,
   pageLimit,
   readChainCursor,
@@ -14,7 +14,7 @@ export type ContractKey = { readonly chainId: number; readonly contract: Hex };
 /** Identifies a token. */
 export type TokenKey = { readonly contract: Hex; readonly tokenId: bigint };
 
-/** The chain position and time of an event. `cursor` is its position in every list. */
+/** The chain position and time of an event. `cursor` is its position in its list. */
 export type Placed = {
   readonly blockNumber: bigint;
   readonly logIndex: number;
@@ -43,19 +43,17 @@ export function toKey({
   return { contract, tokenId: BigInt(token_id) };
 }
 
-export function toPlaced({ block_number, log_index, transaction_hash, seen_at_ms }: PlacedRow): Placed {
+export function toPlaced(
+  list: string,
+  { block_number, log_index, transaction_hash, seen_at_ms }: PlacedRow,
+): Placed {
   return {
     blockNumber: BigInt(block_number),
     logIndex: log_index,
     transactionHash: transaction_hash,
     seenAt: new Date(Number(seen_at_ms)),
-    cursor: placeCursor(block_number, log_index),
+    cursor: encodeChainCursor(list, block_number, log_index),
   };
-}
-
-/** The cursor of a row in every list of rows from the chain. `blockNumber` is decimal. */
-export function placeCursor(blockNumber: string, logIndex: number): string {
-  return encodeCursor(blockNumber, String(logIndex));
 }
 
 /** The JSON parameter of statements that take several tokens. */
@@ -69,9 +67,9 @@ export function orNull(address: Hex): Hex | null {
 }
 
 /** The exclusive bound of a page as block and log index, and the number of rows to read. */
-export function pageKey(page: PageRequest): readonly [string, string, number] {
+export function pageKey(list: string, page: PageRequest): readonly [string, string, number] {
   const limit = pageLimit(page);
-  return [...readChainCursor(page, scanOf(page, "desc")), limit];
+  return [...readChainCursor(page, list, scanOf(page, "desc")), limit];
 }
 
 /** The SQL of a filter's set conditions, and their parameters, which follow the first four. */

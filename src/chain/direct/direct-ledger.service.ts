@@ -96,7 +96,7 @@ export class DirectLedgerService {
   /** A user's sub-accounts at inference providers, in the contract's order. */
   async subAccounts(user: Hex, page: PageRequest): Promise<Page<Listed<SubAccount>>> {
     const { refundLockSeconds } = await this.rules();
-    return readOffsetPage(page, async (offset, limit) => {
+    return readOffsetPage("direct-sub-accounts", page, async (offset, limit) => {
       try {
         const [rows, total] = await this.#dependencies.client.readContract({
           ...this.#serving(),

@@ -120,7 +120,7 @@ export class FineTuningService {
     user: Hex,
     page: PageRequest,
   ): Promise<Page<Listed<FineTuningAccount>>> {
-    return readOffsetPage(page, async (offset, limit) => {
+    return readOffsetPage("fine-tuning-accounts", page, async (offset, limit) => {
       try {
         const [rows, total] = await this.#dependencies.client.readContract({
           ...contractAt(address),

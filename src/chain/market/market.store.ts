@@ -1,6 +1,6 @@
 import type { Queries } from "../../db/database.ts";
 import {
-  encodeCursor,
+  encodeChainCursor,
   type Page,
   type PageRequest,
   pageLimit,
@@ -88,6 +88,9 @@ export async function revertEvents(
   return reverted.map(toFill);
 }
 
+/** The lists, in their cursors. */
+const LISTS = { fills: "market-fills", moves: "market-moves" } as const;
+
 /** Fills, newest first. */
 export async function listFills(
   queries: Queries,
@@ -97,7 +100,7 @@ export async function listFills(
 ): Promise<Page<StoredFill>> {
   const limit = pageLimit(page);
   const scan = scanOf(page, "desc");
-  const parameters = [...keyParameters(key), ...readChainCursor(page, scan), limit];
+  const parameters = [...keyParameters(key), ...readChainCursor(page, LISTS.fills, scan), limit];
   const token = tokenId === undefined ? [] : [tokenId.toString()];
   const accounts = account === undefined ? [] : [account];
   const sql = fillList(scan, token.length > 0, accounts.length > 0);
@@ -114,7 +117,7 @@ export async function listMoves(
 ): Promise<Page<MarketMove>> {
   const limit = pageLimit(page);
   const scan = scanOf(page, "desc");
-  const parameters = [chainId, contract.address, ...readChainCursor(page, scan), limit, account];
+  const parameters = [chainId, contract.address, ...readChainCursor(page, LISTS.moves, scan), limit, account];
   return toPage((await queries.rows<MoveRow>(moves(scan), parameters)).map(toMove), page);
 }
 
@@ -149,20 +152,20 @@ type FillRow = PlaceRow & {
 };
 type MoveRow = PlaceRow & { kind: MarketEventKind; amount: string };
 
-function toPlace(row: PlaceRow) {
+function toPlace(list: string, row: PlaceRow) {
   return {
     blockNumber: BigInt(row.block_number),
     logIndex: row.log_index,
     blockHash: row.block_hash,
     transactionHash: row.transaction_hash,
     seenAt: new Date(Number(row.seen_at_ms)),
-    cursor: encodeCursor(row.block_number, String(row.log_index)),
+    cursor: encodeChainCursor(list, row.block_number, row.log_index),
   };
 }
 
 function toFill(row: FillRow): StoredFill {
   return {
-    ...toPlace(row),
+    ...toPlace(LISTS.fills, row),
     token: row.token,
     tokenId: BigInt(row.token_id),
     seller: row.account,
@@ -177,7 +180,7 @@ function toMove(row: MoveRow): MarketMove {
   const kind = row.kind as MarketMove["kind"];
   const amount = BigInt(row.amount);
   return {
-    ...toPlace(row),
+    ...toPlace(LISTS.moves, row),
     kind,
     amount: kind === "deposited" ? null : amount,
     balance: kind === "deposited" ? amount : null,

@@ -58,6 +58,9 @@ type ListOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
+/** The list by its orders, in its cursors. */
+const LISTS = { created: "requests", cost: "requests-by-cost" } as const;
+
 const NEWEST_FIRST: RequestOrder = { sort: "created", direction: "desc" };
 
 /** Reads the requests of an account. */
@@ -108,13 +111,13 @@ export function requestCursor(
   { id, createdAt, cost }: InferenceRequest,
   { sort }: RequestOrder = NEWEST_FIRST,
 ): string {
-  if (sort === "created") return encodeTimeCursor(createdAt, id);
-  return encodeCursor(`${cost?.total ?? 0n}`, createdAt.toISOString(), id);
+  if (sort === "created") return encodeTimeCursor(LISTS.created, createdAt, id);
+  return encodeCursor(LISTS.cost, `${cost?.total ?? 0n}`, createdAt.toISOString(), id);
 }
 
 function readPlace(page: PageRequest, sort: RequestSort): RequestPlace | undefined {
-  if (sort === "created") return readTimeCursor(page);
-  const place = readPageCursor(page, 3);
+  if (sort === "created") return readTimeCursor(page, LISTS.created);
+  const place = readPageCursor(page, LISTS.cost, 3);
   if (!place) return undefined;
   const [cost = "", time = "", id = ""] = place;
   const at = readIsoTime(time);

@@ -12,6 +12,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { invalidCursorOf, type PageRequest, pageLimit, readTimeCursor, scanOf } from "../../kernel/page.ts";
 import { isId } from "../../kernel/text/ids.ts";
 import type { KeyRow } from "./key.row.ts";
+import type { KeyKind } from "./key.ts";
 
 /** What a service of keys needs. `committed` is called after every transaction. */
 export type KeyDependencies = {
@@ -25,7 +26,7 @@ type KeyChange = TopicPayloads["key.changed"];
 /** The table of one kind of key, with the kind in its events and the error code for an unknown key. */
 type KeyTable<Row> = {
   readonly entity: EntityClass<Row>;
-  readonly kind: KeyChange["kind"];
+  readonly kind: KeyKind;
   readonly notFound: "api_key_not_found" | "management_key_not_found";
 };
 
@@ -45,7 +46,9 @@ export class KeyStore<Row extends KeyRow> {
    */
   async list(account: string, page: PageRequest, filter: FilterQuery<NoInfer<Row>>): Promise<readonly Row[]> {
     const { order } = scanOf(page, "asc");
-    const where = { $and: [{ account }, beyondCursor(page), filter] } as FilterQuery<NoInfer<Row>>;
+    const where = { $and: [{ account }, beyondCursor(this.#table.kind, page), filter] } as FilterQuery<
+      NoInfer<Row>
+    >;
     const options = { orderBy: { createdAt: order, id: order }, limit: pageLimit(page) } as const;
     return this.#dependencies.database.em().find(this.#table.entity, where, options);
   }
@@ -111,8 +114,8 @@ export class KeyStore<Row extends KeyRow> {
 }
 
 /** The first condition is an index range; the second excludes rows of the same time that were already listed. */
-function beyondCursor(page: PageRequest) {
-  const from = readTimeCursor(page);
+function beyondCursor(kind: KeyKind, page: PageRequest) {
+  const from = readTimeCursor(page, kind);
   if (!from) return {};
   if (!isId(from.id)) throw invalidCursorOf(page);
   const { at, id } = from;

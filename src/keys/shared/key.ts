@@ -1,5 +1,9 @@
+import type { TopicPayloads } from "../../events/topics.ts";
 import { encodeTimeCursor } from "../../kernel/page.ts";
 import type { KeyRow } from "./key.row.ts";
+
+/** A kind of key, as in its events and cursors. */
+export type KeyKind = TopicPayloads["key.changed"]["kind"];
 
 /** What an account sees of every key, `sk-` or `mk-`. */
 export type Key = {
@@ -17,7 +21,7 @@ export function toKey({ id, account, name, preview, createdAt, lastUsedAt }: Key
   return { id, account, name, preview, createdAt, lastUsedAt: lastUsedAt ?? null };
 }
 
-/** The cursor after which a list of keys resumes. */
-export function keyCursor({ createdAt, id }: Pick<Key, "createdAt" | "id">): string {
-  return encodeTimeCursor(createdAt, id);
+/** The cursor after which the list of the keys of one kind resumes. */
+export function keyCursor(kind: KeyKind, { createdAt, id }: Pick<Key, "createdAt" | "id">): string {
+  return encodeTimeCursor(kind, createdAt, id);
 }

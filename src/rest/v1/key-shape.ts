@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Page, PageRequest } from "../../kernel/page.ts";
-import { type Key, keyCursor } from "../../keys/shared/key.ts";
+import { type Key, type KeyKind, keyCursor } from "../../keys/shared/key.ts";
 import type { Answer } from "../http/answer.ts";
 import { json, listOf } from "../route.ts";
 
@@ -27,8 +27,9 @@ type KeyListQuery<Status> = {
   readonly cursor?: string | undefined;
 };
 
-/** Answers the page of keys that `list` finds for a query; `next_cursor` is null on the last page. */
+/** Answers the page of keys of a kind that `list` finds for a query; `next_cursor` is null on the last page. */
 export async function answerKeyList<Listed extends Key, Status extends string>(
+  kind: KeyKind,
   { status, limit, cursor }: KeyListQuery<Status>,
   list: (page: PageRequest, status: Status | undefined) => Promise<Page<Listed>>,
   view: (key: Listed) => object,
@@ -39,7 +40,7 @@ export async function answerKeyList<Listed extends Key, Status extends string>(
   return json({
     object: "list",
     data: rows.map(view),
-    next_cursor: hasNextPage && last ? keyCursor(last) : null,
+    next_cursor: hasNextPage && last ? keyCursor(kind, last) : null,
   });
 }
 

@@ -37,7 +37,12 @@ export const listManagementKeys = defineRoute({
   query: keyListQuery(STATUSES),
   answer: keyListAnswer(item),
   handle: (app, { account, query }) =>
-    answerKeyList(query, (page, status) => app.managementKeys.list(account, page, status), view),
+    answerKeyList(
+      "management-key",
+      query,
+      (page, status) => app.managementKeys.list(account, page, status),
+      view,
+    ),
 });
 
 /** POST /v1/management-keys: creates a key with a preset or a list of scopes. `key` is returned only once. */

@@ -99,6 +99,9 @@ export async function listEntries(
     : { rows, hasNextPage: hasNextPage || isCut, hasPreviousPage };
 }
 
+/** The list of keys, in its cursors. */
+const LIST = "kv-entries";
+
 const OPPOSITE = { up: "down", down: "up" } as const;
 
 /** A cursor holds a write's transaction and place in it, since a key may be too long for a cursor. */
@@ -108,7 +111,7 @@ async function keyAt(
   streamId: Hex,
   page: PageRequest,
 ): Promise<Buffer | undefined> {
-  const place = readPageCursor(page, 2);
+  const place = readPageCursor(page, LIST, 2);
   if (!place) return undefined;
   const [version = "", ordinal = ""] = place;
   const isPlace = /^\d{1,20}$/.test(version) && /^\d{1,5}$/.test(ordinal);
@@ -147,7 +150,7 @@ function toEntry(row: EntryRow): StoredEntry {
     value: row.value === null ? undefined : Buffer.from(row.value, "base64"),
     root: row.root,
     encryptionHeader: row.encryption_header === null ? undefined : Buffer.from(row.encryption_header, "hex"),
-    cursor: encodeCursor(row.version, String(row.ordinal)),
+    cursor: encodeCursor(LIST, row.version, String(row.ordinal)),
   };
 }
 

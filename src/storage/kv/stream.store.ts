@@ -39,6 +39,9 @@ export async function findTransactions(
   return txSeqs.map((txSeq) => found.get(txSeq));
 }
 
+/** The list of streams, in its cursors. */
+const LIST = "kv-streams";
+
 /** The streams that were written to, by id. */
 export async function listStreams(
   queries: Queries,
@@ -46,7 +49,7 @@ export async function listStreams(
   page: PageRequest,
 ): Promise<Page<KvStream>> {
   const scan = scanOf(page, "asc");
-  const [start = scan.order === "asc" ? "" : BEYOND_IDS] = readPageCursor(page, 1) ?? [];
+  const [start = scan.order === "asc" ? "" : BEYOND_IDS] = readPageCursor(page, LIST, 1) ?? [];
   const rows = await queries.rows<StreamRow>(streams(scan), [chainId, start, pageLimit(page)]);
   return toPage(rows.map(toStream), page);
 }
@@ -98,7 +101,7 @@ function toTransaction(row: TransactionRow): KvTransaction {
 }
 
 function toStream({ stream_id, first_version }: StreamRow): KvStream {
-  return { streamId: stream_id, firstVersion: BigInt(first_version), cursor: encodeCursor(stream_id) };
+  return { streamId: stream_id, firstVersion: BigInt(first_version), cursor: encodeCursor(LIST, stream_id) };
 }
 
 const TRANSACTIONS = `

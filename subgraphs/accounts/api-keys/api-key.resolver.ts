@@ -41,7 +41,7 @@ export class ApiKeyResolver {
   ): Promise<Connection<ApiKey>> {
     permitOn(principal, "api-key.read", address);
     const page = await services.apiKeys.list(address, toPageRequest(args), status ?? undefined);
-    return toConnection(page, keyCursor);
+    return toConnection(page, (key) => keyCursor("api-key", key));
   }
 
   @Requires("api-key.create")

@@ -44,7 +44,7 @@ export class ManagementKeyResolver {
   ): Promise<Connection<ManagementKey>> {
     permitOn(principal, "management-key.read", address);
     const page = await services.managementKeys.list(address, toPageRequest(args), status ?? undefined);
-    return toConnection(page, keyCursor);
+    return toConnection(page, (key) => keyCursor("management-key", key));
   }
 
   @Requires("management-key.create")

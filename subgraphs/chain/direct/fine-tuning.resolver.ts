@@ -96,7 +96,12 @@ export class FineTuningResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<FineTuningServiceType>> {
     const offers = await services.fineTuning.offers(contract);
-    return pageOf(offers.map(toFineTuningService), args, ({ providerAddress }) => providerAddress);
+    return pageOf(
+      "fine-tuning-services",
+      offers.map(toFineTuningService),
+      args,
+      ({ providerAddress }) => providerAddress,
+    );
   }
 
   @FieldResolver(() => FineTuningServiceType, {
@@ -199,7 +204,7 @@ export class FineTuningAccountResolver {
   ): Promise<Connection<Deliverable>> {
     const rows = await services.fineTuning.deliverables(contract, user, providerAddress);
     const numbers = new Map(rows.map((row, index) => [row, String(index).padStart(10, "0")]));
-    return pageOf(rows, args, (row) => numbers.get(row) ?? "");
+    return pageOf("deliverables", rows, args, (row) => numbers.get(row) ?? "");
   }
 }
 

@@ -20,7 +20,7 @@ export class InferenceServiceResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<InferenceService>> {
-    return pageOf(await services.registry.recent(), args, ({ address }) => address);
+    return pageOf("inference-services", await services.registry.recent(), args, ({ address }) => address);
   }
 
   @Query(() => InferenceServiceType, {

@@ -102,6 +102,6 @@ export class DaQuorumResolver {
   })
   rows(@Root() { signers }: DaQuorumType, @Args(() => PageArgs) args: PageArgs): Connection<DaQuorumRowType> {
     const rows = signers.map((signer, index) => ({ index, signer }));
-    return pageOf(rows, args, ({ index }) => String(index).padStart(10, "0"));
+    return pageOf("quorum-rows", rows, args, ({ index }) => String(index).padStart(10, "0"));
   }
 }

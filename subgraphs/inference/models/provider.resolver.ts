@@ -34,7 +34,13 @@ export class ProviderResolver {
     const filter = toOfferFilter(args.filter);
     const { field, direction } = args.orderBy ?? { field: "key", direction: "asc" };
     const offers = services.catalogue.providers().filter((offer) => matchesOffer(offer, filter));
-    return pageOf(offers, args, (offer) => offerSortKey(offer, offer.address, field), direction);
+    return pageOf(
+      `providers-by-${field}`,
+      offers,
+      args,
+      (offer) => offerSortKey(offer, offer.address, field),
+      direction,
+    );
   }
 
   @Query(() => ProviderType, {

@@ -191,8 +191,12 @@ export function toConnection<T>(
   };
 }
 
-/** A page of a list that is wholly in memory, in the order of `keyOf`. Throws what a service's list throws. */
+/**
+ * A page of a list that is wholly in memory, in the order of `keyOf`; `list` is its name in its cursors. Throws what a
+ * service's list throws.
+ */
 export function pageOf<T>(
+  list: string,
   rows: readonly T[],
   args: PageArgs,
   keyOf: (row: T) => string,
@@ -200,7 +204,7 @@ export function pageOf<T>(
 ): Connection<T> {
   const page = toPageRequest(args);
   const limit = pageLimit(page);
-  const [from] = readPageCursor(page, 1) ?? [];
+  const [from] = readPageCursor(page, list, 1) ?? [];
   const isAscending = scanOf(page, direction).order === "asc";
   const sign = isAscending ? 1 : -1;
   const keyed = rows.map((row) => ({ row, key: keyOf(row) }));
@@ -214,7 +218,7 @@ export function pageOf<T>(
       found.map(({ row }) => row),
       page,
     ),
-    (row) => encodeCursor(keyOf(row)),
+    (row) => encodeCursor(list, keyOf(row)),
     count,
   );
 }

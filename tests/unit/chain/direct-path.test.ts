@@ -15,44 +15,44 @@ describe("a list read from a contract", () => {
 
   test("is read 50 rows at a time, with one row beyond the page, and resumes after its cursor", async () => {
     asked.length = 0;
-    const first = await readOffsetPage({ first: 100 }, listOf(120));
+    const first = await readOffsetPage("list", { first: 100 }, listOf(120));
     expect(asked).toEqual([
       [0n, 50n],
       [50n, 50n],
       [100n, 1n],
     ]);
     expect([first.rows.length, first.hasNextPage]).toEqual([100, true]);
-    const rest = await readOffsetPage({ first: 100, after: first.rows.at(-1)?.cursor }, listOf(120));
+    const rest = await readOffsetPage("list", { first: 100, after: first.rows.at(-1)?.cursor }, listOf(120));
     expect([...idsOf(first.rows), ...idsOf(rest.rows)]).toEqual(Array.from({ length: 120 }, (_, id) => id));
     expect(rest.hasNextPage).toBe(false);
   });
 
   test("is read from its end, and back to its start", async () => {
-    const last = await readOffsetPage({ last: 70 }, listOf(120));
+    const last = await readOffsetPage("list", { last: 70 }, listOf(120));
     expect(idsOf(last.rows)).toEqual(Array.from({ length: 70 }, (_, n) => 50 + n));
     expect(last).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
-    const rest = await readOffsetPage({ last: 70, before: last.rows[0]?.cursor }, listOf(120));
+    const rest = await readOffsetPage("list", { last: 70, before: last.rows[0]?.cursor }, listOf(120));
     expect(idsOf(rest.rows)).toEqual(Array.from({ length: 50 }, (_, n) => n));
     expect(rest).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
-    expect((await readOffsetPage({ last: 1 }, listOf(0))).rows).toEqual([]);
+    expect((await readOffsetPage("list", { last: 1 }, listOf(0))).rows).toEqual([]);
   });
 
   test("ends where the contract claims more rows than it returns", async () => {
-    const page = await readOffsetPage({ first: 10 }, async () => ({ rows: [], total: 1_000_000n }));
+    const page = await readOffsetPage("list", { first: 10 }, async () => ({ rows: [], total: 1_000_000n }));
     expect(page).toEqual({ rows: [], hasNextPage: false, hasPreviousPage: false });
-    const beyond = await readOffsetPage({ first: 10, after: encodeCursor("500") }, listOf(3));
+    const beyond = await readOffsetPage("list", { first: 10, after: encodeCursor("list", "500") }, listOf(3));
     expect(beyond.rows).toEqual([]);
   });
 
   test.each([
     [{ first: 0 }, "invalid_parameter"],
     [{ first: 101 }, "invalid_parameter"],
-    [{ first: 1, after: encodeCursor("-1") }, "invalid_cursor"],
-    [{ first: 1, after: encodeCursor("1e3") }, "invalid_cursor"],
-    [{ first: 1, after: encodeCursor("1", "2") }, "invalid_cursor"],
+    [{ first: 1, after: encodeCursor("list", "-1") }, "invalid_cursor"],
+    [{ first: 1, after: encodeCursor("list", "1e3") }, "invalid_cursor"],
+    [{ first: 1, after: encodeCursor("list", "1", "2") }, "invalid_cursor"],
     [{ first: 1, after: "none" }, "invalid_cursor"],
   ])("refuses %o", async (page, code) => {
-    await expect(readOffsetPage(page, listOf(3))).rejects.toMatchObject({ code });
+    await expect(readOffsetPage("list", page, listOf(3))).rejects.toMatchObject({ code });
   });
 });
 

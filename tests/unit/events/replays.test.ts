@@ -86,7 +86,7 @@ describe("the readers of a process", () => {
 
 describe("a plain cursor of the previous version", () => {
   const cursors = new EventCursors("a secret of thirty-two characters", new Date(Date.now() + 3_600_000));
-  const plain = (...parts: readonly string[]) => encodeCursor(...parts);
+  const plain = (list: string, ...parts: readonly string[]) => encodeCursor(list, ...parts);
 
   test.each([0n, 7n, 10n, 2n ** 63n - 1n])("has any position: %s", (position) => {
     expect(cursors.open(plain("event", String(position)))).toBe(position);

@@ -36,11 +36,14 @@ test("a secret is accepted with its own checksum and with no other", () => {
 test("a cursor is decoded, and anything else is refused with the name of the argument", () => {
   fc.assert(
     fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 4 }), (key) => {
-      expect(decodeCursor(encodeCursor(...key), key.length)).toEqual(key);
+      expect(decodeCursor(encodeCursor("list", ...key), "list", key.length)).toEqual(key);
     }),
   );
-  for (const cursor of ["", "!!", encodeCursor("a"), Buffer.from("[1,2]").toString("base64url")])
-    expect(() => decodeCursor(cursor, 2)).toThrow(expect.objectContaining({ code: "invalid_cursor" }));
+  const foreign = [encodeCursor("list", "a"), encodeCursor("other", "a", "b"), encodeCursor("list")];
+  for (const cursor of ["", "!!", ...foreign, Buffer.from('["list",1,2]').toString("base64url")])
+    expect(() => decodeCursor(cursor, "list", 2)).toThrow(
+      expect.objectContaining({ code: "invalid_cursor" }),
+    );
 });
 
 test("return() ends a waiting iterator at once, and closes its source once", async () => {
