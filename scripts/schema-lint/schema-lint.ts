@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildSchema, type GraphQLSchema } from "graphql";
 import { deprecationsAreDated } from "./deprecations.ts";
+import * as lists from "./lists.ts";
 import * as mutations from "./mutations.ts";
 import * as naming from "./naming.ts";
 import * as nodes from "./nodes.ts";
@@ -19,6 +20,7 @@ export const SCHEMA_RULES: Readonly<Record<string, SchemaRule>> = {
   ...mutations,
   ...nodes,
   ...nullability,
+  ...lists,
   ...scalars,
   deprecationsAreDated,
 };

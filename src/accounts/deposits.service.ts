@@ -4,8 +4,9 @@ import {
   type LogHandler,
   type RevertReason,
 } from "../chain/watcher/log-handler.ts";
+import { queriesOf } from "../db/account-queries.ts";
 import type { RowCount } from "../db/count-rows.ts";
-import type { Queries } from "../db/database.ts";
+import type { Database, Queries } from "../db/database.ts";
 import { appendEvents } from "../events/outbox.ts";
 import type { Page, PageRequest } from "../kernel/page.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
@@ -14,6 +15,7 @@ import {
   confirmSeen,
   countDeposits,
   type DepositChange,
+  type DepositFilter,
   type DepositStatus,
   findDeposit,
   hasConfirmed,
@@ -27,14 +29,19 @@ import {
 import { creditDeposit, openAccount } from "./ledger.store.ts";
 import { parseVaultEvent, type VaultEvent, type VaultEventConfig } from "./vault-event.ts";
 
+export type { DepositFilter } from "./deposits.store.ts";
+
 /** A deposit as its account sees it. `confirmations` is the number of scanned blocks after its own. */
 export type Deposit = StoredDeposit & {
   readonly confirmations: number;
   readonly requiredConfirmations: number;
 };
 
+/** How a list is read: the filter, and a signal that cancels it. */
+type ListOptions = { readonly filter?: DepositFilter; readonly signal?: AbortSignal | undefined };
+
 type Dependencies = {
-  readonly queries: Queries;
+  readonly database: Pick<Database, "rows" | "reads">;
   readonly chainId: number;
   /** The vault's address and its deposit event. */
   readonly vault: VaultEventConfig & { readonly address: Hex };
@@ -92,24 +99,28 @@ export class DepositsService implements LogHandler {
     await publishDeposits(tx, confirmed, "confirmed");
   }
 
-  /** An account's deposits, newest first, including reverted ones. */
-  async list(account: Hex, page: PageRequest): Promise<Page<Deposit>> {
+  /** An account's deposits that a filter matches, newest first, including reverted ones. Throws what `AccountReads` throws. */
+  async list(account: Hex, page: PageRequest, { filter, signal }: ListOptions = {}): Promise<Page<Deposit>> {
     const [deposits, scanned] = await Promise.all([
-      listDeposits(this.#dependencies.queries, lowerHex(account), page),
+      listDeposits(this.#reads(account, signal), lowerHex(account), page, filter),
       this.#dependencies.scannedBlock(),
     ]);
     return { ...deposits, rows: deposits.rows.map((row) => this.#toDeposit(row, scanned)) };
   }
 
-  /** How many deposits an account has, including reverted ones. */
-  count(account: Hex): Promise<RowCount> {
-    return countDeposits(this.#dependencies.queries, lowerHex(account));
+  /** How many deposits of an account a filter matches, including reverted ones. Throws what `AccountReads` throws. */
+  count(account: Hex, { filter, signal }: ListOptions = {}): Promise<RowCount> {
+    return countDeposits(this.#reads(account, signal), lowerHex(account), filter);
   }
 
   /** One deposit; undefined for an unknown id. */
   async byId(id: string): Promise<Deposit | undefined> {
-    const deposit = await findDeposit(this.#dependencies.queries, id);
+    const deposit = await findDeposit(this.#dependencies.database, id);
     return deposit && this.#toDeposit(deposit, await this.#dependencies.scannedBlock());
+  }
+
+  #reads(account: Hex, signal: AbortSignal | undefined): Queries {
+    return queriesOf(this.#dependencies.database.reads, lowerHex(account), signal);
   }
 
   #toDeposit(deposit: StoredDeposit, scanned: bigint | undefined): Deposit {

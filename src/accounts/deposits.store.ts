@@ -1,5 +1,6 @@
 import { countRows, type RowCount } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
+import { Parameters } from "../db/parameters.ts";
 import {
   encodeCursor,
   invalidCursorOf,
@@ -34,6 +35,19 @@ export type StoredDeposit = NewDeposit & {
   readonly seenAt: Date;
   readonly creditedAt: Date | null;
   readonly cursor: string;
+};
+
+/** Filters deposits; every condition must hold. Amounts are neuron, and both bounds are inclusive. */
+export type DepositFilter = {
+  readonly statuses?: readonly DepositStatus[] | undefined;
+  readonly minAmount?: bigint | undefined;
+  readonly maxAmount?: bigint | undefined;
+  /** First seen at this time or later. */
+  readonly from?: Date | undefined;
+  /** First seen before this time. */
+  readonly before?: Date | undefined;
+  /** In lower case. */
+  readonly transactionHash?: string | undefined;
 };
 
 /** A deposit whose status changed, with the fields needed to book and publish it. */
@@ -128,24 +142,44 @@ export async function hasConfirmed(tx: Queries, chainId: number, from: bigint): 
 /** The list, in its cursors. */
 const LIST = "deposits";
 
-/** An account's deposits, newest first, including reverted ones. */
+/** An account's deposits that a filter matches, newest first, including reverted ones. */
 export async function listDeposits(
   queries: Queries,
   account: string,
   page: PageRequest,
+  filter: DepositFilter = {},
 ): Promise<Page<StoredDeposit>> {
   const limit = pageLimit(page);
-  const scan = scanOf(page, "desc");
-  const rows = await queries.rows<DepositRow>(list(scan), [account, ...readCursor(page, scan), limit]);
-  return toPage(rows.map(toDeposit), page);
+  const { order, beyond } = scanOf(page, "desc");
+  const where = new Parameters(account, ...readCursor(page, { order, beyond }), limit);
+  const text = `
+    select ${COLUMNS} from deposit d
+    where (d.seen_at, d.id) ${beyond} ($2::timestamptz, $3) and ${conditionsOf(where, filter)}
+    order by d.seen_at ${order}, d.id ${order} limit $4::int`;
+  return toPage((await queries.rows<DepositRow>(text, where.values)).map(toDeposit), page);
 }
 
-/** How many deposits an account has, including reverted ones. */
-export function countDeposits(queries: Queries, account: string): Promise<RowCount> {
-  return countRows((statement) => queries.rows(statement.text, statement.values), {
-    text: "select 1 from deposit where account = $1",
-    values: [account],
-  });
+/** How many deposits of an account a filter matches, including reverted ones. */
+export function countDeposits(
+  queries: Queries,
+  account: string,
+  filter: DepositFilter = {},
+): Promise<RowCount> {
+  const where = new Parameters(account);
+  const text = `select 1 from deposit d where ${conditionsOf(where, filter)}`;
+  return countRows(queries, { text, values: where.values });
+}
+
+function conditionsOf(where: Parameters, filter: DepositFilter): string {
+  return [
+    "d.account = $1",
+    ...where.when(filter.statuses, (parameter) => `d.status = any(${parameter}::text[])`),
+    ...where.when(filter.minAmount?.toString(), (parameter) => `d.amount >= ${parameter}::numeric`),
+    ...where.when(filter.maxAmount?.toString(), (parameter) => `d.amount <= ${parameter}::numeric`),
+    ...where.when(filter.from?.toISOString(), (parameter) => `d.seen_at >= ${parameter}::timestamptz`),
+    ...where.when(filter.before?.toISOString(), (parameter) => `d.seen_at < ${parameter}::timestamptz`),
+    ...where.when(filter.transactionHash, (parameter) => `d.transaction_hash = ${parameter}::text`),
+  ].join(" and ");
 }
 
 /** One deposit; undefined for an unknown id. */
@@ -249,10 +283,5 @@ const PLACE_ORPHANS = `
 
 const CONFIRMED_FROM = `
   select id from deposit where chain_id = $1::bigint and status = 'confirmed' and block_number >= $2::bigint limit 1`;
-
-const list = ({ order, beyond }: Scan) => `
-  select ${COLUMNS} from deposit
-  where account = $1 and (seen_at, id) ${beyond} ($2::timestamptz, $3)
-  order by deposit.seen_at ${order}, deposit.id ${order} limit $4::int`;
 
 const FIND = `select ${COLUMNS} from deposit where id = $1`;

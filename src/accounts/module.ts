@@ -55,7 +55,7 @@ export function createAccountModule(
       log,
     );
   const deposits = new DepositsService({
-    queries: database,
+    database,
     chainId: network.chainId,
     vault: {
       address: vault,

@@ -1,21 +1,19 @@
 import type { Statement } from "./account-reads.ts";
+import type { Queries } from "./database.ts";
 
 /** How many rows a list has; an estimate if `isExact` is false. */
 export type RowCount = { readonly rows: number; readonly isExact: boolean };
-
-/** Runs a statement. */
-type Run = <Row>(statement: Statement) => Promise<readonly Row[]>;
 
 /** So many rows are counted; of a longer list, the planner's estimate is given. */
 const MAX_COUNTED = 10_000;
 
 /** How many rows a statement selects, which has neither an order nor a limit. Reads at most 10,001 rows of an index. */
-export async function countRows(run: Run, { text, values }: Statement): Promise<RowCount> {
+export async function countRows(queries: Queries, { text, values }: Statement): Promise<RowCount> {
   const counted = `select count(*)::int as rows from (${text} limit ${MAX_COUNTED + 1}) as counted`;
-  const [row] = await run<{ rows: number }>({ text: counted, values });
+  const [row] = await queries.rows<{ rows: number }>(counted, values);
   const rows = row?.rows ?? 0;
   if (rows <= MAX_COUNTED) return { rows, isExact: true };
-  const [plan] = await run<{ "QUERY PLAN": unknown }>({ text: `explain (format json) ${text}`, values });
+  const [plan] = await queries.rows<{ "QUERY PLAN": unknown }>(`explain (format json) ${text}`, values);
   return { rows: Math.max(rows, estimateOf(plan?.["QUERY PLAN"])), isExact: false };
 }
 

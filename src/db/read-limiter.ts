@@ -107,13 +107,13 @@ export class ReadLimiter {
 }
 
 function tooManyOfAccount(): AppError {
-  return new AppError("rate_limit_exceeded", "Too many reads of this account's usage are waiting.", {
+  return new AppError("rate_limit_exceeded", "Too many reads of this account's lists and sums are waiting.", {
     retryAfterSeconds: RETRY_SECONDS,
   });
 }
 
 function tooBusy(): AppError {
-  return new AppError("unavailable", "Too many reads of usage are in progress. Try again later.", {
+  return new AppError("unavailable", "Too many reads of lists and sums are in progress. Try again later.", {
     retryAfterSeconds: RETRY_SECONDS,
   });
 }

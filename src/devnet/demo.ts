@@ -45,7 +45,7 @@ async function createKeys(app: App, account: string, file: string): Promise<z.in
 
 /** Names are unique: a key whose secret was lost with the file is revoked, so that a new one can have its name. */
 async function revokeLostKeys(keys: App["apiKeys"] | App["managementKeys"], account: string): Promise<void> {
-  const { rows } = await keys.list(account, { first: 100 }, "active");
+  const { rows } = await keys.list(account, { first: 100 }, ["active"]);
   for (const { id, name } of rows) if (name === "demo") await keys.revoke(account, id);
 }
 

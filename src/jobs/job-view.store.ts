@@ -1,5 +1,6 @@
 import { countRows, type RowCount } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
+import { Parameters } from "../db/parameters.ts";
 import type { JobStep } from "../events/topics.ts";
 import type { Scan } from "../kernel/page.ts";
 import type { Reach } from "../keys/auth/permissions.ts";
@@ -27,6 +28,19 @@ export type JobView = {
   readonly resultBytes: number | null;
 };
 
+/** Filters jobs; every condition must hold. */
+export type JobFilter = {
+  readonly states?: readonly JobState[] | undefined;
+  /** The model in the job's `spec`. */
+  readonly modelId?: string | undefined;
+  /** The `sk-` key that created it. */
+  readonly keyId?: string | undefined;
+  /** Created at this time or later. */
+  readonly from?: Date | undefined;
+  /** Created before this time. */
+  readonly before?: Date | undefined;
+};
+
 /** The job with this id, if the caller may access it. */
 export async function findJob(
   queries: Queries,
@@ -39,40 +53,44 @@ export async function findJob(
   return row && toView(row);
 }
 
-/** At most `limit` jobs that the caller may access, in the order of `scan`, beyond `from`; of one state or all. */
+/** At most `limit` jobs that the caller may access and a filter matches, in the order of `scan`, beyond `from`. */
 export async function listJobs(
   queries: Queries,
-  { account, keyId }: Reach,
+  reach: Reach,
   query: {
     readonly limit: number;
     readonly scan: Scan;
-    readonly state?: JobState | undefined;
+    readonly filter?: JobFilter;
     readonly from?: { readonly at: Date; readonly id: string } | undefined;
   },
 ): Promise<readonly JobView[]> {
-  const { from, scan } = query;
+  const { from, filter = {}, scan, limit } = query;
   const start = from ? [from.at.toISOString(), from.id] : [ENDS[scan.order], NO_ID];
-  const filters = filtersOf(query.state, keyId);
-  const sql = list(
-    scan,
-    filters.map(({ column }) => column),
-  );
-  const values = filters.map(({ value }) => value);
-  const rows = await queries.rows<JobRow>(sql, [account, query.limit, ...start, ...values]);
-  return rows.map(toView);
+  const where = new Parameters(reach.account, limit, ...start);
+  const text = `
+    select ${COLUMNS} from job j left join job_content c on c.id = j.id
+    where (j.created_at, j.id) ${scan.beyond} ($3::timestamptz, $4::uuid) and ${conditionsOf(where, reach, filter)}
+    order by j.created_at ${scan.order}, j.id ${scan.order} limit $2::integer`;
+  return (await queries.rows<JobRow>(text, where.values)).map(toView);
 }
 
-/** How many jobs the caller may access; of one state or all. */
-export function countJobs(
-  queries: Queries,
-  { account, keyId }: Reach,
-  state: JobState | undefined,
-): Promise<RowCount> {
-  const filters = filtersOf(state, keyId);
-  const conditions = filters.map(({ column }, at) => FILTERS[column](at + 2)).join(" ");
-  const text = `select 1 from job j where j.account = $1::text ${conditions}`;
-  const values = [account, ...filters.map(({ value }) => value)];
-  return countRows((statement) => queries.rows(statement.text, statement.values), { text, values });
+/** How many jobs the caller may access and a filter matches. */
+export function countJobs(queries: Queries, reach: Reach, filter: JobFilter): Promise<RowCount> {
+  const where = new Parameters(reach.account);
+  const text = `select 1 from job j where ${conditionsOf(where, reach, filter)}`;
+  return countRows(queries, { text, values: where.values });
+}
+
+function conditionsOf(where: Parameters, { keyId }: Reach, filter: JobFilter): string {
+  return [
+    "j.account = $1::text",
+    ...where.when(keyId, (parameter) => `j.api_key_id = ${parameter}::uuid`),
+    ...where.when(filter.states, (parameter) => `j.state = any(${parameter}::text[])`),
+    ...where.when(filter.modelId, (parameter) => `j.spec ->> 'model' = ${parameter}::text`),
+    ...where.when(filter.keyId, (parameter) => `j.api_key_id = ${parameter}::uuid`),
+    ...where.when(filter.from?.toISOString(), (parameter) => `j.created_at >= ${parameter}::timestamptz`),
+    ...where.when(filter.before?.toISOString(), (parameter) => `j.created_at < ${parameter}::timestamptz`),
+  ].join(" and ");
 }
 
 /** The result of a job, until it expires. */
@@ -151,26 +169,6 @@ function find(condition: "" | "and j.api_key_id = $3::uuid"): string {
 /** Beyond every time: where a list without a cursor begins. */
 const ENDS = { asc: "-infinity", desc: "infinity" } as const;
 const NO_ID = "00000000-0000-0000-0000-000000000000";
-function filtersOf(state: JobState | undefined, keyId: string | undefined) {
-  return [
-    ...(state === undefined ? [] : [{ column: "state", value: state } as const]),
-    ...(keyId === undefined ? [] : [{ column: "api_key_id", value: keyId } as const]),
-  ];
-}
-
-const FILTERS = {
-  state: (at: number) => `and j.state = $${at}::text`,
-  api_key_id: (at: number) => `and j.api_key_id = $${at}::uuid`,
-} as const;
-
-/** One statement for each set of filters; their values follow the first four parameters. */
-function list({ order, beyond }: Scan, columns: readonly (keyof typeof FILTERS)[]): string {
-  return `
-    select ${COLUMNS} from job j left join job_content c on c.id = j.id
-    where j.account = $1::text and (j.created_at, j.id) ${beyond} ($3::timestamptz, $4::uuid)
-      ${columns.map((column, at) => FILTERS[column](at + 5)).join(" ")}
-    order by j.created_at ${order}, j.id ${order} limit $2::integer`;
-}
 
 const RESULT = "select result from job_content where id = $1::uuid and expires_at > now()";
 

@@ -1,5 +1,6 @@
+import { queriesOf } from "../db/account-queries.ts";
 import type { RowCount } from "../db/count-rows.ts";
-import type { Database } from "../db/database.ts";
+import type { Database, Queries } from "../db/database.ts";
 import type { EventStream } from "../events/bus.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { filterStream } from "../events/filtered-stream.ts";
@@ -18,10 +19,21 @@ import {
 } from "../kernel/page.ts";
 import { isId } from "../kernel/text/ids.ts";
 import type { Reach } from "../keys/auth/permissions.ts";
-import { isFinal, type JobState } from "./job.state.ts";
-import { countJobs, findJob, type JobView, listJobs, positionOf, readResult } from "./job-view.store.ts";
+import { isFinal } from "./job.state.ts";
+import {
+  countJobs,
+  findJob,
+  type JobFilter,
+  type JobView,
+  listJobs,
+  positionOf,
+  readResult,
+} from "./job-view.store.ts";
 
-export type { JobView } from "./job-view.store.ts";
+export type { JobFilter, JobView } from "./job-view.store.ts";
+
+/** How a list is read: the filter, and a signal that cancels it. */
+type ListOptions = { readonly filter?: JobFilter; readonly signal?: AbortSignal | undefined };
 
 type Dependencies = { readonly database: Database; readonly events: EventsService };
 
@@ -56,17 +68,25 @@ export class JobsService {
     return readResult(this.#dependencies.database, id);
   }
 
-  /** The jobs that the caller may access, newest first; of one state or all. */
-  async list(reach: Reach, page: PageRequest, state?: JobState): Promise<Page<JobView>> {
+  /** The jobs that the caller may access and a filter matches, newest first. Throws what `AccountReads` throws. */
+  async list(
+    reach: Reach,
+    page: PageRequest,
+    { filter = {}, signal }: ListOptions = {},
+  ): Promise<Page<JobView>> {
     const from = readTimeCursor(page, LIST);
     if (from && !isId(from.id)) throw invalidCursorOf(page);
-    const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), state, from };
-    return toPage(await listJobs(this.#dependencies.database, reach, query), page);
+    const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), filter, from };
+    return toPage(await listJobs(this.#reads(reach, signal), reach, query), page);
   }
 
-  /** How many jobs the caller may access; of one state or all. */
-  count(reach: Reach, state?: JobState): Promise<RowCount> {
-    return countJobs(this.#dependencies.database, reach, state);
+  /** How many jobs the caller may access and a filter matches. Throws what `AccountReads` throws. */
+  count(reach: Reach, { filter = {}, signal }: ListOptions = {}): Promise<RowCount> {
+    return countJobs(this.#reads(reach, signal), reach, filter);
+  }
+
+  #reads({ account }: Reach, signal: AbortSignal | undefined): Queries {
+    return queriesOf(this.#dependencies.database.reads, account, signal);
   }
 
   /**
@@ -99,7 +119,10 @@ export class JobsService {
       const { database } = this.#dependencies;
       const jobs = await Promise.all(
         states.map((state) =>
-          listJobs(database, reach, { limit: MAX_CURRENT_JOBS, scan: NEWEST_FIRST, state }),
+          listJobs(database, reach, {
+            ...{ limit: MAX_CURRENT_JOBS, scan: NEWEST_FIRST },
+            filter: { states: [state] },
+          }),
         ),
       );
       const present = jobs.flat().map((job) => toEvent(job, upTo));

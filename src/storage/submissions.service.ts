@@ -1,11 +1,15 @@
 import type { ChainLog, LogHandler } from "../chain/watcher/log-handler.ts";
+import type { RowCount } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
 import { appendEvents } from "../events/outbox.ts";
 import type { Page, PageRequest } from "../kernel/page.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { decodeSubmit, SUBMIT_TOPIC } from "./submission.ts";
 import {
+  countFirst,
+  countSubmissions,
   deleteSubmissions,
+  type FileFilter,
   findByTxSeq,
   findFirst,
   insertSubmissions,
@@ -16,7 +20,10 @@ import {
   readSynced,
   type StoredSubmission,
   type SubmissionChange,
+  type SubmissionFilter,
 } from "./submissions.store.ts";
+
+export type { FileFilter } from "./submissions.store.ts";
 
 /** A file that was submitted to the storage network, once or several times. */
 export type SubmittedFile = {
@@ -93,14 +100,14 @@ export class SubmissionsService implements LogHandler {
     return wanted.map((root) => files.get(root));
   }
 
-  /** Files, newest first by their first submission; with `sender`, the files that it was the first to submit. */
-  files(page: PageRequest, sender?: Hex): Promise<Page<StoredSubmission>> {
-    return listFirst(
-      this.#dependencies.queries,
-      this.#dependencies.chainId,
-      sender && lowerHex(sender),
-      page,
-    );
+  /** Files that match a filter, newest first by their first submission. */
+  files(page: PageRequest, filter: FileFilter = {}): Promise<Page<StoredSubmission>> {
+    return listFirst(this.#dependencies.queries, this.#dependencies.chainId, lowerOwner(filter), page);
+  }
+
+  /** How many files match a filter. */
+  countFiles(filter: FileFilter): Promise<RowCount> {
+    return countFirst(this.#dependencies.queries, this.#dependencies.chainId, lowerOwner(filter));
   }
 
   /** The submission with this sequence number, undefined if there is none yet. */
@@ -108,29 +115,14 @@ export class SubmissionsService implements LogHandler {
     return findByTxSeq(this.#dependencies.queries, this.#dependencies.chainId, txSeq);
   }
 
-  /** A file's submissions, newest first. */
-  of(root: Hex, page: PageRequest): Promise<Page<StoredSubmission>> {
-    return listSubmissions(
-      this.#dependencies.queries,
-      this.#dependencies.chainId,
-      { root: lowerHex(root) },
-      page,
-    );
+  /** Submissions, newest first: those of a file, those that an account signed, or all. */
+  list(page: PageRequest, filter: SubmissionFilter = {}): Promise<Page<StoredSubmission>> {
+    return listSubmissions(this.#dependencies.queries, this.#dependencies.chainId, lowerFilter(filter), page);
   }
 
-  /** The submissions whose transactions this account signed, newest first. */
-  by(sender: Hex, page: PageRequest): Promise<Page<StoredSubmission>> {
-    return listSubmissions(
-      this.#dependencies.queries,
-      this.#dependencies.chainId,
-      { sender: lowerHex(sender) },
-      page,
-    );
-  }
-
-  /** All submissions, newest first. */
-  list(page: PageRequest): Promise<Page<StoredSubmission>> {
-    return listSubmissions(this.#dependencies.queries, this.#dependencies.chainId, {}, page);
+  /** How many submissions a file has, or an account signed. */
+  count(filter: SubmissionFilter): Promise<RowCount> {
+    return countSubmissions(this.#dependencies.queries, this.#dependencies.chainId, lowerFilter(filter));
   }
 
   /** At most `limit` (up to 1,000) submissions starting at `txSeq`, oldest first. */
@@ -155,6 +147,14 @@ export class SubmissionsService implements LogHandler {
       flowAddress: flow,
     };
   }
+}
+
+function lowerFilter({ root, sender }: SubmissionFilter): SubmissionFilter {
+  return { ...(root && { root: lowerHex(root) }), ...(sender && { sender: lowerHex(sender) }) };
+}
+
+function lowerOwner({ owner, ...filter }: FileFilter): FileFilter {
+  return { ...filter, owner: owner && lowerHex(owner) };
 }
 
 function toFile({ root, sizeBytes, txSeq }: StoredSubmission, submissions: number): SubmittedFile {

@@ -1,4 +1,6 @@
+import { countRows, type RowCount } from "../db/count-rows.ts";
 import type { Queries } from "../db/database.ts";
+import { Parameters } from "../db/parameters.ts";
 import {
   encodeCursor,
   invalidCursorOf,
@@ -32,6 +34,18 @@ export type SubmissionChange = Pick<Submission, "root" | "txSeq" | "sizeBytes" |
 
 /** The submissions of a list: those of a file, those that one account signed, or all. */
 export type SubmissionFilter = { readonly root?: Hex; readonly sender?: Hex };
+
+/** Filters files; every condition must hold. All are of a file's first submission; sizes are bytes, both bounds inclusive. */
+export type FileFilter = {
+  /** The account that signed the submission, in lower case. */
+  readonly owner?: Hex | undefined;
+  readonly minSize?: bigint | undefined;
+  readonly maxSize?: bigint | undefined;
+  /** First seen at this time or later. */
+  readonly from?: Date | undefined;
+  /** First seen before this time. */
+  readonly before?: Date | undefined;
+};
 
 /** Inserts submissions and returns the new ones. */
 export async function insertSubmissions(
@@ -91,22 +105,40 @@ export async function findFirst(
 const SUBMISSIONS = "submissions";
 const FILES = "files";
 
-/** Submissions, newest first. */
+/** Submissions that match a filter, newest first. */
 export async function listSubmissions(
   queries: Queries,
   chainId: number,
-  { root, sender }: SubmissionFilter,
+  filter: SubmissionFilter,
   page: PageRequest,
 ): Promise<Page<StoredSubmission>> {
   const limit = pageLimit(page);
-  const scan = scanOf(page, "desc");
-  const parameters = [chainId, readCursor(page, SUBMISSIONS, scan), limit];
-  const rows = await (root !== undefined
-    ? queries.rows<SubmissionRow>(list(scan, "and root = $4"), [...parameters, root])
-    : sender !== undefined
-      ? queries.rows<SubmissionRow>(list(scan, "and transaction_sender = $4"), [...parameters, sender])
-      : queries.rows<SubmissionRow>(list(scan, ""), parameters));
-  return toPage(rows.map(toSubmission), page);
+  const { order, beyond } = scanOf(page, "desc");
+  const where = new Parameters(chainId, readCursor(page, SUBMISSIONS, { order, beyond }), limit);
+  const text = `
+    select ${COLUMNS} from submission
+    where submission.tx_seq ${beyond} $2::numeric and ${submissionConditions(where, filter)}
+    order by submission.tx_seq ${order} limit $3::int`;
+  return toPage((await queries.rows<SubmissionRow>(text, where.values)).map(toSubmission), page);
+}
+
+/** How many submissions match a filter. */
+export function countSubmissions(
+  queries: Queries,
+  chainId: number,
+  filter: SubmissionFilter,
+): Promise<RowCount> {
+  const where = new Parameters(chainId);
+  const text = `select 1 from submission where ${submissionConditions(where, filter)}`;
+  return countRows(queries, { text, values: where.values });
+}
+
+function submissionConditions(where: Parameters, { root, sender }: SubmissionFilter): string {
+  return [
+    "submission.chain_id = $1::bigint",
+    ...where.when(root, (parameter) => `submission.root = ${parameter}`),
+    ...where.when(sender, (parameter) => `submission.transaction_sender = ${parameter}`),
+  ].join(" and ");
 }
 
 /** At most `limit` submissions starting at `txSeq`, oldest first. */
@@ -119,21 +151,61 @@ export async function listFrom(
   return (await queries.rows<SubmissionRow>(FROM, [chainId, txSeq.toString(), limit])).map(toSubmission);
 }
 
-/** Files, newest first by their first submission; with `sender`, only those that it was the first to submit. */
+/** Files that match a filter, newest first by their first submission. */
 export async function listFirst(
   queries: Queries,
   chainId: number,
-  sender: Hex | undefined,
+  filter: FileFilter,
   page: PageRequest,
 ): Promise<Page<StoredSubmission>> {
   const limit = pageLimit(page);
-  const scan = scanOf(page, "desc");
-  const parameters = [chainId, readCursor(page, FILES, scan), limit];
-  const rows = await (sender === undefined
-    ? queries.rows<SubmissionRow>(firstList(scan, ""), parameters)
-    : queries.rows<SubmissionRow>(firstList(scan, "and transaction_sender = $4"), [...parameters, sender]));
+  const { order, beyond } = scanOf(page, "desc");
+  const where = new Parameters(chainId, readCursor(page, FILES, { order, beyond }), limit);
+  const text = `
+    select ${COLUMNS} from submission
+    where submission.tx_seq ${beyond} $2::numeric and ${fileConditions(where, filter)}
+    order by submission.tx_seq ${order} limit $3::int`;
+  const rows = await queries.rows<SubmissionRow>(text, where.values);
   const files = rows.map((row) => ({ ...toSubmission(row), cursor: encodeCursor(FILES, row.tx_seq) }));
   return toPage(files, page);
+}
+
+/** How many files match a filter. */
+export function countFirst(queries: Queries, chainId: number, filter: FileFilter): Promise<RowCount> {
+  const where = new Parameters(chainId);
+  const text = `select 1 from submission where ${fileConditions(where, filter)}`;
+  return countRows(queries, { text, values: where.values });
+}
+
+function fileConditions(where: Parameters, filter: FileFilter): string {
+  return [
+    "submission.chain_id = $1::bigint",
+    ...where.when(filter.owner, (parameter) => `submission.transaction_sender = ${parameter}`),
+    ...where.when(
+      filter.minSize?.toString(),
+      (parameter) => `submission.size_bytes >= ${parameter}::numeric`,
+    ),
+    ...where.when(
+      filter.maxSize?.toString(),
+      (parameter) => `submission.size_bytes <= ${parameter}::numeric`,
+    ),
+    ...where.when(filter.from?.toISOString(), (parameter) => `submission.tx_seq >= ${seenFrom(parameter)}`),
+    ...where.when(filter.before?.toISOString(), (parameter) => `submission.tx_seq < ${seenFrom(parameter)}`),
+    `not exists (
+      select 1 from submission as earlier
+      where earlier.root = submission.root and earlier.chain_id = $1::bigint and earlier.tx_seq < submission.tx_seq
+    )`,
+  ].join(" and ");
+}
+
+/**
+ * SQL: the number of the first submission that was seen at a time or later. Submissions are seen in the order of their
+ * numbers, after a reorg too, so that a range of times is a range of the list.
+ */
+function seenFrom(time: string): string {
+  return `coalesce((
+      select b.tx_seq from submission b where b.chain_id = $1::bigint and b.seen_at >= ${time}::timestamptz
+      order by b.seen_at, b.tx_seq limit 1), 1e20)`;
 }
 
 /** The number of submissions read so far, which is the sequence number of the next one. */
@@ -243,30 +315,9 @@ const FROM = `
   select ${COLUMNS} from submission where chain_id = $1::bigint and tx_seq >= $2::numeric
   order by submission.tx_seq limit $3::int`;
 
-function firstList({ order, beyond }: Scan, condition: "" | "and transaction_sender = $4"): string {
-  return `
-    select ${COLUMNS} from submission
-    where chain_id = $1::bigint and tx_seq ${beyond} $2::numeric ${condition}
-      and not exists (
-        select 1 from submission as earlier
-        where earlier.root = submission.root and earlier.chain_id = $1::bigint and earlier.tx_seq < submission.tx_seq
-      )
-    order by submission.tx_seq ${order} limit $3::int`;
-}
-
 const SYNCED = `
   select block_number::text as height, block_hash as hash from watcher_cursor
   where name = $1::text and block_number is not null`;
 
 const NEXT =
   "select (coalesce(max(tx_seq), -1) + 1)::text as next from submission where chain_id = $1::bigint";
-
-function list(
-  { order, beyond }: Scan,
-  condition: "" | "and root = $4" | "and transaction_sender = $4",
-): string {
-  return `
-    select ${COLUMNS} from submission
-    where chain_id = $1::bigint and tx_seq ${beyond} $2::numeric ${condition}
-    order by submission.tx_seq ${order} limit $3::int`;
-}

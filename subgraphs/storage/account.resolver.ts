@@ -21,8 +21,13 @@ export class AccountResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<Submission>> {
-    const page = await services.submissions.by(lowerHex(address), toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    const filter = { sender: lowerHex(address) };
+    const page = await services.submissions.list(toPageRequest(args), filter);
+    return toConnection(
+      page,
+      ({ cursor }) => cursor,
+      () => services.submissions.count(filter),
+    );
   }
 
   @FieldResolver(() => FileConnection, {
@@ -34,6 +39,6 @@ export class AccountResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() context: Context,
   ): Promise<Connection<SubmittedFile>> {
-    return listFiles(context, args, lowerHex(address));
+    return listFiles(context, args, { owner: lowerHex(address) });
   }
 }

@@ -4,7 +4,7 @@ import type { FileProgress } from "../../src/events/topics.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
 import { readPath } from "../../src/storage/folder.ts";
-import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
+import type { FileFilter, SubmittedFile } from "../../src/storage/submissions.service.ts";
 import type { Context } from "../shared/context.ts";
 import {
   type Connection,
@@ -13,8 +13,9 @@ import {
   toConnection,
   toPageRequest,
 } from "../shared/schema/connection.ts";
-import { AddressScalar, BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
+import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 import { FileConnection, FileStatus, FileType, SegmentProofType, StorageLocationType } from "./file.type.ts";
+import { FilesArgs, toFileFilter } from "./file-filter.type.ts";
 import { FolderEntryConnection, FolderEntryType, toFolderEntry } from "./folder.type.ts";
 import { type Submission, SubmissionConnection } from "./submission.type.ts";
 
@@ -45,18 +46,14 @@ export class FileResolver {
 
   @Query(() => FileConnection, {
     nullable: true,
-    description: "Files, ordered by their first submission, newest first.",
+    description:
+      "Files that match a filter, by default all, ordered by their first submission, newest first.",
   })
   async files(
-    @Arg("owner", () => AddressScalar, {
-      nullable: true,
-      description: "Return only files that this account was the first to submit.",
-    })
-    owner: Hex | null,
-    @Args(() => PageArgs) args: PageArgs,
+    @Args(() => FilesArgs) args: FilesArgs,
     @Ctx() context: Context,
   ): Promise<Connection<SubmittedFile>> {
-    return listFiles(context, args, owner ?? undefined);
+    return listFiles(context, args, toFileFilter(args.filter));
   }
 
   @FieldResolver(() => BigIntScalar, {
@@ -80,8 +77,12 @@ export class FileResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<Submission>> {
-    const page = await services.submissions.of(root, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    const page = await services.submissions.list(toPageRequest(args), { root });
+    return toConnection(
+      page,
+      ({ cursor }) => cursor,
+      () => services.submissions.count({ root }),
+    );
   }
 
   @FieldResolver(() => FileStatus, {
@@ -189,20 +190,24 @@ export class FileResolver {
   }
 }
 
-/** Files, newest first; with `owner`, those that the owner was the first to submit. */
+/** Files that match a filter, newest first. */
 export async function listFiles(
   { services, loaders }: Context,
   args: PageArgs,
-  owner?: Hex,
+  filter: FileFilter,
 ): Promise<Connection<SubmittedFile>> {
-  const page = await services.submissions.files(toPageRequest(args), owner);
+  const page = await services.submissions.files(toPageRequest(args), filter);
   const found = await loaders.files.loadMany(page.rows.map(({ root }) => root));
   const files = page.rows.flatMap(({ cursor }, at) => {
     const file = found[at];
     if (file instanceof Error) throw file;
     return file ? [{ ...file, cursor }] : [];
   });
-  return toConnection({ ...page, rows: files }, ({ cursor }) => cursor);
+  return toConnection(
+    { ...page, rows: files },
+    ({ cursor }) => cursor,
+    () => services.submissions.countFiles(filter),
+  );
 }
 
 /** The file of a root that another subgraph sent. */

@@ -2,7 +2,7 @@ import "../shared/schema/reflect.ts";
 import { Directive, Field, Int, ObjectType } from "type-graphql";
 import type { FileProgress } from "../../src/events/topics.ts";
 import { defineNodeResolvers, NodeType } from "../shared/nodes/node.type.ts";
-import { defineConnection } from "../shared/schema/connection.ts";
+import { defineCountedConnection } from "../shared/schema/connection.ts";
 import { defineEnum } from "../shared/schema/enumeration.ts";
 import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 
@@ -38,7 +38,7 @@ export const FileNodeResolvers = defineNodeResolvers<{ readonly root: string }>(
 });
 
 /** A list of files. */
-export const FileConnection = defineConnection("File", () => FileType);
+export const FileConnection = defineCountedConnection("File", () => FileType);
 
 /** A node that stores segments of a file. */
 @ObjectType("StorageLocation", {

@@ -2,7 +2,7 @@ import "../shared/schema/reflect.ts";
 import { Directive, Field, ObjectType } from "type-graphql";
 import type { SubmissionsService } from "../../src/storage/submissions.service.ts";
 import { defineNodeResolvers, NodeType } from "../shared/nodes/node.type.ts";
-import { defineConnection } from "../shared/schema/connection.ts";
+import { defineCountedConnection } from "../shared/schema/connection.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../shared/schema/scalars.ts";
 
 /** A submission as its service returns it. */
@@ -42,4 +42,4 @@ export const SubmissionNodeResolvers = defineNodeResolvers<Submission>(() => Sub
 });
 
 /** A list of submissions. */
-export const SubmissionConnection = defineConnection("Submission", () => SubmissionType);
+export const SubmissionConnection = defineCountedConnection("Submission", () => SubmissionType);

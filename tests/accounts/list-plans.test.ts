@@ -58,7 +58,8 @@ const LISTS: readonly List[] = [
     compared: /Index Cond: .*account = .*ROW\(created_at, id\)/,
     list: (database: Database, page: PageRequest) => {
       const from = cursorOf(page) === undefined ? undefined : { at: new Date(), id: newId() };
-      const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), state, from };
+      const filter = state === undefined ? {} : { states: [state] };
+      const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), filter, from };
       return listJobs(database, { account: ACCOUNT, keyId: undefined }, query);
     },
   })),
@@ -121,12 +122,12 @@ const LISTS: readonly List[] = [
   {
     name: "files",
     ...byNumber("files"),
-    list: (database, page) => listFirst(database, CHAIN, undefined, page),
+    list: (database, page) => listFirst(database, CHAIN, {}, page),
   },
   {
     name: "files of a sender",
     ...byNumber("files"),
-    list: (database, page) => listFirst(database, CHAIN, ACCOUNT, page),
+    list: (database, page) => listFirst(database, CHAIN, { owner: ACCOUNT }, page),
   },
 ];
 
@@ -185,9 +186,7 @@ async function explain(url: string, text: string, values: readonly unknown[]): P
   try {
     await client.query("set enable_seqscan = off; set enable_bitmapscan = off");
     await client.query(`set plan_cache_mode = force_generic_plan; prepare list as ${text}`);
-    const literals = values.map((value) =>
-      pg.escapeLiteral(value instanceof Date ? value.toISOString() : String(value)),
-    );
+    const literals = values.map((value) => pg.escapeLiteral(toText(value)));
     const { rows } = await client.query<{ "QUERY PLAN": string }>(
       `explain execute list${literals.length > 0 ? `(${literals.join(", ")})` : ""}`,
     );
@@ -195,4 +194,9 @@ async function explain(url: string, text: string, values: readonly unknown[]): P
   } finally {
     await client.end();
   }
+}
+
+function toText(value: unknown): string {
+  if (value instanceof Date) return value.toISOString();
+  return Array.isArray(value) ? `{${value.join(",")}}` : String(value);
 }

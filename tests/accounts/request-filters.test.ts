@@ -7,7 +7,7 @@ import {
   RequestsService,
   requestCursor,
 } from "../../src/inference/requests/requests.service.ts";
-import type { PageRequest } from "../../src/kernel/page.ts";
+import { expectRows } from "../support/filtered-list.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
 const ACCOUNT = `0x${"1".repeat(40)}`;
@@ -82,37 +82,15 @@ describeDatabases("filters of requests", (kind) => {
     for (const [name, filter, matches] of FILTERS)
       for (const order of ORDERS) {
         const expected = all.filter(matches).toSorted((one, other) => compare(one, other, order));
-        const list = (page: PageRequest) => requests.list(ACCOUNT, page, { filter, order });
-        const forwards: InferenceRequest[] = [];
-        for (let after: string | undefined; ; ) {
-          const page = await list({ first: 7, after });
-          forwards.push(...page.rows);
-          expect([page.hasPreviousPage, page.hasNextPage]).toEqual([
-            after !== undefined,
-            forwards.length < expected.length,
-          ]);
-          const last = page.rows.at(-1);
-          if (!page.hasNextPage || !last) break;
-          after = requestCursor(last, order);
-        }
-        expect(
-          forwards.map(({ id }) => id),
+        await expectRows(
           `${name}, ${order.sort} ${order.direction}`,
-        ).toEqual(expected.map(({ id }) => id));
-        const backwards: InferenceRequest[] = [];
-        for (let before: string | undefined; ; ) {
-          const page = await list({ last: 7, before });
-          backwards.unshift(...page.rows);
-          expect([page.hasPreviousPage, page.hasNextPage]).toEqual([
-            backwards.length < expected.length,
-            before !== undefined,
-          ]);
-          const [first] = page.rows;
-          if (!page.hasPreviousPage || !first) break;
-          before = requestCursor(first, order);
-        }
-        expect(backwards).toEqual(forwards);
-        expect(await requests.count(ACCOUNT, filter)).toEqual({ rows: expected.length, isExact: true });
+          {
+            list: (page) => requests.list(ACCOUNT, page, { filter, order }),
+            count: () => requests.count(ACCOUNT, filter),
+            cursorOf: (request) => requestCursor(request, order),
+          },
+          expected,
+        );
       }
   });
 

@@ -81,14 +81,17 @@ test("a key created by a mutation shows its secret once, is the key that REST li
       revokeApiKey: { apiKey: { status: "REVOKED" } },
     });
   expect(failureCode(await ask(change, { id }))).toBe("key_revoked");
-  const list = `query ($status: KeyStatus) { viewer { account { apiKeys(status: $status, first: 5) {
+  const list = `query ($statuses: [KeyStatus!]) { viewer { account { apiKeys(filter: { statuses: $statuses }, first: 5) {
     nodes { name } pageInfo { hasNextPage } } } } }`;
-  const namesOf = async (status: string | null) =>
-    (await ask(list, { status })).data.viewer.account.apiKeys.nodes.map(({ name }: { name: string }) => name);
+  const namesOf = async (statuses: readonly string[] | null) =>
+    (await ask(list, { statuses })).data.viewer.account.apiKeys.nodes.map(
+      ({ name }: { name: string }) => name,
+    );
   expect(await namesOf(null)).toEqual(["test", "new"]);
-  expect(await namesOf("ACTIVE")).toEqual(["test"]);
-  expect(await namesOf("REVOKED")).toEqual(["new"]);
-  expect(await namesOf("EXPIRED")).toEqual([]);
+  expect(await namesOf(["ACTIVE"])).toEqual(["test"]);
+  expect(await namesOf(["REVOKED"])).toEqual(["new"]);
+  expect(await namesOf(["REVOKED", "EXPIRED", "ACTIVE"])).toEqual(["test", "new"]);
+  for (const statuses of [["EXPIRED"], []]) expect(await namesOf(statuses)).toEqual([]);
 });
 
 test("each mutation needs its own scope, and another account's key is not found", async () => {

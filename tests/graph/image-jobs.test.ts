@@ -122,7 +122,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
       const { data } = await ask(
         stack().origin,
         owner.secret,
-        "{ imageJobs(status: PROCESSING) { nodes { jobId } } }",
+        "{ imageJobs(filter: { statuses: [PROCESSING] }) { nodes { jobId } } }",
       );
       return data.imageJobs.nodes.length === 2;
     });

@@ -107,7 +107,7 @@ test("a token is sold through GraphQL: signed, checked, fulfilled with its keys,
 
   const { market } = await query(`{ market {
     address token feeRate paused
-    fills(tokenId: "${tokenId}") { nodes { price fee feeRate seller { address } token { owner { address } } } } } }`);
+    fills(filter: { tokenId: "${tokenId}" }) { nodes { price fee feeRate seller { address } token { owner { address } } } } } }`);
   expect(market).toMatchObject({
     address: contractAddresses().agentMarket,
     token: contractAddresses().agentNft,

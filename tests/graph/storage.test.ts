@@ -288,7 +288,7 @@ describe("files", () => {
   });
 
   test("are listed newest first, page by page, all or by account", async () => {
-    const listed = `query ($owner: Address, $after: Cursor) { files(owner: $owner, first: 1, after: $after) {
+    const listed = `query ($owner: Address, $after: Cursor) { files(filter: { owner: $owner }, first: 1, after: $after) {
       nodes { root submissions { nodes { txSeq } } } pageInfo { hasNextPage endCursor } } }`;
     const first = (await query(listed, { owner: DEMO_USER.address })).data.files;
     expect([first.nodes[0].root, first.pageInfo.hasNextPage]).toEqual([folder.root, true]);

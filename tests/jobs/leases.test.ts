@@ -135,7 +135,7 @@ describeDatabases("leases", (kind) => {
     const worker = world.startWorker({ pollMs: 20 }, 2);
     await until(() => broker.jobs.length === 2);
     expect(worker.running).toBe(2);
-    const { rows } = await world.jobs.list(seeded, { first: 10 }, "pending");
+    const { rows } = await world.jobs.list(seeded, { first: 10 }, { filter: { states: ["pending"] } });
     expect(rows).toHaveLength(3);
     broker.script = {};
     await until(async () =>

@@ -274,7 +274,7 @@ test("a list is filtered by status and paged", async () => {
   expect([rest.body.data.length, rest.body.next_cursor]).toEqual([1, null]);
   expect(codeOf(await chat(late.key))).toEqual([401, "api_key_expired"]);
   expect((await chat(kept.key)).status).toBe(200);
-  const { rows } = await stack().app.apiKeys.list(account, { first: 10 }, "active");
+  const { rows } = await stack().app.apiKeys.list(account, { first: 10 }, ["active"]);
   expect(rows.map(({ name }) => name)).toEqual(["test", "kept"]);
 });
 

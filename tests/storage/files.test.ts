@@ -87,15 +87,15 @@ describeDatabases("files", (kind) => {
     for (let turn = 0; turn < 3; turn++) await submit({ sizeBytes: 5n, nodes });
     await scanned();
     const root = fileRoot(nodes);
-    const first = await submissions.of(root, { first: 2 });
+    const first = await submissions.list({ first: 2 }, { root });
     expect(first.rows.map(({ txSeq }) => txSeq)).toEqual([2n, 1n]);
     expect(first.hasNextPage).toBe(true);
-    const rest = await submissions.of(root, { first: 2, after: first.rows.at(-1)?.cursor });
+    const rest = await submissions.list({ first: 2, after: first.rows.at(-1)?.cursor }, { root });
     expect(rest).toMatchObject({ rows: [{ txSeq: 0n }], hasNextPage: false });
-    expect((await submissions.by(DEMO_USER.address, { first: 9 })).rows).toHaveLength(3);
-    expect((await submissions.by(named, { first: 9 })).rows).toEqual([]);
+    expect((await submissions.list({ first: 9 }, { sender: DEMO_USER.address })).rows).toHaveLength(3);
+    expect((await submissions.list({ first: 9 }, { sender: named })).rows).toEqual([]);
     expect((await submissions.list({ first: 9 })).rows).toHaveLength(3);
-    expect((await submissions.files({ first: 9 }, DEMO_USER.address)).rows).toMatchObject([
+    expect((await submissions.files({ first: 9 }, { owner: DEMO_USER.address })).rows).toMatchObject([
       { txSeq: 0n, root },
     ]);
     expect((await submissions.listFrom(1n, 9)).map(({ txSeq }) => txSeq)).toEqual([1n, 2n]);
@@ -113,7 +113,7 @@ describeDatabases("files", (kind) => {
     );
     for (let turn = 0; turn < 4; turn++) await submit({ sizeBytes: 5n, nodes: [newNode(0)] });
     await scanned();
-    const { rows } = await submissions.by(DEMO_USER.address, { first: 9 });
+    const { rows } = await submissions.list({ first: 9 }, { sender: DEMO_USER.address });
     expect(rows.map(({ txSeq }) => txSeq)).toEqual([3n, 2n, 1n, 0n]);
   });
 

@@ -1,8 +1,8 @@
+import { runRead } from "../../db/account-queries.ts";
+import { Parameters } from "../../db/parameters.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { divideRange, type Grain } from "./time-ranges.ts";
 import {
-  Conditions,
-  run,
   summed,
   TOTALS,
   type TotalsRow,
@@ -48,21 +48,18 @@ export async function sumUsageByPeriod(
   { grain, groups }: UsageDivision,
 ): Promise<readonly UsageBucket[]> {
   const { from, before } = read.filter;
-  const where = new Conditions(read.account);
+  const where = new Parameters(read.account);
   const parts = divideRange({ from, before }, SUMS[grain]);
   const columns = groups.map((group) => COLUMNS[group]);
   const keys = [`date_trunc('${grain}', u.at, 'UTC')`, ...columns];
   const selected = keys.map((key, n) => `${key} as k${n}`).join(", ");
   const positions = keys.map((_, n) => n + 1).join(", ");
   type Row = TotalsRow & { at_ms: string } & Readonly<Record<`k${number}`, string | null>>;
-  const rows = await run<Row>(
-    read,
-    `select floor(extract(epoch from b.k0) * 1000)::bigint::text as at_ms, b.* from (
-       select ${selected}, ${TOTALS} from ${summed(where, read.filter, parts)}
-       group by ${positions} order by ${positions} limit ${MAX_BUCKETS + 1}
-     ) as b`,
-    where.values,
-  );
+  const text = `select floor(extract(epoch from b.k0) * 1000)::bigint::text as at_ms, b.* from (
+      select ${selected}, ${TOTALS} from ${summed(where, read.filter, parts)}
+      group by ${positions} order by ${positions} limit ${MAX_BUCKETS + 1}
+    ) as b`;
+  const rows = await runRead<Row>(read, { text, values: where.values });
   if (rows.length > MAX_BUCKETS)
     throw new AppError(
       "invalid_parameter",

@@ -1,7 +1,7 @@
+import { runRead } from "../../db/account-queries.ts";
+import { Parameters } from "../../db/parameters.ts";
 import { divideRange, type Part } from "./time-ranges.ts";
 import {
-  Conditions,
-  run,
   summed,
   type TrustMode,
   USAGE_SUMS,
@@ -9,6 +9,7 @@ import {
   type UsageFilter,
   type UsageRead,
   type UsageTotals,
+  usageConditions,
 } from "./usage.store.ts";
 
 /**
@@ -17,17 +18,14 @@ import {
  */
 export async function sumUsageByDay(read: UsageRead, byTrustMode: boolean): Promise<readonly UsageDay[]> {
   const { filter } = read;
-  const where = new Conditions(read.account);
+  const where = new Parameters(read.account);
   const parts = divideRange({ from: filter.from, before: filter.before }, ["day", "hour"]);
   // Only the sums of hours and of keys are divided by key.
   const isStored = ({ grain }: Part) => grain === "day" && !filter.apiKeyId && !filter.source;
   const stored = parts.filter(isStored).map((range) => storedDays(where, range));
   const others = parts.filter((part) => !isStored(part));
-  const rows = await run<DayRow>(
-    read,
-    [...stored, summedDays(where, filter, others)].join("\nunion all\n"),
-    where.values,
-  );
+  const text = [...stored, summedDays(where, filter, others)].join("\nunion all\n");
+  const rows = await runRead<DayRow>(read, { text, values: where.values });
   const dates = new Map<string, Entry[]>();
   for (const { date, usage } of rows) dates.set(date, [...(dates.get(date) ?? []), ...usage]);
   return [...dates]
@@ -40,13 +38,13 @@ type Entry = readonly [model: string, trustMode: TrustMode, ...sums: readonly st
 type DayRow = { readonly date: string; readonly usage: readonly Entry[] };
 
 /** SQL for the stored days of a range. */
-function storedDays(where: Conditions, range: Part): string {
-  const conditions = where.all({}, "r.starts_at", range).join(" and ");
+function storedDays(where: Parameters, range: Part): string {
+  const conditions = usageConditions(where, {}, "r.starts_at", range).join(" and ");
   return `select to_char(r.starts_at at time zone 'UTC', 'YYYY-MM-DD') as date, r.usage from usage_day r where ${conditions}`;
 }
 
 /** SQL for the days of the other parts of a range, and of requests that are not in the stored sums yet. */
-function summedDays(where: Conditions, filter: UsageFilter, parts: readonly Part[]): string {
+function summedDays(where: Parameters, filter: UsageFilter, parts: readonly Part[]): string {
   return `select to_char(d.day, 'YYYY-MM-DD') as date,
       json_agg(json_build_array(d.model, d.trust_mode, ${SUMMED.map((name) => `d.${name}`).join(", ")})) as usage
     from (

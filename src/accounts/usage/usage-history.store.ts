@@ -1,9 +1,9 @@
+import { runRead } from "../../db/account-queries.ts";
+import { Parameters } from "../../db/parameters.ts";
 import type { Scan } from "../../kernel/page.ts";
 import {
-  Conditions,
   IS_USAGE,
   ROLLED_UP_TO,
-  run,
   TOKENS,
   type TotalsRow,
   type TrustMode,
@@ -11,6 +11,7 @@ import {
   type UsageFilter,
   type UsageRead,
   type UsageRow,
+  usageConditions,
 } from "./usage.store.ts";
 
 /** The page that is read: `limit` requests beyond the number `from`, without the first `skip`. */
@@ -23,10 +24,10 @@ type HistoryPage = {
 
 /** At most `limit` requests that match the filter, in the order of `scan`. */
 export async function listUsage(read: UsageRead, page: HistoryPage): Promise<readonly UsageRow[]> {
-  const where = new Conditions(read.account);
-  const [limit, skip] = [where.parameter(page.limit), where.parameter(page.skip)];
+  const where = new Parameters(read.account);
+  const [limit, skip] = [where.add(page.limit), where.add(page.skip)];
   const { order } = page.scan;
-  const from = page.from === undefined ? undefined : `${where.parameter(page.from.toString())}::bigint`;
+  const from = page.from === undefined ? undefined : `${where.add(page.from.toString())}::bigint`;
   const isFiltered = Object.values(read.filter).some((value) => value !== undefined);
   const numbers =
     isFiltered && page.skip <= MAX_SKIP && order === "desc"
@@ -36,17 +37,14 @@ export async function listUsage(read: UsageRead, page: HistoryPage): Promise<rea
     select m.usage_number from (${numbers.text}) as m
     order by m.usage_number ${order} limit ${limit}::integer offset ${skip}::integer)`;
   // The index alone selects the rows of the page, however many are filtered out or skipped before it.
-  const rows = await run<HistoryRow>(
-    read,
-    `with ${[...numbers.tables, chosen].join(", ")}
-     select r.* from page
-     cross join lateral (
-       select ${HISTORY_COLUMNS} from inference_request r
-       where r.account = $1::text and r.usage_number = page.usage_number and r.usage_number is not null limit 1
-     ) as r
-     order by page.usage_number ${order}`,
-    where.values,
-  );
+  const text = `with ${[...numbers.tables, chosen].join(", ")}
+    select r.* from page
+    cross join lateral (
+      select ${HISTORY_COLUMNS} from inference_request r
+      where r.account = $1::text and r.usage_number = page.usage_number and r.usage_number is not null limit 1
+    ) as r
+    order by page.usage_number ${order}`;
+  const rows = await runRead<HistoryRow>(read, { text, values: where.values });
   return rows.map(toUsageRow);
 }
 
@@ -64,12 +62,12 @@ const MAX_SKIP = 1_000;
  * before the newest ones, does not count towards it. Days may overlap in their numbers, as a request gets its own at
  * its end.
  */
-function matching(where: Conditions, filter: UsageFilter, { before, needed }: Wanted) {
+function matching(where: Parameters, filter: UsageFilter, { before, needed }: Wanted) {
   const { from, before: until } = filter;
-  const fromText = from && `${where.parameter(from.toISOString())}::timestamptz`;
-  const untilText = until && `${where.parameter(until.toISOString())}::timestamptz`;
+  const fromText = from && `${where.add(from.toISOString())}::timestamptz`;
+  const untilText = until && `${where.add(until.toISOString())}::timestamptz`;
   const isOfDay = [
-    ...where.all(filter, "r.starts_at", { from: undefined, before: undefined }),
+    ...usageConditions(where, filter, "r.starts_at", { from: undefined, before: undefined }),
     ...(fromText ? [`r.starts_at > ${fromText} - interval '1 day'`] : []),
     ...(untilText ? [`r.starts_at < ${untilText}`] : []),
     `r.first_number <= ${FLOOR}`,
@@ -117,8 +115,8 @@ function matching(where: Conditions, filter: UsageFilter, { before, needed }: Wa
 }
 
 /** SQL for the numbers of the requests that match a filter and a condition. */
-function requests(where: Conditions, filter: UsageFilter, condition: string): string {
-  const conditions = [IS_USAGE, ...where.all(filter, "r.created_at", filter), condition];
+function requests(where: Parameters, filter: UsageFilter, condition: string): string {
+  const conditions = [IS_USAGE, ...usageConditions(where, filter, "r.created_at", filter), condition];
   return `select r.usage_number from inference_request r where ${conditions.join(" and ")}`;
 }
 

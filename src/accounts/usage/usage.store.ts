@@ -1,4 +1,5 @@
-import type { AccountReads } from "../../db/account-reads.ts";
+import { type AccountRead, runRead } from "../../db/account-queries.ts";
+import { Parameters } from "../../db/parameters.ts";
 import { divideRange, type Part } from "./time-ranges.ts";
 
 export type TrustMode = "standard" | "verified" | "private";
@@ -52,23 +53,15 @@ export type UsageRow = {
   readonly trustMode: TrustMode;
 };
 
-/** A read of usage: the connection, the account, the filter, and a signal that cancels it. */
-export type UsageRead = {
-  readonly reads: AccountReads;
-  readonly account: string;
-  readonly filter: UsageFilter;
-  readonly signal?: AbortSignal | undefined;
-};
+/** A read of the usage of an account. */
+export type UsageRead = AccountRead<UsageFilter>;
 
 /** Totals over every request that matches `filter`. */
 export async function sumUsage(read: UsageRead): Promise<UsageTotals> {
-  const where = new Conditions(read.account);
+  const where = new Parameters(read.account);
   const parts = divideRange({ from: read.filter.from, before: read.filter.before }, ["month", "day", "hour"]);
-  const [row] = await run<TotalsRow>(
-    read,
-    `select ${TOTALS} from ${summed(where, read.filter, parts)}`,
-    where.values,
-  );
+  const text = `select ${TOTALS} from ${summed(where, read.filter, parts)}`;
+  const [row] = await runRead<TotalsRow>(read, { text, values: where.values });
   if (!row) throw new Error("sums have one row");
   return toTotals(row);
 }
@@ -85,64 +78,50 @@ export type TotalsRow = Record<
   string
 >;
 
-/** Runs a statement of a read. */
-export function run<Row>({ reads, account, signal }: UsageRead, text: string, values: readonly unknown[]) {
-  return reads.rows<Row>(account, { text, values }, signal);
-}
-
 /**
  * The `from` clause for sums over the requests that match a filter, as rows `u` with a time `at`: the stored sums of the
  * whole periods among `parts`, the single requests at the ends of the range, and those that are not in the stored sums
  * yet.
  */
-export function summed(where: Conditions, filter: UsageFilter, parts: readonly Part[]): string {
+export function summed(where: Parameters, filter: UsageFilter, parts: readonly Part[]): string {
   const requests = (conditions: readonly string[]) =>
     `select r.created_at as at, r.model, r.trust_mode, r.api_key_id, 1 as requests, r.total_cost as cost,
        ${TOKENS.map((name) => `r.${name}`).join(", ")}
      from inference_request r where ${IS_USAGE} and ${conditions.join(" and ")}`;
   const partOf = ({ grain, ...range }: Part) => {
     if (!grain)
-      return requests([...where.all(filter, "r.created_at", range), `r.usage_number <= ${ROLLED_UP_TO}`]);
-    const conditions = [`r.grain = '${grain}'`, ...where.all(filter, "r.starts_at", range)];
+      return requests([
+        ...usageConditions(where, filter, "r.created_at", range),
+        `r.usage_number <= ${ROLLED_UP_TO}`,
+      ]);
+    const conditions = [`r.grain = '${grain}'`, ...usageConditions(where, filter, "r.starts_at", range)];
     return `select r.starts_at as at, r.model, r.trust_mode, r.api_key_id, r.requests, r.cost,
        ${TOKENS.map((name) => `r.${name}`).join(", ")}
      from usage_rollup r where ${conditions.join(" and ")}`;
   };
   const pending = requests([
-    ...where.all(filter, "r.created_at", filter),
+    ...usageConditions(where, filter, "r.created_at", filter),
     `r.usage_number > ${ROLLED_UP_TO}`,
   ]);
   return `(${[...parts.map(partOf), pending].join("\nunion all\n")}) as u`;
 }
 
-/** The conditions of a statement and their values; the account is `$1`. */
-export class Conditions {
-  readonly values: unknown[];
-
-  constructor(account: string) {
-    this.values = [account];
-  }
-
-  add(value: string | undefined, condition: (parameter: string) => void): void {
-    if (value !== undefined) condition(`$${this.values.push(value)}`);
-  }
-
-  /** The parameter that stands for a value. */
-  parameter(value: unknown): string {
-    return `$${this.values.push(value)}`;
-  }
-
-  /** Those of a filter for the rows `r`, whose times in the column `at` are in the range. */
-  all(filter: UsageFilter, at: string, { from, before }: Pick<UsageFilter, "from" | "before">): string[] {
-    const conditions = ["r.account = $1::text"];
-    this.add(filter.apiKeyId, (parameter) => conditions.push(`r.api_key_id = ${parameter}::uuid`));
-    this.add(from?.toISOString(), (parameter) => conditions.push(`${at} >= ${parameter}::timestamptz`));
-    this.add(before?.toISOString(), (parameter) => conditions.push(`${at} < ${parameter}::timestamptz`));
-    this.add(filter.trustMode, (parameter) => conditions.push(`r.trust_mode = ${parameter}::text`));
-    this.add(filter.modelId, (parameter) => conditions.push(`r.model = ${parameter}::text`));
-    if (filter.source) conditions.push(PAID_BY[filter.source]);
-    return conditions;
-  }
+/** SQL: the conditions of a filter on the rows `r`, whose times in the column `at` are in the range. The account is `$1`. */
+export function usageConditions(
+  where: Parameters,
+  filter: UsageFilter,
+  at: string,
+  { from, before }: Pick<UsageFilter, "from" | "before">,
+): readonly string[] {
+  return [
+    "r.account = $1::text",
+    ...where.when(filter.apiKeyId, (parameter) => `r.api_key_id = ${parameter}::uuid`),
+    ...where.when(from?.toISOString(), (parameter) => `${at} >= ${parameter}::timestamptz`),
+    ...where.when(before?.toISOString(), (parameter) => `${at} < ${parameter}::timestamptz`),
+    ...where.when(filter.trustMode, (parameter) => `r.trust_mode = ${parameter}::text`),
+    ...where.when(filter.modelId, (parameter) => `r.model = ${parameter}::text`),
+    ...(filter.source ? [PAID_BY[filter.source]] : []),
+  ];
 }
 
 /** Sums as numbers. */

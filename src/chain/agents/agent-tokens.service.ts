@@ -1,4 +1,5 @@
 import type { PublicClient } from "viem";
+import type { RowCount } from "../../db/count-rows.ts";
 import type { Queries } from "../../db/database.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
@@ -16,17 +17,19 @@ import {
   type TokenTransfer,
 } from "./agent-history.store.ts";
 import {
+  countTokens,
   type Delegation,
   findDelegations,
   findTokens,
   findUsers,
   listTokens,
   type StoredToken,
+  type TokenFilter,
 } from "./agent-tokens.store.ts";
 import type { TokenKey } from "./token-rows.ts";
 
 export type { Authorization, TokenClone, TokenTransfer } from "./agent-history.store.ts";
-export type { Delegation } from "./agent-tokens.store.ts";
+export type { Delegation, TokenFilter } from "./agent-tokens.store.ts";
 export type { TokenKey } from "./token-rows.ts";
 
 /** The current state of an agent token, as far as the chain has been read. */
@@ -65,25 +68,19 @@ export class AgentTokensService {
     return keys.map((key) => tokens.get(nameOf(lower(key))));
   }
 
-  /** Tokens that have an owner, the most recently acquired first. */
-  async list(
-    filter: { readonly contract?: Hex | undefined; readonly owner?: Hex | undefined },
-    page: PageRequest,
-  ): Promise<Page<AgentToken>> {
+  /** Tokens that have an owner and match a filter, the most recently acquired first. */
+  async list(filter: TokenFilter, page: PageRequest): Promise<Page<AgentToken>> {
     const { queries, chainId } = this.#dependencies;
-    const rows = await listTokens(
-      queries,
-      chainId,
-      {
-        contract: filter.contract && lowerHex(filter.contract),
-        owner: filter.owner && lowerHex(filter.owner),
-      },
-      page,
-    );
+    const rows = await listTokens(queries, chainId, lowerFilter(filter), page);
     return toPage(
       rows.map((row) => this.#withGeneration(row)),
       page,
     );
+  }
+
+  /** How many tokens have an owner and match a filter. */
+  count(filter: TokenFilter): Promise<RowCount> {
+    return countTokens(this.#dependencies.queries, this.#dependencies.chainId, lowerFilter(filter));
   }
 
   /** For each token, in input order, the users who may use it now, in order of authorisation. */
@@ -155,6 +152,14 @@ export class AgentTokensService {
 /** The map key of a token. */
 function nameOf({ contract, tokenId }: TokenKey): string {
   return `${contract}:${tokenId}`;
+}
+
+function lowerFilter({ contract, owner, creator }: TokenFilter): TokenFilter {
+  return {
+    contract: contract && lowerHex(contract),
+    owner: owner && lowerHex(owner),
+    creator: creator && lowerHex(creator),
+  };
 }
 
 function lower({ contract, tokenId }: TokenKey): TokenKey {

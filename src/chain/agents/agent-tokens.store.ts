@@ -1,4 +1,6 @@
+import { countRows, type RowCount } from "../../db/count-rows.ts";
 import type { Queries } from "../../db/database.ts";
+import { Parameters } from "../../db/parameters.ts";
 import type { PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { IntelligentData } from "./agent-event.ts";
@@ -9,7 +11,6 @@ import {
   type PlacedRow,
   pageKey,
   pageSql,
-  pick,
   type TokenKey,
   toJson,
   toKey,
@@ -26,6 +27,13 @@ export type StoredToken = TokenKey &
     readonly clonedFrom: bigint | null;
     readonly movedWithoutKey: boolean;
   };
+
+/** Filters tokens; every condition must hold. Addresses are in lower case. */
+export type TokenFilter = {
+  readonly contract?: Hex | undefined;
+  readonly owner?: Hex | undefined;
+  readonly creator?: Hex | undefined;
+};
 
 /** The account that signs access proofs for a user. */
 export type Delegation = Placed & { readonly contract: Hex; readonly user: Hex; readonly assistant: Hex };
@@ -46,16 +54,38 @@ export async function findTokens(
   return rows.map(toToken);
 }
 
-/** Tokens that have an owner, the most recently acquired first; optionally of a contract, an owner, or both. */
+/** Tokens that have an owner and match a filter, the most recently acquired first. */
 export async function listTokens(
   queries: Queries,
   chainId: number,
-  filter: { readonly contract?: Hex | undefined; readonly owner?: Hex | undefined },
+  filter: TokenFilter,
   page: PageRequest,
 ): Promise<readonly StoredToken[]> {
-  const { sql, more } = pick([filter.contract, "and t.contract = "], [filter.owner, "and t.receiver = "]);
-  const parameters = [chainId, ...pageKey(TOKENS, page), ...more];
-  return (await queries.rows<TokenRow>(listOfTokens(page, sql), parameters)).map(toToken);
+  const where = new Parameters(chainId, ...pageKey(TOKENS, page));
+  const { beyond, order } = pageSql(page);
+  const text = `${TOKEN} where ${beyond} and ${conditionsOf(where, filter)} ${order}`;
+  return (await queries.rows<TokenRow>(text, where.values)).map(toToken);
+}
+
+/** How many tokens have an owner and match a filter. */
+export function countTokens(queries: Queries, chainId: number, filter: TokenFilter): Promise<RowCount> {
+  const where = new Parameters(chainId);
+  const text = `select 1 from agent_transfer t where ${conditionsOf(where, filter)}`;
+  return countRows(queries, { text, values: where.values });
+}
+
+function conditionsOf(where: Parameters, filter: TokenFilter): string {
+  return [
+    `t.chain_id = $1::bigint and t.ended_block is null and t.receiver <> '${ZERO_ADDRESS}'`,
+    ...where.when(filter.contract, (parameter) => `t.contract = ${parameter}`),
+    ...where.when(filter.owner, (parameter) => `t.receiver = ${parameter}`),
+    ...where.when(
+      filter.creator,
+      (parameter) => `(t.contract, t.token_id) in (
+        select n.contract, n.token_id from agent_creator n
+        where n.chain_id = $1::bigint and n.creator = ${parameter} and n.ended_block is null)`,
+    ),
+  ].join(" and ");
 }
 
 /** The users who may use these tokens now, by token. */
@@ -130,12 +160,6 @@ const KEYS_GIVEN = `jsonb_to_recordset($2::text::jsonb) as k(contract text, toke
 const TOKENS_BY_KEY = `${TOKEN}
   where t.chain_id = $1::bigint and t.ended_block is null
     and (t.contract, t.token_id) in (select contract, token_id from ${KEYS_GIVEN})`;
-function listOfTokens(page: PageRequest, conditions: string): string {
-  const { beyond, order } = pageSql(page);
-  return `${TOKEN}
-    where t.chain_id = $1::bigint and t.ended_block is null and t.receiver <> '${ZERO_ADDRESS}'
-      and ${beyond} ${conditions} ${order}`;
-}
 
 const USERS = `
   select k.contract, k.token_id::text as token_id, u.user_address

@@ -1,3 +1,4 @@
+import type { RowCount } from "../../db/count-rows.ts";
 import type { Queries } from "../../db/database.ts";
 import type { EventStream } from "../../events/bus.ts";
 import type { EventsService } from "../../events/events.service.ts";
@@ -6,7 +7,12 @@ import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { tokenSubject } from "./agent-log.service.ts";
 import type { SealedKey } from "./sealed-key.ts";
-import { findSealedKeys, listSealedKeys, type SealedKeyFilter } from "./sealed-keys.store.ts";
+import {
+  countSealedKeys,
+  findSealedKeys,
+  listSealedKeys,
+  type SealedKeyFilter,
+} from "./sealed-keys.store.ts";
 
 type Dependencies = { readonly queries: Queries; readonly events: EventsService; readonly chainId: number };
 
@@ -21,12 +27,12 @@ export class SealedKeysService {
   /** Sealed keys that are not reverted, newest first: of a receiver, a contract or a token. */
   async list(filter: SealedKeyFilter, page: PageRequest): Promise<Page<SealedKey>> {
     const { queries, chainId } = this.#dependencies;
-    const lowered = {
-      to: filter.to && lowerHex(filter.to),
-      contract: filter.contract && lowerHex(filter.contract),
-      tokenId: filter.tokenId,
-    };
-    return toPage(await listSealedKeys(queries, chainId, lowered, page), page);
+    return toPage(await listSealedKeys(queries, chainId, lower(filter), page), page);
+  }
+
+  /** How many sealed keys that are not reverted match a filter. */
+  count(filter: SealedKeyFilter): Promise<RowCount> {
+    return countSealedKeys(this.#dependencies.queries, this.#dependencies.chainId, lower(filter));
   }
 
   /** The sealed key of each id, in input order, including keys that a reorg reverted in the last day. */
@@ -71,4 +77,8 @@ export class SealedKeysService {
         (tokenId === undefined || data.tokenId === tokenId.toString()),
     );
   }
+}
+
+function lower({ to, contract, tokenId }: SealedKeyFilter): SealedKeyFilter {
+  return { to: to && lowerHex(to), contract: contract && lowerHex(contract), tokenId };
 }

@@ -1,18 +1,11 @@
+import { countRows, type RowCount } from "../../db/count-rows.ts";
 import type { Queries } from "../../db/database.ts";
+import { Parameters } from "../../db/parameters.ts";
 import type { SealedKeyCause } from "../../events/topics.ts";
 import type { PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { type NewSealedKey, SEALED_KEYS, type SealedKey } from "./sealed-key.ts";
-import {
-  type ContractKey,
-  PLACED,
-  type PlacedRow,
-  pageKey,
-  pageSql,
-  pick,
-  toKey,
-  toPlaced,
-} from "./token-rows.ts";
+import { type ContractKey, PLACED, type PlacedRow, pageKey, pageSql, toKey, toPlaced } from "./token-rows.ts";
 
 /** Selects sealed keys of a receiver, a contract or a token. Reverted keys are never selected. */
 export type SealedKeyFilter = {
@@ -54,17 +47,30 @@ export async function listSealedKeys(
   filter: SealedKeyFilter,
   page: PageRequest,
 ): Promise<readonly SealedKey[]> {
-  const { sql, more } = pick(
-    [filter.to, "and t.receiver = "],
-    [filter.contract, "and t.contract = "],
-    [filter.tokenId?.toString(), "and t.token_id = ", "::numeric"],
-  );
-  const rows = await queries.rows<SealedKeyRow>(listOfKeys(page, sql), [
-    chainId,
-    ...pageKey(SEALED_KEYS, page),
-    ...more,
-  ]);
-  return rows.map(toSealedKey);
+  const where = new Parameters(chainId, ...pageKey(SEALED_KEYS, page));
+  const { beyond, order } = pageSql(page);
+  const text = `${SEALED_KEY} where ${beyond} and ${conditionsOf(where, filter)} ${order}`;
+  return (await queries.rows<SealedKeyRow>(text, where.values)).map(toSealedKey);
+}
+
+/** How many sealed keys match a filter. */
+export function countSealedKeys(
+  queries: Queries,
+  chainId: number,
+  filter: SealedKeyFilter,
+): Promise<RowCount> {
+  const where = new Parameters(chainId);
+  const text = `select 1 from sealed_key t where ${conditionsOf(where, filter)}`;
+  return countRows(queries, { text, values: where.values });
+}
+
+function conditionsOf(where: Parameters, filter: SealedKeyFilter): string {
+  return [
+    "t.chain_id = $1::bigint and t.removed_at is null",
+    ...where.when(filter.to, (parameter) => `t.receiver = ${parameter}`),
+    ...where.when(filter.contract, (parameter) => `t.contract = ${parameter}`),
+    ...where.when(filter.tokenId?.toString(), (parameter) => `t.token_id = ${parameter}::numeric`),
+  ].join(" and ");
 }
 
 /** Sealed keys by id, including recently reverted ones, in no particular order. */
@@ -143,8 +149,3 @@ const FORGET = "delete from sealed_key where removed_at < now() - interval '25 h
 
 const SEALED_KEY = `select ${COLUMNS} from sealed_key t`;
 const KEYS_BY_ID = `${SEALED_KEY} where t.id in (select jsonb_array_elements_text($1::text::jsonb))`;
-function listOfKeys(page: PageRequest, conditions: string): string {
-  const { beyond, order } = pageSql(page);
-  return `${SEALED_KEY}
-    where t.chain_id = $1::bigint and t.removed_at is null and ${beyond} ${conditions} ${order}`;
-}

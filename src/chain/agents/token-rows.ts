@@ -72,16 +72,10 @@ export function pageKey(list: string, page: PageRequest): readonly [string, stri
   return [...readChainCursor(page, list, scanOf(page, "desc")), limit];
 }
 
-/** The SQL of a filter's set conditions, and their parameters, which follow the first four. */
-export function pick(...conditions: readonly (readonly [string | undefined, string, string?])[]) {
-  const present = conditions.filter(([value]) => value !== undefined);
-  return {
-    sql: present.map(([, text, cast = ""], n) => `${text}$${n + 5}${cast}`).join(" "),
-    more: present.map(([value]) => value),
-  };
-}
-
-/** Common parts of every list statement, newest first: columns, and the bound from `pageKey` with the order. */
+/**
+ * Common parts of every list statement, newest first: columns, and the bound from `pageKey`, the parameters after the
+ * chain's, with the order.
+ */
 export const PLACED = `t.block_number::text as block_number, t.log_index, t.transaction_hash,
   floor(extract(epoch from t.seen_at) * 1000)::bigint::text as seen_at_ms`;
 export function pageSql(page: PageRequest): { readonly beyond: string; readonly order: string } {

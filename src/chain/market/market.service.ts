@@ -1,4 +1,5 @@
 import { zeroAddress } from "viem";
+import type { RowCount } from "../../db/count-rows.ts";
 import type { Queries } from "../../db/database.ts";
 import type { EventStream } from "../../events/bus.ts";
 import type { EventsService } from "../../events/events.service.ts";
@@ -9,6 +10,8 @@ import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { memoizeFor } from "../memoize-for.ts";
 import type { MarketClient, MarketTerms } from "./market.client.ts";
 import {
+  countFills,
+  countMoves,
   type FillFilter,
   latestToken,
   listFills,
@@ -88,17 +91,26 @@ export class MarketService {
 
   /** Fulfilled orders, newest first: of a token, of an account as seller or buyer, or all. */
   async fills(filter: FillFilter, page: PageRequest): Promise<Page<MarketFill>> {
-    const lowered = { tokenId: filter.tokenId, account: filter.account && lowerHex(filter.account) };
-    const found = await listFills(this.#dependencies.queries, this.#key(), lowered, page);
+    const found = await listFills(this.#dependencies.queries, this.#key(), lowerFilter(filter), page);
     // If no event ever set the rate, the initial rate still applies.
     const isKnown = found.rows.every(({ feeRate }) => feeRate !== undefined);
     const current = isKnown ? 0 : (await this.#terms()).feeRate;
     return { ...found, rows: found.rows.map((fill) => toFill(fill, current)) };
   }
 
+  /** How many orders that match a filter were fulfilled. */
+  async countFills(filter: FillFilter): Promise<RowCount> {
+    return countFills(this.#dependencies.queries, this.#key(), lowerFilter(filter));
+  }
+
   /** Changes of an account's balance in the market, newest first. Purchases paid from it are listed by `fills`. */
   async moves(account: Hex, page: PageRequest): Promise<Page<MarketMove>> {
     return listMoves(this.#dependencies.queries, this.#key(), lowerHex(account), page);
+  }
+
+  /** How many times an account's balance in the market has changed. */
+  async countMoves(account: Hex): Promise<RowCount> {
+    return countMoves(this.#dependencies.queries, this.#key(), lowerHex(account));
   }
 
   /**
@@ -122,6 +134,10 @@ export class MarketService {
   #key(): MarketKey {
     return { chainId: this.#dependencies.chainId, contract: this.#dependencies.client.contract() };
   }
+}
+
+function lowerFilter({ tokenId, account }: FillFilter): FillFilter {
+  return { tokenId, account: account && lowerHex(account) };
 }
 
 function toFill(fill: StoredFill, currentRate: number): MarketFill {

@@ -1,4 +1,6 @@
+import { countRows, type RowCount } from "../../db/count-rows.ts";
 import type { Queries } from "../../db/database.ts";
+import { Parameters } from "../../db/parameters.ts";
 import {
   encodeChainCursor,
   type Page,
@@ -91,21 +93,38 @@ export async function revertEvents(
 /** The lists, in their cursors. */
 const LISTS = { fills: "market-fills", moves: "market-moves" } as const;
 
-/** Fills, newest first. */
+/** Fills that match a filter, newest first. */
 export async function listFills(
   queries: Queries,
   key: MarketKey,
-  { tokenId, account }: FillFilter,
+  filter: FillFilter,
   page: PageRequest,
 ): Promise<Page<StoredFill>> {
   const limit = pageLimit(page);
   const scan = scanOf(page, "desc");
-  const parameters = [...keyParameters(key), ...readChainCursor(page, LISTS.fills, scan), limit];
-  const token = tokenId === undefined ? [] : [tokenId.toString()];
-  const accounts = account === undefined ? [] : [account];
-  const sql = fillList(scan, token.length > 0, accounts.length > 0);
-  const rows = await queries.rows<FillRow>(sql, [...parameters, ...token, ...accounts]);
-  return toPage(rows.map(toFill), page);
+  const where = new Parameters(...keyParameters(key), ...readChainCursor(page, LISTS.fills, scan), limit);
+  const text = `${FILLS} and ${beyond(scan, 4)} and ${fillConditions(where, filter)}
+    order by event.block_number ${scan.order}, event.log_index ${scan.order} limit $6::int`;
+  return toPage((await queries.rows<FillRow>(text, where.values)).map(toFill), page);
+}
+
+/** How many fills match a filter. */
+export function countFills(
+  queries: Queries,
+  { chainId, contract }: MarketKey,
+  filter: FillFilter,
+): Promise<RowCount> {
+  const where = new Parameters(chainId, contract.address);
+  const text = `select 1 from market_event as event where ${FULFILLED} and ${fillConditions(where, filter)}`;
+  return countRows(queries, { text, values: where.values });
+}
+
+function fillConditions(where: Parameters, { tokenId, account }: FillFilter): string {
+  return [
+    "true",
+    ...where.when(tokenId?.toString(), (parameter) => `event.token_id = ${parameter}::numeric`),
+    ...where.when(account, (parameter) => `(event.account = ${parameter} or event.other = ${parameter})`),
+  ].join(" and ");
 }
 
 /** Changes of an account's balance in the market, newest first. */
@@ -117,8 +136,23 @@ export async function listMoves(
 ): Promise<Page<MarketMove>> {
   const limit = pageLimit(page);
   const scan = scanOf(page, "desc");
-  const parameters = [chainId, contract.address, ...readChainCursor(page, LISTS.moves, scan), limit, account];
-  return toPage((await queries.rows<MoveRow>(moves(scan), parameters)).map(toMove), page);
+  const place = readChainCursor(page, LISTS.moves, scan);
+  const text = `
+    select ${PLACE}, event.kind, event.amount::text as amount from market_event as event
+    where ${MOVED} and ${beyond(scan, 4)}
+    order by event.block_number ${scan.order}, event.log_index ${scan.order} limit $6::int`;
+  const parameters = [chainId, contract.address, account, ...place, limit];
+  return toPage((await queries.rows<MoveRow>(text, parameters)).map(toMove), page);
+}
+
+/** How many times an account's balance in the market has changed. */
+export function countMoves(
+  queries: Queries,
+  { chainId, contract }: MarketKey,
+  account: Hex,
+): Promise<RowCount> {
+  const text = `select 1 from market_event as event where ${MOVED}`;
+  return countRows(queries, { text, values: [chainId, contract.address, account] });
 }
 
 /** The token contract of the market's latest `token-set` event, undefined if there is none. */
@@ -214,12 +248,17 @@ function inForce(kind: MarketEventKind, newValue: string, oldValue: string): str
         order by change.block_number, change.log_index limit 1))`;
 }
 
+const FULFILLED = "event.chain_id = $1::bigint and event.market = $2 and event.kind = 'fulfilled'";
+/** Of the account `$3`. */
+const MOVED = `event.chain_id = $1::bigint and event.market = $2 and (
+    (event.kind in ('deposited', 'withdrawn') and event.account = $3) or (event.kind = 'minted' and event.other = $3))`;
+
 const FILLS = `
   select ${PLACE}, event.token_id::text as token_id, event.account, event.other, event.amount::text as amount,
     event.currency, coalesce(${inForce("token-set", "account", "other")}, $3) as token,
     ${inForce("fee-rate-set", "amount", "previous")}::text as fee_rate
   from market_event as event
-  where event.chain_id = $1::bigint and event.market = $2 and event.kind = 'fulfilled'`;
+  where ${FULFILLED}`;
 
 const FILLS_AT = `${FILLS} and (event.block_number, event.log_index) in (
     select block_number, log_index from jsonb_to_recordset($4::text::jsonb) as a(block_number bigint, log_index int))
@@ -230,20 +269,6 @@ const FILLS_FROM = `${FILLS} and event.block_number >= $4::bigint
 
 const beyond = (scan: Scan, n: number) =>
   `(event.block_number, event.log_index) ${scan.beyond} ($${n}::bigint, $${n + 1}::int)`;
-
-function fillList(scan: Scan, ofToken: boolean, ofAccount: boolean): string {
-  const account = ofToken ? "$8" : "$7";
-  return `${FILLS} and ${beyond(scan, 4)}
-    ${ofToken ? "and event.token_id = $7::numeric" : ""}
-    ${ofAccount ? `and (event.account = ${account} or event.other = ${account})` : ""}
-  order by event.block_number ${scan.order}, event.log_index ${scan.order} limit $6::int`;
-}
-
-const moves = (scan: Scan) => `
-  select ${PLACE}, event.kind, event.amount::text as amount from market_event as event
-  where event.chain_id = $1::bigint and event.market = $2 and ${beyond(scan, 3)}
-    and ((event.kind in ('deposited', 'withdrawn') and event.account = $6) or (event.kind = 'minted' and event.other = $6))
-  order by event.block_number ${scan.order}, event.log_index ${scan.order} limit $5::int`;
 
 const LATEST_TOKEN = `
   select account as token from market_event where chain_id = $1::bigint and market = $2 and kind = 'token-set'

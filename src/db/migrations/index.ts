@@ -30,6 +30,7 @@ import { KeepReceipts } from "./27-receipts.ts";
 import { StoreDraftDigests } from "./28-draft-digests.ts";
 import { ListUsageDays } from "./29-usage-days.ts";
 import { FilterRequests } from "./30-request-filters.ts";
+import { FilterLists } from "./31-list-filters.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -65,4 +66,5 @@ export const migrations = [
   { name: "28-draft-digests", class: StoreDraftDigests },
   { name: "29-usage-days", class: ListUsageDays },
   { name: "30-request-filters", class: FilterRequests },
+  { name: "31-list-filters", class: FilterLists },
 ] as const;

@@ -1,6 +1,6 @@
-import { Conditions } from "../../accounts/usage/usage.store.ts";
-import type { AccountReads, Statement } from "../../db/account-reads.ts";
+import { type AccountRead, queriesOf, runRead } from "../../db/account-queries.ts";
 import { countRows, type RowCount } from "../../db/count-rows.ts";
+import { Parameters } from "../../db/parameters.ts";
 import type { Scan } from "../../kernel/page.ts";
 import type { Verdict } from "../evidence/tee-signature.ts";
 import type { InferenceRequestRow } from "./request.row.ts";
@@ -25,13 +25,8 @@ export type RequestFilter = {
   readonly idPrefix?: string | undefined;
 };
 
-/** A read of the requests of an account: the connection, the account, the filter, and a signal that cancels it. */
-export type RequestRead = {
-  readonly reads: AccountReads;
-  readonly account: string;
-  readonly filter: RequestFilter;
-  readonly signal?: AbortSignal | undefined;
-};
+/** A read of the requests of an account. */
+type RequestRead = AccountRead<RequestFilter>;
 
 /** What a list is ordered by, before the time of admission and the id: a running request costs nothing yet. */
 export type RequestSort = "created" | "cost";
@@ -60,62 +55,57 @@ export async function listRequestIds(
     readonly limit: number;
   },
 ): Promise<readonly string[]> {
-  const where = new Conditions(read.account);
-  const conditions = conditionsOf(where, read.filter);
-  if (sort === "cost") conditions.push(OF_ACCOUNT);
+  const where = new Parameters(read.account);
+  const conditions = [...conditionsOf(where, read.filter), ...(sort === "cost" ? [OF_ACCOUNT] : [])];
   if (from) {
+    const cost = sort === "cost" ? [`${where.add(`${from.cost ?? 0n}`)}::numeric`] : [];
     const place = [
-      `${where.parameter(from.at.toISOString())}::timestamptz`,
-      `${where.parameter(from.id)}::text`,
+      ...cost,
+      `${where.add(from.at.toISOString())}::timestamptz`,
+      `${where.add(from.id)}::text`,
     ];
-    if (sort === "cost") place.unshift(`${where.parameter(`${from.cost ?? 0n}`)}::numeric`);
     conditions.push(`(${KEYS[sort].join(", ")}) ${scan.beyond} (${place.join(", ")})`);
   }
   const order = KEYS[sort].map((key) => `${key} ${scan.order}`).join(", ");
   const text = `select r.id from inference_request r where ${conditions.join(" and ")}
-    order by ${order} limit ${where.parameter(limit)}::integer`;
-  const rows = await run<{ id: string }>(read, { text, values: where.values });
+    order by ${order} limit ${where.add(limit)}::integer`;
+  const rows = await runRead<{ id: string }>(read, { text, values: where.values });
   return rows.map(({ id }) => id);
 }
 
 /** How many requests match the filter. */
 export function countRequests(read: RequestRead): Promise<RowCount> {
-  const where = new Conditions(read.account);
+  const where = new Parameters(read.account);
   const text = `select 1 from inference_request r where ${conditionsOf(where, read.filter).join(" and ")}`;
-  return countRows((statement) => run(read, statement), { text, values: where.values });
+  return countRows(queriesOf(read.reads, read.account, read.signal), { text, values: where.values });
 }
 
-function run<Row>({ reads, account, signal }: RequestRead, statement: Statement): Promise<readonly Row[]> {
-  return reads.rows<Row>(account, statement, signal);
-}
-
-function conditionsOf(where: Conditions, filter: RequestFilter): string[] {
-  const conditions = ["r.account = $1::text"];
-  const add = (value: string | undefined, condition: (parameter: string) => string) =>
-    where.add(value, (parameter) => conditions.push(condition(parameter)));
-  if (filter.statuses) conditions.push(`r.status = any(${where.parameter(filter.statuses)}::text[])`);
-  add(filter.modelId, (parameter) => hashed("model", parameter));
-  add(filter.provider, (parameter) => hashed("provider", parameter));
-  add(filter.apiKeyId, (parameter) => hashed("api_key_id::text", parameter));
-  add(filter.serviceType, (parameter) => `r.service_type = ${parameter}::text`);
-  if (filter.minCost !== undefined || filter.maxCost !== undefined)
-    conditions.push(`${OF_ACCOUNT} and r.total_cost is not null`);
-  add(filter.minCost?.toString(), (parameter) => `${COST} >= ${parameter}::numeric`);
-  add(filter.maxCost?.toString(), (parameter) => `${COST} <= ${parameter}::numeric`);
-  add(filter.from?.toISOString(), (parameter) => `r.created_at >= ${parameter}::timestamptz`);
-  add(filter.before?.toISOString(), (parameter) => `r.created_at < ${parameter}::timestamptz`);
-  add(
-    filter.verdict,
-    (parameter) =>
-      `r.id in (select e.request_id from request_evidence e where e.verdict = ${parameter}::text)`,
-  );
-  // The statuses for the index of requests that failed; only these have a code.
-  add(
-    filter.errorCode,
-    (parameter) => `r.status in ('failed', 'aborted') and r.error_code = ${parameter}::text`,
-  );
-  add(filter.idPrefix, (parameter) => `starts_with(r.id, ${parameter}::text)`);
-  return conditions;
+function conditionsOf(where: Parameters, filter: RequestFilter): readonly string[] {
+  const { minCost, maxCost } = filter;
+  return [
+    "r.account = $1::text",
+    ...where.when(filter.statuses, (parameter) => `r.status = any(${parameter}::text[])`),
+    ...where.when(filter.modelId, (parameter) => hashed("model", parameter)),
+    ...where.when(filter.provider, (parameter) => hashed("provider", parameter)),
+    ...where.when(filter.apiKeyId, (parameter) => hashed("api_key_id::text", parameter)),
+    ...where.when(filter.serviceType, (parameter) => `r.service_type = ${parameter}::text`),
+    ...((minCost ?? maxCost) === undefined ? [] : [`${OF_ACCOUNT} and r.total_cost is not null`]),
+    ...where.when(minCost?.toString(), (parameter) => `${COST} >= ${parameter}::numeric`),
+    ...where.when(maxCost?.toString(), (parameter) => `${COST} <= ${parameter}::numeric`),
+    ...where.when(filter.from?.toISOString(), (parameter) => `r.created_at >= ${parameter}::timestamptz`),
+    ...where.when(filter.before?.toISOString(), (parameter) => `r.created_at < ${parameter}::timestamptz`),
+    ...where.when(
+      filter.verdict,
+      (parameter) =>
+        `r.id in (select e.request_id from request_evidence e where e.verdict = ${parameter}::text)`,
+    ),
+    // The statuses for the index of requests that failed; only these have a code.
+    ...where.when(
+      filter.errorCode,
+      (parameter) => `r.status in ('failed', 'aborted') and r.error_code = ${parameter}::text`,
+    ),
+    ...where.when(filter.idPrefix, (parameter) => `starts_with(r.id, ${parameter}::text)`),
+  ];
 }
 
 /** SQL: the account as it is in the index by cost. */

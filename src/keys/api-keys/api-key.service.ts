@@ -3,11 +3,12 @@ import { recallAllotmentsOfKey } from "../../accounts/allotments/recalls.store.t
 import { awaitReturn } from "../../accounts/allotments/recalls.ts";
 import { recountSpending } from "../../accounts/key-spending.ts";
 import { openAccount } from "../../accounts/ledger.store.ts";
+import type { RowCount } from "../../db/count-rows.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
 import { isId } from "../../kernel/text/ids.ts";
 import { credentialEnded } from "../auth/ended-credential.ts";
 import { newKey } from "../shared/key.row.ts";
-import { type KeyDependencies, KeyStore } from "../shared/key.store.ts";
+import { type KeyDependencies, KeyStore, oneOf } from "../shared/key.store.ts";
 import { type Key, toKey } from "../shared/key.ts";
 import { ApiKeyRow } from "./api-key.row.ts";
 import { checkKeySettings } from "./check-key-settings.ts";
@@ -72,14 +73,23 @@ export class ApiKeyService {
     return { key: this.#view(row), secret };
   }
 
-  /** The keys of an account, oldest first; of one status, or all. */
-  async list(account: string, page: PageRequest, status?: KeyStatus): Promise<Page<ApiKey>> {
-    const filter = status === undefined ? {} : withStatus(status, this.#dependencies.clock.now());
-    const rows = await this.#store.list(account, page, filter);
+  /** The keys of an account, oldest first; those with one of these statuses, or all. */
+  async list(account: string, page: PageRequest, statuses?: readonly KeyStatus[]): Promise<Page<ApiKey>> {
+    const rows = await this.#store.list(account, page, this.#withStatus(statuses));
     return toPage(
       rows.map((row) => this.#view(row)),
       page,
     );
+  }
+
+  /** How many keys an account has: with one of these statuses, or all. */
+  count(account: string, statuses?: readonly KeyStatus[]): Promise<RowCount> {
+    return this.#store.count(account, this.#withStatus(statuses));
+  }
+
+  #withStatus(statuses: readonly KeyStatus[] | undefined): FilterQuery<ApiKeyRow> {
+    const now = this.#dependencies.clock.now();
+    return statuses ? oneOf(statuses.map((status) => withStatus(status, now))) : {};
   }
 
   /** The keys with these ids, in their order; undefined for an unknown id. */

@@ -1,8 +1,10 @@
+import type { FilterQuery } from "@mikro-orm/core";
 import { openAccount } from "../../accounts/ledger.store.ts";
+import type { RowCount } from "../../db/count-rows.ts";
 import { type Page, type PageRequest, toPage } from "../../kernel/page.ts";
 import type { Scope } from "../auth/principal.ts";
 import { newKey } from "../shared/key.row.ts";
-import { type KeyDependencies, KeyStore } from "../shared/key.store.ts";
+import { type KeyDependencies, KeyStore, oneOf } from "../shared/key.store.ts";
 import { type Key, toKey } from "../shared/key.ts";
 import { readKeyName } from "../shared/key-name.ts";
 import { ManagementKeyRow } from "./management-key.row.ts";
@@ -61,11 +63,15 @@ export class ManagementKeyService {
   async list(
     account: string,
     page: PageRequest,
-    status?: ManagementKey["status"] | undefined,
+    statuses?: readonly ManagementKey["status"][],
   ): Promise<Page<ManagementKey>> {
-    const filter = status === undefined ? {} : { revokedAt: status === "active" ? null : { $ne: null } };
-    const rows = await this.#store.list(account, page, filter);
+    const rows = await this.#store.list(account, page, withStatus(statuses));
     return toPage(rows.map(toManagementKey), page);
+  }
+
+  /** How many keys an account has: with one of these statuses, or all. */
+  count(account: string, statuses?: readonly ManagementKey["status"][]): Promise<RowCount> {
+    return this.#store.count(account, withStatus(statuses));
   }
 
   /** A key of the account; undefined if there is none with this id. */
@@ -106,4 +112,11 @@ function toManagementKey(row: ManagementKeyRow): ManagementKey {
     status: revokedAt ? "revoked" : "active",
     lastSourceIp: lastSourceIp ?? null,
   };
+}
+
+function withStatus(statuses: readonly ManagementKey["status"][] | undefined): FilterQuery<ManagementKeyRow> {
+  if (!statuses) return {};
+  return oneOf<ManagementKeyRow>(
+    statuses.map((status) => ({ revokedAt: status === "active" ? null : { $ne: null } })),
+  );
 }

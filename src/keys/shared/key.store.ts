@@ -4,6 +4,7 @@ import {
   LockMode,
   UniqueConstraintViolationException,
 } from "@mikro-orm/core";
+import type { RowCount } from "../../db/count-rows.ts";
 import type { Database, Transaction } from "../../db/database.ts";
 import { appendEvents } from "../../events/outbox.ts";
 import type { TopicPayloads } from "../../events/topics.ts";
@@ -51,6 +52,12 @@ export class KeyStore<Row extends KeyRow> {
     >;
     const options = { orderBy: { createdAt: order, id: order }, limit: pageLimit(page) } as const;
     return this.#dependencies.database.em().find(this.#table.entity, where, options);
+  }
+
+  /** How many keys of an account match a filter. */
+  async count(account: string, filter: FilterQuery<NoInfer<Row>>): Promise<RowCount> {
+    const where = { $and: [{ account }, filter] } as FilterQuery<NoInfer<Row>>;
+    return { rows: await this.#dependencies.database.em().count(this.#table.entity, where), isExact: true };
   }
 
   /** The key of an account; undefined for an unknown id and for another account's key. */
@@ -122,4 +129,9 @@ function beyondCursor(kind: KeyKind, page: PageRequest) {
   return scanOf(page, "asc").order === "asc"
     ? { createdAt: { $gte: at }, $or: [{ createdAt: { $gt: at } }, { id: { $gt: id } }] }
     : { createdAt: { $lte: at }, $or: [{ createdAt: { $lt: at } }, { id: { $lt: id } }] };
+}
+
+/** A filter of which one condition must hold. Without conditions, it matches nothing. */
+export function oneOf<Row extends KeyRow>(conditions: readonly FilterQuery<Row>[]): FilterQuery<Row> {
+  return { $or: conditions.length > 0 ? conditions : [{ id: null }] } as FilterQuery<Row>;
 }

@@ -64,7 +64,7 @@ export const listApiKeys = defineRoute({
   query: keyListQuery(KEY_STATUSES),
   answer: keyListAnswer(item),
   handle: (app, { account, query }) =>
-    answerKeyList("api-key", query, (page, status) => app.apiKeys.list(account, page, status), view),
+    answerKeyList("api-key", query, (page, statuses) => app.apiKeys.list(account, page, statuses), view),
 });
 
 /** POST /v1/api-keys: creates a key, by default without limits. `key` is returned only once. */

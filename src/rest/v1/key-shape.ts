@@ -31,10 +31,10 @@ type KeyListQuery<Status> = {
 export async function answerKeyList<Listed extends Key, Status extends string>(
   kind: KeyKind,
   { status, limit, cursor }: KeyListQuery<Status>,
-  list: (page: PageRequest, status: Status | undefined) => Promise<Page<Listed>>,
+  list: (page: PageRequest, statuses: readonly Status[] | undefined) => Promise<Page<Listed>>,
   view: (key: Listed) => object,
 ): Promise<Answer> {
-  const wanted = status === "all" ? undefined : status;
+  const wanted = status === "all" ? undefined : [status];
   const { rows, hasNextPage } = await list({ first: limit, after: cursor }, wanted);
   const last = rows.at(-1);
   return json({

@@ -40,7 +40,7 @@ export const listManagementKeys = defineRoute({
     answerKeyList(
       "management-key",
       query,
-      (page, status) => app.managementKeys.list(account, page, status),
+      (page, statuses) => app.managementKeys.list(account, page, statuses),
       view,
     ),
 });

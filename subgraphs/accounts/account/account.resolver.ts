@@ -6,10 +6,11 @@ import { lowerHex } from "../../../src/kernel/text/hex.ts";
 import { permitOn } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { BalanceType } from "../balance/balance.type.ts";
 import { DepositConnection } from "../balance/deposit.type.ts";
+import { DepositsArgs, toDepositFilter } from "../balance/deposit-filter.type.ts";
 import { AccountType, toAccount } from "./account.type.ts";
 
 /** An account, its balance and its deposits. */
@@ -41,20 +42,22 @@ export class AccountResolver {
   @FieldResolver(() => DepositConnection, {
     nullable: true,
     description:
-      "The account's on-chain deposits, newest first, including reverted ones. Requires the scope `account:read`.",
+      "The account's on-chain deposits that match a filter, by default all, newest first, including reverted ones. " +
+      "Requires the scope `account:read`.",
   })
   async deposits(
     @Root() { address }: AccountType,
-    @Args(() => PageArgs) args: PageArgs,
-    @Ctx() { services, principal }: Context,
+    @Args(() => DepositsArgs) args: DepositsArgs,
+    @Ctx() { services, principal, signal }: Context,
   ): Promise<Connection<Deposit>> {
     permitOn(principal, "deposit.read", address);
     const owner = lowerHex(address);
-    const page = await services.deposits.list(owner, toPageRequest(args));
+    const options = { filter: toDepositFilter(args.filter), signal };
+    const page = await services.deposits.list(owner, toPageRequest(args), options);
     return toConnection(
       page,
       ({ cursor }) => cursor,
-      () => services.deposits.count(owner),
+      () => services.deposits.count(owner, options),
     );
   }
 }

@@ -9,7 +9,7 @@ import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { runSecretOnce } from "../../shared/once.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { AccountType } from "../account/account.type.ts";
 import {
@@ -17,12 +17,12 @@ import {
   CreateApiKeyInput,
   CreateApiKeyPayload,
   type KeySettingsInput,
-  KeyStatus,
   RevokeApiKeyInput,
   RevokeApiKeyPayload,
   UpdateApiKeyInput,
   UpdateApiKeyPayload,
 } from "./api-key.type.ts";
+import { ApiKeysArgs } from "./api-key-filter.type.ts";
 
 /** The account's `sk-` keys. */
 @Resolver(() => AccountType)
@@ -30,18 +30,22 @@ export class ApiKeyResolver {
   @Requires("api-key.read")
   @FieldResolver(() => ApiKeyConnection, {
     nullable: true,
-    description: "The account's `sk-` keys, oldest first. Requires the scope `keys:read`.",
+    description:
+      "The account's `sk-` keys that match a filter, by default all, oldest first. Requires the scope `keys:read`.",
   })
   async apiKeys(
     @Root() { address }: AccountType,
-    @Arg("status", () => KeyStatus, { nullable: true, description: "Return only keys with this status." })
-    status: ApiKey["status"] | null,
-    @Args(() => PageArgs) args: PageArgs,
+    @Args(() => ApiKeysArgs) args: ApiKeysArgs,
     @Ctx() { services, principal }: Context,
   ): Promise<Connection<ApiKey>> {
     permitOn(principal, "api-key.read", address);
-    const page = await services.apiKeys.list(address, toPageRequest(args), status ?? undefined);
-    return toConnection(page, (key) => keyCursor("api-key", key));
+    const statuses = args.filter?.statuses ?? undefined;
+    const page = await services.apiKeys.list(address, toPageRequest(args), statuses);
+    return toConnection(
+      page,
+      (key) => keyCursor("api-key", key),
+      () => services.apiKeys.count(address, statuses),
+    );
   }
 
   @Requires("api-key.create")

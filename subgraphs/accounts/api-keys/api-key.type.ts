@@ -6,7 +6,7 @@ import type { ResetPeriod } from "../../../src/keys/api-keys/reset-period.ts";
 import { ProviderEvidence } from "../../shared/evidence-floor.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { SECRET_IDEMPOTENCY_KEY } from "../../shared/once.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
@@ -124,7 +124,7 @@ export const ApiKeyNodeResolvers = defineNodeResolvers<ApiKey>(() => ApiKeyType,
 });
 
 /** A list of keys. */
-export const ApiKeyConnection = defineConnection("ApiKey", () => ApiKeyType);
+export const ApiKeyConnection = defineCountedConnection("ApiKey", () => ApiKeyType);
 
 /** The settings of a key. Amounts and timestamps arrive as text. */
 @InputType("KeySettingsInput", { description: "The settings of an `sk-` key." })

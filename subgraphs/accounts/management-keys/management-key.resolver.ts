@@ -10,19 +10,19 @@ import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { runSecretOnce } from "../../shared/once.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { AccountType } from "../account/account.type.ts";
 import {
   CreateManagementKeyInput,
   CreateManagementKeyPayload,
   ManagementKeyConnection,
-  ManagementKeyStatus,
   RevokeManagementKeyInput,
   RevokeManagementKeyPayload,
   UpdateManagementKeyInput,
   UpdateManagementKeyPayload,
 } from "./management-key.type.ts";
+import { ManagementKeysArgs } from "./management-key-filter.type.ts";
 
 /** The account's `mk-` keys, for wallet sessions only. */
 @Resolver(() => AccountType)
@@ -30,21 +30,22 @@ export class ManagementKeyResolver {
   @Requires("management-key.read")
   @FieldResolver(() => ManagementKeyConnection, {
     nullable: true,
-    description: "The account's `mk-` keys, oldest first. Requires a wallet session.",
+    description:
+      "The account's `mk-` keys that match a filter, by default all, oldest first. Requires a wallet session.",
   })
   async managementKeys(
     @Root() { address }: AccountType,
-    @Arg("status", () => ManagementKeyStatus, {
-      nullable: true,
-      description: "Return only keys with this status.",
-    })
-    status: ManagementKey["status"] | null,
-    @Args(() => PageArgs) args: PageArgs,
+    @Args(() => ManagementKeysArgs) args: ManagementKeysArgs,
     @Ctx() { services, principal }: Context,
   ): Promise<Connection<ManagementKey>> {
     permitOn(principal, "management-key.read", address);
-    const page = await services.managementKeys.list(address, toPageRequest(args), status ?? undefined);
-    return toConnection(page, (key) => keyCursor("management-key", key));
+    const statuses = args.filter?.statuses ?? undefined;
+    const page = await services.managementKeys.list(address, toPageRequest(args), statuses);
+    return toConnection(
+      page,
+      (key) => keyCursor("management-key", key),
+      () => services.managementKeys.count(address, statuses),
+    );
   }
 
   @Requires("management-key.create")

@@ -5,7 +5,7 @@ import type { ManagementKey } from "../../../src/keys/management-keys/management
 import type { Preset } from "../../../src/keys/management-keys/preset.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { SECRET_IDEMPOTENCY_KEY } from "../../shared/once.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
@@ -77,7 +77,7 @@ export const ManagementKeyNodeResolvers = defineNodeResolvers<ManagementKey>(() 
 });
 
 /** A list of management keys. */
-export const ManagementKeyConnection = defineConnection("ManagementKey", () => ManagementKeyType);
+export const ManagementKeyConnection = defineCountedConnection("ManagementKey", () => ManagementKeyType);
 
 const SCOPES_TEXT = "The key's scopes. With a preset, they must equal the preset's scopes.";
 

@@ -6,12 +6,10 @@ import {
   type UsageGroup,
   usageCursor,
 } from "../../../src/accounts/usage/usage.service.ts";
-import { AppError } from "../../../src/kernel/errors.ts";
-import { isId } from "../../../src/kernel/text/ids.ts";
 import { permitOn } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
-import { readKeyOf } from "../../shared/nodes/node-id.ts";
+import { readApiKeyId, readModelId } from "../../shared/nodes/filter-id.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { AccountType } from "../account/account.type.ts";
 import {
@@ -110,21 +108,20 @@ export class UsageResolver {
     @Ctx() { services, signal }: Context,
   ): Promise<Connection<ReturnType<typeof toUsageRecord>>> {
     const page = await services.usage.history(address, filter, { ...toPageRequest(args), signal });
-    return toConnection({ ...page, rows: page.rows.map(toUsageRecord) }, usageCursor);
+    return toConnection({ ...page, rows: page.rows.map(toUsageRecord) }, usageCursor, async () => {
+      const { requests } = await services.usage.stats(address, filter, signal);
+      return { rows: Number(requests), isExact: true };
+    });
   }
 }
 
 function toFilter({ source, from, before, trustMode, ...args }: UsageArgs): UsageFilter {
-  const apiKeyId = args.apiKeyId == null ? undefined : readKeyOf("ApiKey", args.apiKeyId);
-  const modelId = args.modelId == null ? undefined : readKeyOf("Model", args.modelId);
-  if (apiKeyId !== undefined && !isId(apiKeyId))
-    throw new AppError("invalid_parameter", "apiKeyId: is not the id of a key.", { param: "apiKeyId" });
   return {
-    apiKeyId,
+    apiKeyId: readApiKeyId(args.apiKeyId, "apiKeyId"),
     source: source ?? undefined,
     from: from == null ? undefined : new Date(from),
     before: before == null ? undefined : new Date(before),
-    modelId,
+    modelId: readModelId(args.modelId, "modelId"),
     trustMode: trustMode ?? undefined,
   };
 }

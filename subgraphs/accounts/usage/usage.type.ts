@@ -9,7 +9,7 @@ import type {
   UsageRow,
   UsageTotals,
 } from "../../../src/accounts/usage/usage.service.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import {
   AddressScalar,
@@ -188,7 +188,7 @@ class UsageRecordType {
 }
 
 /** A list of billed requests. */
-export const UsageRecordConnection = defineConnection("UsageRecord", () => UsageRecordType);
+export const UsageRecordConnection = defineCountedConnection("UsageRecord", () => UsageRecordType);
 
 /** Maps a usage row to its GraphQL type. */
 export function toUsageRecord(row: UsageRow): UsageRecordType {

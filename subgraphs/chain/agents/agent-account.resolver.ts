@@ -26,8 +26,13 @@ export class AgentAccountResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<AgentToken>> {
-    const page = await services.agentTokens.list({ owner: lowerHex(address) }, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    const filter = { owner: lowerHex(address) };
+    const page = await services.agentTokens.list(filter, toPageRequest(args));
+    return toConnection(
+      page,
+      ({ cursor }) => cursor,
+      () => services.agentTokens.count(filter),
+    );
   }
 
   @FieldResolver(() => SealedKeyConnection, {
@@ -39,8 +44,13 @@ export class AgentAccountResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<SealedKey>> {
-    const page = await services.sealedKeys.list({ to: lowerHex(address) }, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    const filter = { to: lowerHex(address) };
+    const page = await services.sealedKeys.list(filter, toPageRequest(args));
+    return toConnection(
+      page,
+      ({ cursor }) => cursor,
+      () => services.sealedKeys.count(filter),
+    );
   }
 
   @FieldResolver(() => [AccessDelegationType], {

@@ -24,6 +24,7 @@ import {
   TokenTransferConnection,
   TokenTransferType,
 } from "./agent-token.type.ts";
+import { AgentTokensArgs, toTokenFilter } from "./agent-token-filter.type.ts";
 import { SealedKeyConnection } from "./sealed-key.type.ts";
 
 /** Agent tokens and their history. Public on-chain data. */
@@ -45,25 +46,20 @@ export class AgentTokenResolver {
 
   @Query(() => AgentTokenConnection, {
     nullable: true,
-    description: "The agent tokens that have an owner, most recently acquired first.",
+    description:
+      "The agent tokens that have an owner and match a filter, by default all, most recently acquired first.",
   })
   async agentTokens(
-    @Arg("contract", () => AddressScalar, {
-      nullable: true,
-      description: "Return only tokens of this contract.",
-    })
-    contract: Hex | null,
-    @Arg("owner", () => AddressScalar, {
-      nullable: true,
-      description: "Return only tokens owned by this account.",
-    })
-    owner: Hex | null,
-    @Args(() => PageArgs) args: PageArgs,
+    @Args(() => AgentTokensArgs) args: AgentTokensArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<AgentToken>> {
-    const filter = { contract: contract ?? undefined, owner: owner ?? undefined };
+    const filter = toTokenFilter(args.filter);
     const page = await services.agentTokens.list(filter, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    return toConnection(
+      page,
+      ({ cursor }) => cursor,
+      () => services.agentTokens.count(filter),
+    );
   }
 
   @Query(() => [AgentContractType], {

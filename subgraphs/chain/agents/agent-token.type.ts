@@ -2,7 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Directive, Field, Int, ObjectType } from "type-graphql";
 import type { AgentTokensService } from "../../../src/chain/agents/agent-tokens.service.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineConnection, defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, BigIntScalar, DateTimeScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
 
@@ -192,7 +192,7 @@ export class AccessDelegationType {
 }
 
 /** Lists of these types. */
-export const AgentTokenConnection = defineConnection("AgentToken", () => AgentTokenType);
+export const AgentTokenConnection = defineCountedConnection("AgentToken", () => AgentTokenType);
 export const TokenTransferConnection = defineConnection("TokenTransfer", () => TokenTransferType);
 export const TokenAuthorizationConnection = defineConnection(
   "TokenAuthorization",

@@ -1,14 +1,15 @@
 import "../../shared/schema/reflect.ts";
-import { Arg, Args, Ctx, FieldResolver, Int, Query, Resolver, Root } from "type-graphql";
+import { Args, Ctx, FieldResolver, Int, Query, Resolver, Root } from "type-graphql";
 import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { AddressScalar, BigIntScalar } from "../../shared/schema/scalars.ts";
 import { AccountStub } from "../account.stub.ts";
 import { FileStub } from "../file.stub.ts";
 import { type AgentToken, AgentTokenType } from "./agent-token.type.ts";
 import { DataKeyType, SealedKeyConnection, SealedKeyType } from "./sealed-key.type.ts";
+import { SealedKeysArgs } from "./sealed-key-filter.type.ts";
 
 /** Keys sealed for receivers of agent tokens. Public on-chain data. */
 @Resolver(() => SealedKeyType)
@@ -20,24 +21,20 @@ export class SealedKeyResolver {
       "Reorged-out events are not included.",
   })
   async sealedKeys(
-    @Arg("to", () => AddressScalar, { description: "The receiver's address." }) to: Hex,
-    @Arg("contract", () => AddressScalar, {
-      nullable: true,
-      description: "Return only keys of this contract.",
-    })
-    contract: Hex | null,
-    @Arg("tokenId", () => BigIntScalar, { nullable: true, description: "Return only keys of this token id." })
-    tokenId: string | null,
-    @Args(() => PageArgs) args: PageArgs,
+    @Args(() => SealedKeysArgs) { to, filter: given, ...args }: SealedKeysArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<SealedKey>> {
     const filter = {
       to,
-      contract: contract ?? undefined,
-      tokenId: tokenId == null ? undefined : BigInt(tokenId),
+      contract: given?.contract ?? undefined,
+      tokenId: given?.tokenId == null ? undefined : BigInt(given.tokenId),
     };
     const page = await services.sealedKeys.list(filter, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    return toConnection(
+      page,
+      ({ cursor }) => cursor,
+      () => services.sealedKeys.count(filter),
+    );
   }
 
   @FieldResolver(() => AgentTokenType, {

@@ -3,7 +3,7 @@ import { Directive, Field, Int, ObjectType } from "type-graphql";
 import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import type { SealedKeyCause as Cause } from "../../../src/events/topics.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../../shared/schema/scalars.ts";
 
@@ -77,4 +77,4 @@ export const SealedKeyNodeResolvers = defineNodeResolvers<SealedKey>(() => Seale
 });
 
 /** A list of sealed keys. */
-export const SealedKeyConnection = defineConnection("SealedKey", () => SealedKeyType);
+export const SealedKeyConnection = defineCountedConnection("SealedKey", () => SealedKeyType);

@@ -1,5 +1,17 @@
 import "../../shared/schema/reflect.ts";
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, Int, Query, Resolver, Root } from "type-graphql";
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  InputType,
+  Int,
+  Query,
+  Resolver,
+  Root,
+} from "type-graphql";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
@@ -23,14 +35,26 @@ const CurrencyArg = () =>
     description: "The ERC-20 contract. Default: the network's token.",
   });
 
-/** The filter and page of fills. */
-@ArgsType()
-class FillArgs extends PageArgs {
-  @Field(() => BigIntScalar, { nullable: true, description: "Return only fills of this token." })
+/** The filter of a list of fulfilled orders. */
+@InputType("MarketFillFilterInput", {
+  description: "Which fulfilled orders to list: those for which every given condition holds.",
+})
+class MarketFillFilterInput {
+  @Field(() => BigIntScalar, { nullable: true, description: "Orders for this token." })
   tokenId!: string | null | undefined;
 
-  @Field(() => AddressScalar, { nullable: true, description: "Return only fills with this seller or buyer." })
+  @Field(() => AddressScalar, {
+    nullable: true,
+    description: "Orders whose seller or buyer is this account.",
+  })
   account!: Hex | null | undefined;
+}
+
+/** The arguments of a list of fulfilled orders. */
+@ArgsType()
+class MarketFillsArgs extends PageArgs {
+  @Field(() => MarketFillFilterInput, { nullable: true, description: "Which orders to list. Default: all." })
+  filter!: MarketFillFilterInput | null | undefined;
 }
 
 /** The market of agent tokens. */
@@ -46,18 +70,23 @@ export class MarketResolver {
 
   @FieldResolver(() => MarketFillConnection, {
     nullable: true,
-    description: "The fulfilled orders, newest first.",
+    description: "The fulfilled orders that match a filter, by default all, newest first.",
   })
   async fills(
-    @Args(() => FillArgs) args: FillArgs,
+    @Args(() => MarketFillsArgs) args: MarketFillsArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<MarketFill>> {
+    const { tokenId, account } = args.filter ?? {};
     const filter = {
-      tokenId: args.tokenId == null ? undefined : BigInt(args.tokenId),
-      account: args.account ?? undefined,
+      tokenId: tokenId == null ? undefined : BigInt(tokenId),
+      account: account ?? undefined,
     };
     const page = await services.market.fills(filter, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    return toConnection(
+      page,
+      ({ cursor }) => cursor,
+      () => services.market.countFills(filter),
+    );
   }
 
   @FieldResolver(() => NeuronScalar, {
@@ -160,8 +189,13 @@ export class MarketAccountResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<MarketFill>> {
-    const page = await services.market.fills({ account: address as Hex }, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    const filter = { account: address as Hex };
+    const page = await services.market.fills(filter, toPageRequest(args));
+    return toConnection(
+      page,
+      ({ cursor }) => cursor,
+      () => services.market.countFills(filter),
+    );
   }
 
   @FieldResolver(() => MarketMoveConnection, {
@@ -175,7 +209,12 @@ export class MarketAccountResolver {
     @Args(() => PageArgs) args: PageArgs,
     @Ctx() { services }: Context,
   ): Promise<Connection<MarketMove>> {
-    const page = await services.market.moves(address as Hex, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    const account = address as Hex;
+    const page = await services.market.moves(account, toPageRequest(args));
+    return toConnection(
+      page,
+      ({ cursor }) => cursor,
+      () => services.market.countMoves(account),
+    );
   }
 }

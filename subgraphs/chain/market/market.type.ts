@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Field, Int, ObjectType } from "type-graphql";
 import type { MarketService } from "../../../src/chain/market/market.service.ts";
-import { defineConnection } from "../../shared/schema/connection.ts";
+import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import {
   AddressScalar,
@@ -97,7 +97,7 @@ export class MarketFillType {
 }
 
 /** A list of fulfilled orders. */
-export const MarketFillConnection = defineConnection("MarketFill", () => MarketFillType);
+export const MarketFillConnection = defineCountedConnection("MarketFill", () => MarketFillType);
 
 const MarketMoveKind = defineEnum<MarketMove["kind"]>(
   "MarketMoveKind",
@@ -141,4 +141,4 @@ class MarketMoveType {
 }
 
 /** A list of balance changes. */
-export const MarketMoveConnection = defineConnection("MarketMove", () => MarketMoveType);
+export const MarketMoveConnection = defineCountedConnection("MarketMove", () => MarketMoveType);

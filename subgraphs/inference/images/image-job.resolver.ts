@@ -11,7 +11,7 @@ import { IMAGE_COPIES } from "../../shared/image-allowance.ts";
 import { NODE_FINDERS } from "../../shared/nodes/find-node.ts";
 import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { runOnce } from "../../shared/once.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { ErrorCodeType, type RecordedCode, toErrorCode } from "../../shared/schema/error-code.ts";
 import { AddressScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
@@ -32,6 +32,7 @@ import {
   toJobBody,
   toJobImage,
 } from "./image-job.type.ts";
+import { ImageJobsArgs, toJobFilter } from "./image-job-filter.type.ts";
 
 const ACCESS =
   "Requires an `sk-` key (the jobs it created) or the scope `account:read` (the jobs of every key).";
@@ -52,17 +53,16 @@ export class ImageJobResolver {
 
   @Query(() => ImageJobConnection, {
     nullable: true,
-    description: `The caller's image jobs, newest first. ${ACCESS}`,
+    description: `The caller's image jobs that match a filter, by default all, newest first. ${ACCESS}`,
   })
   async imageJobs(
-    @Arg("status", () => JobStatus, { nullable: true, description: "Return only jobs with this status." })
-    status: JobView["state"] | null,
-    @Args(() => PageArgs) args: PageArgs,
-    @Ctx() { services, principal }: Context,
+    @Args(() => ImageJobsArgs) args: ImageJobsArgs,
+    @Ctx() { services, principal, signal }: Context,
   ): Promise<Connection<JobView>> {
     const reach = permit(principal, "job.read");
-    const page = await services.jobs.list(reach, toPageRequest(args), status ?? undefined);
-    return toConnection(page, jobCursor, () => services.jobs.count(reach, status ?? undefined));
+    const options = { filter: toJobFilter(args.filter), signal };
+    const page = await services.jobs.list(reach, toPageRequest(args), options);
+    return toConnection(page, jobCursor, () => services.jobs.count(reach, options));
   }
 
   @Mutation(() => SubmitImageJobPayload, {

@@ -3,7 +3,7 @@ import { ArgsType, Field, ID, InputType, Int } from "type-graphql";
 import type { OfferFilter, OfferSort } from "../../../src/inference/providers/offer-filter.ts";
 import type { ApiFormat } from "../../../src/inference/providers/profile.ts";
 import type { TrustMode as Trust, ServiceType as Type } from "../../../src/inference/providers/provider.ts";
-import { readKeyOf } from "../../shared/nodes/node-id.ts";
+import { readModelId } from "../../shared/nodes/filter-id.ts";
 import { PageArgs } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { NeuronScalar } from "../../shared/schema/scalars.ts";
@@ -130,7 +130,7 @@ export function toOfferFilter(
   if (!filter) return {};
   return {
     serviceTypes: filter.serviceTypes ?? undefined,
-    modelId: filter.modelId == null ? undefined : readKeyOf("Model", filter.modelId),
+    modelId: readModelId(filter.modelId, "filter.modelId"),
     trustModes: filter.trustModes ?? undefined,
     apiFormat: filter.apiFormat ?? undefined,
     minContextLength: filter.minContextLength ?? undefined,

@@ -6,38 +6,17 @@ import type {
   RequestFilter,
   RequestOrder,
 } from "../../../src/inference/requests/requests.service.ts";
-import { AppError } from "../../../src/kernel/errors.ts";
 import { lowerHex } from "../../../src/kernel/text/hex.ts";
-import { isId } from "../../../src/kernel/text/ids.ts";
-import { readKeyOf } from "../../shared/nodes/node-id.ts";
+import { readApiKeyId, readModelId } from "../../shared/nodes/filter-id.ts";
 import { PageArgs } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { ErrorCodeType, type RecordedCode } from "../../shared/schema/error-code.ts";
-import { AddressScalar, DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
+import { AmountRangeInput, TimeRangeInput, toTimes } from "../../shared/schema/range.type.ts";
+import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 import { SortDirection } from "../../shared/schema/sort-direction.ts";
 import { EvidenceVerdict } from "./evidence.type.ts";
 import { RequestStatus } from "./inference-request.type.ts";
-
-/** A range of costs. */
-@InputType("CostRangeInput", { description: "A range of costs, both bounds inclusive." })
-class CostRangeInput {
-  @Field(() => NeuronScalar, { nullable: true, description: "The least cost." })
-  min!: bigint | null | undefined;
-
-  @Field(() => NeuronScalar, { nullable: true, description: "The greatest cost." })
-  max!: bigint | null | undefined;
-}
-
-/** A range of times. Timestamps arrive as text. */
-@InputType("TimeRangeInput", { description: "A range of times." })
-class TimeRangeInput {
-  @Field(() => DateTimeScalar, { nullable: true, description: "The start, inclusive." })
-  from!: string | null | undefined;
-
-  @Field(() => DateTimeScalar, { nullable: true, description: "The end, exclusive." })
-  before!: string | null | undefined;
-}
 
 /** The filter of a list of requests. */
 @InputType("RequestFilterInput", {
@@ -59,11 +38,11 @@ class RequestFilterInput {
   @Field(() => ServiceType, { nullable: true, description: "Requests to services of this type." })
   serviceType!: string | null | undefined;
 
-  @Field(() => CostRangeInput, {
+  @Field(() => AmountRangeInput, {
     nullable: true,
     description: "Requests that have ended and cost this much.",
   })
-  cost!: CostRangeInput | null | undefined;
+  cost!: AmountRangeInput | null | undefined;
 
   @Field(() => TimeRangeInput, { nullable: true, description: "Requests that were admitted in this time." })
   createdAt!: TimeRangeInput | null | undefined;
@@ -115,25 +94,19 @@ export class RequestsArgs extends PageArgs {
   orderBy!: RequestOrderInput | null | undefined;
 }
 
-/** Maps the filter of a client. Throws `invalid_parameter` for a key that cannot exist. */
+/** Maps the filter of a client. Throws `invalid_parameter` for an id that is not of a key, or not of a model. */
 export function toRequestFilter(filter: RequestFilterInput | null | undefined): RequestFilter {
   if (!filter) return {};
   const { statuses, modelId, providerAddress, apiKeyId, serviceType, cost, createdAt } = filter;
-  const keyId = apiKeyId == null ? undefined : readKeyOf("ApiKey", apiKeyId);
-  if (keyId !== undefined && !isId(keyId))
-    throw new AppError("invalid_parameter", "filter.apiKeyId: is not the id of a key.", {
-      param: "filter.apiKeyId",
-    });
   return {
     statuses: statuses ?? undefined,
-    modelId: modelId == null ? undefined : readKeyOf("Model", modelId),
+    modelId: readModelId(modelId, "filter.modelId"),
     provider: providerAddress == null ? undefined : lowerHex(providerAddress),
-    apiKeyId: keyId?.toLowerCase(),
+    apiKeyId: readApiKeyId(apiKeyId, "filter.apiKeyId"),
     serviceType: serviceType ?? undefined,
     minCost: cost?.min ?? undefined,
     maxCost: cost?.max ?? undefined,
-    from: createdAt?.from == null ? undefined : new Date(createdAt.from),
-    before: createdAt?.before == null ? undefined : new Date(createdAt.before),
+    ...toTimes(createdAt),
     verdict: filter.verdict ?? undefined,
     errorCode: filter.errorCode ?? undefined,
     idPrefix: filter.requestIdPrefix ?? undefined,

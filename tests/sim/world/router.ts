@@ -176,7 +176,7 @@ export function resumesStreams({ id }: SimProcess): boolean {
 /** The deposits of the simulated vault. */
 export function depositsOn(database: Database): DepositsService {
   return new DepositsService({
-    queries: database,
+    database,
     chainId: CHAIN_ID,
     vault: { address: VAULT, ...DEFAULT_VAULT_EVENT },
     confirmations: CONFIRMATIONS,

@@ -30,7 +30,7 @@ export function watchDeposits(database: Database, { urls, vault = VAULT, event, 
   const log = createLogger("debug", { write: (line) => void lines.push(line) });
   const rpc = createRpc({ urls, network: "devnet", chainId: 16_602, timeoutMs: 1_000, log });
   const deposits = new DepositsService({
-    queries: database,
+    database,
     chainId: 16_602,
     vault: { address: vault, ...DEFAULT_VAULT_EVENT, ...(event ? { event } : {}) },
     confirmations,

@@ -19,6 +19,20 @@ const CASES: Readonly<Record<string, readonly (readonly [good: string, bad: stri
       "Query.a has no description that ends with a period",
     ],
   ],
+  listsAreFilteredByInputs: [
+    [
+      "type ThingConnection { a: Int } input ThingFilterInput { kind: Int } extend type Query { things(first: Int, filter: ThingFilterInput): ThingConnection }",
+      "type ThingConnection { a: Int } extend type Query { things(first: Int, kind: Int): ThingConnection }",
+      "Query.things(kind) is a condition of a list: put it into its filter",
+    ],
+  ],
+  listsArePagedBothWays: [
+    [
+      "type ThingConnection { a: Int } extend type Query { things(first: Int, after: String, last: Int, before: String): ThingConnection }",
+      "type ThingConnection { a: Int } extend type Query { things(first: Int, after: String): ThingConnection }",
+      "Query.things is a page without first, after, last, before",
+    ],
+  ],
   mutationsAreVerbs: [
     [
       "type Mutation { createKey: Int }",

@@ -18,7 +18,7 @@ import { KeyValues } from "./key-values.tsx";
 
 const FILES = graphql(`
   query Files($owner: Address, $after: Cursor) {
-    files(owner: $owner, first: 20, after: $after) {
+    files(filter: { owner: $owner }, first: 20, after: $after) {
       nodes { root size status segments uploadedSegments firstTxSeq }
       pageInfo { hasNextPage endCursor }
     }

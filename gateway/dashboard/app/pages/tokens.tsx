@@ -7,7 +7,7 @@ import { Badge, Card, Hash, Live, Outcome, Page, Table, Time } from "../ui/show.
 
 const TOKENS = graphql(`
   query Tokens($owner: Address!, $after: Cursor) {
-    agentTokens(owner: $owner, first: 20, after: $after) {
+    agentTokens(filter: { owner: $owner }, first: 20, after: $after) {
       nodes {
         id contract tokenId generation movedWithoutKey blockNumber
         data { index description dataHash }

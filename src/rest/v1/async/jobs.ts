@@ -35,8 +35,8 @@ export const listAsyncJobs = defineRoute({
   }),
   answer: JOB_LIST,
   async handle(app, { reach, query: { status, limit, cursor } }) {
-    const state = status === "all" ? undefined : status;
-    const { rows, hasNextPage } = await app.jobs.list(reach, { first: limit, after: cursor }, state);
+    const filter = status === "all" ? {} : { states: [status] };
+    const { rows, hasNextPage } = await app.jobs.list(reach, { first: limit, after: cursor }, { filter });
     const last = rows.at(-1);
     return json({
       object: "list",
