@@ -18,6 +18,9 @@ const HEAD_FRESH_MS = 1_000;
 /** The contracts that deposits, routing and storage require. */
 const REQUIRED_CONTRACTS = ["routerVault", "computeInference", "flow"] as const;
 
+/** Nodes refuse greater heights, which have 64 bits with them, as malformed. */
+const MAX_BLOCK = 2n ** 63n - 1n;
+
 /** The served network: its parameters, its blocks, and the progress of each watcher. */
 export class ChainService {
   readonly #dependencies: Dependencies;
@@ -51,8 +54,8 @@ export class ChainService {
   }
 
   /** The block at a height, undefined if the chain has none. Throws `chain_error`. */
-  block(number: bigint): Promise<ChainBlock | undefined> {
-    return this.#dependencies.rpc.block(number);
+  async block(number: bigint): Promise<ChainBlock | undefined> {
+    return number > MAX_BLOCK ? undefined : this.#dependencies.rpc.block(number);
   }
 
   /** The status of each RPC endpoint, in configured order, as this process sees it. */

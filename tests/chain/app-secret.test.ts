@@ -42,7 +42,7 @@ test("a secret is ephemeral without a token id, and with one lives 24 hours at m
   const living = (expiresAt: number) => createAppSecret({ ...ephemeral, timestamp, expiresAt });
   expect(parseAppSecret(await living(timestamp + 24 * HOUR_MS)).tokenId).toBe(EPHEMERAL_TOKEN_ID);
   for (const expiresAt of [0, timestamp, timestamp + 24 * HOUR_MS + 1])
-    await expect(living(expiresAt)).rejects.toMatchObject({ code: "invalid_parameter" });
+    await expect(living(expiresAt)).rejects.toMatchObject({ code: "invalid_parameter", param: "expiresAt" });
 });
 
 test("any other spelling is refused", async () => {

@@ -24,7 +24,7 @@ const claimsSchema = z
   .refine(
     ({ tokenId, timestamp, expiresAt }) =>
       tokenId !== EPHEMERAL_TOKEN_ID || (expiresAt > timestamp && expiresAt - timestamp <= MAX_EPHEMERAL_MS),
-    "an ephemeral secret must expire within 24 hours",
+    { message: "an ephemeral secret must expire within 24 hours", path: ["expiresAt"] },
   );
 
 /**
@@ -67,7 +67,7 @@ export type AppSecretText = { readonly text: string; readonly digest: Hex };
 /** The text of a secret, for an external wallet. Throws `invalid_parameter` for claims that providers reject. */
 export function appSecretText(claims: AppSecretClaims): AppSecretText {
   const read = claimsSchema.safeParse(claims);
-  if (!read.success) throw invalid(read.error);
+  if (!read.success) throw invalidClaims(read.error);
   const text = canonicalJson(read.data);
   return { text, digest: digestOf(text) };
 }
@@ -132,4 +132,10 @@ function parseJson(json: string): unknown {
 
 function invalid(cause?: unknown): AppError {
   return new AppError("invalid_parameter", "This is not a direct-path secret (app-sk-...).", { cause });
+}
+
+function invalidClaims(error: z.ZodError): AppError {
+  const [issue] = error.issues;
+  const param = issue?.path.join(".") || "claims";
+  return new AppError("invalid_parameter", `${param}: ${issue?.message ?? "malformed"}`, { param, cause: error });
 }
