@@ -52,7 +52,8 @@ test("a block is found by its height, and any process reads a watcher's progress
   expect(await service.block(1n)).toMatchObject({ number: 1n, timestamp: expect.any(Date) });
   expect(await service.block(9n)).toBeUndefined();
   // Nodes refuse heights of more than 64 bits as malformed.
-  for (const height of [2n ** 63n, 10n ** 22n, 2n ** 256n - 1n]) expect(await service.block(height)).toBeUndefined();
+  for (const height of [2n ** 63n, 10n ** 22n, 2n ** 256n - 1n])
+    expect(await service.block(height)).toBeUndefined();
   expect(await service.watchers()).toEqual(new Map());
   const { watcher, scanned } = watchDeposits(database, { urls: [chain.url] });
   watcher.start();

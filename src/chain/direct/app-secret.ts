@@ -137,5 +137,8 @@ function invalid(cause?: unknown): AppError {
 function invalidClaims(error: z.ZodError): AppError {
   const [issue] = error.issues;
   const param = issue?.path.join(".") || "claims";
-  return new AppError("invalid_parameter", `${param}: ${issue?.message ?? "malformed"}`, { param, cause: error });
+  return new AppError("invalid_parameter", `${param}: ${issue?.message ?? "malformed"}`, {
+    param,
+    cause: error,
+  });
 }
