@@ -10,10 +10,10 @@ import { usePages } from "../ui/pages.tsx";
 import { Badge, Live, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
 
 const KEYS = graphql(`
-  query ApiKeys($status: KeyStatus, $after: Cursor) {
+  query ApiKeys($filter: ApiKeyFilterInput, $after: Cursor) {
     viewer {
       account {
-        apiKeys(status: $status, first: 20, after: $after) {
+        apiKeys(filter: $filter, first: 20, after: $after) {
           nodes {
             id name preview status createdAt lastUsedAt expiresAt creditLimit used resetPeriod allowedModels
             allowedProviders trustMode providerEvidence
@@ -69,7 +69,7 @@ export function ApiKeysPage() {
   const [onlyActive, setOnlyActive] = useState(true);
   const [{ data, error, fetching }, refetch] = useQuery({
     query: KEYS,
-    variables: { status: onlyActive ? "ACTIVE" : null, after: pages.after },
+    variables: { filter: onlyActive ? { statuses: ["ACTIVE"] } : null, after: pages.after },
   });
   const [open, setOpen] = useState<OpenDialog<Key>>();
   const [, create] = useMutation(CREATE);
