@@ -12,7 +12,7 @@ const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
 
 /** The texts of documents in a source: templates of `graphql(...)` and of `graphql`. */
 function documentsIn(source: string): readonly string[] {
-  const templates = source.matchAll(/(?<![/\w])graphql(?:\(\s*)?(`[^`]*`|"[^"\n]*"|'[^'\n]*')/g);
+  const templates = source.matchAll(/(?<![/.\w"'])graphql(?:\(\s*)?(`[^`]*`|"[^"\n]*"|'[^'\n]*')/g);
   return [...templates].map(([, text = ""]) => text.slice(1, -1)).filter((text) => text.includes("{"));
 }
 
