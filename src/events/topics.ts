@@ -46,7 +46,7 @@ export type TopicPayloads = {
   "kv.committed": { streamId: string; txSeq: string; root: string; sender: string; removed: boolean };
 };
 
-export type BalanceCause = "deposit" | "deposit_reverted" | "hold" | "settlement" | "release" | "credit";
+export type BalanceCause = "deposit" | "hold" | "settlement" | "release" | "credit";
 /** A step of a job. `attempt` counts the providers tried so far; `result` is where the result can be read. */
 export type JobStep = {
   account: string;

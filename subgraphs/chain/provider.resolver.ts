@@ -11,7 +11,8 @@ import { ProviderStub } from "./provider.stub.ts";
 export class ProviderResolver {
   @FieldResolver(() => InferenceServiceType, {
     nullable: true,
-    description: "The provider's current row in the registry on chain. Null if it is not registered.",
+    description:
+      "The provider's current row in the inference registry on chain. Null for a provider that only this router's configuration lists.",
   })
   onChain(
     @Root() { address }: ProviderStub,

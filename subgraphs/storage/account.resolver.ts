@@ -32,7 +32,7 @@ export class AccountResolver {
 
   @FieldResolver(() => FileConnection, {
     nullable: true,
-    description: "The files that the account was the first to submit, newest first. Public on-chain data.",
+    description: "The files whose first submission the account sent, newest first. Public on-chain data.",
   })
   files(
     @Root() { address }: AccountStub,

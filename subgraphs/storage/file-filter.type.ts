@@ -9,10 +9,10 @@ import { AddressScalar, BigIntScalar } from "../shared/schema/scalars.ts";
 /** A range of sizes. Integers arrive as text. */
 @InputType("SizeRangeInput", { description: "A range of sizes in bytes, both bounds inclusive." })
 class SizeRangeInput {
-  @Field(() => BigIntScalar, { nullable: true, description: "The least size." })
+  @Field(() => BigIntScalar, { nullable: true, description: "The smallest size." })
   min!: string | null | undefined;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "The greatest size." })
+  @Field(() => BigIntScalar, { nullable: true, description: "The largest size." })
   max!: string | null | undefined;
 }
 
@@ -24,16 +24,16 @@ class SizeRangeInput {
 class FileFilterInput {
   @Field(() => AddressScalar, {
     nullable: true,
-    description: "Files that this account was the first to submit.",
+    description: "Files whose first submission was sent by this account.",
   })
   owner!: Hex | null | undefined;
 
-  @Field(() => SizeRangeInput, { nullable: true, description: "Files of this size." })
+  @Field(() => SizeRangeInput, { nullable: true, description: "Files with a size in this range." })
   size!: SizeRangeInput | null | undefined;
 
   @Field(() => TimeRangeInput, {
     nullable: true,
-    description: "Files that this service first saw in this time.",
+    description: "Files that this service first saw in this range of times.",
   })
   seenAt!: TimeRangeInput | null | undefined;
 }

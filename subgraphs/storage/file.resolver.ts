@@ -172,7 +172,8 @@ export class FileResolver {
 
   @FieldResolver(() => FolderEntryConnection, {
     nullable: true,
-    description: "The entries of a directory by name, if the file is a folder.",
+    description:
+      "The entries of a directory of the folder, sorted by name. Fails with `folder_malformed` if the file is not a folder.",
   })
   async entries(
     @Root() { root }: SubmittedFile,

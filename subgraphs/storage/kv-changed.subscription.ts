@@ -35,7 +35,8 @@ class KvEventType extends EventType {
 export class KvChangedSubscription {
   @FollowsLive()
   @Subscription(() => KvEventType, {
-    description: "Emits every transaction that takes effect on a stream. The stream may still be empty.",
+    description:
+      "Emits every transaction that takes effect on a stream, and again as `removed` when a reorg reverts it. The stream need not have been written to yet.",
     subscribe: follow,
   })
   kvChanged(

@@ -54,7 +54,7 @@ export class KvTransactionType {
   @Field(() => Boolean, {
     name: "committed",
     simple: false,
-    description: "Whether the transaction took effect.",
+    description: "Whether the transaction took effect. False if this service does not hold its streams.",
   })
   isCommitted!: boolean;
 
@@ -93,13 +93,13 @@ export class KvRightsType {
 export class KvEntriesArgs extends PageArgs {
   @Field(() => HexScalar, {
     nullable: true,
-    description: "Return only keys that start with these bytes. Give this or `prefixText`.",
+    description: "Return only keys that start with these bytes. Not with `prefixText`. Default: all keys.",
   })
   prefix!: Hex | null | undefined;
 
   @Field(() => String, {
     nullable: true,
-    description: "Return only keys that start with this text. Give this or `prefix`.",
+    description: "Return only keys that start with this text. Not with `prefix`.",
   })
   prefixText!: string | null | undefined;
 

@@ -3,6 +3,7 @@ import { forgetEvents } from "../../src/events/outbox.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
 import { checkResuming } from "./resume/checks.ts";
 import { type Misbehaviour, startStandIn } from "./resume/stand-in-server.ts";
 import { run, TRANSPORTS } from "./resume/transports.ts";
@@ -32,6 +33,8 @@ test("the product keeps every promise of resumable subscriptions over WebSocket,
   const { eventCursor } = await run(target, POSITION);
   await run(target, CAUSE);
   await run(target, CAUSE.replace("{n}", "another"));
+  // Only published events are forgotten.
+  await until(async () => (await database.rows("select 1 from outbox where position is null")).length === 0);
   await database.rows("update outbox set at = now() - interval '25 hours'");
   await forgetEvents(database, 1_000);
   const checks = await checkResuming({ ...target, position: POSITION, expiredCursor: String(eventCursor) });

@@ -19,8 +19,8 @@ export class AccountResolver {
   @Query(() => AccountType, {
     nullable: true,
     description:
-      "The account of any address. Its on-chain fields are public; its private fields are null, with an error, for " +
-      "every caller but the account itself.",
+      "The account of any address. Its on-chain fields are public; fields that require a scope or a session are null, " +
+      "with an error, unless the credential belongs to this account.",
   })
   account(
     @Arg("address", () => AddressScalar, { description: "The account's address." }) address: string,

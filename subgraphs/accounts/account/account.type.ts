@@ -7,7 +7,7 @@ import { AddressScalar } from "../../shared/schema/scalars.ts";
 @Directive('@key(fields: "address")')
 @ObjectType("Account", {
   description:
-    "A wallet's account. Its private fields are null, with an error, for every caller but the account itself.",
+    "A wallet's account. Fields that require a scope or a session are private: they are null, with an error, unless the credential belongs to this account.",
   implements: NodeType,
   simpleResolvers: true,
 })

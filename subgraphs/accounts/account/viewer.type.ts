@@ -9,7 +9,8 @@ const PrincipalKind = defineEnum<Principal["kind"]>("PrincipalKind", "How the ca
   anonymous: "No credential.",
   "api-key": "An `sk-` key: inference only, no access to the account.",
   "management-key": "An `mk-` key: what its scopes allow.",
-  "wallet-session": "A wallet session: full access.",
+  "wallet-session":
+    "A wallet session: full access to the account, but no inference, which is paid with an `sk-` key.",
 });
 
 /** The caller. */

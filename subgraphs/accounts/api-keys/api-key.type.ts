@@ -164,7 +164,9 @@ export abstract class KeySettingsInput {
 }
 
 /** A key to create. */
-@InputType("CreateApiKeyInput", { description: "An `sk-` key to create. A limit that is not given is none." })
+@InputType("CreateApiKeyInput", {
+  description: "An `sk-` key to create. A limit that is omitted is not set.",
+})
 export class CreateApiKeyInput extends KeySettingsInput {
   @Field(() => String, { description: "The key's name, unique among the account's active `sk-` keys." })
   name!: string;
@@ -175,7 +177,8 @@ export class CreateApiKeyInput extends KeySettingsInput {
 
 /** Changes of a key. */
 @InputType("UpdateApiKeyInput", {
-  description: "Changes of an `sk-` key. Null, or nothing, leaves a setting unchanged.",
+  description:
+    "Changes to an `sk-` key. A field that is null or omitted is left unchanged; `clear` removes a limit.",
 })
 export class UpdateApiKeyInput extends KeySettingsInput {
   @Field(() => ID, { description: "The key's id." })

@@ -11,7 +11,6 @@ import { BalanceType } from "./balance.type.ts";
 /** Why a balance changed. */
 const BalanceCause = defineEnum<Cause>("BalanceCause", "Why a balance changed.", {
   deposit: "A deposit was credited.",
-  deposit_reverted: "A deposit was reverted.",
   hold: "Funds were held, for a request and for the next ones of its key.",
   settlement: "A request was charged.",
   release: "Held funds were not needed and returned, or a request cost nothing.",
@@ -37,8 +36,8 @@ export class BalanceEventType extends EventType {
   @Field(() => InferenceRequestStub, {
     nullable: true,
     description:
-      "The request that caused the change. Null for deposits, credits and holds; a hold event covers several " +
-      "requests.",
+      "The request that caused the change. Null for deposits, credits and holds, and for a release of funds that were " +
+      "held for no request in particular.",
   })
   request!: InferenceRequestStub | null;
 }

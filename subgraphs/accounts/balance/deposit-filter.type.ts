@@ -15,12 +15,12 @@ class DepositFilterInput {
   @Field(() => [DepositStatus], { nullable: true, description: "Deposits with one of these statuses." })
   statuses!: Deposit["status"][] | null | undefined;
 
-  @Field(() => AmountRangeInput, { nullable: true, description: "Deposits of this amount." })
+  @Field(() => AmountRangeInput, { nullable: true, description: "Deposits with an amount in this range." })
   amount!: AmountRangeInput | null | undefined;
 
   @Field(() => TimeRangeInput, {
     nullable: true,
-    description: "Deposits that this service first saw in this time.",
+    description: "Deposits that this service first saw in this range of times.",
   })
   seenAt!: TimeRangeInput | null | undefined;
 

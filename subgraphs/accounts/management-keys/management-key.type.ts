@@ -92,7 +92,10 @@ export class CreateManagementKeyInput {
   @Field(() => String, { nullable: true, description: SECRET_IDEMPOTENCY_KEY })
   idempotencyKey?: string | null;
 
-  @Field(() => ManagementPreset, { nullable: true, description: "A predefined set of scopes." })
+  @Field(() => ManagementPreset, {
+    nullable: true,
+    description: "A predefined set of scopes, not `CUSTOM`. Give this, `scopes`, or both if they agree.",
+  })
   preset?: Preset | null;
 
   @Field(() => [ManagementScope], { nullable: true, description: SCOPES_TEXT })
@@ -101,7 +104,7 @@ export class CreateManagementKeyInput {
 
 /** Changes of a management key. */
 @InputType("UpdateManagementKeyInput", {
-  description: "Changes of an `mk-` key. Null, or nothing, leaves a value unchanged.",
+  description: "Changes to an `mk-` key. A field that is null or omitted is left unchanged.",
 })
 export class UpdateManagementKeyInput {
   @Field(() => ID, { description: "The key's id." })
@@ -110,7 +113,10 @@ export class UpdateManagementKeyInput {
   @Field(() => String, { nullable: true, description: "The new name." })
   name?: string | null;
 
-  @Field(() => ManagementPreset, { nullable: true, description: "A predefined set of scopes." })
+  @Field(() => ManagementPreset, {
+    nullable: true,
+    description: "A predefined set of scopes, not `CUSTOM`. Give this, `scopes`, or both if they agree.",
+  })
   preset?: Preset | null;
 
   @Field(() => [ManagementScope], { nullable: true, description: SCOPES_TEXT })

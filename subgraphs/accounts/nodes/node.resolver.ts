@@ -8,8 +8,7 @@ import { readNodeId } from "../../shared/nodes/node-id.ts";
 import { isOwnNode } from "./node.stubs.ts";
 
 const MAX_IDS = 100;
-const ACCESS =
-  "An entity is found by every caller that may read it elsewhere; the others get the error that its own field gives.";
+const ACCESS = "It requires the same credential as the entity's own field, and fails in the same way.";
 
 /** Any entity by its global id. The other subgraphs complete theirs. */
 @Resolver()

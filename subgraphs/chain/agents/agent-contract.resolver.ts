@@ -5,16 +5,16 @@ import type { PreparedTransaction } from "../../../src/chain/transactions/prepar
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
 import { PreparedTransactionType } from "../../shared/prepared-transaction.type.ts";
-import { AddressScalar, BigIntScalar } from "../../shared/schema/scalars.ts";
+import { AddressScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 import { AgentRoleEnum, AgentVerifierType, IntelligentDataInput } from "./agent-contract.type.ts";
 import { type AgentContract, AgentContractType } from "./agent-token.type.ts";
 
 /** The on-chain state of an agent token contract, and minting. */
 @Resolver(() => AgentContractType)
 export class AgentContractStateResolver {
-  @FieldResolver(() => BigIntScalar, {
+  @FieldResolver(() => NeuronScalar, {
     nullable: true,
-    description: "The current mint fee in neuron, read from the chain. Only for the generation `AGENT_NFT`.",
+    description: "The current mint fee, read from the chain. Fails for the generation `AGENTIC_ID`.",
   })
   mintFee(@Root() { address }: AgentContract, @Ctx() { services }: Context): Promise<bigint> {
     return services.agentContracts.mintFee(address);
@@ -34,7 +34,8 @@ export class AgentContractStateResolver {
 
   @FieldResolver(() => AgentVerifierType, {
     nullable: true,
-    description: "The contract's verifier with its registered oracles. Only for the generation `AGENT_NFT`.",
+    description:
+      "The state of the contract's `verifier`, with its registered oracles. Fails for the generation `AGENTIC_ID`.",
   })
   proofVerifier(
     @Root() { address }: AgentContract,
@@ -46,7 +47,7 @@ export class AgentContractStateResolver {
   @Query(() => PreparedTransactionType, {
     nullable: true,
     description:
-      "Prepares a mint (`mint` or `mintWithRole`) with the current mint fee as its value. The call is simulated " +
+      "Prepares a mint: `mint` with the current mint fee as its value, or `mintWithRole` without a fee. The call is simulated " +
       "first: fails with `contract_refused` if the contract would revert.",
   })
   prepareMint(

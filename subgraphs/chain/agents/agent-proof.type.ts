@@ -25,7 +25,10 @@ export class AccessProofInput {
   })
   targetPubkey!: Hex;
 
-  @Field(() => HexScalar, { description: "A nonce that can be used once per contract." })
+  @Field(() => HexScalar, {
+    description:
+      "The nonce that the signed text has. A contract accepts a nonce once, across both kinds of proofs.",
+  })
   nonce!: Hex;
 
   @Field(() => HexScalar, { description: "The signature of the text returned by `accessProofTexts`." })
@@ -47,7 +50,8 @@ export class OwnershipProofInput {
   sealedKey!: Hex;
 
   @Field(() => HexScalar, {
-    description: "The public key that the key was sealed for: 64 bytes if it is the receiver's own.",
+    description:
+      "The public key that the key was sealed for, 64 bytes if it is the receiver's own. Unlike in the access proof, it is never empty.",
   })
   targetPubkey!: Hex;
 

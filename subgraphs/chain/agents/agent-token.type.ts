@@ -53,7 +53,8 @@ export class AgentContractType {
 
   @Field(() => BigIntScalar, {
     nullable: true,
-    description: "The first indexed block. Null for the network's first block.",
+    description:
+      "The block from which this service indexes the contract. Null if it indexes from the network's first block.",
   })
   startBlock!: bigint | undefined;
 }

@@ -24,7 +24,7 @@ const SenderArg = () =>
   });
 const SIMULATED =
   "The call is simulated first: if the contract would revert, the query fails with `contract_refused`, which names " +
-  "the contract's error and the proof at fault.";
+  "the contract's error and, where there are proofs, the one at fault.";
 
 /** Unsigned transactions of agent tokens, and the texts to sign for them. */
 @Resolver()

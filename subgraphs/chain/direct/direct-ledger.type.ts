@@ -14,7 +14,8 @@ import { ProviderStub } from "../provider.stub.ts";
 /** An account's funds on the direct path. The rest of its fields are resolved. */
 @ObjectType("DirectPath", {
   description:
-    "An account's funds on the direct path, separate from the router's balance. Public on-chain data.",
+    "An account's funds on the direct path, on which it pays providers on chain itself, without this router. They are " +
+    "separate from the router's balance. Public on-chain data.",
   simpleResolvers: true,
 })
 export class DirectPathType {
@@ -27,7 +28,11 @@ export class DirectPathType {
 }
 
 /** A ledger of the direct path. */
-@ObjectType("DirectLedger", { description: "A ledger of the direct path.", simpleResolvers: true })
+@ObjectType("DirectLedger", {
+  description:
+    "An account's on-chain ledger of the direct path, from which its sub-accounts with providers are funded.",
+  simpleResolvers: true,
+})
 export class DirectLedgerType implements Omit<DirectLedger, "user"> {
   @Field(() => NeuronScalar, {
     description: "The amount outside of sub-accounts: it can be transferred to one or refunded.",

@@ -49,8 +49,9 @@ export class DirectSecretResolver {
   @Mutation(() => AssembleAppSecretPayload, {
     nullable: true,
     description:
-      "Assembles the secret from its text and the wallet's signature. Nothing is stored. Requires no credential: " +
-      "anyone with the signature can assemble it.",
+      "Assembles an `app-sk-` secret, which authenticates requests to a provider on the direct path, from the text of " +
+      "`appSecretText` and the wallet's signature. Nothing is stored. Requires no credential: anyone with the " +
+      "signature can assemble it.",
   })
   async assembleAppSecret(
     @Arg("input", () => AssembleAppSecretInput, { description: "The signed text." })

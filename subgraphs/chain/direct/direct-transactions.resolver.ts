@@ -93,10 +93,13 @@ export class DirectTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: "Prepares collecting unlocked refunds into the ledger, and requesting refunds of the rest.",
+    description:
+      "Prepares collecting the unlocked refunds of sub-accounts into the sender's ledger, and requesting refunds of their remaining balances.",
   })
   prepareRetrieveFund(
-    @Arg("providers", () => [AddressScalar], { description: "The addresses of the providers, 1 to 20." })
+    @Arg("providers", () => [AddressScalar], {
+      description: "The addresses of the providers, at most `directRules { maxProvidersPerRetrieval }`.",
+    })
     providers: readonly Hex[],
     @ServiceArg() service: DirectServiceName,
     @FromArg() from: Hex | null,

@@ -108,7 +108,7 @@ export class FineTuningServiceType implements Omit<FineTuningOffer, "provider"> 
   @Field(() => FineTuningQuotaType, { description: "The machine that the service provides." })
   quota!: FineTuningQuotaType;
 
-  @Field(() => NeuronScalar, { description: "The price of one token." })
+  @Field(() => NeuronScalar, { description: "The price of processing one token of the model in training." })
   pricePerToken!: bigint;
 
   @Field(() => Boolean, { description: "Whether the service is busy with a task." })
@@ -186,7 +186,9 @@ export class DeliverableType implements Deliverable {
   })
   id!: string;
 
-  @Field(() => HexScalar, { description: "The storage root of the encrypted model." })
+  @Field(() => HexScalar, {
+    description: "The merkle root of the encrypted model's file, as the contract has it.",
+  })
   modelRoot!: Deliverable["modelRoot"];
 
   @Field(() => HexScalar, {

@@ -41,7 +41,8 @@ export class InferenceServiceResolver {
 
   @FieldResolver(() => ProviderStub, {
     nullable: true,
-    description: "The provider. Only its on-chain fields if the router does not use it.",
+    description:
+      "The provider as this router uses it. For a provider that the router does not use, only `address`, `onChain` and `fineTuning` can be read; other fields fail.",
   })
   provider(@Root() { address }: InferenceService): ProviderStub {
     return { address };

@@ -20,12 +20,12 @@ type Subscribing = {
 
 /** A fulfilled order event. The rest of its fields are resolved. */
 @ObjectType("OrderFulfilledEvent", {
-  description: "An order of the market was fulfilled, or a reorg reverted a fulfilment.",
+  description: "An order of the market was fulfilled, or a reorg reverted a fulfillment.",
   implements: EventType,
   simpleResolvers: true,
 })
 export class OrderFulfilledEventType extends EventType {
-  @Field(() => Boolean, { description: "Whether a reorg reverted the fulfilment." })
+  @Field(() => Boolean, { description: "Whether a reorg reverted the fulfillment." })
   removed!: boolean;
 
   @Field(() => AddressScalar, { description: "The market's contract." })
@@ -46,10 +46,10 @@ export class OrderFulfilledEventType extends EventType {
   })
   currency!: string | null;
 
-  @Field(() => BigIntScalar, { description: "The block of the fulfilment." })
+  @Field(() => BigIntScalar, { description: "The block of the fulfillment." })
   blockNumber!: bigint;
 
-  @Field(() => Hash32Scalar, { description: "The transaction of the fulfilment." })
+  @Field(() => Hash32Scalar, { description: "The transaction of the fulfillment." })
   transactionHash!: string;
 
   /** The published event. */
@@ -62,7 +62,7 @@ export class OrderFulfilledSubscription {
   @FollowsLive()
   @Subscription(() => OrderFulfilledEventType, {
     description:
-      "Emits fulfilled orders of the market: all, or of one token, seller or buyer. A fulfilment that a reorg " +
+      "Emits fulfilled orders of the market: all, or of one token, seller or buyer. A fulfillment that a reorg " +
       "reverts is emitted again as `removed`. Public on-chain data.",
     subscribe: followFulfilments,
   })

@@ -38,7 +38,7 @@ export class MarketType {
   @Field(() => Boolean, {
     name: "paused",
     simple: false,
-    description: "Whether the market is paused: no fulfilments, deposits or withdrawals.",
+    description: "Whether the market is paused: no fulfillments, deposits or withdrawals.",
   })
   isPaused!: boolean;
 

@@ -44,7 +44,11 @@ export class NodeDiagnosisType implements Diagnosis {
   @Field(() => BigIntScalar, { nullable: true, description: "The block in the message. Null if none." })
   blockNumber!: bigint | undefined;
 
-  @Field(() => BigIntScalar, { nullable: true, description: "The database's block. Null if not stated." })
+  @Field(() => BigIntScalar, {
+    nullable: true,
+    description:
+      "The newest block of the node's database, which should be the parent of `blockNumber`. Null if the message does not state it.",
+  })
   parentBlockNumber!: bigint | undefined;
 
   @Field(() => BigIntScalar, {

@@ -131,7 +131,7 @@ export class NodeEngineType {
 /** The operator's node. All of its fields are resolved. */
 @ObjectType("OperatorNode", {
   description:
-    "The operator's node. Its status requires an account listed in `NODE_OPERATORS`; diagnoses and switch plans " +
+    "The operator's node. Its status requires an account that the operator allowed; diagnoses and switch plans " +
     "are public.",
   simpleResolvers: true,
 })

@@ -47,7 +47,7 @@ export class DaSignersResolver {
 
   @FieldResolver(() => [DaSignerType], {
     nullable: true,
-    description: "The signers of the given accounts, in the same order.",
+    description: "The signers with these account addresses, in the same order.",
   })
   signers(
     @Arg("accounts", () => [AddressScalar], { description: "The addresses of the accounts, 1 to 100." })
@@ -57,7 +57,7 @@ export class DaSignersResolver {
     return services.daSigners.signers(accounts);
   }
 
-  @FieldResolver(() => DaQuorumType, { nullable: true, description: "A quorum with all of its rows." })
+  @FieldResolver(() => DaQuorumType, { nullable: true, description: "A quorum of an epoch." })
   async quorum(
     @EpochArg() epoch: string,
     @QuorumIdArg() quorumId: string,

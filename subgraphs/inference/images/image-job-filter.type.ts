@@ -20,7 +20,10 @@ class ImageJobFilterInput {
   @Field(() => ID, { nullable: true, description: "Jobs that this `sk-` key created." })
   apiKeyId!: string | null | undefined;
 
-  @Field(() => TimeRangeInput, { nullable: true, description: "Jobs that were created in this time." })
+  @Field(() => TimeRangeInput, {
+    nullable: true,
+    description: "Jobs that were created in this range of times.",
+  })
   createdAt!: TimeRangeInput | null | undefined;
 }
 

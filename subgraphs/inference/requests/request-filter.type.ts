@@ -40,11 +40,14 @@ class RequestFilterInput {
 
   @Field(() => AmountRangeInput, {
     nullable: true,
-    description: "Requests that have ended and cost this much.",
+    description: "Requests that have ended, with a total cost in this range.",
   })
   cost!: AmountRangeInput | null | undefined;
 
-  @Field(() => TimeRangeInput, { nullable: true, description: "Requests that were admitted in this time." })
+  @Field(() => TimeRangeInput, {
+    nullable: true,
+    description: "Requests that were admitted in this range of times.",
+  })
   createdAt!: TimeRangeInput | null | undefined;
 
   @Field(() => EvidenceVerdict, {

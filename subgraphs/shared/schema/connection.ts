@@ -51,7 +51,8 @@ class PageInfoType {
 export class PageArgs {
   @Field(() => Int, {
     nullable: true,
-    description: "Page size, 1 to 100: the first rows of the list, or those after `after`. Default: 20.",
+    description:
+      "The number of rows to return from the start of the list, or after `after`: 1 to 100. Default: 20, unless `last` is given.",
   })
   first!: number | null | undefined;
 
@@ -61,7 +62,7 @@ export class PageArgs {
   @Field(() => Int, {
     nullable: true,
     description:
-      "Page size, 1 to 100: the last rows of the list, or those before `before`. Not with `first`.",
+      "The number of rows to return from the end of the list, or before `before`: 1 to 100. Not with `first`.",
   })
   last!: number | null | undefined;
 

@@ -5,10 +5,10 @@ import { DateTimeScalar, NeuronScalar } from "./scalars.ts";
 /** A range of amounts. */
 @InputType("AmountRangeInput", { description: "A range of amounts, both bounds inclusive." })
 export class AmountRangeInput {
-  @Field(() => NeuronScalar, { nullable: true, description: "The least amount." })
+  @Field(() => NeuronScalar, { nullable: true, description: "The smallest amount." })
   min!: bigint | null | undefined;
 
-  @Field(() => NeuronScalar, { nullable: true, description: "The greatest amount." })
+  @Field(() => NeuronScalar, { nullable: true, description: "The largest amount." })
   max!: bigint | null | undefined;
 }
 

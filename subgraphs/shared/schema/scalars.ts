@@ -52,7 +52,8 @@ export const Hash32Scalar = defineScalar({
 /** Money. A JSON number would lose digits, so it is refused. */
 export const NeuronScalar = defineScalar({
   name: "Neuron",
-  description: "An amount in neuron as a decimal string. 1 token = 10^18 neuron.",
+  description:
+    "A whole amount of the smallest unit of the network's token, at least 0, as a decimal string such as `1500000000000`. 10^18 neuron are one 0G token.",
   read: (text) => parseNeuron(text).toString(),
   write: (value) => (typeof value === "bigint" ? value.toString() : undefined),
 });

@@ -10,8 +10,6 @@ export type BalanceCause =
   | 'CREDIT'
   /** A deposit was credited. */
   | 'DEPOSIT'
-  /** A deposit was reverted. */
-  | 'DEPOSIT_REVERTED'
   /** Funds were held, for a request and for the next ones of its key. */
   | 'HOLD'
   /** Held funds were not needed and returned, or a request cost nothing. */
