@@ -16,6 +16,7 @@ export default defineConfig([
       apollo: "src/apollo.ts",
       operations: "src/operations.ts",
       react: "src/react.ts",
+      relay: "src/relay.ts",
       urql: "src/urql.ts",
       verify: "src/verify.ts",
     },

@@ -26,7 +26,7 @@ const RECEIVER = `0x${"ab".repeat(20)}` as const;
 
 test("the package has its entries, their types, and nothing else", () => {
   const { files } = packed();
-  const entries = ["index", "apollo", "operations", "react", "urql", "verify"];
+  const entries = ["index", "apollo", "operations", "react", "relay", "urql", "verify"];
   for (const entry of entries)
     expect(files).toEqual(expect.arrayContaining([`dist/${entry}.js`, `dist/${entry}.d.ts`]));
   expect(files.filter((path) => !path.startsWith("dist/")).sort()).toEqual(["README.md", "package.json"]);
@@ -66,7 +66,7 @@ test("hooks render on a server without a request", async () => {
   expect(printed).toEqual({ html: `<p>${states}</p>`, requests: 0, state: "idle" });
 });
 
-test("an app in TypeScript compiles against the published types, with Apollo Client and urql", async () => {
+test("an app in TypeScript compiles against the published types, with Apollo Client, urql and Relay", async () => {
   const options =
     "--noEmit --strict --skipLibCheck --target es2022 --module esnext --moduleResolution bundler";
   const tsc = resolve("node_modules/typescript/bin/tsc");

@@ -1,12 +1,15 @@
 import { readFileSync } from "node:fs";
 import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from "@apollo/client";
 import { buildSchema, parse } from "graphql";
+import { Environment, RecordSource, requestSubscription, Store } from "relay-runtime";
 import { afterEach, describe, expect, test } from "vitest";
 import { resumingLink } from "../../packages/client/src/apollo.ts";
 import { startsWithState } from "../../packages/client/src/core/snapshot-fields.ts";
 import { type Client, createClient } from "../../packages/client/src/index.ts";
+import { relayNetwork } from "../../packages/client/src/relay.ts";
 import { clientTypes, committedClientTypes } from "../../scripts/client-types.ts";
 import { KEYS, type KeysData, openKeyEvents } from "../support/client/key-events.ts";
+import { compileForRelay } from "../support/clients/relay-clients.ts";
 import { untilPublished } from "../support/events.ts";
 import { startPausableProxy } from "../support/servers/pausable-proxy.ts";
 import { useStack } from "../support/stack.ts";
@@ -61,6 +64,15 @@ const LIBRARIES: Readonly<Record<string, Follow>> = {
         else if (data) onKey(data.keyChanged.keyId);
       });
     return unsubscribe;
+  },
+  Relay: (client, { variables, onKey, onError }) => {
+    const { dispose } = requestSubscription(openRelay(client), {
+      subscription: compileForRelay(KEYS),
+      variables,
+      onNext: (data) => onKey((data as KeysData).keyChanged.keyId),
+      onError,
+    });
+    return dispose;
   },
 };
 
@@ -140,6 +152,10 @@ function openApollo(client: Client): ApolloClient {
   const apollo = new ApolloClient({ link: ApolloLink.from([link]), cache: new InMemoryCache() });
   ends.push(() => apollo.stop());
   return apollo;
+}
+
+function openRelay(client: Client) {
+  return new Environment({ network: relayNetwork(client), store: new Store(new RecordSource()) });
 }
 
 function openUrql(client: Client) {

@@ -20,7 +20,8 @@ export {
   ZerographError,
 } from "./core/errors.ts";
 export type { LiveEvent } from "./core/live-event.ts";
-export type { RequestOptions } from "./core/request.ts";
+export type { RepeatOptions, RequestOptions } from "./core/request.ts";
+export { type DeliveredPart, execute, type PendingPart, type ResultPart } from "./core/result-parts.ts";
 export type { SubscribeOptions, Subscription } from "./core/subscribe-options.ts";
 export type { SubscriptionState } from "./core/subscription-state.ts";
 export type {

@@ -1,10 +1,12 @@
 import { ApolloClient, HttpLink, InMemoryCache } from "@apollo/client";
 import { Client, cacheExchange, fetchExchange } from "@urql/core";
-import { createClient, EventsLost, type Subscription } from "@zerograph/client";
+import { createClient, EventsLost, execute, type Subscription } from "@zerograph/client";
 import { resumingLink } from "@zerograph/client/apollo";
 import { BalanceChangedDocument, type BalanceChangedSubscription } from "@zerograph/client/operations";
+import { relayNetwork } from "@zerograph/client/relay";
 import { resumingExchange } from "@zerograph/client/urql";
 import { verify } from "@zerograph/client/verify";
+import { Environment, RecordSource, Store } from "relay-runtime";
 
 /** What must compile against the published types, and what must not. */
 const url = "https://router.example";
@@ -25,5 +27,7 @@ new Client({
   preferGetMethod: false,
   exchanges: [cacheExchange, fetchExchange, resumingExchange(client)],
 });
+new Environment({ network: relayNetwork({ url }), store: new Store(new RecordSource()) });
+for await (const { data, hasNext } of execute(client, "{ viewer { kind } }")) console.log(data, hasNext);
 const { ok } = await verify({ bundle: "{}" });
 export const isVerified: boolean = ok;

@@ -69,7 +69,7 @@ function follow(
     ),
   });
   const { dispose } = requestSubscription(environment, {
-    subscription: compile(query),
+    subscription: compileForRelay(query),
     variables,
     onNext: (data) => data && onData(data),
     onError: (error) => onFailure?.(error),
@@ -89,7 +89,7 @@ function asError(reason: unknown): Error {
  * The output of relay-compiler for a subscription of plain fields. Types are unknown here, so all are
  * abstract.
  */
-function compile(query: string): ConcreteRequest {
+export function compileForRelay(query: string): ConcreteRequest {
   const document = withTypenames(parse(query));
   const [operation] = document.definitions as readonly OperationDefinitionNode[];
   if (!operation) throw new Error("no operation");

@@ -30,6 +30,8 @@ export type WithoutAfter<Variables> = Omit<Variables, "after">;
 export interface Client {
   /** The address of POST /graphql. */
   readonly url: string;
+  /** How requests are sent, for functions that send their own. */
+  readonly requests: TransportOptions;
   readonly state: ConnectionState;
   /** Calls back at each change of the state, until the returned function is called. */
   onState(listener: (state: ConnectionState) => void): () => void;
@@ -87,6 +89,7 @@ export function createClientWith(openTransport: OpenTransport, options: ClientOp
   };
   return {
     url: to.url,
+    requests: to,
     get state() {
       return state.value;
     },

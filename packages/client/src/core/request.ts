@@ -11,7 +11,11 @@ export type RequestOptions = {
   readonly timeoutMs?: number;
 };
 
-const ACCEPT = "application/graphql-response+json, application/json;q=0.9";
+/** Whether an operation may be sent again, if it perhaps arrived: a query may. */
+export type RepeatOptions = RequestOptions & { readonly canRepeat: boolean };
+
+/** The media types of a whole result. */
+export const ACCEPT = "application/graphql-response+json, application/json;q=0.9";
 const TIMEOUT_MS = 300_000;
 const MAX_ATTEMPTS = 4;
 /** Longer texts are not answers of the graph. */
@@ -21,15 +25,21 @@ const MAX_CHARACTERS = 256 * 1_048_576;
  * Sends a query or mutation with POST. A query is sent up to four times while the server cannot be reached or is
  * overloaded; a mutation once, since it may have arrived. Resolves with the result, which may have errors.
  */
-export async function sendRequest(
+export function sendRequest(
   to: TransportOptions,
   operation: Operation,
-  { canRepeat, signal, timeoutMs = TIMEOUT_MS }: RequestOptions & { readonly canRepeat: boolean },
+  options: RepeatOptions,
 ): Promise<GraphResult> {
+  return repeat((signal) => sendOnce(to, operation, signal), options);
+}
+
+/** Calls `send` until it has no failure that may pass, and throws the failure that it gives up with. */
+export async function repeat<T extends object>(
+  send: (signal: AbortSignal) => Promise<T | Failure>,
+  { canRepeat, signal, timeoutMs = TIMEOUT_MS }: RepeatOptions,
+): Promise<T> {
   for (let attempts = 1; ; attempts++) {
-    const failure = await sendOnce(
-      to,
-      operation,
+    const failure = await send(
       AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
     );
     if (!("canRetry" in failure)) return failure;
@@ -55,27 +65,43 @@ export function dataOf({ data, errors = [] }: GraphResult): unknown {
 }
 
 async function sendOnce(
-  { url, fetch, authorization }: TransportOptions,
-  { query, operationName, variables }: Operation,
+  to: TransportOptions,
+  operation: Operation,
   signal: AbortSignal,
 ): Promise<GraphResult | Failure> {
-  let response: Response;
-  let text: string;
   try {
-    response = await fetch(url, {
-      method: "POST",
-      headers: await headersOf(authorization, ACCEPT),
-      body: JSON.stringify({ query, ...(operationName && { operationName }), variables }),
-      signal,
-    });
-    text = await response.text();
+    return await resultOf(await post(to, operation, ACCEPT, signal));
   } catch (reason) {
-    // What took too long once would take as long again.
-    return { ...failureOfNetwork(reason), canRetry: !signal.aborted };
+    return failureOfAttempt(reason, signal);
   }
+}
+
+/** Sends an operation, and resolves with the response to it. */
+export async function post(
+  { url, fetch, authorization }: TransportOptions,
+  { query, operationName, variables }: Operation,
+  accept: string,
+  signal: AbortSignal,
+): Promise<Response> {
+  return fetch(url, {
+    method: "POST",
+    headers: await headersOf(authorization, accept),
+    body: JSON.stringify({ query, ...(operationName && { operationName }), variables }),
+    signal,
+  });
+}
+
+/** The result that a response has, or why it has none. */
+export async function resultOf(response: Response): Promise<GraphResult | Failure> {
+  const text = await response.text();
   const result = text.length <= MAX_CHARACTERS ? resultIn(text) : undefined;
   if (response.ok && result) return result;
   return failureOfStatus(response.status, text, response.headers.get("retry-after"));
+}
+
+/** A failure to send, or to read the response. What took too long once would take as long again. */
+export function failureOfAttempt(reason: unknown, signal: AbortSignal): Failure {
+  return { ...failureOfNetwork(reason), canRetry: !signal.aborted };
 }
 
 /** The headers of a request to the graph. */

@@ -1,6 +1,6 @@
 import type { Operation } from "../core/document.ts";
 import { failureOfNetwork, failureOfStatus } from "../core/failures.ts";
-import { headersOf } from "../core/request.ts";
+import { post } from "../core/request.ts";
 import type { OpenedSubscription, TransportOptions, TransportSink } from "../core/transport.ts";
 
 /** Reads the text of a stream. Returns true once the server has ended the subscription. */
@@ -15,24 +15,16 @@ export type StreamFormat = {
   readonly reader: (sink: TransportSink, contentType: string) => ReadStream;
 };
 
-/** A text that is longer without an end is not a stream of results. */
-export const MAX_PART_CHARACTERS = 16 * 1_048_576;
-
 /** Subscribes with a POST whose response is streamed in a format: a connection for each subscription. */
 export function subscribeByFetch(
-  { url, fetch, authorization }: TransportOptions,
+  options: TransportOptions,
   { accept, contentType, reader }: StreamFormat,
-  { query, operationName, variables }: Operation,
+  operation: Operation,
   sink: TransportSink,
 ): OpenedSubscription {
   const left = new AbortController();
   const run = async () => {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: await headersOf(authorization, accept),
-      body: JSON.stringify({ query, ...(operationName && { operationName }), variables }),
-      signal: left.signal,
-    });
+    const response = await post(options, operation, accept, left.signal);
     const type = response.headers.get("content-type") ?? "";
     if (!response.ok || !type.startsWith(contentType) || !response.body) {
       const text = await response.text();

@@ -1,5 +1,6 @@
+import { MAX_PART_CHARACTERS } from "../core/multipart-reader.ts";
 import type { GraphResult, OpenTransport, TransportSink } from "../core/transport.ts";
-import { MAX_PART_CHARACTERS, type ReadStream, type StreamFormat, subscribeByFetch } from "./fetch-stream.ts";
+import { type ReadStream, type StreamFormat, subscribeByFetch } from "./fetch-stream.ts";
 
 const FORMAT: StreamFormat = {
   accept: "text/event-stream",
