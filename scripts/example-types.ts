@@ -4,20 +4,26 @@ import { fileURLToPath } from "node:url";
 import { preset } from "@graphql-codegen/client-preset";
 import { codegen } from "@graphql-codegen/core";
 import { buildASTSchema, buildSchema, lexicographicSortSchema, parse, printSchema } from "graphql";
-import config from "../examples/live-job/codegen.ts";
+import apollo from "../examples/apollo-requests/codegen.ts";
+import liveJob from "../examples/live-job/codegen.ts";
+import urql from "../examples/urql-requests/codegen.ts";
 
-const EXAMPLE = fileURLToPath(new URL("../examples/live-job/", import.meta.url));
+const EXAMPLES = fileURLToPath(new URL("../examples/", import.meta.url));
+const CONFIGS = { "live-job": liveJob, "apollo-requests": apollo, "urql-requests": urql };
 
 /**
- * The output of GraphQL Code Generator for the example, with the example's own configuration, by path. Its command
- * line would do the same, but needs as many packages as all our other test dependencies.
+ * The output of GraphQL Code Generator for the examples that use it, with their own configurations, by path in
+ * `examples`. Its command line would do the same, but needs as many packages as all our other test dependencies.
  */
 export async function exampleTypes(schemaText: string): Promise<ReadonlyMap<string, string>> {
-  const documents = documentsIn(join(EXAMPLE, "src"));
-  const outputs = Object.entries(config.generates).map(([folder, output]) =>
-    codegenFiles(schemaText, documents, folder, output),
-  );
-  return new Map((await Promise.all(outputs)).flatMap((files) => [...files]));
+  const outputs = Object.entries(CONFIGS).flatMap(([example, { generates }]) => {
+    const documents = documentsIn(join(EXAMPLES, example, "src"));
+    return Object.entries(generates).map(async ([folder, output]) => {
+      const files = await codegenFiles(schemaText, documents, folder, output);
+      return [...files].map(([path, text]) => [join(example, path), text] as const);
+    });
+  });
+  return new Map((await Promise.all(outputs)).flat());
 }
 
 /** The files that the client preset writes into a folder for these documents, by path. */
@@ -30,7 +36,7 @@ export async function codegenFiles(
   // Sorted, as the command line does.
   const schema = parse(printSchema(lexicographicSortSchema(buildSchema(schemaText))));
   const files = await preset.buildGeneratesSection({
-    ...(output as (typeof config.generates)["src/graphql/"]),
+    ...(output as (typeof liveJob.generates)["src/graphql/"]),
     baseOutputDir: folder,
     schema,
     schemaAst: buildASTSchema(schema),
@@ -41,10 +47,10 @@ export async function codegenFiles(
   return new Map(await Promise.all(files.map(async (file) => [file.filename, await codegen(file)] as const)));
 }
 
-/** Writes the types beside the example's code. */
+/** Writes the types beside the code of the examples. */
 export async function writeExampleTypes(schemaText: string): Promise<void> {
   for (const [path, text] of await exampleTypes(schemaText)) {
-    const file = join(EXAMPLE, path);
+    const file = join(EXAMPLES, path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   }

@@ -13,6 +13,7 @@ import type { OnEnd } from "../support/servers/database.ts";
 import { testExamples } from "./examples.ts";
 import { type HeldImages, startHeldImages } from "./held-images.ts";
 import { type Product, startProduct } from "./product.ts";
+import { testRequestsPages } from "./requests-pages.ts";
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd: OnEnd = (end) => void ends.unshift(end);
@@ -462,3 +463,4 @@ test("the explorer runs its examples in the name of the signed-in account, and a
 
 // Beside the tests of the dashboard they would be seen on its pages, which are of the same account.
 describe("the examples", () => testExamples(() => ({ ...product, images })));
+describe("the page of requests in each client", () => testRequestsPages(() => product));

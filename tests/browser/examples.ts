@@ -1,10 +1,8 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Duplex } from "node:stream";
 import { promisify } from "node:util";
-import { build, type PreviewServer, preview } from "vite";
 import { expect, test } from "vitest";
 import { exampleTypes } from "../../scripts/example-types.ts";
 import { openBrowser, openPage, PATIENCE_MS } from "../support/clients/browser.ts";
@@ -12,25 +10,28 @@ import type { OnEnd } from "../support/servers/database.ts";
 import { newFolder } from "../support/servers/process.ts";
 import type { HeldImages } from "./held-images.ts";
 import type { Product } from "./product.ts";
+import { serveExample } from "./serve-example.ts";
 
 const run = promisify(execFile);
-const LIVE_JOB = resolve("examples/live-job");
-const CLIENT = resolve("packages/client/src");
 
 /** The guarantees of `examples/` and of the page of curl calls, on a running product. */
 export function testExamples(started: () => Product & { readonly images: HeldImages }): void {
-  test("the live job's committed types match its queries and the schema", async () => {
+  test("the committed types of the examples match their queries and the schema", async () => {
     const generated = await exampleTypes(readFileSync("schema/api.graphql", "utf8"));
     expect([...generated.keys()].length).toBeGreaterThan(1);
     for (const [path, text] of generated)
-      expect(readFileSync(join(LIVE_JOB, path), "utf8"), `${path}: run npm run schema`).toBe(text);
+      expect(readFileSync(join("examples", path), "utf8"), `${path}: run npm run schema`).toBe(text);
   });
 
   test("the live job continues after its cursor when its socket breaks, shows the image, and never shows its key", async (context) => {
     const onEnd: OnEnd = (end) => context.onTestFinished(end);
     const browser = await openBrowser(onEnd);
     if (!browser) return context.skip();
-    const { origin, breakSockets, text } = await serveLiveJob(started(), onEnd);
+    const { origin, breakSockets, text } = await serveExample(
+      "live-job",
+      { origin: started().origin, key: started().sk },
+      onEnd,
+    );
     expect(text.includes(started().sk)).toBe(false);
 
     const { page, faults } = await openPage(browser, origin);
@@ -102,50 +103,6 @@ export function testExamples(started: () => Product & { readonly images: HeldIma
       }),
     );
   });
-}
-
-/** Builds the page, and serves it as `vite preview` does: with the proxy that adds the key. */
-async function serveLiveJob({ origin, sk }: Product, onEnd: OnEnd) {
-  const outDir = newFolder(onEnd);
-  const { NODE_ENV } = process.env;
-  Object.assign(process.env, { ZEROGRAPH_URL: origin, ZEROGRAPH_KEY: sk, NODE_ENV: "production" });
-  const options = {
-    configFile: join(LIVE_JOB, "vite.config.ts"),
-    logLevel: "error",
-    build: { outDir },
-    // `tests/browser/client.test.ts` installs the package as its users do.
-    resolve: {
-      alias: [
-        { find: /^@zerograph\/client$/, replacement: join(CLIENT, "index.ts") },
-        { find: /^@zerograph\/client\/(\w+)$/, replacement: join(CLIENT, "$1.ts") },
-      ],
-    },
-  } as const;
-  let server: PreviewServer;
-  try {
-    await build(options);
-    server = await preview({ ...options, preview: { host: "127.0.0.1", port: 0 } });
-  } finally {
-    delete process.env.ZEROGRAPH_URL;
-    delete process.env.ZEROGRAPH_KEY;
-    process.env.NODE_ENV = NODE_ENV;
-  }
-  const sockets = new Set<Duplex>();
-  server.httpServer.on("upgrade", (_, socket: Duplex) => void sockets.add(socket));
-  onEnd(async () => {
-    for (const socket of sockets) socket.destroy();
-    await server.close();
-  });
-  const assets = readdirSync(join(outDir, "assets"));
-  return {
-    origin: server.resolvedUrls?.local[0]?.replace(/\/$/, "") ?? "",
-    text: assets.map((name) => readFileSync(join(outDir, "assets", name), "utf8")).join(""),
-    async breakSockets() {
-      expect(sockets.size).toBe(1);
-      for (const socket of sockets) socket.destroy();
-      sockets.clear();
-    },
-  };
 }
 
 /** The output of a command; one that follows a stream is ended after its first output. */
