@@ -45,7 +45,9 @@ export function testRequestsPages(started: () => Product): void {
       await expect.poll(gate.held, { timeout: PATIENCE_MS }).toBe(1);
       expect(await fact("On chain").textContent()).toBe("…");
       release();
-      await fact("On chain").getByText(/^\d+ in the market, \d+ in the ledger$/).waitFor();
+      await fact("On chain")
+        .getByText(/^\d+ in the market, \d+ in the ledger$/)
+        .waitFor();
 
       const first = await ids();
       await more.click();

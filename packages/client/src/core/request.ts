@@ -105,7 +105,7 @@ export function failureOfAttempt(reason: unknown, signal: AbortSignal): Failure 
 }
 
 /** The headers of a request to the graph. */
-export async function headersOf(
+async function headersOf(
   authorization: TransportOptions["authorization"],
   accept: string,
 ): Promise<Record<string, string>> {
