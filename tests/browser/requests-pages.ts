@@ -17,7 +17,7 @@ const EMBEDDING = "devnet-embedding";
 /** The guarantees of the same page in Apollo Client, urql and Relay, on a running product. */
 export function testRequestsPages(started: () => Product): void {
   test.for(EXAMPLES)(
-    "%s shows a page before its @defer, filters, pages and follows it",
+    "%s shows what is not deferred first, filters and pages its list on the server, and follows the balance through a cut",
     async (name, context) => {
       const onEnd: OnEnd = (end) => context.onTestFinished(end);
       const browser = await openBrowser(onEnd);

@@ -8,18 +8,22 @@ import { newFolder } from "../support/servers/process.ts";
 
 const CLIENT = resolve("packages/client/src");
 
+/** The product that a page asks, with which key; in development the libraries of the page report their misuse. */
+type Served = {
+  readonly origin: string;
+  readonly key: string;
+  readonly mode?: "development" | "production";
+};
+
 /** Builds the page of an example, and serves it as `vite preview` does: with the proxy that adds the key. */
-export async function serveExample(
-  name: string,
-  { origin, key }: { readonly origin: string; readonly key: string },
-  onEnd: OnEnd,
-) {
+export async function serveExample(name: string, { origin, key, mode = "production" }: Served, onEnd: OnEnd) {
   const outDir = newFolder(onEnd);
   const { NODE_ENV } = process.env;
-  Object.assign(process.env, { ZEROGRAPH_URL: origin, ZEROGRAPH_KEY: key, NODE_ENV: "production" });
+  Object.assign(process.env, { ZEROGRAPH_URL: origin, ZEROGRAPH_KEY: key, NODE_ENV: mode });
   const options = {
     configFile: resolve("examples", name, "vite.config.ts"),
     logLevel: "error",
+    mode,
     build: { outDir },
     // `tests/browser/client.test.ts` installs the package as its users do.
     resolve: {

@@ -13,7 +13,13 @@ export const client = new Client({
   preferGetMethod: false,
   exchanges: [
     cacheExchange({
-      keys: { Balance: embedded, Cost: embedded, Usage: embedded, UsageStats: embedded, Viewer: embedded },
+      keys: {
+        Balance: embedded,
+        Cost: embedded,
+        DirectLedger: embedded,
+        DirectPath: embedded,
+        Viewer: embedded,
+      },
       // The pages of a list are one list for each filter.
       resolvers: { Account: { requests: relayPagination() } },
     }),
