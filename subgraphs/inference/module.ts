@@ -14,6 +14,7 @@ import { ModelResolver } from "./models/model.resolver.ts";
 import { ModelNodeResolvers } from "./models/model.type.ts";
 import { findProvider, ProviderResolver } from "./models/provider.resolver.ts";
 import { ProviderNodeResolvers } from "./models/provider.type.ts";
+import { ServiceTypesResolver } from "./models/service-types.resolver.ts";
 import { AccountResolver } from "./requests/account.resolver.ts";
 import { InferenceRequestResolver } from "./requests/inference-request.resolver.ts";
 import { InferenceRequestNodeResolvers } from "./requests/inference-request.type.ts";
@@ -27,6 +28,7 @@ export function build(): Subgraph {
     [
       ModelResolver,
       ProviderResolver,
+      ServiceTypesResolver,
       InferenceRequestResolver,
       ReceiptLogResolver,
       AccountResolver,

@@ -1,13 +1,20 @@
 import type { ApiFormat } from "./profile.ts";
 import { type Model, type Provider, type ServiceType, type TrustMode, trustModeOf } from "./provider.ts";
+import { acceptsInput } from "./service-types.ts";
 
 /** Filters offers; every condition must hold. Prices are neuron per unit, and bounds are inclusive. */
 export type OfferFilter = {
   readonly serviceTypes?: readonly ServiceType[] | undefined;
+  /** Offers of one of these providers, in lower case. */
+  readonly providerAddresses?: readonly string[] | undefined;
   /** Offers of this model. */
   readonly modelId?: string | undefined;
   readonly trustModes?: readonly TrustMode[] | undefined;
   readonly apiFormat?: ApiFormat | undefined;
+  /** Offers that accept all of these. */
+  readonly inputModalities?: readonly string[] | undefined;
+  /** Offers that publish all of these. */
+  readonly supportedParameters?: readonly string[] | undefined;
   /** Offers that publish a context of at least so many tokens. */
   readonly minContextLength?: number | undefined;
   readonly maxInputPrice?: bigint | undefined;
@@ -19,12 +26,16 @@ export type OfferSort = "key" | "price" | "context";
 
 /** Whether an offer matches a filter. */
 export function matchesOffer(offer: Provider, filter: OfferFilter): boolean {
-  const { serviceTypes, modelId, trustModes, apiFormat, minContextLength } = filter;
+  const { serviceTypes, modelId, trustModes, apiFormat, minContextLength, providerAddresses } = filter;
+  const { inputModalities = [], supportedParameters = [] } = filter;
   return (
     (!serviceTypes || serviceTypes.includes(offer.serviceType)) &&
+    (!providerAddresses || providerAddresses.includes(offer.address)) &&
     (modelId === undefined || offer.model === modelId) &&
     (!trustModes || trustModes.includes(trustModeOf(offer))) &&
     (!apiFormat || offer.profile.formats.includes(apiFormat)) &&
+    acceptsInput(offer, inputModalities) &&
+    supportedParameters.every((name) => offer.profile.supportedParameters?.includes(name)) &&
     (minContextLength === undefined || (offer.profile.contextLength ?? 0) >= minContextLength) &&
     (filter.maxInputPrice === undefined || offer.inputPrice <= filter.maxInputPrice) &&
     (filter.maxOutputPrice === undefined || offer.outputPrice <= filter.maxOutputPrice)

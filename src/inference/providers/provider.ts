@@ -78,3 +78,26 @@ export function byPrice(a: Provider, b: Provider): number {
   if (difference !== 0n) return difference < 0n ? -1 : 1;
   return a.address < b.address ? -1 : 1;
 }
+
+/** The owner of a model whose on-chain providers give no name (facts 1.3). */
+const NETWORK_OWNER = "0G Foundation";
+
+/** The name for people of an offer's model: its id if the provider gives none. */
+export function displayName({ profile, model }: Provider): string {
+  return profile.name ?? model;
+}
+
+/** The owner of an offer's model: its provider's name, if it has one. */
+export function ownerOf({ profile }: Provider): string {
+  return profile.providerName ?? NETWORK_OWNER;
+}
+
+/** Whether the answers of an offer can be verified against a signer that the network acknowledged. */
+export function isAttested({ teeAcknowledged, verifiability }: Provider): boolean {
+  return teeAcknowledged && verifiability !== "";
+}
+
+/** When an offer of the model changed last. A model has at least one offer. */
+export function changedAt({ providers }: Model): Date {
+  return new Date(Math.max(...providers.map(({ updatedAt }) => updatedAt.getTime())));
+}

@@ -1,3 +1,4 @@
+import { formatUnits } from "viem";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { EvidenceFloor, TrustFloor } from "../../keys/api-keys/key-settings.ts";
 
@@ -26,9 +27,15 @@ export type RoutingPreferences = {
 
 const DECIMAL = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;
 const USD_DIGITS = 18;
+const TOKEN_DIGITS = 18;
 
 /** Parses a decimal of at most 12 digits before and 18 after the point, exactly; undefined otherwise (promises F13). */
 export function readUsd(text: string): Usd | undefined {
   const match = DECIMAL.exec(text);
   return match ? BigInt((match[1] ?? "") + (match[2] ?? "").padEnd(USD_DIGITS, "0")) : undefined;
+}
+
+/** A price in neuron as dollars, exactly: a decimal without an exponent. `tokenUsd` are the dollars per token. */
+export function priceInUsd(price: bigint, tokenUsd: Usd): string {
+  return formatUnits(price * tokenUsd, TOKEN_DIGITS + USD_DIGITS);
 }

@@ -1,11 +1,18 @@
 import { z } from "zod";
-import type { Model, Provider } from "../../inference/providers/provider.ts";
-import { SERVICE_TYPES } from "../../inference/providers/provider.ts";
+import {
+  changedAt,
+  displayName,
+  isAttested,
+  type Model,
+  ownerOf,
+  SERVICE_TYPES,
+} from "../../inference/providers/provider.ts";
+import { acceptsInput } from "../../inference/providers/service-types.ts";
 import type { Usd } from "../../inference/routing/routing-preferences.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { manyOf } from "../query.ts";
 import { defineRoute, json } from "../route.ts";
-import { inputModalities, PROFILE_FIELDS, parametersOf, viewProfile } from "./offer-view.ts";
+import { PROFILE_FIELDS, parametersOf, viewProfile } from "./offer-view.ts";
 
 const MODEL = z
   .strictObject({
@@ -86,38 +93,24 @@ export const getModel = defineRoute({
   },
 });
 
-function acceptsInput(offer: Provider, modalities: readonly string[]): boolean {
-  const known = inputModalities(offer);
-  return modalities.every((modality) => known.includes(modality));
-}
-
 function supports({ providers }: Model, parameters: readonly string[]): boolean {
   const known = parametersOf(providers.map(({ profile }) => profile));
   return parameters.every((parameter) => known.has(parameter));
 }
 
-/** The owner of a model whose on-chain providers give no name (facts 1.3). */
-const NETWORK_OWNER = "0G Foundation";
-
 function view(model: Model, tokenUsd: Usd | undefined) {
   const [cheapest] = model.providers;
   if (!cheapest) throw new Error(`the model ${model.id} has no provider`);
-  const newest = Math.max(...model.providers.map(({ updatedAt }) => updatedAt.getTime()));
   const formats = [...new Set(model.providers.flatMap(({ profile }) => profile.formats))];
   return {
     id: model.id,
     object: "model",
-    created: Math.floor(newest / 1_000),
-    owned_by: cheapest.profile.providerName ?? NETWORK_OWNER,
-    name: cheapest.profile.name ?? model.id,
+    created: Math.floor(changedAt(model).getTime() / 1_000),
+    owned_by: ownerOf(cheapest),
+    name: displayName(cheapest),
     type: model.serviceType,
     ...viewProfile(cheapest, tokenUsd, formats),
     provider_count: model.providers.length,
     tee_attested: model.providers.some(isAttested),
   };
-}
-
-/** Whether responses can be verified against a signer that the network acknowledged. */
-function isAttested({ teeAcknowledged, verifiability }: Provider): boolean {
-  return teeAcknowledged && verifiability !== "";
 }

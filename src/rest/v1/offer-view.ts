@@ -1,8 +1,8 @@
-import { formatUnits } from "viem";
 import { z } from "zod";
 import { API_FORMATS, type ApiFormat, type Profile } from "../../inference/providers/profile.ts";
-import type { Provider, ServiceType } from "../../inference/providers/provider.ts";
-import type { Usd } from "../../inference/routing/routing-preferences.ts";
+import type { Provider } from "../../inference/providers/provider.ts";
+import { inputModalities, outputModalities } from "../../inference/providers/service-types.ts";
+import { priceInUsd, type Usd } from "../../inference/routing/routing-preferences.ts";
 import { neuron } from "../wire.ts";
 
 const names = z.array(z.string()).optional();
@@ -56,30 +56,14 @@ export const PROFILE_FIELDS = {
   expiration_date: z.string().optional(),
 };
 
-/** The default modalities of a service. */
-const MODALITIES: Readonly<Record<ServiceType, { readonly input: string[]; readonly output: string[] }>> = {
-  chatbot: { input: ["text"], output: ["text"] },
-  "text-to-image": { input: ["text"], output: ["image"] },
-  "image-editing": { input: ["text", "image"], output: ["image"] },
-  "speech-to-text": { input: ["audio"], output: ["text"] },
-  embedding: { input: ["text"], output: ["embedding"] },
-};
-const USD_DIGITS = 36;
-
-/** The input modalities of an offer. */
-export function inputModalities({ profile, serviceType }: Provider): readonly string[] {
-  return profile.inputModalities ?? MODALITIES[serviceType].input;
-}
-
 /** The values of `PROFILE_FIELDS`; `formats` overrides those of the offer. */
 export function viewProfile(
   offer: Provider,
   tokenUsd: Usd | undefined,
   formats: readonly ApiFormat[] = offer.profile.formats,
 ) {
-  const { profile, serviceType } = offer;
-  const input = inputModalities(offer);
-  const output = profile.outputModalities ?? MODALITIES[serviceType].output;
+  const { profile } = offer;
+  const [input, output] = [inputModalities(offer), outputModalities(offer)];
   return {
     description: profile.description,
     context_length: profile.contextLength,
@@ -96,7 +80,7 @@ export function viewProfile(
     default_parameters: profile.defaultParameters,
     pricing: viewPrice(offer, String),
     ...(tokenUsd !== undefined && {
-      pricing_usd: viewPrice(offer, (price) => formatUnits(price * tokenUsd, USD_DIGITS)),
+      pricing_usd: viewPrice(offer, (price) => priceInUsd(price, tokenUsd)),
     }),
     verifiability: offer.verifiability,
     tee_type: profile.teeType,

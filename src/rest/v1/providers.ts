@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import {
+  displayName,
+  isAttested,
   isRoutable,
   type Provider,
   SERVICE_TYPES,
@@ -70,13 +72,13 @@ function view(app: App, offer: Provider, tokenUsd: Usd | undefined) {
     type: offer.serviceType,
     model_id: offer.model,
     canonical_id: offer.model,
-    name: offer.profile.name ?? offer.model,
+    name: displayName(offer),
     is_healthy: !isRoutable(offer) ? false : isKnown ? circuit === "closed" && !isResting : null,
     latency: latencyMs === undefined ? null : Math.round(latencyMs),
     uptime: isKnown ? Math.round(uptime * PERCENT * PERCENT) / PERCENT : null,
     ...viewProfile(offer, tokenUsd),
     tee_acknowledged: offer.teeAcknowledged,
-    tee_attested: offer.teeAcknowledged && offer.verifiability !== "",
+    tee_attested: isAttested(offer),
     trust_mode: trustModeOf(offer),
     provider_name: offer.profile.providerName,
     provider_country: offer.profile.providerCountry,

@@ -1,14 +1,7 @@
 import { z } from "zod";
-import { SERVICE_TYPES, type ServiceType } from "../../inference/providers/provider.ts";
+import { SERVICE_TYPES } from "../../inference/providers/provider.ts";
+import { countServiceTypes } from "../../inference/providers/service-types.ts";
 import { defineRoute, json, listOf } from "../route.ts";
-
-const LABELS: Readonly<Record<ServiceType, string>> = {
-  chatbot: "Chat",
-  "text-to-image": "Text to image",
-  "image-editing": "Image editing",
-  "speech-to-text": "Speech to text",
-  embedding: "Embeddings",
-};
 
 /** GET /v1/service-types (facts 1.3): the types of service, and the number of providers of each. */
 export const listServiceTypes = defineRoute({
@@ -22,11 +15,10 @@ export const listServiceTypes = defineRoute({
     ),
   },
   async handle(app) {
-    const providers = app.catalogue.providers();
-    const data = SERVICE_TYPES.map((type) => ({
+    const data = countServiceTypes(app.catalogue.providers()).map(({ type, label, providerCount }) => ({
       type,
-      label: LABELS[type],
-      provider_count: providers.filter(({ serviceType }) => serviceType === type).length,
+      label,
+      provider_count: providerCount,
     }));
     return json({ object: "list", data });
   },

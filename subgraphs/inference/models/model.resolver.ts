@@ -2,14 +2,23 @@ import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
 import { matchesModel, offerSortKey } from "../../../src/inference/providers/offer-filter.ts";
 import { API_FORMATS, type ApiFormat } from "../../../src/inference/providers/profile.ts";
-import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
+import {
+  changedAt,
+  displayName,
+  isAttested,
+  type Model,
+  ownerOf,
+  type Provider,
+} from "../../../src/inference/providers/provider.ts";
 import type { Context } from "../../shared/context.ts";
 import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { CacheFor } from "../../shared/schema/cache-for.ts";
 import { type Connection, pageOf } from "../../shared/schema/connection.ts";
+import { DateTimeScalar } from "../../shared/schema/scalars.ts";
 import { ModelConnection, ModelType } from "./model.type.ts";
 import { ModelsArgs, toOfferFilter } from "./offer-filter.type.ts";
 import { PricingType, toPricing } from "./pricing.type.ts";
+import { PricingUsdType, toPricingUsd } from "./pricing-usd.type.ts";
 import { ApiFormatEnum, ModelProfileType, toProfile } from "./profile.type.ts";
 import { ProviderType } from "./provider.type.ts";
 
@@ -46,12 +55,50 @@ export class ModelResolver {
     return services.catalogue.model(readKeyOf("Model", id));
   }
 
+  @FieldResolver(() => String, {
+    description:
+      "The model's name for people, as its cheapest provider publishes it. Default: the model's id.",
+  })
+  name(@Root() { id, providers: [cheapest] }: Model): string {
+    return cheapest ? displayName(cheapest) : id;
+  }
+
+  @FieldResolver(() => String, {
+    nullable: true,
+    description: "The name of the model's cheapest provider, or of the network if the provider has none.",
+  })
+  ownedBy(@Root() { providers: [cheapest] }: Model): string | null {
+    return cheapest ? ownerOf(cheapest) : null;
+  }
+
+  @FieldResolver(() => DateTimeScalar, { description: "When an offer of the model changed last." })
+  updatedAt(@Root() model: Model): Date {
+    return changedAt(model);
+  }
+
+  @FieldResolver(() => Boolean, {
+    description:
+      "Whether the answers of at least one provider can be verified, as in `Provider.teeAttested`.",
+  })
+  teeAttested(@Root() { providers }: Model): boolean {
+    return providers.some(isAttested);
+  }
+
   @FieldResolver(() => PricingType, {
     nullable: true,
     description: "The prices of the model's cheapest provider.",
   })
   pricing(@Root() { providers: [cheapest] }: Model): PricingType | null {
     return cheapest ? toPricing(cheapest) : null;
+  }
+
+  @FieldResolver(() => PricingUsdType, {
+    nullable: true,
+    description:
+      "The prices of the model's cheapest provider in US dollars. Null while the price of the network's token is unknown: see the setting `TOKEN_USD`.",
+  })
+  pricingUsd(@Root() { providers: [cheapest] }: Model, @Ctx() { services }: Context): PricingUsdType | null {
+    return cheapest ? toPricingUsd(cheapest, services.tokenUsd()) : null;
   }
 
   @FieldResolver(() => [ApiFormatEnum], {

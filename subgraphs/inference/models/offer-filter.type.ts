@@ -6,7 +6,7 @@ import type { TrustMode as Trust, ServiceType as Type } from "../../../src/infer
 import { readModelId } from "../../shared/nodes/filter-id.ts";
 import { PageArgs } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
-import { NeuronScalar } from "../../shared/schema/scalars.ts";
+import { AddressScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 import { SortDirection } from "../../shared/schema/sort-direction.ts";
 import { TrustMode } from "../../shared/trust-mode.ts";
@@ -23,6 +23,21 @@ class OfferConditions {
 
   @Field(() => ApiFormatEnum, { nullable: true, description: "Offers that support this API format." })
   apiFormat!: ApiFormat | null | undefined;
+
+  @Field(() => [AddressScalar], { nullable: true, description: "Offers of one of these providers." })
+  providerAddresses!: string[] | null | undefined;
+
+  @Field(() => [String], {
+    nullable: true,
+    description: "Offers that accept all of these input modalities, such as `image`.",
+  })
+  inputModalities!: string[] | null | undefined;
+
+  @Field(() => [String], {
+    nullable: true,
+    description: "Offers that publish all of these request parameters, such as `tools`.",
+  })
+  supportedParameters!: string[] | null | undefined;
 
   @Field(() => Int, {
     nullable: true,
@@ -133,6 +148,9 @@ export function toOfferFilter(
     modelId: readModelId(filter.modelId, "filter.modelId"),
     trustModes: filter.trustModes ?? undefined,
     apiFormat: filter.apiFormat ?? undefined,
+    providerAddresses: filter.providerAddresses ?? undefined,
+    inputModalities: filter.inputModalities ?? undefined,
+    supportedParameters: filter.supportedParameters ?? undefined,
     minContextLength: filter.minContextLength ?? undefined,
     maxInputPrice: filter.maxInputPrice ?? undefined,
     maxOutputPrice: filter.maxOutputPrice ?? undefined,

@@ -2,6 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Field, Int, ObjectType } from "type-graphql";
 import type { ApiFormat, Profile } from "../../../src/inference/providers/profile.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
+import { JsonScalar } from "../../shared/schema/scalars.ts";
 
 /** The API format of a request. */
 export const ApiFormatEnum = defineEnum<ApiFormat>("ApiFormat", "The API format of a request.", {
@@ -43,6 +44,24 @@ export class ModelProfileType {
   @Field(() => [String], { nullable: true, description: "The supported request parameters." })
   supportedParameters!: readonly string[] | undefined;
 
+  @Field(() => JsonScalar, {
+    nullable: true,
+    description: "The values of request parameters that are not sent, by name.",
+  })
+  defaultParameters!: Readonly<Record<string, unknown>> | undefined;
+
+  @Field(() => String, { nullable: true, description: "The name of the model's tokenizer." })
+  tokenizer!: string | undefined;
+
+  @Field(() => String, { nullable: true, description: "The instruction format of the model." })
+  instructType!: string | undefined;
+
+  @Field(() => String, {
+    nullable: true,
+    description: "When the provider stops offering the model, as the provider writes it.",
+  })
+  expirationDate!: string | undefined;
+
   @Field(() => String, { nullable: true, description: "The type of enclave that the model runs in." })
   teeType!: string | undefined;
 
@@ -60,7 +79,9 @@ export class ModelProfileType {
 export function toProfile(profile: Profile): ModelProfileType {
   const { formats, name, description, contextLength, maxCompletionTokens, supportedParameters } = profile;
   const { inputModalities, outputModalities, teeType, teeVerifier, providerName, providerCountry } = profile;
+  const { defaultParameters, tokenizer, instructType, expirationDate } = profile;
   return {
+    ...{ defaultParameters, tokenizer, instructType, expirationDate },
     ...{ formats, name, description, contextLength, maxCompletionTokens, supportedParameters },
     ...{ inputModalities, outputModalities, teeType, teeVerifier, providerName, providerCountry },
   };

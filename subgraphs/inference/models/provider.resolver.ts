@@ -2,6 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
 import { matchesOffer, offerSortKey } from "../../../src/inference/providers/offer-filter.ts";
 import {
+  isAttested,
   isRoutable,
   type Model,
   type Provider,
@@ -17,6 +18,7 @@ import { ProviderHealthType, toHealth } from "./health.type.ts";
 import { ModelType } from "./model.type.ts";
 import { ProvidersArgs, toOfferFilter } from "./offer-filter.type.ts";
 import { PricingType, toPricing } from "./pricing.type.ts";
+import { PricingUsdType, toPricingUsd } from "./pricing-usd.type.ts";
 import { ModelProfileType, toProfile } from "./profile.type.ts";
 import { ProviderConnection, ProviderType } from "./provider.type.ts";
 
@@ -65,6 +67,15 @@ export class ProviderResolver {
     return toPricing(offer);
   }
 
+  @FieldResolver(() => PricingUsdType, {
+    nullable: true,
+    description:
+      "The provider's prices in US dollars. Null while the price of the network's token is unknown: see the setting `TOKEN_USD`.",
+  })
+  pricingUsd(@Root() offer: Provider, @Ctx() { services }: Context): PricingUsdType | null {
+    return toPricingUsd(offer, services.tokenUsd());
+  }
+
   @FieldResolver(() => TrustMode, { description: "The provider's trust mode." })
   trustMode(@Root() offer: Provider): Trust {
     return trustModeOf(offer);
@@ -91,6 +102,14 @@ export class ProviderResolver {
   @FieldResolver(() => ModelProfileType, { description: "The profile of the provider's model." })
   profile(@Root() { profile }: Provider): ModelProfileType {
     return toProfile(profile);
+  }
+
+  @FieldResolver(() => Boolean, {
+    description:
+      "Whether the provider's answers can be verified against a signer in its enclave that the network acknowledged.",
+  })
+  teeAttested(@Root() offer: Provider): boolean {
+    return isAttested(offer);
   }
 
   @FieldResolver(() => Boolean, {

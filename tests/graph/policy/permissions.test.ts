@@ -145,6 +145,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
   ),
   "Query.models": open("{ models { nodes { id } } }"),
   "Query.model": open('{ model(id: "none") { id } }'),
+  "Query.serviceTypes": open("{ serviceTypes { type providerCount } }"),
   "Query.providers": open("{ providers { nodes { id } } }"),
   "Query.provider": open(`{ provider(address: "0x${"1".repeat(40)}") { id } }`),
   "Query.agentToken": open(`{ agentToken(contract: "0x${"1".repeat(40)}", tokenId: 1) { id } }`),
