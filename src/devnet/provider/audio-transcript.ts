@@ -9,6 +9,8 @@ export type TranscriptionRequest = {
   readonly language: string;
   readonly format: string;
   readonly audio: Buffer;
+  /** What the times are given for: segments, words, or both. */
+  readonly granularities: readonly string[];
 };
 
 type Segment = { readonly id: number; readonly start: number; readonly end: number; readonly text: string };
@@ -25,11 +27,12 @@ export function readTranscriptionRequest({ fields, files }: Form): Transcription
   const format = fields.get("response_format") ?? "json";
   if (model === undefined || audio === undefined || audio.length === 0 || !FORMATS.includes(format))
     return undefined;
-  return { model, audio, format, language: fields.get("language") ?? "en" };
+  const granularities = (fields.get("timestamp_granularities[]") ?? "segment").split(",");
+  return { model, audio, format, granularities, language: fields.get("language") ?? "en" };
 }
 
 /** Generates a transcript from the audio bytes alone: its content type and its text. */
-export function transcribe({ audio, format, language }: TranscriptionRequest): {
+export function transcribe({ audio, format, language, granularities }: TranscriptionRequest): {
   readonly contentType: string;
   readonly text: string;
 } {
@@ -43,7 +46,12 @@ export function transcribe({ audio, format, language }: TranscriptionRequest): {
     return { contentType: "text/vtt; charset=utf-8", text: `WEBVTT\n\n${segments.map(toVtt).join("\n")}` };
   const usage = { type: "duration", seconds };
   const plain = { text, usage };
-  const verbose = { task: "transcribe", language, duration: seconds, text, segments, usage };
+  const verbose = {
+    ...{ task: "transcribe", language, duration: seconds, text },
+    ...(granularities.includes("segment") && { segments }),
+    ...(granularities.includes("word") && { words: segments.flatMap(toWords) }),
+    usage,
+  };
   return {
     contentType: "application/json",
     text: JSON.stringify(format === "json" ? plain : verbose),
@@ -59,6 +67,13 @@ function toSegments(audio: Buffer, seconds: number): readonly Segment[] {
     end: ((id + 1) * seconds) / count,
     text: generateWords(digest.readUInt32LE(id % 29) + id, WORDS_PER_SEGMENT).join(""),
   }));
+}
+
+/** The words of a segment, each with an equal share of its time. */
+function toWords({ start, end, text }: Segment): readonly object[] {
+  const words = text.split(/ +/).filter(Boolean);
+  const each = (end - start) / words.length;
+  return words.map((word, n) => ({ word, start: start + n * each, end: start + (n + 1) * each }));
 }
 
 function toSrt({ id, start, end, text }: Segment): string {

@@ -76,7 +76,13 @@ export const DEVNET_OFFERS: readonly DevnetOffer[] = [
       Description: "A stand-in that generates a transcript from the audio bytes.",
       InputModalities: ["audio"],
       OutputModalities: ["text"],
-      SupportedParameters: ["language", "prompt", "response_format", "temperature"],
+      SupportedParameters: [
+        "language",
+        "prompt",
+        "response_format",
+        "temperature",
+        "timestamp_granularities",
+      ],
     },
   },
   {

@@ -20,6 +20,10 @@ import { type AudioDuration, audioDuration } from "./audio-duration.ts";
 const TRANSCRIPT_FORMATS = ["json", "text", "srt", "verbose_json", "vtt"] as const;
 export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
 
+/** What the times of a verbose transcription are given for. */
+const GRANULARITIES = ["word", "segment"] as const;
+export type TimestampGranularity = (typeof GRANULARITIES)[number];
+
 /** Maximum size of an audio file, bytes. */
 export const MAX_AUDIO_BYTES = 25 * 1_048_576;
 
@@ -48,6 +52,7 @@ export const TRANSCRIPTION_REQUEST = z
     file_base64: z.string().min(1),
     filename: z.string().min(1).max(255).optional(),
     temperature: z.number().nullish(),
+    timestamp_granularities: z.array(z.enum(GRANULARITIES)).max(GRANULARITIES.length).nullish(),
     stream: z.literal(false, NOT_STREAMED).nullish(),
     provider: PROVIDER_OBJECT,
     verify_tee: z.boolean().nullish(),
@@ -85,8 +90,8 @@ export async function readTranscriptionForm(
 export type DecodedTranscription = Pick<TranscriptionRequest, "model" | "format" | "preferences"> & {
   readonly verifyTee: boolean;
   readonly filename: string;
-  /** The fields for the provider, as text fields of a form. */
-  readonly texts: Readonly<Record<string, string>>;
+  /** The fields for the provider, as text fields of a form: names that end with `[]` may be repeated. */
+  readonly texts: readonly (readonly [name: string, text: string])[];
   /** The audio file. */
   readonly bytes: Uint8Array;
 };
@@ -103,13 +108,14 @@ export function decodeTranscription(body: Buffer): DecodedTranscription {
   const texts = Object.entries(stated).flatMap(([name, value]) =>
     value == null ? [] : [[name, String(value)] as const],
   );
+  const times = new Set(fields.timestamp_granularities ?? []);
   return {
     model,
     format: format ?? "json",
     preferences: providerPreferences(fields.provider),
     verifyTee: fields.verify_tee ?? false,
     filename: fields.filename ?? `audio.${extension}`,
-    texts: Object.fromEntries(texts),
+    texts: [...texts, ...[...times].map((unit) => ["timestamp_granularities[]", unit] as const)],
     bytes,
   };
 }
@@ -156,7 +162,7 @@ export function transcriptionOf({
 }: DecodedTranscription): TranscriptionRequest {
   const bytes = Buffer.from(audio.buffer, audio.byteOffset, audio.length);
   const file = { name: "file", filename, contentType: "application/octet-stream", bytes };
-  const parts = Object.entries(texts).map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
+  const parts = texts.map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
   return toRequest(newForm([...parts, file]), { file, field: "file_base64" }, common);
 }
 

@@ -1,6 +1,9 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
+import type { Transcript } from "../../../src/inference/audio/audio.service.ts";
+import type { TranscriptionRequest } from "../../../src/inference/audio/audio-request.ts";
 import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import { isJson } from "../../../src/inference/chat/delivered-answer.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
@@ -34,25 +37,49 @@ export class TranscriptionResolver {
     return answerMutation(async () => {
       const body = await runOnce(context, { ...caller, field: "transcribeAudio", key, input }, async () => {
         const options = { signal, preferences: toPreferences(input.routing) };
-        return (await services.audio.transcribe(toTranscriptionRequest(input), caller, options)).body;
+        const request = toTranscriptionRequest(input);
+        return toStored(await services.audio.transcribe(request, caller, options), request);
       });
       return { transcription: toTranscription(JSON.parse(body.toString("utf8")) as Answer) };
     });
   }
 }
 
+/** A transcription as REST answers it in JSON; a document has no more than its text. */
 type Answer = {
   readonly text: string;
   readonly language?: string | null;
+  readonly duration?: unknown;
   readonly segments?: readonly unknown[] | null;
+  readonly words?: unknown;
+  readonly usage?: { readonly seconds?: number };
   readonly x_0g_trace: Trace;
 };
 
-function toTranscription({ text, language, segments, x_0g_trace: trace }: Answer): TranscriptionType {
+type Word = NonNullable<TranscriptionType["words"]>[number];
+
+/** What is stored for a repeated call: JSON with the bill, whatever the format. */
+function toStored({ body, trace }: Transcript, { format }: TranscriptionRequest): Buffer {
+  if (isJson(format)) return body;
+  return Buffer.from(JSON.stringify({ text: body.toString("utf8"), x_0g_trace: trace }));
+}
+
+function toTranscription(answer: Answer): TranscriptionType {
+  const { text, language, segments, words, usage, x_0g_trace: trace } = answer;
+  const duration = Number(answer.duration ?? Number.NaN);
   return {
     text,
     language: language ?? null,
     segments: Array.isArray(segments) ? segments : null,
+    words: Array.isArray(words) && words.every(isWord) ? words : null,
+    duration: Number.isFinite(duration) ? duration : null,
+    billedSeconds: usage?.seconds ?? null,
     bill: toBill(trace),
   };
+}
+
+function isWord(value: unknown): value is Word {
+  if (typeof value !== "object" || value === null) return false;
+  const { word, start, end } = value as Partial<Record<keyof Word, unknown>>;
+  return typeof word === "string" && Number.isFinite(start) && Number.isFinite(end);
 }

@@ -1,7 +1,9 @@
 import "../../shared/schema/reflect.ts";
-import { Field, InputType, ObjectType } from "type-graphql";
+import { Field, Float, InputType, Int, ObjectType } from "type-graphql";
 import {
   readTranscriptionJson,
+  type TimestampGranularity,
+  type TranscriptFormat,
   type TranscriptionRequest,
 } from "../../../src/inference/audio/audio-request.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
@@ -9,6 +11,7 @@ import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
+import { TimestampGranularityEnum, TranscriptionFormat } from "./transcription-options.type.ts";
 
 /** An audio file to transcribe. */
 @InputType("TranscribeAudioInput", {
@@ -36,6 +39,24 @@ export class TranscribeAudioInput {
   })
   prompt?: string | null;
 
+  @Field(() => TranscriptionFormat, {
+    nullable: true,
+    description: "What the provider returns. Default: `VERBOSE_JSON`.",
+  })
+  format?: TranscriptFormat | null;
+
+  @Field(() => Float, {
+    nullable: true,
+    description: "How random the choice of words is: from 0 to 1. Default: the provider's.",
+  })
+  temperature?: number | null;
+
+  @Field(() => [TimestampGranularityEnum], {
+    nullable: true,
+    description: "What the times are given for, in the format `VERBOSE_JSON`. Default: the provider's.",
+  })
+  timestampGranularities?: readonly TimestampGranularity[] | null;
+
   @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
   routing?: RoutingInput | null;
 
@@ -51,23 +72,43 @@ export class TranscribeAudioInput {
 
 /** Maps the input to the request that REST would parse. Throws `invalid_body`. */
 export function toTranscriptionRequest(input: TranscribeAudioInput): TranscriptionRequest {
-  const { model, fileBase64, filename, language, prompt, verifyTee } = input;
+  const { model, fileBase64, filename, language, prompt, temperature, verifyTee } = input;
   const body = {
     model,
     file_base64: fileBase64,
     ...(filename != null && { filename }),
     language,
     prompt,
-    response_format: "verbose_json",
+    response_format: input.format ?? "verbose_json",
+    temperature,
+    timestamp_granularities: input.timestampGranularities,
     verify_tee: verifyTee ?? false,
   };
   return readTranscriptionJson(Buffer.from(JSON.stringify(body)));
 }
 
+/** A word of a transcription. */
+@ObjectType("TranscriptionWord", {
+  description: "A word of a transcription, with its times.",
+  simpleResolvers: true,
+})
+class TranscriptionWordType {
+  @Field(() => String, { description: "The word." })
+  word!: string;
+
+  @Field(() => Float, { description: "When the word begins, in seconds from the start of the audio." })
+  start!: number;
+
+  @Field(() => Float, { description: "When the word ends, in seconds from the start of the audio." })
+  end!: number;
+}
+
 /** The transcription of an audio file. */
 @ObjectType("Transcription", { description: "The transcription of an audio file.", simpleResolvers: true })
 export class TranscriptionType {
-  @Field(() => String, { description: "The transcribed text." })
+  @Field(() => String, {
+    description: "The transcribed text; in the formats `TEXT`, `SRT` and `VTT` the whole document.",
+  })
   text!: string;
 
   @Field(() => String, {
@@ -82,6 +123,25 @@ export class TranscriptionType {
       "Segments with their times in seconds, as in OpenAI's API. Null if the provider does not report them.",
   })
   segments!: readonly unknown[] | null;
+
+  @Field(() => [TranscriptionWordType], {
+    nullable: true,
+    description:
+      "The words with their times. Null unless the provider reports them: see `timestampGranularities`.",
+  })
+  words!: readonly TranscriptionWordType[] | null;
+
+  @Field(() => Float, {
+    nullable: true,
+    description: "The duration of the audio in seconds. Null if the provider does not report it.",
+  })
+  duration!: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: "The seconds of audio that were billed. Null in the formats `TEXT`, `SRT` and `VTT`.",
+  })
+  billedSeconds!: number | null;
 
   @Field(() => InferenceBillType, { description: "The cost of the request and the provider that served it." })
   bill!: InferenceBillType;
