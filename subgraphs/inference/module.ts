@@ -10,6 +10,8 @@ import { ImageJobResolver, JobImageResolver } from "./images/image-job.resolver.
 import { ImageJobNodeResolvers } from "./images/image-job.type.ts";
 import { ImageJobProgressSubscription } from "./images/image-job-progress.subscription.ts";
 import { ImagesResolver } from "./images/images.resolver.ts";
+import { CreateMessageSubscription } from "./messages/create-message.subscription.ts";
+import { MessageResolver } from "./messages/message.resolver.ts";
 import { ModelResolver } from "./models/model.resolver.ts";
 import { ModelNodeResolvers } from "./models/model.type.ts";
 import { findProvider, ProviderResolver } from "./models/provider.resolver.ts";
@@ -35,6 +37,8 @@ export function build(): Subgraph {
       RoutingPreviewResolver,
       ChatResolver,
       CompleteChatSubscription,
+      MessageResolver,
+      CreateMessageSubscription,
       ImagesResolver,
       TranscriptionResolver,
       ImageJobResolver,

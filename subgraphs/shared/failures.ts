@@ -22,8 +22,18 @@ export function toGraphFailure(reason: unknown): GraphQLError {
   const { code, param, message, retryAfterSeconds: retryAfter } = cause;
   return new GraphQLError(message, {
     originalError: cause,
-    extensions: { code, ...(param !== null && { param }), ...(retryAfter !== undefined && { retryAfter }) },
+    extensions: {
+      code,
+      ...(param !== null && { param: toFieldPath(param) }),
+      ...(retryAfter !== undefined && { retryAfter }),
+    },
   });
+}
+
+/** The path within the input: members of requests that are built for REST, and headers, are spelt its way. */
+export function toFieldPath(param: string): string {
+  const path = param.replace(/[_-]([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  return path.replace(/^[A-Z]/, (letter) => letter.toLowerCase());
 }
 
 /** Wraps a resolver, so that what it throws or rejects with becomes a GraphQL error. */

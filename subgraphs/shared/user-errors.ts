@@ -2,6 +2,7 @@ import "./schema/reflect.ts";
 import { Directive, Field, ObjectType } from "type-graphql";
 import { AppError, type ErrorCode, isUserError } from "../../src/kernel/errors.ts";
 import { unstorableOf } from "../../src/kernel/unstorable-text.ts";
+import { toFieldPath } from "./failures.ts";
 import { ErrorCodeType } from "./schema/error-code.ts";
 
 /** A failure that the user can correct. */
@@ -53,10 +54,4 @@ export async function answerMutation<Result extends object>(
     const none: Partial<Result> = {};
     return { ...none, userErrors: [{ field: param === null ? null : toFieldPath(param), message, code }] };
   }
-}
-
-/** The path within `input`: members of requests that are built for REST, and headers, are spelt its way. */
-function toFieldPath(param: string): string {
-  const path = param.replace(/[_-]([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-  return path.replace(/^[A-Z]/, (letter) => letter.toLowerCase());
 }

@@ -19,6 +19,9 @@ const LONG_HEX = 131_074;
 export const LIST_ITEMS: Readonly<Record<string, number>> = {
   "ChatInput.messages": 1_000,
   "CompleteChatInput.messages": 1_000,
+  "MessageInput.messages": 1_000,
+  "CreateMessageInput.messages": 1_000,
+  "MessageTokenCountInput.messages": 1_000,
   "PrepareKvWriteInput.reads": 1_000,
   "PrepareKvWriteInput.writes": 1_000,
   "PrepareKvWriteInput.deletes": 1_000,

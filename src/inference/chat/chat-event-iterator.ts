@@ -1,8 +1,6 @@
-import { PushIterator } from "../../kernel/async/push-iterator.ts";
-import { AppError } from "../../kernel/errors.ts";
 import type { Caller, Trace } from "../billing/admitted.ts";
-import { EventScanner, eventData } from "../dispatch/event-scanner.ts";
-import type { StreamSink } from "../dispatch/stream-options.ts";
+import { EventIterator, streamFailure } from "../dispatch/event-iterator.ts";
+import { eventData } from "../dispatch/event-scanner.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { ChatService } from "./chat.service.ts";
 import type { ChatRequest } from "./chat-request.ts";
@@ -25,9 +23,6 @@ export type ChatPiece =
       readonly trace: Trace;
     };
 
-const MAX_WAITING = 64;
-const INTERRUPTED = "The provider's response was interrupted.";
-
 /**
  * Streams a chat as an async iterator; the last item is the bill. `request` must enable usage. Ending the iteration
  * aborts the provider, and the delivered part is billed. A slow reader applies backpressure to the provider.
@@ -43,70 +38,16 @@ export function chatEvents(
   return iterator;
 }
 
-class ChatEventIterator extends PushIterator<ChatPiece> implements StreamSink {
-  readonly #scanner = new EventScanner();
-  readonly #onClose: (() => void)[] = [];
-  readonly #onDrain: (() => void)[] = [];
-  #isFull = false;
-  #isClosed = false;
-
-  constructor() {
-    // A full sink stops the provider, so unread pieces need no limit.
-    super(undefined, Number.POSITIVE_INFINITY);
-  }
-
-  start(): void {}
-
-  write(bytes: Buffer): boolean {
-    for (const event of this.#scanner.push(bytes)) this.#take(event);
-    this.#isFull = this.unread >= MAX_WAITING;
-    return !this.#isFull;
-  }
-
-  isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  onDrain(listener: () => void): void {
-    this.#onDrain.push(listener);
-  }
-
-  onClose(listener: () => void): void {
-    this.#onClose.push(listener);
-  }
-
-  override next(): Promise<IteratorResult<ChatPiece>> {
-    const piece = super.next();
-    if (this.#isFull && this.unread === 0) this.#drained();
-    return piece;
-  }
-
-  override return(): Promise<IteratorResult<ChatPiece>> {
-    this.#isClosed = true;
-    this.#isFull = false;
-    return super.return();
-  }
-
-  #take(event: Buffer): void {
+class ChatEventIterator extends EventIterator<ChatPiece> {
+  protected override take(event: Buffer): void {
     const data = eventData(event);
     if (!data?.startsWith("{")) return;
     const { choices, usage, error, x_0g_trace: trace } = JSON.parse(data) as Chunk;
-    if (error) this.fail(failureOf(error));
+    if (error) this.fail(streamFailure(error));
     for (const delta of (choices ?? []).map(toDelta)) if (delta) this.push(delta);
     if (!trace) return;
     const { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = usage ?? {};
     this.push({ kind: "end", inputTokens, outputTokens, trace });
-  }
-
-  /** Only a reader that leaves early aborts the provider. */
-  protected override release(): void {
-    super.release();
-    if (this.#isClosed) for (const listener of this.#onClose) listener();
-  }
-
-  #drained(): void {
-    this.#isFull = false;
-    for (const listener of this.#onDrain) listener();
   }
 }
 
@@ -127,10 +68,6 @@ type Chunk = {
   readonly error?: { readonly message?: string; readonly code?: string };
   readonly x_0g_trace?: Trace;
 };
-
-function failureOf({ message = INTERRUPTED, code }: NonNullable<Chunk["error"]>): AppError {
-  return new AppError(code === "evidence_missing" ? code : "provider_error", message);
-}
 
 /** Converts a choice to a delta; undefined for one without content, such as the start of an answer. */
 function toDelta({ index = 0, finish_reason, delta }: Choice): ChatPiece | undefined {

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { App } from "../../app.ts";
+import { formatHeaders } from "../../inference/messages/format-headers.ts";
 import {
   MESSAGES_REQUEST,
   readMessagesRequest,
   readTokenCountRequest,
   TOKEN_COUNT_REQUEST,
 } from "../../inference/messages/messages-request.ts";
-import { AppError } from "../../kernel/errors.ts";
 import { ANTHROPIC_ERROR } from "../errors/anthropic-error.ts";
 import { headerOf } from "../http/headers.ts";
 import { callerOf, inferenceBytes } from "../inference-call.ts";
@@ -15,11 +15,8 @@ import { routingHeaders } from "../routing-headers.ts";
 import { count } from "../wire.ts";
 import { MESSAGE_ANSWER } from "./messages/message-shape.ts";
 
-const DEFAULT_VERSION = "2023-06-01";
-const VERSION = /^\d{4}-\d{2}-\d{2}$/;
 /** Anthropic's SDK adds it to beta requests; it is ignored here. */
 const beta = z.enum(["true", "false"]).optional();
-const BETA = /^[A-Za-z0-9._,\- ]{1,500}$/;
 
 /** POST /v1/messages (SPEC 4.1): Anthropic's Messages, as one response or a stream of events. */
 export const createMessage = defineRoute({
@@ -71,18 +68,7 @@ export const countMessageTokens = defineRoute({
 
 /** The routing preferences, and the format headers for the provider. */
 function messagesHeaders(app: App, rawHeaders: readonly string[]) {
-  return { preferences: routingHeaders(app, rawHeaders), headers: formatHeaders(rawHeaders) };
-}
-
-/** The two headers that tell the provider the client's version of the format. */
-function formatHeaders(rawHeaders: readonly string[]): Readonly<Record<string, string>> {
-  const version = headerOf(rawHeaders, "anthropic-version") ?? DEFAULT_VERSION;
+  const version = headerOf(rawHeaders, "anthropic-version");
   const beta = headerOf(rawHeaders, "anthropic-beta");
-  if (!VERSION.test(version)) throw malformed("anthropic-version");
-  if (beta !== undefined && !BETA.test(beta)) throw malformed("anthropic-beta");
-  return { "anthropic-version": version, ...(beta !== undefined && { "anthropic-beta": beta }) };
-}
-
-function malformed(name: string): AppError {
-  return new AppError("invalid_parameter", `The header ${name} is malformed.`, { param: name });
+  return { preferences: routingHeaders(app, rawHeaders), headers: formatHeaders({ version, beta }) };
 }

@@ -15,7 +15,7 @@ import { TimestampGranularityEnum, TranscriptionFormat } from "./transcription-o
 
 /** An audio file to transcribe. */
 @InputType("TranscribeAudioInput", {
-  description: "An audio file to transcribe. The request is limited to 256 KiB; send larger files over REST.",
+  description: "An audio file to transcribe. A request has at most 512 KiB; send larger files over REST.",
 })
 export class TranscribeAudioInput {
   @Field(() => String, { description: "The id of the model." })

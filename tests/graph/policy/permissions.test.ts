@@ -61,6 +61,8 @@ const ofToken = (field: string, more: string, selection = "{ data }"): Row =>
 
 const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }] }';
 
+const NO_MESSAGE = '{ model: "none", messages: [{ role: USER, content: "Hello" }], maxTokens: 1 }';
+
 const NOBODY = `0x${"1".repeat(40)}`;
 
 const ORDER = `{ tokenId: "1", expectedPrice: "1", expireTime: "99999999999", nonce: "0x${"1".repeat(64)}" }`;
@@ -240,6 +242,21 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Mutation.completeChat": {
     access: "inference.run",
     query: () => `mutation { completeChat(input: ${NO_CHAT}) { userErrors { code } } }`,
+    heard: "model_not_found",
+  },
+  "Mutation.createMessage": {
+    access: "inference.run",
+    query: () => `mutation { createMessage(input: ${NO_MESSAGE}) { userErrors { code } } }`,
+    heard: "model_not_found",
+  },
+  "Subscription.createMessage": {
+    access: "inference.run",
+    query: () => `subscription { createMessage(input: ${NO_MESSAGE}) { bill { requestId } } }`,
+    heard: "model_not_found",
+  },
+  "Query.messageTokenCount": {
+    access: "inference.run",
+    query: () => `{ messageTokenCount(input: ${NO_MESSAGE.replace(", maxTokens: 1", "")}) { inputTokens } }`,
     heard: "model_not_found",
   },
   "Mutation.generateImages": {

@@ -1,0 +1,140 @@
+import "../../shared/schema/reflect.ts";
+import { Field, InputType, Int } from "type-graphql";
+import { formatHeaders } from "../../../src/inference/messages/format-headers.ts";
+import type { MessageOptions } from "../../../src/inference/messages/messages.service.ts";
+import {
+  type MessagesPrompt,
+  type MessagesRequest,
+  readMessagesRequest,
+  readTokenCountRequest,
+} from "../../../src/inference/messages/messages-request.ts";
+import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
+import { defineEnum } from "../../shared/schema/enumeration.ts";
+import { DateScalar, JsonScalar } from "../../shared/schema/scalars.ts";
+import { RoutingInput, toPreferences } from "../routing/routing.type.ts";
+
+type Role = "user" | "assistant" | "system";
+
+/** The author of a message. */
+const MessageRole = defineEnum<Role>("MessageRole", "The author of a message in Anthropic's format.", {
+  user: "The user.",
+  assistant: "The model. A last message of this role is the beginning of the answer.",
+  system: "Instructions within the conversation, for models that support them.",
+});
+
+/** A message of a prompt. */
+@InputType("PromptMessageInput", { description: "A message of a conversation, in Anthropic's format." })
+export class PromptMessageInput {
+  @Field(() => MessageRole, { description: "The author of the message." })
+  role!: Role;
+
+  @Field(() => JsonScalar, {
+    description: "The text of the message, or its content blocks as a list, as in Anthropic's API.",
+  })
+  content!: unknown;
+}
+
+/** The prompt of a message. */
+@InputType("MessagePromptInput", { description: "The prompt of a message, in Anthropic's format." })
+abstract class MessagePromptInput {
+  @Field(() => String, { description: "The id of the model, which must support the format `ANTHROPIC`." })
+  model!: string;
+
+  @Field(() => [PromptMessageInput], { description: "The conversation so far." })
+  messages!: readonly PromptMessageInput[];
+
+  @Field(() => JsonScalar, {
+    nullable: true,
+    description: "Instructions for the model: a text, or content blocks as a list.",
+  })
+  system?: unknown;
+
+  @Field(() => [JsonScalar], {
+    nullable: true,
+    description: "The tools that the model may use, as in Anthropic's API.",
+  })
+  tools?: readonly unknown[] | null;
+
+  @Field(() => JsonScalar, {
+    nullable: true,
+    description: "Additional members of Anthropic's request body, such as `temperature` or `thinking`.",
+  })
+  options?: unknown;
+
+  @Field(() => DateScalar, {
+    nullable: true,
+    description: "The version of Anthropic's API, `anthropic-version` in REST. Default: `2023-06-01`.",
+  })
+  anthropicVersion?: string | null;
+
+  @Field(() => [String], {
+    nullable: true,
+    description: "The names of Anthropic's beta features to use, `anthropic-beta` in REST.",
+  })
+  anthropicBeta?: readonly string[] | null;
+
+  @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
+  routing?: RoutingInput | null;
+}
+
+/** A prompt whose tokens are counted. */
+@InputType("MessageTokenCountInput", {
+  description: "A prompt in Anthropic's format, whose tokens are counted.",
+})
+export class MessageTokenCountInput extends MessagePromptInput {}
+
+/** A message to create. */
+@InputType("MessageInput", { description: "A request for a message, in Anthropic's format." })
+export class MessageInput extends MessagePromptInput {
+  @Field(() => Int, { description: "The maximum number of tokens of the message." })
+  maxTokens!: number;
+
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether to verify the provider's signature of the response. Default: false.",
+  })
+  verifyTee?: boolean | null;
+}
+
+/** A message that is answered at once. */
+@InputType("CreateMessageInput", { description: "A request for a message, in Anthropic's format." })
+export class CreateMessageInput extends MessageInput {
+  @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })
+  idempotencyKey?: string | null;
+}
+
+/** The request that REST would parse. Throws `invalid_body`. */
+export function toMessagesRequest(
+  input: MessageInput,
+  { stream }: { readonly stream: boolean },
+): Promise<MessagesRequest> {
+  const { maxTokens, verifyTee } = input;
+  const body = { ...promptOf(input), max_tokens: maxTokens, verify_tee: verifyTee ?? false, stream };
+  return readMessagesRequest(Buffer.from(JSON.stringify(body)));
+}
+
+/** The token-count request that REST would parse. Throws `invalid_body`. */
+export function toTokenCountRequest(input: MessageTokenCountInput): Promise<MessagesPrompt> {
+  return readTokenCountRequest(Buffer.from(JSON.stringify(promptOf(input))));
+}
+
+/** The headers and preferences that REST would read. Throws `invalid_parameter` and `invalid_max_price_usd`. */
+export function toMessageOptions(input: MessagePromptInput): MessageOptions {
+  const { anthropicVersion, anthropicBeta, routing } = input;
+  const beta = anthropicBeta?.length ? anthropicBeta.join(",") : undefined;
+  return {
+    headers: formatHeaders({ version: anthropicVersion ?? undefined, beta }),
+    preferences: toPreferences(routing),
+  };
+}
+
+function promptOf({ model, messages, system, tools, options }: MessagePromptInput): object {
+  const more = typeof options === "object" && options !== null && !Array.isArray(options) ? options : {};
+  return {
+    ...more,
+    model,
+    messages,
+    ...(system != null && { system }),
+    ...(tools != null && { tools }),
+  };
+}
