@@ -7,6 +7,7 @@ const MUTATION_VERBS = [
   "cancel",
   "complete",
   "create",
+  "edit",
   "generate",
   "revoke",
   "sign",

@@ -6,6 +6,12 @@ const MAX_IMAGE_BYTES = 16 * MEBIBYTE;
 /** Copies of an image in memory: as stored, as parsed, in the result and in the socket's buffer. */
 export const IMAGE_COPIES = 4;
 
+/** The endpoint that does what a mutation does. */
+const PATHS = {
+  generateImages: "POST /v1/images/generations",
+  editImages: "POST /v1/images/edits",
+} as const;
+
 /** How many bytes of images one operation may still return. */
 export class ImageAllowance {
   #takenBytes = 0;
@@ -21,9 +27,9 @@ export class ImageAllowance {
     this.#takenBytes += bytes;
   }
 
-  /** Throws `graphql_refused` when nothing is left, before images are generated. */
-  requireRoom(): void {
-    if (this.#takenBytes >= MAX_IMAGE_BYTES) throw tooMuch("POST /v1/images/generations");
+  /** Throws `graphql_refused` when nothing is left, before a mutation generates images. */
+  requireRoom(field: keyof typeof PATHS): void {
+    if (this.#takenBytes >= MAX_IMAGE_BYTES) throw tooMuch(PATHS[field]);
   }
 }
 

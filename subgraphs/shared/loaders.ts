@@ -5,8 +5,10 @@ import { agentWatcherName } from "../../src/chain/agents/agent-contracts.ts";
 import type { AgentToken, Delegation, TokenKey } from "../../src/chain/agents/agent-tokens.service.ts";
 import type { SealedKey } from "../../src/chain/agents/sealed-key.ts";
 import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
+import type { Trace } from "../../src/inference/billing/admitted.ts";
 import type { Evidence } from "../../src/inference/evidence/tee-signature.ts";
 import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";
+import type { JobView } from "../../src/jobs/jobs.service.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { ApiKey } from "../../src/keys/api-keys/api-key.service.ts";
 import { permit } from "../../src/keys/auth/permissions.ts";
@@ -29,6 +31,8 @@ export type Loaders = {
   readonly evidence: DataLoader<string, Evidence | undefined>;
   /** Receipts of the principal's requests, by request id. */
   readonly receipts: DataLoader<string, SignedReceipt | undefined>;
+  /** The bills of completed jobs of the principal's account. */
+  readonly jobTraces: DataLoader<JobView, Trace | undefined>;
   /** Rows of the inference registry, by provider address in lower case. */
   readonly services: DataLoader<Hex, InferenceService | undefined>;
   readonly agentTokens: DataLoader<TokenKey, AgentToken | undefined>;
@@ -53,6 +57,7 @@ export function createLoaders(app: App, principal: Principal): Loaders {
     requests: batched((ids) => app.requests.byIds(permit(principal, "request.read").account, ids)),
     evidence: batched((ids) => app.evidence.byRequests(permit(principal, "request.read").account, ids)),
     receipts: batched((ids) => app.receipts.byRequests(permit(principal, "request.read"), ids)),
+    jobTraces: batched((jobs) => app.imageJobResults.traces(jobs)),
     services: batched((providers) => app.registry.byProviders(providers)),
     files: batched((roots) => app.files.byRoots(roots)),
     agentTokens: batched((keys) => app.agentTokens.byKeys(keys)),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { drawImage } from "../../src/devnet/provider/image.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { balanceAtRest } from "../support/balance.ts";
 import { MODEL } from "../support/chain/network.ts";
@@ -20,7 +21,8 @@ import { until } from "../support/until.ts";
 const stack = useStack();
 /** The same services behind a gateway whose subgraphs are in other processes. */
 const remote = useStarted((onEnd) => startRemoteGateway(stack(), onEnd));
-const services = useServices(stack, ["images", "speech"]);
+const services = useServices(stack, ["messages", "images", "edits", "speech"]);
+const PNG = drawImage("a sea", { width: 8, height: 8 }).toString("base64");
 const wav = toWav(2).toString("base64");
 const BILL = "bill { requestId cost { total } }";
 
@@ -39,6 +41,27 @@ const MUTATIONS = [
     other: `{ model: "${SERVICES.images.model}", prompt: "a tree", size: "8x8" }`,
     wants: `images { b64Json } ${BILL}`,
     requests: () => services().images.requests,
+  },
+  {
+    field: "createMessage",
+    input: `{ model: "${SERVICES.messages.model}", messages: [{ role: USER, content: "hi" }], maxTokens: 3 }`,
+    other: `{ model: "${SERVICES.messages.model}", messages: [{ role: USER, content: "hello" }], maxTokens: 3 }`,
+    wants: `message { text ${BILL} }`,
+    requests: () => services().messages.requests,
+  },
+  {
+    field: "editImages",
+    input: `{ model: "${SERVICES.edits.model}", prompt: "a sea", images: [{ fileBase64: "${PNG}" }] }`,
+    other: `{ model: "${SERVICES.edits.model}", prompt: "a tree", images: [{ fileBase64: "${PNG}" }] }`,
+    wants: `images { b64Json } ${BILL}`,
+    requests: () => services().edits.requests,
+  },
+  {
+    field: "submitImageEditJob",
+    input: `{ model: "${SERVICES.edits.model}", prompt: "a sea", images: [{ fileBase64: "${PNG}" }] }`,
+    other: `{ model: "${SERVICES.edits.model}", prompt: "a tree", images: [{ fileBase64: "${PNG}" }] }`,
+    wants: "imageJob { id modelId }",
+    requests: () => services().edits.requests,
   },
   {
     field: "transcribeAudio",

@@ -5,6 +5,7 @@ import { type ChatRequest, readChatRequest } from "../../../src/inference/chat/c
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { AddressScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
+import { TeeEvidenceType, toTeeEvidence } from "../requests/evidence.type.ts";
 import { CostType } from "../requests/inference-request.type.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
@@ -130,6 +131,12 @@ export class InferenceBillType {
   })
   teeVerified!: boolean | null;
 
+  @Field(() => TeeEvidenceType, {
+    nullable: true,
+    description: "What the provider's signature proves. Null unless verification was requested.",
+  })
+  teeEvidence!: TeeEvidenceType | null;
+
   @Field(() => String, {
     nullable: true,
     description:
@@ -146,6 +153,7 @@ export function toBill(trace: Trace): InferenceBillType {
     providerAddress: trace.provider,
     cost: { input: BigInt(input_cost), output: BigInt(output_cost), total: BigInt(total_cost) },
     teeVerified: trace.tee_verified ?? null,
+    teeEvidence: trace.tee_evidence ? toTeeEvidence(trace.tee_evidence) : null,
     unproven: trace.error?.message ?? null,
   };
 }

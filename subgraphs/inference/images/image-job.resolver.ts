@@ -1,6 +1,11 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Float, ID, Int, Mutation, Query, Resolver, Root } from "type-graphql";
-import { modelOf } from "../../../src/inference/images/jobs/image-job-plan.ts";
+import {
+  type ImageOperation,
+  modelOf,
+  operationOf,
+} from "../../../src/inference/images/jobs/image-job-plan.ts";
+import type { ImageJobRequest } from "../../../src/inference/images/jobs/image-jobs.service.ts";
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
 import { type JobView, jobCursor } from "../../../src/jobs/jobs.service.ts";
@@ -15,16 +20,19 @@ import { type Connection, toConnection, toPageRequest } from "../../shared/schem
 import { ErrorCodeType, type RecordedCode, toErrorCode } from "../../shared/schema/error-code.ts";
 import { AddressScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
+import { InferenceBillType, toBill } from "../chat/chat.type.ts";
 import { FileStub } from "../file.stub.ts";
 import { ModelType } from "../models/model.type.ts";
 import { ProviderType } from "../models/provider.type.ts";
 import { InferenceRequestType } from "../requests/inference-request.type.ts";
 import { toPreferences } from "../routing/routing.type.ts";
+import { SubmitImageEditJobInput, SubmitImageEditJobPayload, toEditForm } from "./image-edit.type.ts";
 import {
   CancelImageJobInput,
   CancelImageJobPayload,
   ImageJobConnection,
   ImageJobType,
+  ImageOperationEnum,
   JobImageType,
   JobStatus,
   SubmitImageJobInput,
@@ -76,19 +84,29 @@ export class ImageJobResolver {
     { idempotencyKey: key, ...input }: SubmitImageJobInput,
     @Ctx() context: Context,
   ): Promise<SubmitImageJobPayload> {
-    const { services, principal } = context;
-    const caller = { ...permitSpender(principal, "job.submit"), requestId: newRequestId() };
-    return answerMutation(async () => {
-      let submitted: JobView | undefined;
-      const id = await runOnce(context, { ...caller, field: "submitImageJob", key, input }, async () => {
-        const preferences = toPreferences(input.routing);
-        const body = toJobBody(input);
-        const request = { operation: "generations", body, contentType: JSON_TYPE, preferences } as const;
-        submitted = await services.imageJobs.submit(request, caller);
-        return Buffer.from(submitted.id);
-      });
-      return { imageJob: submitted ?? (await services.jobs.get(caller, id.toString())) };
+    return submitJob(context, { field: "submitImageJob", key, input }, () => {
+      const preferences = toPreferences(input.routing);
+      return { operation: "generations", body: toJobBody(input), contentType: JSON_TYPE, preferences };
     });
+  }
+
+  @Mutation(() => SubmitImageEditJobPayload, {
+    nullable: true,
+    description:
+      "Creates a job that edits images by a prompt, and holds its cost. A call repeated with the same " +
+      "`idempotencyKey` returns the job in its current state. Requires an `sk-` key.",
+  })
+  async submitImageEditJob(
+    @Arg("input", () => SubmitImageEditJobInput, { description: "The images to edit." })
+    { idempotencyKey: key, ...input }: SubmitImageEditJobInput,
+    @Ctx() context: Context,
+  ): Promise<SubmitImageEditJobPayload> {
+    return submitJob(context, { field: "submitImageEditJob", key, input }, () => ({
+      operation: "edits",
+      ...toEditForm(input),
+      preferences: toPreferences(input.routing),
+      verifyTee: input.verifyTee ?? false,
+    }));
   }
 
   @Mutation(() => CancelImageJobPayload, {
@@ -106,6 +124,11 @@ export class ImageJobResolver {
     return answerMutation(async () => ({
       imageJob: await services.imageJobCancellation.cancel(reach, readKeyOf("ImageJob", id)),
     }));
+  }
+
+  @FieldResolver(() => ImageOperationEnum, { description: "What the job does." })
+  operation(@Root() job: JobView): ImageOperation {
+    return operationOf(job);
   }
 
   @FieldResolver(() => JobStatus, { description: "The job's status." })
@@ -188,6 +211,21 @@ export class ImageJobResolver {
     return (await loaders.requests.load(requestId)) ?? null;
   }
 
+  @FieldResolver(() => InferenceBillType, {
+    nullable: true,
+    description:
+      "The bill of the job, with the verification of its result as far as it was made. Null until the job is " +
+      "completed. Requires the `sk-` key that created the job, or a wallet session.",
+  })
+  async bill(
+    @Root() job: JobView,
+    @Ctx() { principal, loaders }: Context,
+  ): Promise<InferenceBillType | null> {
+    if (!reaches(permit(principal, "job.content"), job) || job.state !== "completed") return null;
+    const trace = await loaders.jobTraces.load(job);
+    return trace ? toBill(trace) : null;
+  }
+
   @FieldResolver(() => [JobImageType], {
     nullable: true,
     description:
@@ -225,6 +263,30 @@ export class JobImageResolver {
 
 function rootOf({ b64Json }: JobImageType, { uploads }: Context["services"]): Promise<string> {
   return uploads.rootOf(Buffer.from(b64Json, "base64"));
+}
+
+type JobMutation = {
+  readonly field: "submitImageJob" | "submitImageEditJob";
+  readonly key: string | null | undefined;
+  readonly input: object;
+};
+
+/** Submits a job once per key; a repeated call returns its present state. */
+function submitJob(
+  context: Context,
+  mutation: JobMutation,
+  read: () => ImageJobRequest,
+): Promise<SubmitImageJobPayload> {
+  const { services, principal } = context;
+  const caller = { ...permitSpender(principal, "job.submit"), requestId: newRequestId() };
+  return answerMutation(async () => {
+    let submitted: JobView | undefined;
+    const id = await runOnce(context, { ...caller, ...mutation }, async () => {
+      submitted = await services.imageJobs.submit(read(), caller);
+      return Buffer.from(submitted.id);
+    });
+    return { imageJob: submitted ?? (await services.jobs.get(caller, id.toString())) };
+  });
 }
 
 const JSON_TYPE = "application/json";

@@ -1,6 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Directive, Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import type { AnsweredImage } from "../../../src/inference/images/image-answer.ts";
+import type { ImageOperation } from "../../../src/inference/images/jobs/image-job-plan.ts";
 import type { JobView } from "../../../src/jobs/jobs.service.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
@@ -22,6 +23,12 @@ export const JobStatus = defineEnum<JobView["state"]>(
     cancelled: "The job was cancelled before it started and was not charged.",
   },
 );
+
+/** What a job does. */
+export const ImageOperationEnum = defineEnum<ImageOperation>("ImageOperation", "What an image job does.", {
+  generations: "The job generates images from a prompt.",
+  edits: "The job edits images by a prompt.",
+});
 
 /** The images to generate. */
 @InputType("ImagesInput", { description: "An image generation request." })

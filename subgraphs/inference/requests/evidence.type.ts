@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
+import type { TeeEvidence } from "../../../src/inference/billing/admitted.ts";
 import type { TextForm } from "../../../src/inference/evidence/signed-text.ts";
 import type { Evidence, Verdict } from "../../../src/inference/evidence/tee-signature.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
@@ -24,13 +25,17 @@ export const EvidenceVerdict = defineEnum<Verdict>(
 );
 
 /** The form of a signed text. */
-const EvidenceForm = defineEnum<TextForm>("EvidenceForm", "The form of the text that a provider signs.", {
-  hashes: "The hashes of the request and of the answer.",
-  image_hashes: "The hash of the request, and of each image.",
-  centralized:
-    "The hashes of the request and of the answer, and the company that runs the model with the fingerprint of its certificate.",
-  named_model: "The name of the model, and the hashes of the request and of the answer.",
-});
+export const EvidenceForm = defineEnum<TextForm>(
+  "EvidenceForm",
+  "The form of the text that a provider signs.",
+  {
+    hashes: "The hashes of the request and of the answer.",
+    image_hashes: "The hash of the request, and of each image.",
+    centralized:
+      "The hashes of the request and of the answer, and the company that runs the model with the fingerprint of its certificate.",
+    named_model: "The name of the model, and the hashes of the request and of the answer.",
+  },
+);
 
 /** A provider's proof of an answer. */
 @ObjectType("Evidence", {
@@ -123,4 +128,49 @@ export class EvidenceType {
 /** Maps evidence to its GraphQL type. */
 export function toEvidence(evidence: Evidence): EvidenceType {
   return { ...evidence, verified: evidence.verdict === "verified" };
+}
+
+/** What a provider's signature proves. */
+@ObjectType("TeeEvidence", {
+  description: "What a provider's signature of an answer proves, as in the bill of the request.",
+  simpleResolvers: true,
+})
+export class TeeEvidenceType {
+  @Field(() => EvidenceVerdict, { description: "The result of the verification." })
+  verdict!: Verdict;
+
+  @Field(() => EvidenceForm, {
+    nullable: true,
+    description: "The form of the signed text. Null if it was not compared, or is not supported.",
+  })
+  form!: TextForm | null;
+
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether the signed text has the hash of the request as zerograph sent it. Null if it was not compared.",
+  })
+  requestBound!: boolean | null;
+
+  @Field(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether the signed text has the hash of the answer as zerograph received it. Null if it was not compared.",
+  })
+  responseBound!: boolean | null;
+}
+
+/** Maps the evidence of a bill to its GraphQL type. */
+export function toTeeEvidence({
+  verdict,
+  form,
+  request_bound,
+  response_bound,
+}: TeeEvidence): TeeEvidenceType {
+  return {
+    verdict,
+    form: form ?? null,
+    requestBound: request_bound ?? null,
+    responseBound: response_bound ?? null,
+  };
 }

@@ -63,6 +63,8 @@ const NO_CHAT = '{ model: "none", messages: [{ role: "user", content: "Hello" }]
 
 const NO_MESSAGE = '{ model: "none", messages: [{ role: USER, content: "Hello" }], maxTokens: 1 }';
 
+const NO_EDIT = '{ model: "none", prompt: "a sea", images: [{ fileBase64: "AAAA" }] }';
+
 const NOBODY = `0x${"1".repeat(40)}`;
 
 const ORDER = `{ tokenId: "1", expectedPrice: "1", expireTime: "99999999999", nonce: "0x${"1".repeat(64)}" }`;
@@ -263,6 +265,16 @@ const MATRIX: Readonly<Record<string, Row>> = {
     access: "inference.run",
     query: () =>
       'mutation { generateImages(input: { model: "none", prompt: "a sea" }) { userErrors { code } } }',
+    heard: "model_not_found",
+  },
+  "Mutation.editImages": {
+    access: "inference.run",
+    query: () => `mutation { editImages(input: ${NO_EDIT}) { userErrors { code } } }`,
+    heard: "model_not_found",
+  },
+  "Mutation.submitImageEditJob": {
+    access: "job.submit",
+    query: () => `mutation { submitImageEditJob(input: ${NO_EDIT}) { userErrors { code } } }`,
     heard: "model_not_found",
   },
   "Mutation.transcribeAudio": {

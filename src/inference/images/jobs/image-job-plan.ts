@@ -112,6 +112,11 @@ export function modelOf({ spec }: Pick<JobView, "spec">): string {
   return (spec as ImageJobSpec).model;
 }
 
+/** What a job does. */
+export function operationOf({ spec }: Pick<JobView, "spec">): ImageOperation {
+  return (spec as ImageJobSpec).operation;
+}
+
 /** The hashes to compare the signature of a job's result with; `images` hashes its images. */
 export function jobHashes(
   { requestHash, responseHash }: ImageJobCheckpoint,

@@ -57,6 +57,26 @@ export class ImageJobResultsService {
     return { job, result, trace: verified === undefined ? trace : { ...trace, ...toTeeTrace(verified) } };
   }
 
+  /**
+   * The bills of completed jobs of one account, with the evidence that was found so far; undefined for a job that is not
+   * billed.
+   */
+  async traces(jobs: readonly JobView[]): Promise<readonly (Trace | undefined)[]> {
+    const [first] = jobs;
+    if (!first) return [];
+    const ids = jobs.map(({ requestId }) => requestId);
+    const [requests, evidence] = await Promise.all([
+      this.#dependencies.requests.byIds(first.account, ids),
+      this.#dependencies.evidence.byRequests(first.account, ids),
+    ]);
+    return jobs.map((job, n) => {
+      const [request, verified] = [requests[n], evidence[n]];
+      if (!request?.cost) return undefined;
+      const trace = toTrace(job, request.provider, request.cost);
+      return verified === undefined ? trace : { ...trace, ...toTeeTrace(verified) };
+    });
+  }
+
   /** The images of a job from `JobsService`; undefined if they are no longer stored. Throws `unavailable`. */
   async images(job: JobView): Promise<readonly AnsweredImage[] | undefined> {
     const { jobs, bodies } = this.#dependencies;
