@@ -18,6 +18,11 @@ export class FundsService {
     this.#dependencies = dependencies;
   }
 
+  /** The balance of an account in the vault. Throws `vault_unavailable` if the chain does not respond in time. */
+  inVault(account: Hex): Promise<VaultBalance> {
+    return this.#dependencies.vault.balanceOf(account);
+  }
+
   /** The funds of an account. Throws `vault_unavailable` if the chain does not respond in time. */
   async of(account: Hex): Promise<Funds> {
     const [router, paymentLayer] = await Promise.all([

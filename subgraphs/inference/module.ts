@@ -6,6 +6,7 @@ import { findAccount } from "./account.stub.ts";
 import { TranscriptionResolver } from "./audio/transcription.resolver.ts";
 import { ChatResolver } from "./chat/chat.resolver.ts";
 import { CompleteChatSubscription } from "./chat/complete-chat.subscription.ts";
+import { EmbeddingsResolver } from "./embeddings/embeddings.resolver.ts";
 import { ImageJobResolver, JobImageResolver } from "./images/image-job.resolver.ts";
 import { ImageJobNodeResolvers } from "./images/image-job.type.ts";
 import { ImageJobProgressSubscription } from "./images/image-job-progress.subscription.ts";
@@ -41,6 +42,7 @@ export function build(): Subgraph {
       CreateMessageSubscription,
       ImagesResolver,
       TranscriptionResolver,
+      EmbeddingsResolver,
       ImageJobResolver,
       JobImageResolver,
       ImageJobProgressSubscription,

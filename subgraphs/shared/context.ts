@@ -2,8 +2,8 @@ import type { App } from "../../src/app.ts";
 import type { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import type { Principal } from "../../src/keys/auth/principal.ts";
 import type { AnswerMemory } from "../../src/load/operation-memory.ts";
+import { AnswerAllowance } from "./answer-allowance.ts";
 import type { RoutedSocket } from "./events/errors-as-events.ts";
-import { ImageAllowance } from "./image-allowance.ts";
 import { createLoaders, type Loaders } from "./loaders.ts";
 import type { RoutedOperations } from "./routed-operations.ts";
 
@@ -18,7 +18,7 @@ export type Context = {
   /** Aborts when the client disconnects, where that is known. */
   readonly signal: AbortSignal | undefined;
   /** How many bytes of images the operation may still return. */
-  readonly imageAllowance: ImageAllowance;
+  readonly answerAllowance: AnswerAllowance;
   readonly loaders: Loaders;
   /** The socket of the operation, if it belongs to a third-party router. */
   readonly routed?: RoutedSocket;
@@ -40,5 +40,5 @@ export function createContext(
   { principal, replayKey = () => undefined, memory = UNCOUNTED, signal }: Request,
 ): Context {
   const loaders = createLoaders(services, principal);
-  return { services, principal, replayKey, memory, signal, imageAllowance: new ImageAllowance(), loaders };
+  return { services, principal, replayKey, memory, signal, answerAllowance: new AnswerAllowance(), loaders };
 }

@@ -17,6 +17,7 @@ import {
 import { KvStreamNodeResolvers, KvTransactionNodeResolvers } from "./kv.type.ts";
 import { KvChangedSubscription } from "./kv-changed.subscription.ts";
 import { KvWriteResolver } from "./kv-write.resolver.ts";
+import { StorageStatusResolver } from "./storage-status.resolver.ts";
 import { SubmissionResolver } from "./submission.resolver.ts";
 import { SubmissionNodeResolvers } from "./submission.type.ts";
 import { UploadResolver } from "./upload.resolver.ts";
@@ -30,6 +31,7 @@ export function build(): Subgraph {
       FileResolver,
       FolderEntryResolver,
       SubmissionResolver,
+      StorageStatusResolver,
       UploadResolver,
       FileProgressSubscription,
       KvStreamResolver,

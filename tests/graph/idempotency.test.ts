@@ -21,7 +21,7 @@ import { until } from "../support/until.ts";
 const stack = useStack();
 /** The same services behind a gateway whose subgraphs are in other processes. */
 const remote = useStarted((onEnd) => startRemoteGateway(stack(), onEnd));
-const services = useServices(stack, ["messages", "images", "edits", "speech"]);
+const services = useServices(stack, ["messages", "images", "edits", "speech", "embeddings"]);
 const PNG = drawImage("a sea", { width: 8, height: 8 }).toString("base64");
 const wav = toWav(2).toString("base64");
 const BILL = "bill { requestId cost { total } }";
@@ -62,6 +62,13 @@ const MUTATIONS = [
     other: `{ model: "${SERVICES.edits.model}", prompt: "a tree", images: [{ fileBase64: "${PNG}" }] }`,
     wants: "imageJob { id modelId }",
     requests: () => services().edits.requests,
+  },
+  {
+    field: "createEmbeddings",
+    input: `{ model: "${SERVICES.embeddings.model}", texts: ["a sea"] }`,
+    other: `{ model: "${SERVICES.embeddings.model}", texts: ["a tree"] }`,
+    wants: `embeddings { vectors ${BILL} }`,
+    requests: () => services().embeddings.requests,
   },
   {
     field: "transcribeAudio",

@@ -26,6 +26,7 @@ export const LIST_ITEMS: Readonly<Record<string, number>> = {
   "PrepareKvWriteInput.writes": 1_000,
   "PrepareKvWriteInput.deletes": 1_000,
   "PrepareKvWriteInput.controls": 1_000,
+  "CreateEmbeddingsInput.texts": 256,
   "Query.routingPreview(messages)": 1_000,
   // The size of one contract bitmap.
   "Query.prepareRevokeTokens(tokenIds)": 256,
@@ -41,6 +42,7 @@ export const TEXT_BYTES: Readonly<Record<string, number>> = {
   "EditImagesInput.prompt": LONG_HEX,
   "SubmitImageEditJobInput.prompt": LONG_HEX,
   "ImageFileInput.fileBase64": BODY_BYTES,
+  "CreateEmbeddingsInput.texts": BODY_BYTES,
   "PrepareUploadInput.content": BODY_BYTES,
   "PrepareUploadInput.tags": LONG_HEX,
   "UploadSegmentInput.data": BODY_BYTES,

@@ -6,7 +6,12 @@ import { type DecodedTranscription, decodeTranscription } from "../audio/audio-r
 import { countRequestTokens, countTokens, type PromptFields } from "../billing/tokens.ts";
 import { type AnswerChanges, answerEdits, isChanged } from "../chat/answer-edits.ts";
 import { type AnswerFormat, answerTexts } from "../chat/answer-text.ts";
-import { type ReadVectors, readVectors } from "../embeddings/embeddings-answer.ts";
+import {
+  type EncodedVectors,
+  type ReadVectors,
+  readEncodedVectors,
+  readVectors,
+} from "../embeddings/embeddings-answer.ts";
 import type { Encoding } from "../embeddings/embeddings-request.ts";
 import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
@@ -112,6 +117,14 @@ export class BodyPool {
     const result = await this.#send({ kind: "read-vectors", body: forThread(body), encoding }, body.length);
     if (result.kind !== "vectors") throw new Error(UNEXPECTED_RESULT);
     return result.read;
+  }
+
+  /** Runs `readEncodedVectors`. Throws `unavailable`. */
+  async readEncodedVectors(text: string): Promise<EncodedVectors> {
+    if (text.length <= MAX_INLINE_JSON) return readEncodedVectors(text);
+    const result = await this.#send({ kind: "read-encoded-vectors", text }, text.length);
+    if (result.kind !== "encoded-vectors") throw new Error(UNEXPECTED_RESULT);
+    return result.answer;
   }
 
   /** Runs `readImages`. Throws `unavailable`. */

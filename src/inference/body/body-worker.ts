@@ -4,7 +4,12 @@ import { type DecodedTranscription, decodeTranscription } from "../audio/audio-r
 import { countRequestTokens, countTokens, type PromptFields } from "../billing/tokens.ts";
 import { type AnswerChanges, answerEdits } from "../chat/answer-edits.ts";
 import { type AnswerFormat, answerTexts } from "../chat/answer-text.ts";
-import { type ReadVectors, readVectors } from "../embeddings/embeddings-answer.ts";
+import {
+  type EncodedVectors,
+  type ReadVectors,
+  readEncodedVectors,
+  readVectors,
+} from "../embeddings/embeddings-answer.ts";
 import type { Encoding } from "../embeddings/embeddings-request.ts";
 import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
@@ -21,7 +26,7 @@ export type BodyTask =
   | { readonly kind: "find-edits"; readonly body: Uint8Array; readonly changes: AnswerChanges }
   | { readonly kind: "read-transcription"; readonly body: Uint8Array }
   | { readonly kind: "read-vectors"; readonly body: Uint8Array; readonly encoding: Encoding }
-  | { readonly kind: "read-images" | "hash-images"; readonly text: string }
+  | { readonly kind: "read-images" | "hash-images" | "read-encoded-vectors"; readonly text: string }
   | {
       readonly kind: "read-submission" | "read-report";
       readonly head: ProviderHead;
@@ -38,6 +43,7 @@ export type BodyResult =
   | { readonly kind: "edits"; readonly edits: readonly Edit[] }
   | { readonly kind: "transcription"; readonly request: DecodedTranscription }
   | { readonly kind: "vectors"; readonly read: ReadVectors }
+  | { readonly kind: "encoded-vectors"; readonly answer: EncodedVectors }
   | { readonly kind: "images"; readonly answer: AnsweredImages }
   | { readonly kind: "image-hashes"; readonly hashes: readonly string[] }
   | { readonly kind: "submission"; readonly submission: Submission }
@@ -82,6 +88,8 @@ function run(task: BodyTask): BodyResult {
       return { kind: "transcription", request: owned(decodeTranscription(bufferOf(task.body))) };
     case "read-vectors":
       return { kind: "vectors", read: readVectors(bufferOf(task.body), task.encoding) };
+    case "read-encoded-vectors":
+      return { kind: "encoded-vectors", answer: readEncodedVectors(task.text) };
     case "read-images":
       return { kind: "images", answer: readImages(task.text) };
     case "hash-images":

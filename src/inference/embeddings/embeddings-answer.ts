@@ -62,6 +62,24 @@ function base64Of(vector: readonly number[]): string {
   return bytes.toString("base64");
 }
 
+/** The vectors of one of our own answers, in base64, with its usage and its bill. */
+export type EncodedVectors = {
+  readonly vectors: readonly string[];
+  readonly inputTokens: number;
+  readonly trace: unknown;
+};
+
+/** Reads an answer that `EmbeddingsService.create` returned to a request for base64. */
+export function readEncodedVectors(json: string): EncodedVectors {
+  const { data, usage, x_0g_trace } = JSON.parse(json) as {
+    readonly data: readonly { readonly embedding: string }[];
+    readonly usage: { readonly prompt_tokens: number };
+    readonly x_0g_trace?: unknown;
+  };
+  const vectors = data.map(({ embedding }) => embedding);
+  return { vectors, inputTokens: usage.prompt_tokens, trace: x_0g_trace };
+}
+
 function only(ranges: readonly Range[]): Range | undefined {
   return ranges.length === 1 ? ranges[0] : undefined;
 }

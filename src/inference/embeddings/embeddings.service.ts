@@ -11,7 +11,7 @@ import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
-import type { ReadVectors } from "./embeddings-answer.ts";
+import type { EncodedVectors, ReadVectors } from "./embeddings-answer.ts";
 import { type EmbeddingsRequest, embeddingsBody } from "./embeddings-request.ts";
 
 const EMBEDDINGS_PATH = "/embeddings";
@@ -21,7 +21,7 @@ const MAX_ANSWER_BYTES = 64 * 1_048_576;
 type Dependencies = {
   readonly admission: AdmissionService;
   readonly exchanges: DispatchService;
-  readonly bodies: Bodies & Pick<BodyPool, "readVectors">;
+  readonly bodies: Bodies & Pick<BodyPool, "readVectors" | "readEncodedVectors">;
 };
 
 /** Embeds texts. Each call is charged once, by the tokens of its inputs. */
@@ -42,6 +42,11 @@ export class EmbeddingsService {
     { signal, preferences }: { readonly signal: AbortSignal; readonly preferences: RoutingPreferences },
   ): Promise<ShownAnswer> {
     return this.#dependencies.exchanges.track(this.#create(request, caller, signal, preferences));
+  }
+
+  /** The vectors of an answer that `create` returned to a request for base64. Throws `unavailable`. */
+  read(body: Buffer): Promise<EncodedVectors> {
+    return this.#dependencies.bodies.readEncodedVectors(body.toString("utf8"));
   }
 
   async #create(

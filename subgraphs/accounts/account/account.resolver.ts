@@ -2,13 +2,14 @@ import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
 import type { Balance } from "../../../src/accounts/balance.service.ts";
 import type { Deposit } from "../../../src/accounts/deposits.service.ts";
+import type { VaultBalance } from "../../../src/chain/vault.client.ts";
 import { lowerHex } from "../../../src/kernel/text/hex.ts";
 import { permitOn } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
-import { AddressScalar } from "../../shared/schema/scalars.ts";
-import { BalanceType } from "../balance/balance.type.ts";
+import { AddressScalar, DateTimeScalar } from "../../shared/schema/scalars.ts";
+import { BalanceType, VaultBalanceType } from "../balance/balance.type.ts";
 import { DepositConnection } from "../balance/deposit.type.ts";
 import { DepositsArgs, toDepositFilter } from "../balance/deposit-filter.type.ts";
 import { AccountType, toAccount } from "./account.type.ts";
@@ -36,6 +37,36 @@ export class AccountResolver {
   async balance(@Root() { address }: AccountType, @Ctx() { principal, loaders }: Context): Promise<Balance> {
     permitOn(principal, "balance.read", address);
     return loaders.balances.load(address);
+  }
+
+  @Requires("balance.read")
+  @FieldResolver(() => VaultBalanceType, {
+    nullable: true,
+    description:
+      "The account's balance in the vault on chain, apart from its `balance` with the router. Null, with the error " +
+      "`vault_unavailable`, if the chain does not answer within 3 s. Requires the scope `account:read`.",
+  })
+  async vaultBalance(
+    @Root() { address }: AccountType,
+    @Ctx() { services, principal }: Context,
+  ): Promise<VaultBalance> {
+    permitOn(principal, "balance.read", address);
+    return services.funds.inVault(lowerHex(address));
+  }
+
+  @Requires("account.read")
+  @FieldResolver(() => DateTimeScalar, {
+    nullable: true,
+    description:
+      "When the account was opened. Null if it never signed in, deposited or had a key. Requires the scope " +
+      "`account:read`.",
+  })
+  async createdAt(
+    @Root() { address }: AccountType,
+    @Ctx() { services, principal }: Context,
+  ): Promise<Date | null> {
+    permitOn(principal, "account.read", address);
+    return services.balances.openedAt(address);
   }
 
   @Requires("deposit.read")

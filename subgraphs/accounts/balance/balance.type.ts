@@ -1,6 +1,20 @@
 import "../../shared/schema/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
+import type { VaultBalance } from "../../../src/chain/vault.client.ts";
 import { DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
+
+/** An account's balance in the vault. */
+@ObjectType("VaultBalance", {
+  description: "An account's balance in the vault on chain, which other products of the network share.",
+  simpleResolvers: true,
+})
+export class VaultBalanceType implements VaultBalance {
+  @Field(() => NeuronScalar, { description: "The amount in the vault." })
+  balance!: bigint;
+
+  @Field(() => DateTimeScalar, { description: "When the chain was read: at most 2 s ago." })
+  queriedAt!: Date;
+}
 
 /** An account's balance. */
 @ObjectType("Balance", {

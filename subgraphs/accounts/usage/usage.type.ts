@@ -70,6 +70,16 @@ export class UsageStatsType {
   @Field(() => BigIntScalar, { description: "The total number of prompt tokens read from caches." })
   cachedTokens!: bigint;
 
+  @Field(() => BigIntScalar, {
+    description: "The total number of prompt tokens written to caches for minutes.",
+  })
+  cacheWriteTokens!: bigint;
+
+  @Field(() => BigIntScalar, {
+    description: "The total number of prompt tokens written to caches for an hour.",
+  })
+  cacheWrite1hTokens!: bigint;
+
   @Field(() => NeuronScalar, { description: "The total cost." })
   cost!: bigint;
 }
@@ -171,6 +181,16 @@ class UsageRecordType {
   @Field(() => Int, { description: "The number of prompt tokens read from the provider's cache." })
   cachedTokens!: number;
 
+  @Field(() => Int, {
+    description: "The number of prompt tokens written to the provider's cache for minutes.",
+  })
+  cacheWriteTokens!: number;
+
+  @Field(() => Int, {
+    description: "The number of prompt tokens written to the provider's cache for an hour.",
+  })
+  cacheWrite1hTokens!: number;
+
   @Field(() => NeuronScalar, { description: "The cost of the request." })
   cost!: bigint;
 
@@ -192,12 +212,15 @@ export const UsageRecordConnection = defineCountedConnection("UsageRecord", () =
 
 /** Maps a usage row to its GraphQL type. */
 export function toUsageRecord(row: UsageRow): UsageRecordType {
-  const { model, provider, requestId, inputTokens, outputTokens, cachedTokens, ...rest } = row;
+  const { model, provider, requestId, inputTokens, outputTokens, cachedTokens, ...more } = row;
+  const { cacheWriteTokens, cacheWrite1hTokens, ...rest } = more;
   return {
     ...rest,
     inputTokens: Number(inputTokens),
     outputTokens: Number(outputTokens),
     cachedTokens: Number(cachedTokens),
+    cacheWriteTokens: Number(cacheWriteTokens),
+    cacheWrite1hTokens: Number(cacheWrite1hTokens),
     modelId: model,
     providerAddress: provider,
     request: toRequestStub(requestId),

@@ -11,8 +11,8 @@ import type { InferenceRequest } from "../../../src/inference/requests/requests.
 import { type JobView, jobCursor } from "../../../src/jobs/jobs.service.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permit, permitSpender, reaches } from "../../../src/keys/auth/permissions.ts";
+import { ANSWER_COPIES } from "../../shared/answer-allowance.ts";
 import type { Context } from "../../shared/context.ts";
-import { IMAGE_COPIES } from "../../shared/image-allowance.ts";
 import { NODE_FINDERS } from "../../shared/nodes/find-node.ts";
 import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { runOnce } from "../../shared/once.ts";
@@ -235,9 +235,9 @@ export class ImageJobResolver {
   async images(@Root() job: JobView, @Ctx() context: Context): Promise<readonly JobImageType[] | null> {
     if (!reaches(permit(context.principal, "job.content"), job)) return null;
     if (job.state !== "completed" || job.resultBytes === null) return null;
-    const { memory, imageAllowance, services } = context;
-    imageAllowance.take(job.resultBytes);
-    memory.reserve(IMAGE_COPIES * job.resultBytes);
+    const { memory, answerAllowance, services } = context;
+    answerAllowance.take(job.resultBytes);
+    memory.reserve(ANSWER_COPIES * job.resultBytes);
     const images = await services.imageJobResults.images(job);
     return images?.map(toJobImage) ?? null;
   }

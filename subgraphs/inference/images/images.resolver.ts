@@ -8,8 +8,8 @@ import {
 } from "../../../src/inference/images/image-request.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
+import { ANSWER_COPIES } from "../../shared/answer-allowance.ts";
 import type { Context } from "../../shared/context.ts";
-import { IMAGE_COPIES } from "../../shared/image-allowance.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation, PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
@@ -85,15 +85,15 @@ async function createImages(
   const { services, principal } = context;
   const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
   const { signal } = new AbortController();
-  context.imageAllowance.requireRoom(mutation.field);
+  context.answerAllowance.requireRoom(mutation.field);
   return answerMutation(async () => {
     const body = await runOnce(context, { ...caller, ...mutation }, async () => {
       const options = { signal, preferences: toPreferences(mutation.input.routing) };
       return (await services.images.create(await read(), caller, options)).body;
     });
     // The images were billed: they are counted, but no longer refused.
-    context.imageAllowance.add(body.length);
-    context.memory.charge(IMAGE_COPIES * body.length);
+    context.answerAllowance.add(body.length);
+    context.memory.charge(ANSWER_COPIES * body.length);
     const { images, trace } = await services.images.read(body);
     return { images: images.map(toJobImage), bill: toBill(trace as Trace) };
   });

@@ -127,6 +127,9 @@ export class ReceiptLogType {
   @Field(() => String, { description: "The name of the log and of its key." })
   origin!: string;
 
+  @Field(() => String, { description: "The id of the router's key, as in `Receipt.keyId`." })
+  keyId!: string;
+
   @Field(() => String, { description: "The router's key as a C2SP vkey." })
   publicKey!: string;
 }

@@ -1,13 +1,19 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Int, Query, Resolver } from "type-graphql";
+import { z } from "zod";
+import { CHAT_SIZE_FIELDS } from "../../../src/inference/chat/chat-request.ts";
 import { plannedChat } from "../../../src/inference/chat/chat-size.ts";
 import type { ServiceType as Type } from "../../../src/inference/providers/provider.ts";
 import type { RoutingPreview } from "../../../src/inference/routing/routing.service.ts";
+import { checkInput } from "../../../src/kernel/check.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 import { ChatMessageInput, toMessage } from "../chat/chat.type.ts";
 import { RoutingInput, RoutingPreviewType, toPreferences } from "./routing.type.ts";
+
+/** What a chat may say about its size, as over REST. */
+const CHAT_SIZE = z.object(CHAT_SIZE_FIELDS);
 
 /** Previews how a request would be routed. */
 @Resolver()
@@ -18,7 +24,7 @@ export class RoutingPreviewResolver {
       "Previews which providers would serve a request of this key. No provider is called and nothing is billed. " +
       "Requires an `sk-` key.",
   })
-  routingPreview(
+  async routingPreview(
     @Arg("serviceType", () => ServiceType, { description: "The type of the requested service." })
     serviceType: Type,
     @Arg("model", () => String, {
@@ -39,12 +45,20 @@ export class RoutingPreviewResolver {
         "The maximum number of completion tokens of a chat request. Default: a typical answer of 400 tokens.",
     })
     maxTokens: number | null,
+    @Arg("n", () => Int, {
+      nullable: true,
+      description: "The number of choices of a chat request, 1 to 128. Default: 1.",
+    })
+    n: number | null,
     @Ctx() { services, principal }: Context,
   ): Promise<RoutingPreview> {
     const { keyId } = permitSpender(principal, "routing.preview");
+    const sent = { messages: messages?.map(toMessage), max_tokens: maxTokens, n };
+    const size = checkInput(CHAT_SIZE, sent, "invalid_parameter");
     const chat = plannedChat({
-      messages: messages?.map(toMessage),
-      maxTokens: maxTokens ?? undefined,
+      messages: size.messages,
+      maxTokens: size.max_tokens ?? undefined,
+      choices: size.n ?? undefined,
     });
     const query = { serviceType, model: model ?? undefined, chat };
     return services.routing.preview(query, toPreferences(routing), keyId);

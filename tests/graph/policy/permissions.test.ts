@@ -187,6 +187,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
     query: () => `subscription { fileProgress(root: "0x${"0".repeat(64)}", after: "none") { id } }`,
     heard: "invalid_cursor",
   },
+  "Query.storageStatus": open("{ storageStatus { nextTxSeq } }"),
   "Query.kvStream": open(`{ kvStream(id: "0x${"0".repeat(64)}") { streamId } }`),
   "Query.kvStreams": open("{ kvStreams { nodes { streamId } } }"),
   "Query.kvValue": open(`{ kvValue(streamId: "0x${"0".repeat(64)}", keyText: "none") { size } }`),
@@ -203,11 +204,14 @@ const MATRIX: Readonly<Record<string, Row>> = {
   },
   "Query.file": open('{ file(txSeq: "1000000") { root } }'),
   "Query.request": { access: "request.read", query: () => '{ request(id: "none") { id } }' },
+  "Query.receipt": { access: "receipt.read", query: () => '{ receipt(requestId: "none") { charge } }' },
   "Query.receiptLog": open("{ receiptLog { origin treeHead { size } } }"),
   "Query.node": open('{ node(id: "none") { id } }'),
   "Query.nodes": open('{ nodes(ids: ["none"]) { id } }'),
   "Query.account": open(`{ account(address: "${NOBODY}") { address direct { ledger { total } } } }`),
   "Account.balance": ofAccount("balance.read", "balance { total }"),
+  "Account.vaultBalance": ofAccount("balance.read", "vaultBalance { balance }"),
+  "Account.createdAt": ofAccount("account.read", "createdAt"),
   "Account.deposits": ofAccount("deposit.read", "deposits { nodes { id } }"),
   "Account.usage": ofAccount("usage.read", "usage { __typename }"),
   "Account.requests": ofAccount("request.read", "requests { nodes { id } }"),
@@ -275,6 +279,12 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Mutation.submitImageEditJob": {
     access: "job.submit",
     query: () => `mutation { submitImageEditJob(input: ${NO_EDIT}) { userErrors { code } } }`,
+    heard: "model_not_found",
+  },
+  "Mutation.createEmbeddings": {
+    access: "inference.run",
+    query: () =>
+      'mutation { createEmbeddings(input: { model: "none", texts: ["a sea"] }) { userErrors { code } } }',
     heard: "model_not_found",
   },
   "Mutation.transcribeAudio": {
