@@ -1,0 +1,143 @@
+import { no, type Parity, page } from "./counterparts.ts";
+
+const KEY = {
+  label: no("the same as name"),
+  key_preview: "ApiKey.preview",
+  revoked: no("the same as status REVOKED"),
+};
+const NEW_API_KEY = { ...KEY, expiration: "CreateApiKeyInput.expiresAt", key: "CreateApiKeyPayload.secret" };
+const MANAGEMENT_KEY = {
+  key_preview: "ManagementKey.preview",
+  key_type: no("the graph has a type for each kind of key"),
+  revoked: no("the same as status REVOKED"),
+};
+const USAGE = {
+  start_date: "Account.usage(from)",
+  end_date: "Account.usage(before)",
+  api_key_id: "Account.usage(apiKeyId)",
+  source: "Account.usage(source)",
+  trust_mode: "Account.usage(trustMode)",
+  model_id: "Account.usage(modelId)",
+};
+const BALANCE = {
+  deposit_balance: "Balance.deposit",
+  credit_balance: "Balance.credit",
+  total_balance: "Balance.total",
+  balance: "Balance.total",
+  held_balance: "Balance.held",
+  available_balance: "Balance.available",
+};
+
+/** Sessions, keys and the account. */
+export const ACCOUNTS: Readonly<Record<string, Parity>> = {
+  "GET /v1/auth/nonce": { fields: ["Mutation.createSignInNonce"], types: ["CreateSignInNoncePayload"] },
+  "POST /v1/auth/signin": {
+    fields: ["Mutation.signIn"],
+    types: ["SignInInput", "SignInPayload"],
+    members: { wallet_address: "Account.address" },
+  },
+  "POST /v1/auth/signout": {
+    fields: ["Mutation.signOut"],
+    members: {
+      all: "SignOutInput.everywhere",
+      sessions_ended: "SignOutPayload.endedSessions",
+      message: no("a fixed sentence"),
+    },
+  },
+  "GET /v1/auth/me": {
+    fields: ["Viewer.session"],
+    types: ["WalletSession"],
+    members: { auth_type: "Viewer.kind", wallet_address: "Account.address" },
+  },
+  "GET /v1/api-keys": {
+    fields: ["Account.apiKeys"],
+    types: ["ApiKey"],
+    members: { ...KEY, ...page("Account.apiKeys"), status: "ApiKey.status" },
+  },
+  "POST /v1/api-keys": {
+    fields: ["Mutation.createApiKey"],
+    types: ["CreateApiKeyInput", "ApiKey"],
+    members: NEW_API_KEY,
+  },
+  "PATCH /v1/api-keys/{id}": {
+    fields: ["Mutation.updateApiKey"],
+    types: ["UpdateApiKeyInput", "ApiKey"],
+    members: { ...KEY, expiration: "UpdateApiKeyInput.expiresAt" },
+  },
+  "DELETE /v1/api-keys/{id}": {
+    fields: ["Mutation.revokeApiKey"],
+    types: ["ApiKey"],
+    members: { message: no("a fixed sentence") },
+  },
+  "GET /v1/management-keys": {
+    fields: ["Account.managementKeys"],
+    types: ["ManagementKey"],
+    members: { ...MANAGEMENT_KEY, ...page("Account.managementKeys") },
+  },
+  "POST /v1/management-keys": {
+    fields: ["Mutation.createManagementKey"],
+    types: ["CreateManagementKeyInput", "ManagementKey"],
+    members: { ...MANAGEMENT_KEY, key: "CreateManagementKeyPayload.secret" },
+  },
+  "PATCH /v1/management-keys/{id}": {
+    fields: ["Mutation.updateManagementKey"],
+    types: ["UpdateManagementKeyInput", "ManagementKey"],
+    members: MANAGEMENT_KEY,
+  },
+  "DELETE /v1/management-keys/{id}": {
+    fields: ["Mutation.revokeManagementKey"],
+    types: ["ManagementKey"],
+    members: { message: no("a fixed sentence") },
+  },
+  "GET /v1/account": { fields: ["Viewer.account"], types: ["Account"], members: BALANCE },
+  "GET /v1/account/balance": { fields: ["Account.balance"], types: ["Account"], members: BALANCE },
+  "GET /v1/account/funds": {
+    fields: ["Account.balance", "Account.vaultBalance"],
+    types: ["Account"],
+    members: {
+      total: "Balance.available",
+      "router.deposit": "Balance.deposit",
+      "router.credit": "Balance.credit",
+      "router.pending_charge": "Balance.held",
+      "router.subtotal": "Balance.available",
+      "payment_layer.balance": "VaultBalance.balance",
+      "payment_layer.queried_at": "VaultBalance.queriedAt",
+      "payment_layer.shared_across_products": no("always true; the description of VaultBalance says so"),
+    },
+  },
+  "GET /v1/account/usage/stats": {
+    fields: ["Usage.stats"],
+    members: {
+      ...USAGE,
+      total_requests: "UsageStats.requests",
+      prompt_tokens: "UsageStats.inputTokens",
+      completion_tokens: "UsageStats.outputTokens",
+      total_tokens: no("the sum of the two"),
+      total_cost: "UsageStats.cost",
+    },
+  },
+  "GET /v1/account/usage/daily": {
+    fields: ["Usage.daily"],
+    types: ["UsageDay", "UsageStats"],
+    members: {
+      ...USAGE,
+      dimensions: "Usage.daily(byTrustMode)",
+      "data.request_count": "UsageStats.requests",
+      "data.model_id": "UsageDay.modelId",
+      "data.trust_mode": "UsageDay.trustMode",
+    },
+  },
+  "GET /v1/account/usage/history": {
+    fields: ["Usage.history"],
+    types: ["UsageRecord"],
+    members: {
+      ...USAGE,
+      ...page("Usage.history"),
+      offset: no("pages of the graph are by cursor, which stays right while rows are added"),
+      include_total: "UsageStats.requests",
+      total: "UsageStats.requests",
+      "data.id": "UsageRecord.number",
+      "data.request_id": "UsageRecord.request",
+    },
+  },
+};

@@ -1,0 +1,258 @@
+import { type Counterpart, no, type Parity, page } from "./counterparts.ts";
+
+const NOT_STREAMED = no("false is the only value");
+const BASE64 = no("b64_json is the only value");
+const KIND = no("one value: the type of the answer says it");
+const RESTATED = no("the provider's own; the bill has the id that the router keeps");
+
+const CHAT_ANSWER: Readonly<Record<string, Counterpart>> = {
+  "choices.finish_reason": "ChatChoice.finishReason",
+  "choices.index": "ChatChoice.index",
+  "choices.message.content": "ChatChoice.text",
+  "choices.message.role": no("always assistant"),
+  "usage.prompt_tokens": "ChatCompletion.inputTokens",
+  "usage.completion_tokens": "ChatCompletion.outputTokens",
+  "usage.total_tokens": no("the sum of the two"),
+  id: RESTATED,
+  created: RESTATED,
+};
+
+const MESSAGE = {
+  "messages.role": "PromptMessageInput.role",
+  "messages.content": "PromptMessageInput.content",
+  "messages.content.type": "PromptMessageInput.content",
+  beta: no("ignored by REST; `anthropicBeta` names the features"),
+};
+
+const IMAGES: Readonly<Record<string, Counterpart>> = {
+  created: RESTATED,
+  "data.b64_json": "JobImage.b64Json",
+  response_format: BASE64,
+  stream: NOT_STREAMED,
+};
+
+const JOB = {
+  "data.data.b64_json": "JobImage.b64Json",
+  "data.created": RESTATED,
+};
+
+const OFFER: Readonly<Record<string, Counterpart>> = {
+  "architecture.modality": no("joins the two lists of modalities"),
+  "architecture.input_modalities": "ModelProfile.inputModalities",
+  "architecture.output_modalities": "ModelProfile.outputModalities",
+  "architecture.tokenizer": "ModelProfile.tokenizer",
+  "architecture.instruct_type": "ModelProfile.instructType",
+  ...pricing("pricing", "Pricing", "PriceTier"),
+  ...pricing("pricing_usd", "PricingUsd", "PriceTierUsd"),
+  verifiability: "Provider.verifiability",
+};
+const MODEL: Readonly<Record<string, Counterpart>> = {
+  ...OFFER,
+  id: "Model.modelId",
+  created: "Model.updatedAt",
+  type: "Model.serviceType",
+  supported_formats: "Model.supportedFormats",
+  provider_count: "Model.providers",
+};
+
+/** The prices of an offer: a member `name` in REST, and two types in the graph. */
+function pricing(name: string, type: string, tier: string): Readonly<Record<string, Counterpart>> {
+  return {
+    [`${name}.prompt`]: `${type}.input`,
+    [`${name}.completion`]: `${type}.output`,
+    [`${name}.image`]: `${type}.output`,
+    [`${name}.second`]: `${type}.output`,
+    [`${name}.cached_prompt`]: `${type}.cachedInput`,
+    [`${name}.cache_write`]: `${type}.cacheWrite`,
+    [`${name}.cache_write_1h`]: `${type}.cacheWrite1h`,
+    [`${name}.tiered_pricing.max_input_tokens`]: `${tier}.maxInputTokens`,
+    [`${name}.tiered_pricing.prompt`]: `${tier}.input`,
+    [`${name}.tiered_pricing.completion`]: `${tier}.output`,
+    [`${name}.tiered_pricing.cached_prompt`]: `${tier}.cachedInput`,
+  };
+}
+
+/** The members of all items of a list. */
+function listed(members: Readonly<Record<string, Counterpart>>): Readonly<Record<string, Counterpart>> {
+  return Object.fromEntries(Object.entries(members).map(([name, found]) => [`data.${name}`, found]));
+}
+
+/** Requests to providers, their jobs and receipts, and what providers offer. */
+export const INFERENCE: Readonly<Record<string, Parity>> = {
+  "POST /v1/chat/completions": {
+    fields: ["Mutation.completeChat", "Subscription.completeChat"],
+    types: ["CompleteChatInput"],
+    members: {
+      ...CHAT_ANSWER,
+      "messages.role": "ChatMessageInput.role",
+      model: "CompleteChatInput.model",
+      max_completion_tokens: "CompleteChatInput.options",
+      n: "CompleteChatInput.options",
+      stream: "Subscription.completeChat",
+      "stream_options.include_usage": no("a stream always ends with its usage and its bill"),
+    },
+  },
+  "POST /v1/messages": {
+    fields: ["Mutation.createMessage", "Subscription.createMessage"],
+    types: ["CreateMessageInput", "Message"],
+    members: {
+      ...MESSAGE,
+      stream: "Subscription.createMessage",
+      "system.type": "CreateMessageInput.system",
+      "content.type": "Message.content",
+      "usage.input_tokens": "Message.inputTokens",
+      "usage.output_tokens": "Message.outputTokens",
+      id: RESTATED,
+      type: KIND,
+      role: no("always assistant"),
+    },
+  },
+  "POST /v1/messages/count_tokens": {
+    fields: ["Query.messageTokenCount"],
+    types: ["MessageTokenCountInput", "MessageTokenCount"],
+    members: {
+      ...MESSAGE,
+      "system.type": "MessageTokenCountInput.system",
+      verify_tee: no("a count is not signed"),
+    },
+  },
+  "POST /v1/images/generations": {
+    fields: ["Mutation.generateImages"],
+    types: ["GenerateImagesInput"],
+    members: IMAGES,
+  },
+  "POST /v1/images/edits": {
+    fields: ["Mutation.editImages"],
+    types: ["EditImagesInput"],
+    members: { ...IMAGES, image: "EditImagesInput.images" },
+  },
+  "POST /v1/async/images/generations": {
+    fields: ["Mutation.submitImageJob"],
+    types: ["SubmitImageJobInput", "ImageJob"],
+    members: { response_format: BASE64, stream: NOT_STREAMED },
+  },
+  "POST /v1/async/images/edits": {
+    fields: ["Mutation.submitImageEditJob"],
+    types: ["SubmitImageEditJobInput", "ImageJob"],
+    members: { response_format: BASE64, stream: NOT_STREAMED, image: "SubmitImageEditJobInput.images" },
+  },
+  "GET /v1/async/jobs": {
+    fields: ["Query.imageJobs", "Subscription.imageJobChanged"],
+    types: ["ImageJob"],
+    members: { ...page("Query.imageJobs"), status: "Query.imageJobs(status)" },
+  },
+  "GET /v1/async/jobs/{jobId}": {
+    fields: ["Query.imageJob", "Subscription.imageJobProgress"],
+    types: ["ImageJob"],
+    members: {
+      ...JOB,
+      model: no("sent by clients of providers; ignored by REST"),
+      verify_tee: "SubmitImageJobInput.verifyTee",
+    },
+  },
+  "DELETE /v1/async/jobs/{jobId}": {
+    fields: ["Mutation.cancelImageJob"],
+    types: ["ImageJob"],
+    members: JOB,
+  },
+  "POST /v1/audio/transcriptions": {
+    fields: ["Mutation.transcribeAudio"],
+    types: ["TranscribeAudioInput", "Transcription"],
+    members: {
+      file: "TranscribeAudioInput.fileBase64",
+      response_format: "TranscribeAudioInput.format",
+      stream: NOT_STREAMED,
+      "usage.seconds": "Transcription.billedSeconds",
+      "usage.type": no("always duration"),
+    },
+  },
+  "POST /v1/embeddings": {
+    fields: ["Mutation.createEmbeddings"],
+    types: ["CreateEmbeddingsInput"],
+    members: {
+      input: "CreateEmbeddingsInput.texts",
+      encoding_format: no("always base64: long lists of numbers would block the event loop"),
+      "data.embedding": "Embeddings.vectors",
+      "usage.prompt_tokens": "Embeddings.inputTokens",
+    },
+  },
+  "GET /v1/receipts/checkpoint": { fields: ["ReceiptLog.treeHead"] },
+  "GET /v1/receipts/consistency": {
+    fields: ["ReceiptLog.consistencyProof"],
+    types: ["ConsistencyProof"],
+  },
+  "GET /v1/receipts/key": {
+    fields: ["Query.receiptLog"],
+    types: ["ReceiptLog"],
+    members: { name: "ReceiptLog.origin" },
+  },
+  "GET /v1/receipts/{requestId}": {
+    fields: ["Query.receipt", "InferenceRequest.receipt"],
+    types: ["Receipt"],
+    members: {
+      "log.leaf_index": "Receipt.leafIndex",
+      "log.tree_size": "InclusionProof.treeSize",
+      "log.inclusion_proof": "InclusionProof.hashes",
+      "log.checkpoint": "InclusionProof.checkpoint",
+      "provider_signature.text": "Evidence.text",
+      "provider_signature.signature": "Evidence.signature",
+      "provider_signature.signing_address": "Evidence.signer",
+      "receipt.*": "Receipt.canonicalJson",
+    },
+  },
+  "POST /v1/routing/preview": {
+    fields: ["Query.routingPreview"],
+    members: {
+      service_type: "Query.routingPreview(serviceType)",
+      model: "Query.routingPreview(model)",
+      max_tokens: "Query.routingPreview(maxTokens)",
+      max_completion_tokens: "Query.routingPreview(maxTokens)",
+      n: "Query.routingPreview(n)",
+      "messages.role": "ChatMessageInput.role",
+      "providers.address": "Provider.address",
+      "providers.endpoint": "Provider.url",
+      "providers.model_id": "Provider.models",
+      "refused.provider": "RefusedProvider.providerAddress",
+      "refused.reason": "RefusedProvider.reason",
+    },
+  },
+  "GET /v1/models": {
+    fields: ["Query.models"],
+    types: ["Model", "ModelProfile"],
+    members: {
+      ...listed(MODEL),
+      provider_address: "ModelFilterInput.providerAddresses",
+      "provider_address[]": "ModelFilterInput.providerAddresses",
+      input_modality: "ModelFilterInput.inputModalities",
+      "input_modality[]": "ModelFilterInput.inputModalities",
+      supported_parameter: "ModelFilterInput.supportedParameters",
+      "supported_parameter[]": "ModelFilterInput.supportedParameters",
+      pricing: "Model.pricingUsd",
+      legacy: no("ignored by REST"),
+    },
+  },
+  "GET /v1/models/{model}": {
+    fields: ["Query.model"],
+    types: ["Model", "ModelProfile"],
+    members: MODEL,
+  },
+  "GET /v1/providers": {
+    fields: ["Query.providers", "Query.provider"],
+    types: ["Provider", "ModelProfile"],
+    members: {
+      ...listed(OFFER),
+      service_type: "ProviderFilterInput.serviceTypes",
+      model: "ProviderFilterInput.modelId",
+      model_id: "ProviderFilterInput.modelId",
+      "data.type": "Provider.serviceType",
+      "data.model_id": "Model.modelId",
+      "data.is_healthy": "ProviderHealth.circuit",
+      "data.latency": "ProviderHealth.latencyMs",
+      "data.uptime": "ProviderHealth.uptimePercent",
+      "data.supported_formats": "ModelProfile.formats",
+      "data.tee_acknowledged": "InferenceService.teeAcknowledged",
+      "data.serving_domain": no("the host of `Provider.url`"),
+    },
+  },
+  "GET /v1/service-types": { fields: ["Query.serviceTypes"], types: ["ServiceTypeCount"] },
+};
