@@ -11,7 +11,7 @@ const stack = useStack();
 const services = useServices(stack, ["speech"]);
 const { model } = SERVICES.speech;
 const fileBase64 = toWav(3).toString("base64");
-const WANTS = `transcription { text language duration billedSeconds segments words { word start end } bill { requestId cost { total } } }
+const WANTS = `transcription { text language durationSeconds billedSeconds segments words { word start end } bill { requestId cost { total } } }
   userErrors { field message code }`;
 
 let owner: Seeded;
@@ -44,7 +44,7 @@ test("words and segments have their times, and the options reach the provider", 
   const words = transcription.text.split(/ +/).filter(Boolean);
   expect(transcription).toMatchObject({
     language: "de",
-    duration: 3,
+    durationSeconds: 3,
     billedSeconds: 3,
     segments: [{ id: 0, start: 0, end: 3 }],
     bill: { cost: { total: "90" } },

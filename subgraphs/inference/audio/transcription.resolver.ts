@@ -72,7 +72,7 @@ function toTranscription(answer: Answer): TranscriptionType {
     language: language ?? null,
     segments: Array.isArray(segments) ? segments : null,
     words: Array.isArray(words) && words.every(isWord) ? words : null,
-    duration: Number.isFinite(duration) ? duration : null,
+    durationSeconds: Number.isFinite(duration) ? duration : null,
     billedSeconds: usage?.seconds ?? null,
     bill: toBill(trace),
   };

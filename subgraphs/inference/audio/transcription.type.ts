@@ -133,9 +133,9 @@ export class TranscriptionType {
 
   @Field(() => Float, {
     nullable: true,
-    description: "The duration of the audio in seconds. Null if the provider does not report it.",
+    description: "The duration of the audio. Null if the provider does not report it.",
   })
-  duration!: number | null;
+  durationSeconds!: number | null;
 
   @Field(() => Int, {
     nullable: true,

@@ -162,6 +162,7 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
       file: "TranscribeAudioInput.fileBase64",
       response_format: "TranscribeAudioInput.format",
       stream: NOT_STREAMED,
+      duration: "Transcription.durationSeconds",
       "usage.seconds": "Transcription.billedSeconds",
       "usage.type": no("always duration"),
     },
