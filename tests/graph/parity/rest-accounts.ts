@@ -52,7 +52,12 @@ export const ACCOUNTS: Readonly<Record<string, Parity>> = {
   "GET /v1/api-keys": {
     fields: ["Account.apiKeys"],
     types: ["ApiKey"],
-    members: { ...KEY, ...page("Account.apiKeys"), status: "ApiKey.status" },
+    members: {
+      ...KEY,
+      ...page("Account.apiKeys"),
+      status: "ApiKeyFilterInput.statuses",
+      "data.status": "ApiKey.status",
+    },
   },
   "POST /v1/api-keys": {
     fields: ["Mutation.createApiKey"],
@@ -72,7 +77,12 @@ export const ACCOUNTS: Readonly<Record<string, Parity>> = {
   "GET /v1/management-keys": {
     fields: ["Account.managementKeys"],
     types: ["ManagementKey"],
-    members: { ...MANAGEMENT_KEY, ...page("Account.managementKeys") },
+    members: {
+      ...MANAGEMENT_KEY,
+      ...page("Account.managementKeys"),
+      status: "ManagementKeyFilterInput.statuses",
+      "data.status": "ManagementKey.status",
+    },
   },
   "POST /v1/management-keys": {
     fields: ["Mutation.createManagementKey"],
@@ -135,7 +145,7 @@ export const ACCOUNTS: Readonly<Record<string, Parity>> = {
       ...page("Usage.history"),
       offset: no("pages of the graph are by cursor, which stays right while rows are added"),
       include_total: "UsageStats.requests",
-      total: "UsageStats.requests",
+      total: "UsageRecordConnection.totalCount",
       "data.id": "UsageRecord.number",
       "data.request_id": "UsageRecord.request",
     },

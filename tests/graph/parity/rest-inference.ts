@@ -139,7 +139,11 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
   "GET /v1/async/jobs": {
     fields: ["Query.imageJobs", "Subscription.imageJobChanged"],
     types: ["ImageJob"],
-    members: { ...page("Query.imageJobs"), status: "Query.imageJobs(status)" },
+    members: {
+      ...page("Query.imageJobs"),
+      status: "ImageJobFilterInput.statuses",
+      "data.status": "ImageJob.status",
+    },
   },
   "GET /v1/async/jobs/{jobId}": {
     fields: ["Query.imageJob", "Subscription.imageJobProgress"],
