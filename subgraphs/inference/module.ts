@@ -11,6 +11,7 @@ import { ImageJobResolver, JobImageResolver } from "./images/image-job.resolver.
 import { ImageJobNodeResolvers } from "./images/image-job.type.ts";
 import { ImageJobProgressSubscription } from "./images/image-job-progress.subscription.ts";
 import { ImagesResolver } from "./images/images.resolver.ts";
+import { SubmitImageJobResolver } from "./images/submit-image-job.resolver.ts";
 import { CreateMessageSubscription } from "./messages/create-message.subscription.ts";
 import { MessageResolver } from "./messages/message.resolver.ts";
 import { ModelResolver } from "./models/model.resolver.ts";
@@ -44,6 +45,7 @@ export function build(): Subgraph {
       TranscriptionResolver,
       EmbeddingsResolver,
       ImageJobResolver,
+      SubmitImageJobResolver,
       JobImageResolver,
       ImageJobProgressSubscription,
       EventCursorResolver,

@@ -5,17 +5,14 @@ import {
   modelOf,
   operationOf,
 } from "../../../src/inference/images/jobs/image-job-plan.ts";
-import type { ImageJobRequest } from "../../../src/inference/images/jobs/image-jobs.service.ts";
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
 import { type JobView, jobCursor } from "../../../src/jobs/jobs.service.ts";
-import { newRequestId } from "../../../src/kernel/text/ids.ts";
-import { permit, permitSpender, reaches } from "../../../src/keys/auth/permissions.ts";
+import { permit, reaches } from "../../../src/keys/auth/permissions.ts";
 import { ANSWER_COPIES } from "../../shared/answer-allowance.ts";
 import type { Context } from "../../shared/context.ts";
 import { NODE_FINDERS } from "../../shared/nodes/find-node.ts";
 import { readKeyOf } from "../../shared/nodes/node-id.ts";
-import { runOnce } from "../../shared/once.ts";
 import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { ErrorCodeType, type RecordedCode, toErrorCode } from "../../shared/schema/error-code.ts";
 import { AddressScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
@@ -25,8 +22,6 @@ import { FileStub } from "../file.stub.ts";
 import { ModelType } from "../models/model.type.ts";
 import { ProviderType } from "../models/provider.type.ts";
 import { InferenceRequestType } from "../requests/inference-request.type.ts";
-import { toPreferences } from "../routing/routing.type.ts";
-import { SubmitImageEditJobInput, SubmitImageEditJobPayload, toEditForm } from "./image-edit.type.ts";
 import {
   CancelImageJobInput,
   CancelImageJobPayload,
@@ -35,9 +30,6 @@ import {
   ImageOperationEnum,
   JobImageType,
   JobStatus,
-  SubmitImageJobInput,
-  SubmitImageJobPayload,
-  toJobBody,
   toJobImage,
 } from "./image-job.type.ts";
 import { ImageJobsArgs, toJobFilter } from "./image-job-filter.type.ts";
@@ -71,42 +63,6 @@ export class ImageJobResolver {
     const options = { filter: toJobFilter(args.filter), signal };
     const page = await services.jobs.list(reach, toPageRequest(args), options);
     return toConnection(page, jobCursor, () => services.jobs.count(reach, options));
-  }
-
-  @Mutation(() => SubmitImageJobPayload, {
-    nullable: true,
-    description:
-      "Creates an image generation job and holds its cost. A call repeated with the same `idempotencyKey` returns " +
-      "the job in its current state. Requires an `sk-` key.",
-  })
-  async submitImageJob(
-    @Arg("input", () => SubmitImageJobInput, { description: "The images to generate." })
-    { idempotencyKey: key, ...input }: SubmitImageJobInput,
-    @Ctx() context: Context,
-  ): Promise<SubmitImageJobPayload> {
-    return submitJob(context, { field: "submitImageJob", key, input }, () => {
-      const preferences = toPreferences(input.routing);
-      return { operation: "generations", body: toJobBody(input), contentType: JSON_TYPE, preferences };
-    });
-  }
-
-  @Mutation(() => SubmitImageEditJobPayload, {
-    nullable: true,
-    description:
-      "Creates a job that edits images by a prompt, and holds its cost. A call repeated with the same " +
-      "`idempotencyKey` returns the job in its current state. Requires an `sk-` key.",
-  })
-  async submitImageEditJob(
-    @Arg("input", () => SubmitImageEditJobInput, { description: "The images to edit." })
-    { idempotencyKey: key, ...input }: SubmitImageEditJobInput,
-    @Ctx() context: Context,
-  ): Promise<SubmitImageEditJobPayload> {
-    return submitJob(context, { field: "submitImageEditJob", key, input }, () => ({
-      operation: "edits",
-      ...toEditForm(input),
-      preferences: toPreferences(input.routing),
-      verifyTee: input.verifyTee ?? false,
-    }));
   }
 
   @Mutation(() => CancelImageJobPayload, {
@@ -264,29 +220,3 @@ export class JobImageResolver {
 function rootOf({ b64Json }: JobImageType, { uploads }: Context["services"]): Promise<string> {
   return uploads.rootOf(Buffer.from(b64Json, "base64"));
 }
-
-type JobMutation = {
-  readonly field: "submitImageJob" | "submitImageEditJob";
-  readonly key: string | null | undefined;
-  readonly input: object;
-};
-
-/** Submits a job once per key; a repeated call returns its present state. */
-function submitJob(
-  context: Context,
-  mutation: JobMutation,
-  read: () => ImageJobRequest,
-): Promise<SubmitImageJobPayload> {
-  const { services, principal } = context;
-  const caller = { ...permitSpender(principal, "job.submit"), requestId: newRequestId() };
-  return answerMutation(async () => {
-    let submitted: JobView | undefined;
-    const id = await runOnce(context, { ...caller, ...mutation }, async () => {
-      submitted = await services.imageJobs.submit(read(), caller);
-      return Buffer.from(submitted.id);
-    });
-    return { imageJob: submitted ?? (await services.jobs.get(caller, id.toString())) };
-  });
-}
-
-const JSON_TYPE = "application/json";
