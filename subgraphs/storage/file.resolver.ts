@@ -46,8 +46,7 @@ export class FileResolver {
 
   @Query(() => FileConnection, {
     nullable: true,
-    description:
-      "Files that match a filter, by default all, ordered by their first submission, newest first.",
+    description: "The files, or those that match a filter, ordered by their first submission, newest first.",
   })
   async files(
     @Args(() => FilesArgs) args: FilesArgs,

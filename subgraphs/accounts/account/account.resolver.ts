@@ -73,7 +73,7 @@ export class AccountResolver {
   @FieldResolver(() => DepositConnection, {
     nullable: true,
     description:
-      "The account's on-chain deposits that match a filter, by default all, newest first, including reverted ones. " +
+      "The account's on-chain deposits, or those that match a filter, newest first, including reverted ones. " +
       "Requires the scope `account:read`.",
   })
   async deposits(

@@ -31,7 +31,7 @@ export class ApiKeyResolver {
   @FieldResolver(() => ApiKeyConnection, {
     nullable: true,
     description:
-      "The account's `sk-` keys that match a filter, by default all, oldest first. Requires the scope `keys:read`.",
+      "The account's `sk-` keys, or those that match a filter, oldest first. Requires the scope `keys:read`.",
   })
   async apiKeys(
     @Root() { address }: AccountType,

@@ -31,7 +31,7 @@ export class ManagementKeyResolver {
   @FieldResolver(() => ManagementKeyConnection, {
     nullable: true,
     description:
-      "The account's `mk-` keys that match a filter, by default all, oldest first. Requires a wallet session.",
+      "The account's `mk-` keys, or those that match a filter, oldest first. Requires a wallet session.",
   })
   async managementKeys(
     @Root() { address }: AccountType,

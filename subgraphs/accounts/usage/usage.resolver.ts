@@ -37,7 +37,7 @@ export class AccountUsageResolver {
   @FieldResolver(() => UsageType, {
     nullable: true,
     description:
-      "The requests that were charged, or completed at a price of zero. Requires the scope `account:read`.",
+      "The account's usage: the requests that were charged, or completed at a price of zero. Requires the scope `account:read`.",
   })
   usage(
     @Root() { address }: AccountType,

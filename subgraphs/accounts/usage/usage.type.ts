@@ -157,7 +157,7 @@ class UsageRecordType {
   })
   id!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "When the request started." })
+  @Field(() => DateTimeScalar, { description: "When the request was admitted." })
   createdAt!: Date;
 
   @Field(() => String, { description: "The id of the model." })
@@ -182,7 +182,7 @@ class UsageRecordType {
   cachedTokens!: number;
 
   @Field(() => Int, {
-    description: "The number of prompt tokens written to the provider's cache for minutes.",
+    description: "The number of prompt tokens written to the provider's cache with a lifetime of minutes.",
   })
   cacheWriteTokens!: number;
 

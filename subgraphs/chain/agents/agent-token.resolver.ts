@@ -47,7 +47,7 @@ export class AgentTokenResolver {
   @Query(() => AgentTokenConnection, {
     nullable: true,
     description:
-      "The agent tokens that have an owner and match a filter, by default all, most recently acquired first.",
+      "The agent tokens that have an owner, or those of them that match a filter, most recently acquired first.",
   })
   async agentTokens(
     @Args(() => AgentTokensArgs) args: AgentTokensArgs,

@@ -70,7 +70,7 @@ export class MarketResolver {
 
   @FieldResolver(() => MarketFillConnection, {
     nullable: true,
-    description: "The fulfilled orders that match a filter, by default all, newest first.",
+    description: "The fulfilled orders, or those that match a filter, newest first.",
   })
   async fills(
     @Args(() => MarketFillsArgs) args: MarketFillsArgs,

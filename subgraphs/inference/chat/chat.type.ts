@@ -127,7 +127,8 @@ export class InferenceBillType {
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether the provider's signature is valid. Null unless verification was requested.",
+    description:
+      "Whether the provider's acknowledged signer signed this answer. Null unless verification was requested.",
   })
   teeVerified!: boolean | null;
 

@@ -47,7 +47,9 @@ export class ImageJobEventType extends EventType {
   })
   provider!: string | null;
 
-  @Field(() => Int, { description: "1-based attempt number. 0 before the first attempt." })
+  @Field(() => Int, {
+    description: "The number of the current attempt with a provider, from 1. 0 before the first attempt.",
+  })
   attempt!: number;
 
   @Field(() => Float, { nullable: true, description: "Progress from 0 to 1. Null if not reported." })

@@ -53,7 +53,7 @@ export class ImageJobResolver {
 
   @Query(() => ImageJobConnection, {
     nullable: true,
-    description: `The caller's image jobs that match a filter, by default all, newest first. ${ACCESS}`,
+    description: `The caller's image jobs, or those that match a filter, newest first. ${ACCESS}`,
   })
   async imageJobs(
     @Args(() => ImageJobsArgs) args: ImageJobsArgs,
@@ -97,7 +97,9 @@ export class ImageJobResolver {
     return step.sequence;
   }
 
-  @FieldResolver(() => Int, { description: "The number of providers tried so far." })
+  @FieldResolver(() => Int, {
+    description: "The number of the current attempt with a provider, from 1. 0 before the first attempt.",
+  })
   attempt(@Root() { step }: JobView): number {
     return step.attempt;
   }
@@ -157,7 +159,7 @@ export class ImageJobResolver {
 
   @FieldResolver(() => InferenceRequestType, {
     nullable: true,
-    description: "The billing record of this job. Requires the scope `account:read`.",
+    description: "The inference request that this job is billed as. Requires the scope `account:read`.",
   })
   async request(
     @Root() { requestId }: JobView,
@@ -210,7 +212,7 @@ export class JobImageResolver {
   @FieldResolver(() => FileStub, {
     nullable: true,
     description:
-      "The image as a stored file. Null until it is stored; `STORE_JOB_IMAGES` stores every image.",
+      "The image as a stored file. Null until it is stored, which an operator can turn on for the images of all jobs.",
   })
   async file(@Root() image: JobImageType, @Ctx() { services }: Context): Promise<FileStub> {
     return { root: await rootOf(image, services) };

@@ -28,7 +28,8 @@ export class ModelResolver {
   @CacheFor(5)
   @Query(() => ModelConnection, {
     nullable: true,
-    description: "The available models that match a filter, by default all, ordered by id.",
+    description:
+      "The available models, or those that match a filter. Ordered by id unless `orderBy` is given.",
   })
   models(@Args(() => ModelsArgs) args: ModelsArgs, @Ctx() { services }: Context): Connection<Model> {
     const filter = toOfferFilter(args.filter);

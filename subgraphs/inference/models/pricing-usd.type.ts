@@ -54,7 +54,7 @@ export class PricingUsdType {
   @Field(() => DecimalScalar, {
     nullable: true,
     description:
-      "The price in US dollars of one input token written to the provider's cache for minutes. Null if it is the " +
+      "The price in US dollars of one input token written to the provider's cache with a lifetime of minutes. Null if it is the " +
       "`input` price.",
   })
   cacheWrite!: string | null;
@@ -69,7 +69,7 @@ export class PricingUsdType {
 
   @Field(() => [PriceTierUsdType], {
     description:
-      "Prices for shorter prompts, shortest first. Empty if the prices do not depend on the prompt's length.",
+      "Prices for prompts up to a given length, shortest first; longer prompts pay the prices above. Empty if the prices do not depend on the prompt's length.",
   })
   tiers!: readonly PriceTierUsdType[];
 }

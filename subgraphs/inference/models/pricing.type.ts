@@ -50,7 +50,7 @@ export class PricingType {
   @Field(() => NeuronScalar, {
     nullable: true,
     description:
-      "The price of one input token written to the provider's cache for minutes. Null if it is the `input` price.",
+      "The price of one input token written to the provider's cache with a lifetime of minutes. Null if it is the `input` price.",
   })
   cacheWrite!: bigint | null;
 
@@ -64,7 +64,7 @@ export class PricingType {
 
   @Field(() => [PriceTierType], {
     description:
-      "Prices for shorter prompts, shortest first. Empty if the prices do not depend on the prompt's length.",
+      "Prices for prompts up to a given length, shortest first; longer prompts pay the prices above. Empty if the prices do not depend on the prompt's length.",
   })
   tiers!: readonly PriceTierType[];
 }

@@ -13,7 +13,7 @@ export const ApiFormatEnum = defineEnum<ApiFormat>("ApiFormat", "The API format 
 /** The profile that a provider publishes of its model. */
 @ObjectType("ModelProfile", {
   description:
-    "A model's profile, as published by a provider. A field is null if the provider does not publish it.",
+    "A model's profile, as published by a provider. Every field but `formats` is null if the provider does not publish it.",
   simpleResolvers: true,
 })
 export class ModelProfileType {

@@ -27,7 +27,7 @@ import { ProviderConnection, ProviderType } from "./provider.type.ts";
 export class ProviderResolver {
   @Query(() => ProviderConnection, {
     nullable: true,
-    description: "The providers that match a filter, by default all, ordered by address.",
+    description: "The providers, or those that match a filter. Ordered by address unless `orderBy` is given.",
   })
   providers(
     @Args(() => ProvidersArgs) args: ProvidersArgs,
@@ -99,7 +99,9 @@ export class ProviderResolver {
     return toHealth(services.health.of(offer));
   }
 
-  @FieldResolver(() => ModelProfileType, { description: "The profile of the provider's model." })
+  @FieldResolver(() => ModelProfileType, {
+    description: "The profile of the model that the provider offers.",
+  })
   profile(@Root() { profile }: Provider): ModelProfileType {
     return toProfile(profile);
   }
@@ -114,7 +116,7 @@ export class ProviderResolver {
 
   @FieldResolver(() => Boolean, {
     description:
-      "Whether requests may be routed to the provider: it has a URL, and the network acknowledged its signer.",
+      "Whether requests may be routed to the provider: its URL is allowed, and the network acknowledged its signer.",
   })
   routable(@Root() offer: Provider): boolean {
     return isRoutable(offer);

@@ -16,7 +16,7 @@ export class AccountResolver {
   @FieldResolver(() => InferenceRequestConnection, {
     nullable: true,
     description:
-      "The account's requests that match a filter, by default all, newest first. Requires the scope `account:read`.",
+      "The account's requests, or those that match a filter. Newest first unless `orderBy` is given. Requires the scope `account:read`.",
   })
   async requests(
     @Root() { address }: AccountStub,

@@ -74,7 +74,7 @@ export class InferenceRequestResolver {
 
   @FieldResolver(() => ApiKeyStub, {
     nullable: true,
-    description: "The `sk-` key that the request was sent with. Null if the wallet sent it.",
+    description: "The `sk-` key that the request was sent with. Null if it was sent with another credential.",
   })
   apiKey(@Root() { apiKeyId }: InferenceRequest): ApiKeyStub | null {
     return apiKeyId === null ? null : { id: toNodeId("ApiKey", apiKeyId) };
@@ -95,7 +95,8 @@ export class InferenceRequestResolver {
 
   @FieldResolver(() => EvidenceType, {
     nullable: true,
-    description: "The provider's proof of its answer. Null unless `verify_tee` was set.",
+    description:
+      "The provider's proof of its answer. Null unless `verifyTee` was set or evidence was required.",
   })
   async evidence(
     @Root() { id }: InferenceRequest,

@@ -57,7 +57,9 @@ export class RequestTimingType {
   simpleResolvers: true,
 })
 export class InferenceRequestType {
-  @Field(() => DateTimeScalar, { description: "When the request was admitted." })
+  @Field(() => DateTimeScalar, {
+    description: "When the request was admitted: its credential, its limits and the balance allowed it.",
+  })
   createdAt!: Date;
 
   @Field(() => DateTimeScalar, { nullable: true, description: "When the request ended. Null while it runs." })
@@ -84,7 +86,7 @@ export class InferenceRequestType {
   @Field(() => Int, {
     nullable: true,
     description:
-      "The number of prompt tokens written to the provider's cache for minutes. Null until counted.",
+      "The number of prompt tokens written to the provider's cache with a lifetime of minutes, without those cached for an hour. Null until counted.",
   })
   cacheWriteTokens!: number | null;
 

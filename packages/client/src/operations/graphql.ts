@@ -266,7 +266,7 @@ export type SubmitAbi =
 
 /** An image generation job to submit. */
 export type SubmitImageJobInput = {
-  /** A client-chosen key, 1 to 255 ASCII characters. Within 24 h, repeating the same call with the same key runs it once and returns the first response. */
+  /** A text of your choice, 1 to 255 ASCII characters. Repeating the same call with it within 24 h does not run it again, and returns the first response, of a job in its current state. */
   idempotencyKey?: string | null | undefined;
   /** The id of the model. */
   model: string;
