@@ -1,44 +1,44 @@
-import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
 import { quantile } from "./load.ts";
 import type { LoadResult } from "./peers/graph/engine.ts";
 
 /** The duration of each measurement of a peer, the number of rounds, and the duration of the warm-up. */
-export type GraphPace = { readonly rounds: number; readonly durationMs: number; readonly warmUpMs: number };
-
-/** A peer, by its name, and how to measure it at one operation. */
-export type Competitor = {
-  readonly name: string;
-  /** The answer as JSON, or why it does not support the operation. */
-  answer(operation: string): Promise<string>;
-  runLoad(operation: string, durationMs: number): Promise<LoadResult>;
+export type GraphPace = {
+  readonly rounds: number;
+  readonly durationMs: number;
+  readonly warmUpMs: number;
+  /** How many documents a gateway sees for the first time in a round. */
+  readonly newDocuments: number;
 };
 
-/** The processor time of a process so far, in milliseconds: Linux counts in hundredths of a second. */
-export function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
+/** A peer, by its name, and how to measure it at one operation, or at one kind of load. */
+export type Competitor<O = string> = {
+  readonly name: string;
+  /** The answer as JSON, or why it does not support the operation. */
+  answer(operation: O): Promise<string>;
+  /** Round 0 is the warm-up. */
+  runLoad(operation: O, durationMs: number, round: number): Promise<LoadResult>;
+};
 
 /**
  * Measures all competitors at every operation, in turns, and reports which do not support it: a peer whose
  * answer differs from the first is not measured. Ratios are taken within a round, and their medians shown.
  */
-export async function compete(
+export async function compete<O = string>(
   title: string,
-  operations: Readonly<Record<string, string>>,
-  competitors: readonly Competitor[],
+  operations: Readonly<Record<string, O>>,
+  competitors: readonly Competitor<O>[],
   { rounds, durationMs, warmUpMs }: GraphPace,
 ): Promise<string> {
   const tables: string[] = [];
   for (const [name, operation] of Object.entries(operations)) {
     const { able, notes } = await judge(operation, competitors);
-    for (const { runLoad } of able) await runLoad(operation, warmUpMs);
+    for (const { runLoad } of able) await runLoad(operation, warmUpMs, 0);
     const results = new Map(able.map((competitor) => [competitor, [] as LoadResult[]]));
-    for (let round = 0; round < rounds; round++)
+    for (let round = 1; round <= rounds; round++)
       for (let turn = 0; turn < able.length; turn++) {
         const competitor = able[(turn + round) % able.length];
-        if (competitor) results.get(competitor)?.push(await competitor.runLoad(operation, durationMs));
+        if (competitor) results.get(competitor)?.push(await competitor.runLoad(operation, durationMs, round));
       }
     tables.push(
       `\n**${name}, ${title}**\n\n${toRows(results)}${notes.map((note) => `\n- ${note}`).join("")}`,
@@ -47,8 +47,8 @@ export async function compete(
   return tables.join("\n");
 }
 
-async function judge(operation: string, competitors: readonly Competitor[]) {
-  const able: Competitor[] = [];
+async function judge<O>(operation: O, competitors: readonly Competitor<O>[]) {
+  const able: Competitor<O>[] = [];
   const notes: string[] = [];
   let right: unknown;
   for (const competitor of competitors) {
@@ -77,8 +77,9 @@ function readAnswer(text: string): { readonly data?: unknown } {
   }
 }
 
-function toRows(results: ReadonlyMap<Competitor, readonly LoadResult[]>): string {
+function toRows(results: ReadonlyMap<{ readonly name: string }, readonly LoadResult[]>): string {
   const [ours = []] = results.values();
+  const hasMemory = ours.some(({ peakMiB }) => peakMiB !== undefined);
   const lines = [...results].map(([{ name }, rounds]) => {
     const figure = (of: (pressed: LoadResult) => number, digits: number) =>
       median(rounds.map(of)).toFixed(digits);
@@ -93,10 +94,19 @@ function toRows(results: ReadonlyMap<Competitor, readonly LoadResult[]>): string
       ratio((mine, theirs) => theirs.p99Ms / mine.p99Ms),
       figure(({ cpuMs }) => cpuMs, 3),
       ratio((mine, theirs) => theirs.cpuMs / mine.cpuMs),
+      ...(hasMemory
+        ? [
+            rounds
+              .at(-1)
+              ?.peakMiB?.map((peak) => peak.toFixed(0))
+              .join(" + ") ?? "",
+          ]
+        : []),
     ];
   });
   const better = "zerograph is better by x";
   const header = ["", "operations/s", better, "p50 ms", "p99 ms", better, "CPU ms an operation", better];
+  if (hasMemory) header.push("peak RSS so far, MiB");
   const rule = ["---", ...header.slice(1).map(() => "---:")];
   return [header, rule, ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

@@ -13,6 +13,15 @@ export type Target = {
 /** The number of connections, each with one request at a time, and the duration of the load. */
 export type Load = { readonly body: Buffer; readonly connections: number; readonly durationMs: number };
 
+/** One request of a load. */
+export type LoadRequest = {
+  readonly method: "GET" | "POST";
+  /** With its query string. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | null;
+};
+
 /**
  * The results. Latency ends with the last byte, first byte is the first of the body; events are `data:`
  * lines.
@@ -30,15 +39,37 @@ type Sample = { readonly latencyMs: number; readonly firstByteMs: number; readon
 
 /** Puts load on `target` and measures. Throws when an answer is not 200: an error is not throughput. */
 export async function runLoad(target: Target, { body, connections, durationMs }: Load): Promise<Measured> {
-  const pool = new Pool(target.origin, { connections, pipelining: 1 });
+  const { path, bearers, headers } = target;
+  const endMs = performance.now() + durationMs;
+  let turn = 0;
+  return runRequests(target, connections, () => {
+    if (performance.now() >= endMs) return undefined;
+    const bearer = bearers[turn++ % bearers.length];
+    return {
+      ...{ method: "POST", path, body },
+      headers: {
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        "content-type": "application/json",
+        ...headers,
+      },
+    };
+  });
+}
+
+/** The same for requests that differ, until `next` has none. */
+export async function runRequests(
+  { name, origin }: Pick<Target, "name" | "origin">,
+  connections: number,
+  next: () => LoadRequest | undefined,
+): Promise<Measured> {
+  const pool = new Pool(origin, { connections, pipelining: 1 });
   const samples: Sample[] = [];
   const startedMs = performance.now();
-  const worker = async (first: number) => {
-    for (let turn = first; performance.now() - startedMs < durationMs; turn += connections)
-      samples.push(await ask(pool, target, body, turn));
+  const worker = async () => {
+    for (let request = next(); request; request = next()) samples.push(await ask(pool, name, request));
   };
   try {
-    await Promise.all(Array.from({ length: connections }, (_, first) => worker(first)));
+    await Promise.all(Array.from({ length: connections }, worker));
   } finally {
     await pool.destroy();
   }
@@ -60,12 +91,7 @@ export function quantile(sorted: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN;
 }
 
-function ask(
-  pool: Pool,
-  { path, bearers, name, headers }: Target,
-  body: Buffer,
-  turn: number,
-): Promise<Sample> {
+function ask(pool: Pool, name: string, request: LoadRequest): Promise<Sample> {
   const { promise, resolve, reject } = Promise.withResolvers<Sample>();
   const startedMs = performance.now();
   let firstByteMs = Number.NaN;
@@ -87,19 +113,6 @@ function ask(
     },
     onResponseError: (_, error) => reject(error),
   };
-  const bearer = bearers[turn % bearers.length];
-  pool.dispatch(
-    {
-      method: "POST",
-      path,
-      body,
-      headers: {
-        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
-        "content-type": "application/json",
-        ...headers,
-      },
-    },
-    handler,
-  );
+  pool.dispatch(request, handler);
   return promise;
 }

@@ -8,6 +8,7 @@ import { describeMachine, spreadOf, toTable, writeResults } from "./report.ts";
 import { type Rounds, runRounds, type Scenario } from "./scenario.ts";
 import { benchChain } from "./suites/chain.bench.ts";
 import { benchGraph } from "./suites/graph.bench.ts";
+import { benchClients } from "./suites/graph-clients.bench.ts";
 import { benchLedger } from "./suites/ledger.bench.ts";
 import { benchReads } from "./suites/reads.bench.ts";
 import { benchStorage } from "./suites/storage.bench.ts";
@@ -20,7 +21,8 @@ import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
  * `npm run bench`: our product against a direct call, two bare proxies and Portkey, each in its own process
  * on this machine, and the ledger alone against other ways to write it. About 7 minutes; with `--quick`
  * about 40 s and RESULTS.md is not changed. `--ledger` measures the ledger alone, `--storage` files,
- * `--chain` the reading of the chain and the delay of its events, `--graph` the graph against other gateways,
+ * `--chain` the reading of the chain and the delay of its events, `--graph` the graph against other gateways (with
+ * `--clients` only what official clients send),
  * `--reads` what reads of a long history cost other customers, `--verify` the verification of a long ledger; none of
  * these changes RESULTS.md either.
  */
@@ -32,8 +34,8 @@ const STORAGE_PACE = QUICK
   ? { rounds: 2, largeBytes: 2 ** 25, smallFiles: 500, sdkBytes: 2 ** 22 }
   : { rounds: 5, largeBytes: 2 ** 28, smallFiles: 10_000, sdkBytes: 2 ** 26 };
 const GRAPH_PACE = QUICK
-  ? { rounds: 2, durationMs: 200, warmUpMs: 200 }
-  : { rounds: 5, durationMs: 1_000, warmUpMs: 3_000 };
+  ? { rounds: 2, durationMs: 200, warmUpMs: 200, newDocuments: 200 }
+  : { rounds: 5, durationMs: 1_000, warmUpMs: 3_000, newDocuments: 1_000 };
 const READS_PACE = QUICK
   ? { accounts: 200, requests: 200_000, rounds: 2, durationMs: 500 }
   : { accounts: 2_000, requests: 2_000_000, rounds: 3, durationMs: 4_000 };
@@ -84,7 +86,8 @@ async function runVerify(onEnd: OnEnd): Promise<void> {
 async function runGraph(onEnd: OnEnd): Promise<void> {
   const load = (loadavg()[0] ?? 0).toFixed(1);
   console.log(`${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load before the run ${load}`);
-  await benchGraph(GRAPH_PACE, onEnd, (table) => console.log(table));
+  const benches = process.argv.includes("--clients") ? [benchClients] : undefined;
+  await benchGraph(GRAPH_PACE, onEnd, (table) => console.log(table), benches);
 }
 
 async function runLedger(onEnd: OnEnd): Promise<void> {

@@ -2,8 +2,9 @@ import { once } from "node:events";
 import { WebSocket } from "ws";
 import { until } from "../../support/until.ts";
 import type { Child } from "../child.ts";
-import { cpuOf, type GraphPace, median } from "../graph-compete.ts";
+import { type GraphPace, median } from "../graph-compete.ts";
 import { askChild } from "../peers/graph/dialogue.ts";
+import { cpuOf } from "../processes.ts";
 
 const CLIENTS = 1_000;
 const EVENTS = 25;

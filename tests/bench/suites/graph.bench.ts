@@ -1,20 +1,20 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startAnvil } from "../../../src/devnet/chain/anvil.ts";
 import { installPeers, ROUTERS } from "../../peers/install.ts";
 import type { OnEnd } from "../../support/servers/database.ts";
-import { builtFile } from "../build.ts";
-import { type Child, startChild } from "../child.ts";
-import { type Competitor, compete, cpuOf, type GraphPace } from "../graph-compete.ts";
+import type { Child } from "../child.ts";
+import { type Competitor, compete, type GraphPace } from "../graph-compete.ts";
+import { killChild, openDevnet, openGateways, startPeer } from "../graph-gateways.ts";
 import { runLoad } from "../load.ts";
 import { askChild } from "../peers/graph/dialogue.ts";
 import type { EngineQuestion, LoadResult } from "../peers/graph/engine.ts";
 import { ENGINES } from "../peers/graph/engines.ts";
-import { GATEWAYS } from "../peers/graph/gateways.ts";
-import { MARKET_OPERATIONS, marketSubgraphs } from "../peers/graph/market.ts";
+import { GATEWAYS, type GatewayName } from "../peers/graph/gateways.ts";
+import { MARKET_OPERATIONS } from "../peers/graph/market.ts";
 import { openProduct, PRODUCT_OPERATIONS } from "../peers/graph/product.ts";
+import { cpuOf } from "../processes.ts";
+import { benchClients } from "./graph-clients.bench.ts";
 import { compareStreams } from "./graph-streams.bench.ts";
+
+type Bench = (pace: GraphPace, onEnd: OnEnd) => Promise<string>;
 
 /**
  * Measures the graph against peer gateways, where npm can install them, and prints each table when it is
@@ -24,9 +24,10 @@ export async function benchGraph(
   pace: GraphPace,
   onEnd: OnEnd,
   tell: (table: string) => void,
+  benches: readonly Bench[] = [benchEngines, benchGateways, benchClients, benchStreams],
 ): Promise<void> {
   if (!(await installPeers(ROUTERS))) return;
-  for (const bench of [benchEngines, benchGateways, benchStreams]) {
+  for (const bench of benches) {
     const ends: (() => Promise<void>)[] = [];
     onEnd(async () => endAll(ends));
     tell(await bench(pace, (end) => void ends.unshift(end)));
@@ -35,18 +36,10 @@ export async function benchGraph(
   }
 }
 
-function startPeer(name: string, env: Readonly<Record<string, string>>): Promise<Child> {
-  return startChild(builtFile(`peers/graph/${name}`), {
-    ready: READY,
-    env: { NODE_ENV: "production", ...env },
-  });
-}
-
 async function endAll(ends: (() => Promise<void>)[]): Promise<void> {
   for (const end of ends.splice(0)) await end();
 }
 
-const READY = /ready at (\S+)/;
 const CONNECTIONS = 16;
 
 /** The engines alone, each in its own process, over subgraphs in the same process. */
@@ -76,20 +69,8 @@ async function openEngines(places: string, onEnd: OnEnd): Promise<readonly Compe
 
 /** The whole way: a client over HTTP, the gateway in its own process, and subgraphs over HTTP. */
 async function benchGateways(pace: GraphPace, onEnd: OnEnd): Promise<string> {
-  const anvil = await startAnvil();
-  onEnd(() => anvil.stop());
-  const subgraphs = await startPeer("subgraphs", {});
-  onEnd(async () => killChild(subgraphs));
-  const urls = marketSubgraphs().map(({ name }) => [name, `${subgraphs.origin}/${name}`]);
-  const folder = await mkdtemp(join(tmpdir(), "zerograph-bench-"));
-  onEnd(() => rm(folder, { recursive: true, force: true }));
-  const env = { SUBGRAPHS: JSON.stringify(Object.fromEntries(urls)), RPC_URL: anvil.url, DATA_DIR: folder };
-  const competitors: Competitor[] = [];
-  for (const name of Object.keys(GATEWAYS)) {
-    const child = await startPeer("gateway", { ...env, GATEWAY: name });
-    onEnd(async () => killChild(child));
-    competitors.push(overHttp(name, child));
-  }
+  const gateways = await openGateways(Object.keys(GATEWAYS) as GatewayName[], onEnd);
+  const competitors = [...gateways].map(([name, child]) => overHttp(name, child));
   return compete(`over HTTP, ${CONNECTIONS} connections`, MARKET_OPERATIONS, competitors, pace);
 }
 
@@ -115,20 +96,12 @@ function overHttp(name: string, { origin, process: { pid = 0 } }: Child): Compet
   };
 }
 
-/** Some peers wait for idle connections when they are stopped. */
-function killChild({ process: child }: Child): void {
-  child.kill("SIGKILL");
-}
-
 /** The throughput of a stream through our whole gateway, beside a minimal server. */
 async function benchStreams(pace: GraphPace, onEnd: OnEnd): Promise<string> {
-  const anvil = await startAnvil();
-  onEnd(() => anvil.stop());
-  const folder = await mkdtemp(join(tmpdir(), "zerograph-bench-"));
-  onEnd(() => rm(folder, { recursive: true, force: true }));
+  const devnet = await openDevnet(onEnd);
   const servers: Record<string, Child> = {};
   for (const name of ["zerograph", "graphql-ws alone"]) {
-    const env = { SERVER: name, RPC_URL: anvil.url, DATA_DIR: folder };
+    const env = { SERVER: name, ...devnet };
     const child = await startPeer("stream-server", env);
     onEnd(async () => killChild(child));
     servers[name] = child;

@@ -1,6 +1,7 @@
 import { createEngine } from "../../../../gateway/federation/engine/engine.ts";
 import type { SubgraphExecutor } from "../../../../gateway/federation/engine/subgraph-executor.ts";
 import type { GraphContext } from "../../../../gateway/federation/graph.ts";
+import { ProcessPlanner } from "../../../../gateway/federation/planner/process-planner.ts";
 import { toSupergraphDocument } from "../../../../gateway/federation/supergraph-source.ts";
 import { Turns } from "../../../../gateway/http/turns.ts";
 import { createServer } from "../../../../gateway/server.ts";
@@ -10,7 +11,6 @@ import { readConfig } from "../../../../src/config.ts";
 import { ROUTER_WALLET } from "../../../../src/devnet/chain/accounts.ts";
 import { contractAddresses, networkContracts } from "../../../../src/devnet/chain/deploy.ts";
 import { createLogger } from "../../../../src/kernel/log.ts";
-import { createNativePlanner } from "../../../support/native-planner.ts";
 
 /**
  * Our request gate in front of another graph: every credential and the policy are checked. Only what a peer
@@ -30,8 +30,10 @@ export async function openDoor(
   });
   const contracts = networkContracts(contractAddresses());
   const network = withAddresses(NETWORKS.devnet, { rpcUrls: [RPC_URL], contracts });
-  const app = await createApp(config, network, createLogger("error"));
-  const engine = createEngine({ supergraphSdl, executors, planner: createNativePlanner(supergraphSdl) });
+  const log = createLogger("error");
+  const app = await createApp(config, network, log);
+  const planner = new ProcessPlanner({ supergraphSdl, log });
+  const engine = createEngine({ supergraphSdl, executors, planner });
   const server = await createServer(app, {
     ...{
       engine,
@@ -40,8 +42,8 @@ export async function openDoor(
       apiSchema: engine.apiSchema,
     },
     ...{ guardOf: () => undefined, introspections: new Turns(1) },
-    warmUp: () => {},
-    close: async () => {},
+    warmUp: () => planner.start(),
+    close: () => planner.close(),
   });
   return server.listen({ host: "127.0.0.1", port: 0 });
 }

@@ -18,6 +18,8 @@ export type LoadResult = {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly cpuMs: number;
+  /** The peak resident memory of each process since it was started. */
+  readonly peakMiB?: readonly number[];
 };
 
 /** One engine in its own process, so that none affects another's heap or compiled code. */
