@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAnvil } from "../../src/devnet/chain/anvil.ts";
 import type { OnEnd } from "../support/servers/database.ts";
+import { startPostgres } from "../support/servers/postgres.ts";
 import { builtFile } from "./build.ts";
 import { type Child, startChild } from "./child.ts";
 import type { GatewayName } from "./peers/graph/gateways.ts";
-import { marketSubgraphs } from "./peers/graph/market.ts";
+import { marketSubgraphs, marketSupergraph } from "./peers/graph/market.ts";
 
 const READY = /ready at (\S+)/;
 
@@ -18,15 +19,26 @@ export function startPeer(name: string, env: Readonly<Record<string, string>>): 
   });
 }
 
-/** Starts gateways, each in its own process, in front of the market's subgraphs in another. */
+/**
+ * Starts gateways, each in its own process, in front of the market's subgraphs in another. Ours has its database on a
+ * server, as a gateway with separate subgraphs must.
+ */
 export async function openGateways(
   names: readonly GatewayName[],
   onEnd: OnEnd,
 ): Promise<ReadonlyMap<GatewayName, Child>> {
   const subgraphs = await startPeer("subgraphs", {});
   onEnd(async () => killChild(subgraphs));
-  const urls = marketSubgraphs().map(({ name }) => [name, `${subgraphs.origin}/${name}`]);
-  const env = { SUBGRAPHS: JSON.stringify(Object.fromEntries(urls)), ...(await openDevnet(onEnd)) };
+  const urls = Object.fromEntries(marketSubgraphs().map(({ name }) => [name, `${subgraphs.origin}/${name}`]));
+  const postgres = await startPostgres();
+  onEnd(() => postgres.stop());
+  const env = {
+    SUBGRAPHS: JSON.stringify(urls),
+    // Composing it here leaves its memory out of the gateways.
+    SUPERGRAPH: marketSupergraph(urls),
+    DATABASE_URL: postgres.url,
+    ...(await openDevnet(onEnd)),
+  };
   const gateways = new Map<GatewayName, Child>();
   for (const name of names) {
     const child = await startPeer("gateway", { ...env, GATEWAY: name });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 
 /** The processor time of a process and its children so far, in milliseconds: Linux counts in hundredths of a second. */
 export function cpuOf(pid: number): number {
@@ -9,7 +9,12 @@ export function cpuOf(pid: number): number {
   return times.reduce((sum, time) => sum + time, 0);
 }
 
-/** The peak resident memory of a process and of each of its children since they were started, in MiB. */
+/** Forgets the peak resident memory of a process and its children: starting may take more than any load. */
+export function resetPeakMemory(pid: number): void {
+  for (const member of familyOf(pid)) writeFileSync(`/proc/${member}/clear_refs`, "5");
+}
+
+/** The peak resident memory of a process and of each of its children since `resetPeakMemory`, in MiB. */
 export function peakMemoryOf(pid: number): readonly number[] {
   return familyOf(pid).map((member) => {
     const status = readFileSync(`/proc/${member}/status`, "utf8");

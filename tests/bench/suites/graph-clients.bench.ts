@@ -5,7 +5,7 @@ import { type Competitor, compete, type GraphPace } from "../graph-compete.ts";
 import { openGateways } from "../graph-gateways.ts";
 import { type LoadRequest, runRequests } from "../load.ts";
 import { nestedDocument } from "../peers/graph/documents.ts";
-import { cpuOf, peakMemoryOf } from "../processes.ts";
+import { cpuOf, peakMemoryOf, resetPeakMemory } from "../processes.ts";
 import { type ClientOperation, recordRequests } from "../record-requests.ts";
 
 /** What clients send in a round: again and again for its duration, or each request once. */
@@ -32,6 +32,7 @@ const COMPARED = 9;
 /** Nested queries over HTTP as the official clients send them, through our gateway and Hive's router runtime. */
 export async function benchClients(pace: GraphPace, onEnd: OnEnd): Promise<string> {
   const gateways = await openGateways(["zerograph", "hive gateway, router-runtime"], onEnd);
+  for (const { process: child } of gateways.values()) resetPeakMemory(child.pid ?? 0);
   const competitors = [...gateways].map(([name, child]) => overHttp(name, child));
   const title = `over HTTP, ${CONNECTIONS} connections`;
   return compete(title, { ...(await variableLoads()), ...(await documentLoads(pace)) }, competitors, pace);

@@ -21,9 +21,10 @@ export async function openDoor(
   supergraphSdl: string,
   executors: Readonly<Record<string, SubgraphExecutor<GraphContext>>>,
 ): Promise<string> {
-  const { RPC_URL = "", DATA_DIR = "" } = process.env;
+  const { RPC_URL = "", DATA_DIR = "", DATABASE_URL } = process.env;
   const config = readConfig({
     ...{ NETWORK: "devnet", RPC_URL, DATA_DIR, LOG_LEVEL: "error" },
+    ...(DATABASE_URL !== undefined && { DATABASE_URL }),
     ROUTER_PRIVATE_KEY: ROUTER_WALLET.privateKey,
     GRAPH_LIMITS: "cost=1000000,connectionsPerAddress=20000",
     RATE_LIMIT_PER_ADDRESS: "0",

@@ -18,7 +18,7 @@ export type LoadResult = {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly cpuMs: number;
-  /** The peak resident memory of each process since it was started. */
+  /** The peak resident memory of each of its processes so far, in MiB. */
   readonly peakMiB?: readonly number[];
 };
 

@@ -1,8 +1,6 @@
 import { GATEWAYS, type GatewayName } from "./gateways.ts";
-import { marketSupergraph } from "./market.ts";
 
-/** One gateway in its own process, in front of the market's subgraphs. */
-const { GATEWAY = "", SUBGRAPHS = "{}" } = process.env;
-const urls: Readonly<Record<string, string>> = JSON.parse(SUBGRAPHS);
-const origin = await GATEWAYS[GATEWAY as GatewayName](marketSupergraph(urls), urls);
+/** One gateway in its own process, in front of the market's subgraphs. It is given the composed supergraph. */
+const { GATEWAY = "", SUBGRAPHS = "{}", SUPERGRAPH = "" } = process.env;
+const origin = await GATEWAYS[GATEWAY as GatewayName](SUPERGRAPH, JSON.parse(SUBGRAPHS));
 console.log(`ready at ${new URL(origin).origin}`);
