@@ -24,6 +24,7 @@ import { PlanCache } from "./planning/plan-cache.ts";
 import { type Prepared, prepareOperation } from "./planning/prepare.ts";
 import { readRequirements } from "./planning/requirements.ts";
 import { createRollouts, type RolloutOptions } from "./planning/rollout.ts";
+import { SubgraphOperations } from "./planning/subgraph-operations.ts";
 import { createTypeIndex } from "./planning/type-index.ts";
 import type { Project } from "./projection.ts";
 import { refusal } from "./refusal.ts";
@@ -73,7 +74,7 @@ export interface Engine<C> {
   subscribe(request: ExecutionRequest<C>): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult>;
 }
 
-const DEFAULT_PLAN_LIMIT = 1_000;
+const DEFAULT_PLAN_LIMIT = 4_000;
 const DEFAULT_RESUME_MS = 60_000;
 
 /** Creates the engine of one supergraph. */
@@ -83,7 +84,7 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   const { introspectionTurn } = options;
   const plans = new PlanCache<Prepared<C>>({
     maxEntries: options.planLimit ?? DEFAULT_PLAN_LIMIT,
-    charactersOf: ({ planCharacters }) => planCharacters,
+    bytesOf: ({ sizeBytes }) => sizeBytes,
   });
   const subgraph = (name: string) => {
     const executor = executors[name];
@@ -98,6 +99,7 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
       supergraph: full,
       types: createTypeIndex(full),
       requirements: readRequirements(full),
+      operations: new SubgraphOperations(),
       subgraph,
     },
   };

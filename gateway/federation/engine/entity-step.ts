@@ -9,7 +9,6 @@ import {
   toClientError,
   toClientPath,
 } from "./execution.ts";
-import { readOperation } from "./fetch-step.ts";
 import { copyJson, mergeInto } from "./merge.ts";
 import type { EntityAlias, SubgraphOperation } from "./planner.ts";
 import { compileFlattenPath, type FlattenPath } from "./planning/flatten-path.ts";
@@ -21,6 +20,7 @@ import {
 } from "./planning/representation.ts";
 import { type Requirements, withoutDependents } from "./planning/requirements.ts";
 import { compileRewrites, type Rewrites } from "./planning/rewrites.ts";
+import type { SubgraphOperations } from "./planning/subgraph-operations.ts";
 import type { TypeIndex } from "./planning/type-index.ts";
 import {
   isObject,
@@ -33,6 +33,13 @@ import {
 
 /** The most errors recorded for one failed request: a list of thousands must not produce thousands. */
 const MAX_ERRORS_PER_FETCH = 100;
+
+/** What compiling a fetch of entities needs of the supergraph. */
+type EntityContext = {
+  readonly types: TypeIndex;
+  readonly requirements: Requirements;
+  readonly operations: SubgraphOperations;
+};
 
 /** One `_entities` field, compiled. */
 type EntityField = {
@@ -64,9 +71,9 @@ export function compileEntityStep<C>(
   node: SubgraphOperation,
   aliases: readonly EntityAlias[],
   subgraph: Subgraph<C>,
-  { types, requirements }: { readonly types: TypeIndex; readonly requirements: Requirements },
+  { types, requirements, operations }: EntityContext,
 ): Step<C> {
-  const whole = readOperation(node);
+  const whole = operations.of(node);
   const pick = pickVariables(node.variableUsages);
   const optionalOf = (type: string) => requirements.ofType(subgraph.name, type);
   const fields = aliases.map((alias) => compileField(alias, types, optionalOf));

@@ -1,6 +1,6 @@
-import { type DocumentNode, getOperationAST, Kind, parse, print, type SelectionSetNode } from "graphql";
+import { type DocumentNode, getOperationAST, Kind, type SelectionSetNode } from "graphql";
 import { both, type Condition, compileCondition } from "./document/conditions.ts";
-import { countWrittenOut, readFragments, writeOutFragments } from "./document/fragments.ts";
+import { readFragments } from "./document/fragments.ts";
 import {
   type Execution,
   nulledBy,
@@ -13,14 +13,11 @@ import {
   toClientPath,
 } from "./execution.ts";
 import { mergeInto } from "./merge.ts";
-import type { FetchNode, SubgraphOperation } from "./planner.ts";
+import type { FetchNode } from "./planner.ts";
 import { compileRewrites } from "./planning/rewrites.ts";
+import type { SubgraphOperations } from "./planning/subgraph-operations.ts";
 import type { TypeIndex } from "./planning/type-index.ts";
-import { refusal } from "./refusal.ts";
 import type { JsonObject, SubgraphError, SubgraphResult } from "./subgraph-executor.ts";
-
-/** The most selections of one subgraph request, with the planner's fragments inlined. */
-const MAX_WRITTEN_OUT = 20_000;
 
 /** A fetch of root fields, ready to send and to settle. */
 export type RootFetch<C> = {
@@ -30,24 +27,12 @@ export type RootFetch<C> = {
   settle(execution: Execution<C>, result: SubgraphResult): void;
 };
 
-/**
- * Reads the operation of a fetch, once per plan. The planner puts repeated selections into fragments, also under
- * different conditions. graphql-jit, which our subgraphs run on, stores conditions in the nodes of a fragment, and
- * so mixes up those of its spreads. Therefore fragments are inlined, with separate nodes for each spread.
- */
-export function readOperation({ operation }: SubgraphOperation): Operation {
-  const document = parse(operation, { noLocation: true });
-  const fragments = readFragments(document);
-  if (fragments.size === 0) return { document, text: operation };
-  if (countWrittenOut(document, fragments) > MAX_WRITTEN_OUT)
-    throw refusal("The plan of this operation is too large. Split it into smaller operations.");
-  const text = print(writeOutFragments(document, fragments));
-  return { document: parse(text, { noLocation: true }), text };
-}
+/** What compiling a fetch needs of the supergraph. */
+type FetchContext = { readonly types: TypeIndex; readonly operations: SubgraphOperations };
 
 /** Compiles a fetch of root fields into a step. */
-export function compileFetchStep<C>(node: FetchNode, subgraph: Subgraph<C>, types: TypeIndex): Step<C> {
-  const fetch = compileRootFetch<C>(node, types);
+export function compileFetchStep<C>(node: FetchNode, subgraph: Subgraph<C>, context: FetchContext): Step<C> {
+  const fetch = compileRootFetch<C>(node, context);
   return (execution) =>
     requestSubgraph(subgraph, fetch.operation, fetch.variables(execution.variables), execution, (result) =>
       fetch.settle(execution, result),
@@ -55,8 +40,8 @@ export function compileFetchStep<C>(node: FetchNode, subgraph: Subgraph<C>, type
 }
 
 /** Compiles the parts of a root fetch; a subscription sends it once and settles it for every event. */
-export function compileRootFetch<C>(node: FetchNode, types: TypeIndex): RootFetch<C> {
-  const operation = readOperation(node);
+export function compileRootFetch<C>(node: FetchNode, { types, operations }: FetchContext): RootFetch<C> {
+  const operation = operations.of(node);
   const rewrites = compileRewrites(node.outputRewrites, types);
   const rename = (path: readonly (string | number)[]) => rewrites?.rename(path) ?? [...path];
   const rootKeys = readRootKeys(operation.document).map(({ key, condition }) => {

@@ -170,7 +170,7 @@ function compileField(
   if (field.denial) return completeDenied(field.denial, !isNonNullType(field.type));
   const delivered = known?.kind === "data" ? known.selected : [];
   const sets = { selected: field.selected, delivered };
-  const name = `${type.name}.${field.name}`;
+  const name = [type.name, field.name].join(".");
   const stream = known ? undefined : toStreaming(field.stream);
   return compileValue(compiler, field.type, sets, { name, stream });
 }

@@ -25,6 +25,7 @@ import { LocatedError, Locator } from "./located-error.ts";
 import { type Measures, measureDocument } from "./measure.ts";
 import { refuse, tooMuch } from "./refusals.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
+import { createPartSharing } from "./shared-parts.ts";
 import { SubscriptionRootRule } from "./subscription-root.ts";
 import { refuseText } from "./text-limits.ts";
 
@@ -49,9 +50,9 @@ type OperationPrice = { readonly cost: Cost; readonly requests: number };
 type Verdict = CheckedDocument | readonly GraphQLError[];
 
 const MAX_CACHED = 4_000;
-const MAX_CACHED_BYTES = 64 * 1_048_576;
+const MAX_CACHED_BYTES = 16 * 1_048_576;
 /** A cached document, with everything compiled for it here, takes about this many bytes per character. */
-const BYTES_PER_CHARACTER = 40;
+const BYTES_PER_CHARACTER = 24;
 /** A refusal has a few messages, each cut to its first 500 characters. */
 const REFUSAL_BYTES = 4_096;
 /** Longer texts are cached by hash. */
@@ -101,6 +102,7 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
   const rules = hideNames ? [...RULES, NoSchemaIntrospectionCustomRule] : RULES;
   const inputLimits = new InputLimits(limits);
   const isLongIntrospection = createIntrospectionCheck(schema);
+  const share = createPartSharing(schema);
   const findFaults = (document: DocumentNode) => validate(schema, document, rules, { maxErrors: MAX_FAULTS });
   return (text: string): Verdict => {
     const refusal = refuseText(text, limits);
@@ -121,6 +123,7 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
     for (const part of document.definitions)
       if (part.kind === Kind.OPERATION_DEFINITION && isLongIntrospection(document, part))
         return [refuse(LONG_INTROSPECTION, { limit: "introspection" })];
+    share(document);
     const inputs = readInputs(schema, inputLimits, document);
     if (inputs.refusal) return [inputs.refusal];
     return { document, inputs, priceOf: createPriceOf(schema, prices, document) };

@@ -127,8 +127,8 @@ test("a failed plan is tried again, and the cache evicts plans", async () => {
 test("the plan cache is bounded by its size and evicts the least recently used plans", () => {
   const cache = new PlanCache<number>({
     maxEntries: 100,
-    maxCharacters: 1_000,
-    charactersOf: (size) => size,
+    maxBytes: 1_000,
+    bytesOf: (size) => size,
   });
   const document = parse("{ a }");
   cache.get(document, "", () => 400);
@@ -137,6 +137,33 @@ test("the plan cache is bounded by its size and evicts the least recently used p
   cache.get(parse("{ c }"), "", () => 400);
   expect(cache.get(document, "", () => 2)).toBe(400);
   expect(cache.get(parse("{ b }"), "", () => 3)).toBe(3);
+});
+
+test("plans that send the same request share one parsed document", async () => {
+  const supergraphSdl = composeSupergraph([
+    { name: "one", sdl: `${FEDERATION_LINK} type Query { a: A } type A @key(fields: "id") { id: ID! }` },
+    { name: "two", sdl: `${FEDERATION_LINK} type A @key(fields: "id") { id: ID! n: Int m: Int }` },
+  ]);
+  const sent: SubgraphRequest<TestContext>[] = [];
+  const executor = (data: () => object): SubgraphExecutor<TestContext> => ({
+    execute(request) {
+      sent.push(request);
+      return { data: { ...data() } };
+    },
+    subscribe: () => ({ errors: [] }),
+    close: async () => {},
+  });
+  const one = executor(() => ({ a: { __typename: "A", id: "1" } }));
+  const two = executor(() => ({ _entities: [{ __typename: "A", n: 1, m: 2 }] }));
+  const planner = createNativePlanner(supergraphSdl);
+  const engine = createEngine({ supergraphSdl, planner, executors: { one, two } });
+  for (const query of ["query A { a { n } }", "query B { a { n } }", "query C { a { n m } }"])
+    await engine.execute({ document: parse(query), context });
+  const [first, entities, again, entitiesAgain, third, others] = sent.map(({ document }) => document);
+  expect(again).toBe(first);
+  expect(third).toBe(first);
+  expect(entitiesAgain).toBe(entities);
+  expect(others).not.toBe(entities);
 });
 
 test("the abort signal is passed on, and no request is sent after it", async () => {

@@ -1,8 +1,8 @@
 import { Kind, print, type SelectionNode, type SelectionSetNode } from "graphql";
-import { readOperation } from "../fetch-step.ts";
 import type { BatchFetchNode, EntityAlias, FetchNode, PathSegment, RequiredSelection } from "../planner.ts";
 import { withoutUnusedVariables } from "../planning/requirements.ts";
 import { compileRewrites } from "../planning/rewrites.ts";
+import { readOperation } from "../planning/subgraph-operations.ts";
 import type { TypeIndex } from "../planning/type-index.ts";
 
 /** A request of a plan. */

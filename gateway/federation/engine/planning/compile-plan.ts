@@ -6,6 +6,7 @@ import type { ConditionNode, FetchNode, PathSegment, PlanNode, QueryPlan } from 
 import { compileResume, type ResumePlan } from "../resume-plan.ts";
 import { isPromise, type MaybePromise } from "../subgraph-executor.ts";
 import type { Requirements } from "./requirements.ts";
+import type { SubgraphOperations } from "./subgraph-operations.ts";
 import type { TypeIndex } from "./type-index.ts";
 
 /** The context in which a plan is compiled. */
@@ -13,6 +14,7 @@ export type PlanContext<C> = {
   readonly supergraph: GraphQLSchema;
   readonly types: TypeIndex;
   readonly requirements: Requirements;
+  readonly operations: SubgraphOperations;
   subgraph(name: string): Subgraph<C>;
   /** Compiles a request in another way; `compile` is the usual one. */
   wrapFetch?(node: PlanNode, compile: () => Step<C>): Step<C>;
@@ -41,7 +43,7 @@ export function compileSubscriptionPlan<C>(plan: QueryPlan, context: PlanContext
   if (first?.kind !== "Subscription")
     throw new Error("the plan of a subscription does not start with a source");
   const { serviceName } = first.primary;
-  const source = compileRootFetch<C>(first.primary, context.types);
+  const source = compileRootFetch<C>(first.primary, context);
   return {
     source,
     subgraph: context.subgraph(serviceName),
@@ -81,7 +83,7 @@ function wrap<C>(node: PlanNode, { wrapFetch }: PlanContext<C>, compile: () => S
 function compileFetch<C>(node: FetchNode, context: PlanContext<C>, path?: readonly PathSegment[]): Step<C> {
   const subgraph = context.subgraph(node.serviceName);
   if (!node.requires) {
-    const step = compileFetchStep(node, subgraph, context.types);
+    const step = compileFetchStep(node, subgraph, context);
     return node.operationKind === "mutation" ? unlessBroken(step) : step;
   }
   const alias = {

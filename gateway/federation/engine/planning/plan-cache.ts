@@ -4,16 +4,15 @@ import { isPromise, type MaybePromise } from "../subgraph-executor.ts";
 /** A document has one or a few operations, each for a few kinds of callers. */
 const MAX_VARIANTS = 64;
 
-/** The memory limits of the cache: the number of operations, and the characters of their text and plan. */
+/** The memory limits of the cache: the number of operations, and the bytes of their text and plan. */
 export type PlanCacheOptions<T> = {
   readonly maxEntries: number;
-  readonly maxCharacters?: number;
+  readonly maxBytes?: number;
   /** The size of a value, in addition to its key text. */
-  readonly charactersOf?: (value: T) => number;
+  readonly bytesOf?: (value: T) => number;
 };
 
-/** A compiled operation takes about ten bytes for each of these characters. */
-const MAX_CHARACTERS = 16_777_216;
+const MAX_BYTES = 24 * 1_048_576;
 
 /**
  * Caches compiled operations. A document object seen before is found by identity; an equal one by its printed text.
@@ -21,12 +20,12 @@ const MAX_CHARACTERS = 16_777_216;
  */
 export class PlanCache<T> {
   readonly #texts = new WeakMap<DocumentNode, Map<string, string>>();
-  readonly #byText = new Map<string, { readonly value: MaybePromise<T>; readonly characters: number }>();
+  readonly #byText = new Map<string, { readonly value: MaybePromise<T>; readonly sizeBytes: number }>();
   readonly #options: Required<PlanCacheOptions<T>>;
-  #characters = 0;
+  #sizeBytes = 0;
 
   constructor(options: PlanCacheOptions<T>) {
-    this.#options = { maxCharacters: MAX_CHARACTERS, charactersOf: () => 0, ...options };
+    this.#options = { maxBytes: MAX_BYTES, bytesOf: () => 0, ...options };
   }
 
   /** Returns the value of a document and `variant`, or makes it: once, also for concurrent calls. */
@@ -43,10 +42,10 @@ export class PlanCache<T> {
     this.#store(text, made, 0);
     if (isPromise(made)) {
       made.then(
-        (value) => this.#store(text, value, this.#options.charactersOf(value)),
+        (value) => this.#store(text, value, this.#options.bytesOf(value)),
         () => this.#forget(text),
       );
-    } else this.#store(text, made, this.#options.charactersOf(made));
+    } else this.#store(text, made, this.#options.bytesOf(made));
     return made;
   }
 
@@ -55,26 +54,27 @@ export class PlanCache<T> {
     const variants = this.#texts.get(document) ?? new Map<string, string>();
     const known = variants.get(variant);
     if (known !== undefined) return known;
-    const text = `${variant}\n${print(document)}`;
+    // Joined, and not concatenated: V8 keeps every piece of a concatenated text.
+    const text = [variant, print(document)].join("\n");
     if (variants.size >= MAX_VARIANTS) variants.clear();
     this.#texts.set(document, variants.set(variant, text));
     return text;
   }
 
-  #store(text: string, value: MaybePromise<T>, valueCharacters: number): void {
+  #store(text: string, value: MaybePromise<T>, valueBytes: number): void {
     this.#forget(text);
-    const characters = text.length + valueCharacters;
-    this.#byText.set(text, { value, characters });
-    this.#characters += characters;
-    const { maxEntries, maxCharacters } = this.#options;
+    const sizeBytes = text.length + valueBytes;
+    this.#byText.set(text, { value, sizeBytes });
+    this.#sizeBytes += sizeBytes;
+    const { maxEntries, maxBytes } = this.#options;
     for (const oldest of this.#byText.keys()) {
-      if (this.#byText.size <= maxEntries && this.#characters <= maxCharacters) return;
+      if (this.#byText.size <= maxEntries && this.#sizeBytes <= maxBytes) return;
       if (oldest !== text) this.#forget(oldest);
     }
   }
 
   #forget(text: string): void {
-    this.#characters -= this.#byText.get(text)?.characters ?? 0;
+    this.#sizeBytes -= this.#byText.get(text)?.sizeBytes ?? 0;
     this.#byText.delete(text);
   }
 }

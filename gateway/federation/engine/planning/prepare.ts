@@ -31,8 +31,8 @@ import type { Rollout } from "./rollout.ts";
 
 /** A compiled operation: everything that does not depend on the request. */
 export type Prepared<C> = {
-  /** Length of the plan as JSON, which measures the compiled steps. */
-  readonly planCharacters: number;
+  /** An estimate of its memory. */
+  readonly sizeBytes: number;
   readonly introspection: DocumentNode | undefined;
   readonly project: Project;
   readonly run: Step<C> | undefined;
@@ -93,7 +93,7 @@ export async function prepareOperation<C>(
   const simple = rest && simplify(flattening, rest, toPrepare);
   const plan = simple ? await planner.plan(print(simple), operation.name?.value ?? null, rollout) : {};
   return {
-    planCharacters: JSON.stringify(plan).length,
+    sizeBytes: sizeOf(plan),
     introspection,
     project,
     run: isSubscription ? undefined : compilePlan(plan, planContext),
@@ -120,7 +120,7 @@ async function prepareInParts<C>(
   const postponed = new Set(deferred.filter((fragment) => later.has(fragment)));
   const isInParts = hasStreams || postponed.size > 0;
   return {
-    planCharacters: JSON.stringify(plan).length + JSON.stringify([...later.values()]).length,
+    sizeBytes: sizeOf(plan, ...later.values()),
     introspection,
     project: isInParts
       ? compileProjection(api, document, operation, { denied, deferred: postponed })
@@ -129,6 +129,13 @@ async function prepareInParts<C>(
     later: isInParts ? { stages: compileStages(later, planContext), projectWhole } : undefined,
     subscription: undefined,
   };
+}
+
+/** A compiled operation takes about this many bytes for each character of its plan as JSON. */
+const BYTES_PER_CHARACTER = 8;
+
+function sizeOf(...plans: readonly object[]): number {
+  return BYTES_PER_CHARACTER * JSON.stringify(plans).length;
 }
 
 /**
