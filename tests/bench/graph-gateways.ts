@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAnvil } from "../../src/devnet/chain/anvil.ts";
@@ -9,12 +9,17 @@ import { type Child, startChild } from "./child.ts";
 import type { GatewayName } from "./peers/graph/gateways.ts";
 import { marketSubgraphs, marketSupergraph } from "./peers/graph/market.ts";
 
+const OURS: GatewayName = "zerograph";
 const READY = /ready at (\S+)/;
 
 /** Starts a program of `peers/graph` in its own process. */
-export function startPeer(name: string, env: Readonly<Record<string, string>>): Promise<Child> {
+export function startPeer(
+  name: string,
+  env: Readonly<Record<string, string>>,
+  nodeFlags: readonly string[] = [],
+): Promise<Child> {
   return startChild(builtFile(`peers/graph/${name}`), {
-    ready: READY,
+    ...{ ready: READY, nodeFlags },
     env: { NODE_ENV: "production", ...env },
   });
 }
@@ -41,11 +46,21 @@ export async function openGateways(
   };
   const gateways = new Map<GatewayName, Child>();
   for (const name of names) {
-    const child = await startPeer("gateway", { ...env, GATEWAY: name });
+    const child = await startPeer(
+      "gateway",
+      { ...env, GATEWAY: name },
+      name === OURS ? await gatewayFlags() : [],
+    );
     onEnd(async () => killChild(child));
     gateways.set(name, child);
   }
   return gateways;
+}
+
+/** The flags of V8 with which `npm run start:gateway` starts our gateway. */
+async function gatewayFlags(): Promise<readonly string[]> {
+  const { scripts } = JSON.parse(await readFile("package.json", "utf8"));
+  return String(scripts["start:gateway"]).match(/--[a-z-]+=\d+/g) ?? [];
 }
 
 /** What our gateway needs beside subgraphs: a chain and a folder, as settings. */

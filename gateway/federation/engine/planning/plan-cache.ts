@@ -1,4 +1,5 @@
 import { type DocumentNode, print } from "graphql";
+import { ByteLru } from "../../../../src/kernel/byte-lru.ts";
 import { isPromise, type MaybePromise } from "../subgraph-executor.ts";
 
 /** A document has one or a few operations, each for a few kinds of callers. */
@@ -12,40 +13,44 @@ export type PlanCacheOptions<T> = {
   readonly bytesOf?: (value: T) => number;
 };
 
-const MAX_BYTES = 24 * 1_048_576;
+const MAX_BYTES = 16 * 1_048_576;
 
 /**
  * Caches compiled operations. A document object seen before is found by identity; an equal one by its printed text.
- * At most `maxEntries` texts are kept, and the least recently used is evicted first.
+ * At most `maxEntries` texts are kept, and those that are not read are evicted first.
  */
 export class PlanCache<T> {
   readonly #texts = new WeakMap<DocumentNode, Map<string, string>>();
-  readonly #byText = new Map<string, { readonly value: MaybePromise<T>; readonly sizeBytes: number }>();
-  readonly #options: Required<PlanCacheOptions<T>>;
-  #sizeBytes = 0;
+  /** Operations that are being compiled. */
+  readonly #making = new Map<string, Promise<T>>();
+  readonly #made: ByteLru<{ readonly value: T }>;
+  readonly #bytesOf: (value: T) => number;
 
-  constructor(options: PlanCacheOptions<T>) {
-    this.#options = { maxBytes: MAX_BYTES, bytesOf: () => 0, ...options };
+  constructor({ bytesOf = () => 0, maxBytes = MAX_BYTES, maxEntries }: PlanCacheOptions<T>) {
+    this.#made = new ByteLru({ maxBytes, maxEntries });
+    this.#bytesOf = bytesOf;
   }
 
   /** Returns the value of a document and `variant`, or makes it: once, also for concurrent calls. */
   get(document: DocumentNode, variant: string, make: () => MaybePromise<T>): MaybePromise<T> {
     const text = this.#textOf(document, variant);
-    const known = this.#byText.get(text);
-    if (known) {
-      // The most recently used entry is evicted last.
-      this.#byText.delete(text);
-      this.#byText.set(text, known);
-      return known.value;
-    }
+    const known = this.#made.get(text);
+    if (known) return known.value;
+    const making = this.#making.get(text);
+    if (making) return making;
     const made = make();
-    this.#store(text, made, 0);
-    if (isPromise(made)) {
-      made.then(
-        (value) => this.#store(text, value, this.#options.bytesOf(value)),
-        () => this.#forget(text),
-      );
-    } else this.#store(text, made, this.#options.bytesOf(made));
+    if (!isPromise(made)) {
+      this.#keep(text, made);
+      return made;
+    }
+    this.#making.set(text, made);
+    made.then(
+      (value) => {
+        this.#making.delete(text);
+        this.#keep(text, value);
+      },
+      () => this.#making.delete(text),
+    );
     return made;
   }
 
@@ -61,20 +66,7 @@ export class PlanCache<T> {
     return text;
   }
 
-  #store(text: string, value: MaybePromise<T>, valueBytes: number): void {
-    this.#forget(text);
-    const sizeBytes = text.length + valueBytes;
-    this.#byText.set(text, { value, sizeBytes });
-    this.#sizeBytes += sizeBytes;
-    const { maxEntries, maxBytes } = this.#options;
-    for (const oldest of this.#byText.keys()) {
-      if (this.#byText.size <= maxEntries && this.#sizeBytes <= maxBytes) return;
-      if (oldest !== text) this.#forget(oldest);
-    }
-  }
-
-  #forget(text: string): void {
-    this.#sizeBytes -= this.#byText.get(text)?.sizeBytes ?? 0;
-    this.#byText.delete(text);
+  #keep(text: string, value: T): void {
+    this.#made.set(text, { value }, text.length + this.#bytesOf(value));
   }
 }

@@ -7,7 +7,7 @@ import { refusal } from "../refusal.ts";
 
 /** The most selections of one subgraph request, with the planner's fragments inlined. */
 const MAX_WRITTEN_OUT = 20_000;
-const MAX_BYTES = 8 * 1_048_576;
+const MAX_BYTES = 4 * 1_048_576;
 /** A parsed operation takes about this many bytes per character. */
 const BYTES_PER_CHARACTER = 40;
 
