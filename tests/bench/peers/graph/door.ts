@@ -34,6 +34,7 @@ export async function openDoor(
   const log = createLogger("error");
   const app = await createApp(config, network, log);
   const planner = new ProcessPlanner({ supergraphSdl, log });
+  planner.start();
   const engine = createEngine({ supergraphSdl, executors, planner });
   const server = await createServer(app, {
     ...{
