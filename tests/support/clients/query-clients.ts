@@ -3,7 +3,7 @@ import { parse } from "graphql";
 import { type GraphQLResponse, Network } from "relay-runtime";
 
 /** The results of an operation, as a client gives them to its application. */
-export type QueryResult = { readonly data?: unknown; readonly error?: unknown };
+type QueryResult = { readonly data?: unknown; readonly error?: unknown };
 type Variables = Readonly<Record<string, unknown>>;
 
 /** Sends one operation, a query or a mutation, with a client library. */
