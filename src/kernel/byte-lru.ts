@@ -1,9 +1,13 @@
+import { Sightings } from "./sightings.ts";
+
 /** How much a `ByteLru` holds. */
 type ByteLruLimits = {
   readonly maxBytes: number;
   readonly maxEntries?: number;
   /** The share of all bytes that one entry may take: a larger one would evict too many others. */
   readonly maxShare?: number;
+  /** Once half of the bytes are taken, a new key is stored when it is set for the second time: most never come again. */
+  readonly admitsSecond?: boolean;
 };
 
 const DEFAULT_MAX_SHARE = 1 / 8;
@@ -18,10 +22,12 @@ type Entry<V> = { readonly value: V; readonly sizeBytes: number; wasRead: boolea
 export class ByteLru<V> {
   readonly #limits: ByteLruLimits;
   readonly #entries = new Map<string, Entry<V>>();
+  readonly #sightings: Sightings | undefined;
   #sizeBytes = 0;
 
   constructor(limits: ByteLruLimits) {
     this.#limits = limits;
+    if (limits.admitsSecond) this.#sightings = new Sightings();
   }
 
   /** The size of all entries together, in bytes. */
@@ -36,11 +42,13 @@ export class ByteLru<V> {
     return entry.value;
   }
 
-  /** Stores a value, unless it is larger than the share of one entry. */
+  /** Stores a value, unless it is larger than the share of one entry, or not admitted yet. */
   set(key: string, value: V, sizeBytes: number): void {
+    const isNew = !this.#entries.has(key);
     this.delete(key);
     const { maxBytes, maxShare = DEFAULT_MAX_SHARE } = this.#limits;
     if (sizeBytes > maxBytes * maxShare) return;
+    if (isNew && this.#sizeBytes > maxBytes / 2 && this.#sightings?.see(key) === false) return;
     this.#makeRoom(sizeBytes);
     this.#entries.set(key, { value, sizeBytes, wasRead: false });
     this.#sizeBytes += sizeBytes;

@@ -130,11 +130,11 @@ test("the plan cache is bounded by its size, and evicts plans that are not read"
     bytesOf: (size) => size,
   });
   const document = parse("{ a }");
-  for (const letter of ["a", "b", "c", "d", "e", "f", "g", "h"]) {
+  // Twice each: a cache that is half full keeps what comes again.
+  for (const letter of [..."aabbccddeeffgghhii"]) {
     cache.get(parse(`{ ${letter} }`), "", () => 115);
     expect(cache.get(document, "", () => 1)).toBe(115);
   }
-  cache.get(parse("{ i }"), "", () => 115);
   expect(cache.get(document, "", () => 2)).toBe(115);
   expect(cache.get(parse("{ b }"), "", () => 3)).toBe(3);
 });

@@ -36,3 +36,16 @@ test("frequently read entries stay, others are evicted", () => {
   }
   expect(lru.get("once 0")).toBeUndefined();
 });
+
+test("a cache that is half full stores a new key when it comes again", () => {
+  const lru = new ByteLru<number>({ maxBytes: 100, maxShare: 1, admitsSecond: true });
+  for (let n = 0; n < 1_000; n++) lru.set(`once ${n}`, n, 1);
+  expect(lru.get("once 0")).toBe(0);
+  // A few are taken for keys that were seen.
+  expect(lru.sizeBytes).toBeLessThan(75);
+  lru.set("twice", 1, 1);
+  lru.set("twice", 2, 1);
+  expect(lru.get("twice")).toBe(2);
+  lru.set("twice", 3, 1);
+  expect(lru.get("twice")).toBe(3);
+});

@@ -17,7 +17,8 @@ const MAX_BYTES = 16 * 1_048_576;
 
 /**
  * Caches compiled operations. A document object seen before is found by identity; an equal one by its printed text.
- * At most `maxEntries` texts are kept, and those that are not read are evicted first.
+ * At most `maxEntries` texts are kept, and those that are not read are evicted first. A cache that is half full keeps an
+ * operation when it comes for the second time: one that never comes again would be old garbage, expensive to collect.
  */
 export class PlanCache<T> {
   readonly #texts = new WeakMap<DocumentNode, Map<string, string>>();
@@ -27,7 +28,7 @@ export class PlanCache<T> {
   readonly #bytesOf: (value: T) => number;
 
   constructor({ bytesOf = () => 0, maxBytes = MAX_BYTES, maxEntries }: PlanCacheOptions<T>) {
-    this.#made = new ByteLru({ maxBytes, maxEntries });
+    this.#made = new ByteLru({ maxBytes, maxEntries, admitsSecond: true });
     this.#bytesOf = bytesOf;
   }
 

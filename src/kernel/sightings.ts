@@ -1,0 +1,30 @@
+const SLOTS = 65_536;
+/** After so many keys the memory starts anew: a fuller one takes too many keys for known ones. */
+const MAX_KEYS = SLOTS / 4;
+
+/** Remembers, in 8 KiB, which keys were seen lately. A few keys that were not are taken for ones that were. */
+export class Sightings {
+  readonly #bits = new Uint8Array(SLOTS / 8);
+  #keys = 0;
+
+  /** Whether the key was seen before; it is from now on. */
+  see(key: string): boolean {
+    const slot = hashOf(key) % SLOTS;
+    const [at, bit] = [slot >> 3, 1 << (slot & 7)];
+    const before = this.#bits[at] ?? 0;
+    if (before & bit) return true;
+    if (this.#keys++ >= MAX_KEYS) {
+      this.#bits.fill(0);
+      this.#keys = 1;
+    }
+    this.#bits[at] = (this.#bits[at] ?? 0) | bit;
+    return false;
+  }
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x81_1c_9d_c5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01_00_01_93);
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
