@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startAnvil } from "../../src/devnet/chain/anvil.ts";
@@ -9,7 +9,6 @@ import { type Child, startChild } from "./child.ts";
 import type { GatewayName } from "./peers/graph/gateways.ts";
 import { marketSubgraphs, marketSupergraph } from "./peers/graph/market.ts";
 
-const OURS: GatewayName = "zerograph";
 const READY = /ready at (\S+)/;
 
 /** Starts a program of `peers/graph` in its own process. */
@@ -46,21 +45,11 @@ export async function openGateways(
   };
   const gateways = new Map<GatewayName, Child>();
   for (const name of names) {
-    const child = await startPeer(
-      "gateway",
-      { ...env, GATEWAY: name },
-      name === OURS ? await gatewayFlags() : [],
-    );
+    const child = await startPeer("gateway", { ...env, GATEWAY: name });
     onEnd(async () => killChild(child));
     gateways.set(name, child);
   }
   return gateways;
-}
-
-/** The flags of V8 with which `npm run start:gateway` starts our gateway. */
-async function gatewayFlags(): Promise<readonly string[]> {
-  const { scripts } = JSON.parse(await readFile("package.json", "utf8"));
-  return String(scripts["start:gateway"]).match(/--[a-z-]+=\d+/g) ?? [];
 }
 
 /** What our gateway needs beside subgraphs: a chain and a folder, as settings. */

@@ -160,7 +160,7 @@ export class ProcessPlanner implements Planner {
     this.#clearDeadline();
     if (reply.kind === "ready") child.isReady = true;
     else this.#settle(reply);
-    if (reply.kind === "planned" && reply.rssBytes > this.#limits.rssBytes) this.#end(child, "memory");
+    if (reply.kind === "planned" && (reply.rssBytes ?? 0) > this.#limits.rssBytes) this.#end(child, "memory");
     this.#next();
   }
 
@@ -168,7 +168,7 @@ export class ProcessPlanner implements Planner {
     const job = this.#takeCurrent();
     if (!job) return;
     if (reply.kind === "planned") {
-      job.resolve(JSON.parse(reply.plan) as QueryPlan);
+      job.resolve(reply.plan);
       return;
     }
     this.#reject(job, reply.kind);
