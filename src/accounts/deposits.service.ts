@@ -102,7 +102,7 @@ export class DepositsService implements LogHandler {
   /** An account's deposits that a filter matches, newest first, including reverted ones. Throws what `AccountReads` throws. */
   async list(account: Hex, page: PageRequest, { filter, signal }: ListOptions = {}): Promise<Page<Deposit>> {
     const [deposits, scanned] = await Promise.all([
-      listDeposits(this.#reads(account, signal), lowerHex(account), page, filter),
+      listDeposits(this.#queries(account, filter, signal), lowerHex(account), page, filter),
       this.#dependencies.scannedBlock(),
     ]);
     return { ...deposits, rows: deposits.rows.map((row) => this.#toDeposit(row, scanned)) };
@@ -110,7 +110,7 @@ export class DepositsService implements LogHandler {
 
   /** How many deposits of an account a filter matches, including reverted ones. Throws what `AccountReads` throws. */
   count(account: Hex, { filter, signal }: ListOptions = {}): Promise<RowCount> {
-    return countDeposits(this.#reads(account, signal), lowerHex(account), filter);
+    return countDeposits(this.#queries(account, filter, signal), lowerHex(account), filter);
   }
 
   /** One deposit; undefined for an unknown id. */
@@ -119,8 +119,11 @@ export class DepositsService implements LogHandler {
     return deposit && this.#toDeposit(deposit, await this.#dependencies.scannedBlock());
   }
 
-  #reads(account: Hex, signal: AbortSignal | undefined): Queries {
-    return queriesOf(this.#dependencies.database.reads, lowerHex(account), signal);
+  /** A condition that no index covers may read all deposits of the account. */
+  #queries(account: Hex, filter: DepositFilter = {}, signal?: AbortSignal): Queries {
+    const { database } = this.#dependencies;
+    const isCovered = Object.values(filter).every((value) => value === undefined);
+    return isCovered ? database : queriesOf(database.reads, lowerHex(account), signal);
   }
 
   #toDeposit(deposit: StoredDeposit, scanned: bigint | undefined): Deposit {

@@ -77,16 +77,19 @@ export class JobsService {
     const from = readTimeCursor(page, LIST);
     if (from && !isId(from.id)) throw invalidCursorOf(page);
     const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), filter, from };
-    return toPage(await listJobs(this.#reads(reach, signal), reach, query), page);
+    return toPage(await listJobs(this.#queries(reach, filter, signal), reach, query), page);
   }
 
   /** How many jobs the caller may access and a filter matches. Throws what `AccountReads` throws. */
   count(reach: Reach, { filter = {}, signal }: ListOptions = {}): Promise<RowCount> {
-    return countJobs(this.#reads(reach, signal), reach, filter);
+    return countJobs(this.#queries(reach, filter, signal), reach, filter);
   }
 
-  #reads({ account }: Reach, signal: AbortSignal | undefined): Queries {
-    return queriesOf(this.#dependencies.database.reads, account, signal);
+  /** A condition that no index covers may read all jobs of the account. */
+  #queries({ account }: Reach, { states, ...others }: JobFilter, signal: AbortSignal | undefined): Queries {
+    const { database } = this.#dependencies;
+    const isCovered = Object.values(others).every((value) => value === undefined);
+    return isCovered ? database : queriesOf(database.reads, account, signal);
   }
 
   /**
