@@ -68,9 +68,17 @@ async function begin(
   { account, requestId, field: route, key, input }: KeyedMutation,
 ): Promise<Begun | undefined> {
   if (key == null) return undefined;
-  const bodyHash = await hashRequest({}, Buffer.from(JSON.stringify(input)));
+  const bodyHash = await hashRequest({}, Buffer.from(JSON.stringify(withoutNulls(input))));
   return idempotency.begin({
     ...{ account, method: "MUTATION", route, key, bodyHash, requestId },
     replayKey: replayKey(),
   });
+}
+
+/** An input without what is null, which means the same as nothing: forms send it for empty fields. */
+function withoutNulls(input: object): object {
+  const given = Object.entries(input).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, name === "routing" ? withoutNulls(value) : value]),
+  );
 }

@@ -58,8 +58,8 @@ type ListOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The list by its orders, in its cursors. */
-const LISTS = { created: "requests", cost: "requests-by-cost" } as const;
+/** The list in an order, in its cursors. */
+const listIn = ({ sort, direction }: RequestOrder) => `requests-by-${sort}-${direction}`;
 
 const NEWEST_FIRST: RequestOrder = { sort: "created", direction: "desc" };
 
@@ -89,7 +89,7 @@ export class RequestsService {
     const wanted = {
       sort,
       scan: scanOf(page, direction),
-      from: readPlace(page, sort),
+      from: readPlace(page, order),
       limit: pageLimit(page),
     };
     const read = { reads: this.#database.reads, account, filter, signal };
@@ -109,15 +109,15 @@ export class RequestsService {
 /** The cursor after which a list resumes, in the same order. */
 export function requestCursor(
   { id, createdAt, cost }: InferenceRequest,
-  { sort }: RequestOrder = NEWEST_FIRST,
+  order: RequestOrder = NEWEST_FIRST,
 ): string {
-  if (sort === "created") return encodeTimeCursor(LISTS.created, createdAt, id);
-  return encodeCursor(LISTS.cost, `${cost?.total ?? 0n}`, createdAt.toISOString(), id);
+  if (order.sort === "created") return encodeTimeCursor(listIn(order), createdAt, id);
+  return encodeCursor(listIn(order), `${cost?.total ?? 0n}`, createdAt.toISOString(), id);
 }
 
-function readPlace(page: PageRequest, sort: RequestSort): RequestPlace | undefined {
-  if (sort === "created") return readTimeCursor(page, LISTS.created);
-  const place = readPageCursor(page, LISTS.cost, 3);
+function readPlace(page: PageRequest, order: RequestOrder): RequestPlace | undefined {
+  if (order.sort === "created") return readTimeCursor(page, listIn(order));
+  const place = readPageCursor(page, listIn(order), 3);
   if (!place) return undefined;
   const [cost = "", time = "", id = ""] = place;
   const at = readIsoTime(time);

@@ -6,6 +6,7 @@ import {
   type TranscriptFormat,
   type TranscriptionRequest,
 } from "../../../src/inference/audio/audio-request.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
@@ -73,6 +74,8 @@ export class TranscribeAudioInput {
 /** Maps the input to the request that REST would parse. Throws `invalid_body`. */
 export function toTranscriptionRequest(input: TranscribeAudioInput): TranscriptionRequest {
   const { model, fileBase64, filename, language, prompt, temperature, verifyTee } = input;
+  if (temperature != null && !(temperature >= 0 && temperature <= 1))
+    throw new AppError("invalid_body", "temperature: must be from 0 to 1", { param: "temperature" });
   const body = {
     model,
     file_base64: fileBase64,

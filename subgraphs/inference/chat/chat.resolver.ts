@@ -38,7 +38,7 @@ export class ChatResolver {
         return (await services.chat.complete(request, caller, signal, toPreferences(input.routing))).body;
       });
       return { completion: toCompletion(JSON.parse(body.toString("utf8")) as Answer) };
-    });
+    }, input);
   }
 }
 

@@ -5,6 +5,7 @@ import { type ChatRequest, readChatRequest } from "../../../src/inference/chat/c
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { AddressScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
+import { membersOf } from "../members.ts";
 import { TeeEvidenceType, toTeeEvidence } from "../requests/evidence.type.ts";
 import { CostType } from "../requests/inference-request.type.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
@@ -68,7 +69,7 @@ export function toChatRequest(
 ): Promise<ChatRequest> {
   const { model, messages, maxTokens, options, verifyTee } = input;
   const body = {
-    ...membersOf(options),
+    ...membersOf(options, "options"),
     model,
     messages: messages.map(toMessage),
     ...(maxTokens != null && { max_tokens: maxTokens }),
@@ -81,11 +82,7 @@ export function toChatRequest(
 
 /** A message as in OpenAI's API. */
 export function toMessage({ role, content, more }: ChatMessageInput): object {
-  return { role, ...(content != null && { content }), ...membersOf(more) };
-}
-
-function membersOf(value: unknown): object {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+  return { role, ...(content != null && { content }), ...membersOf(more, "messages.more") };
 }
 
 /** One choice of a chat completion. */

@@ -41,6 +41,6 @@ export class EmbeddingsResolver {
       answerAllowance.add(body.length);
       memory.charge(ANSWER_COPIES * body.length);
       return { embeddings: toEmbeddings(await services.embeddings.read(body)) };
-    });
+    }, input);
   }
 }

@@ -11,6 +11,7 @@ import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
+import { membersOf } from "../members.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
 /** Bounds the vectors that one result holds in memory. */
@@ -51,9 +52,8 @@ export class CreateEmbeddingsInput {
 export async function toEmbeddingsRequest(input: CreateEmbeddingsInput): Promise<EmbeddingsRequest> {
   const { model, texts, dimensions, options, verifyTee } = input;
   requireTexts(texts);
-  const more = typeof options === "object" && options !== null && !Array.isArray(options) ? options : {};
   const body = {
-    ...more,
+    ...membersOf(options, "options"),
     model,
     input: texts,
     ...(dimensions != null && { dimensions }),

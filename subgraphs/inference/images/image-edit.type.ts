@@ -6,6 +6,7 @@ import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
+import { membersOf } from "../members.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 import { ImageJobType, JobImageType } from "./image-job.type.ts";
 
@@ -108,6 +109,14 @@ export function toEditForm({ model, prompt, images, mask, n, size, options }: Im
   readonly body: Buffer;
   readonly contentType: string;
 } {
-  const more = typeof options === "object" && options !== null && !Array.isArray(options) ? options : {};
-  return imageEditForm({ images, mask, texts: { ...more, model, prompt, n, size } });
+  return imageEditForm({
+    ...{ images, mask },
+    texts: {
+      ...membersOf(options, "options"),
+      model,
+      prompt,
+      ...(n != null && { n }),
+      ...(size != null && { size }),
+    },
+  });
 }

@@ -9,6 +9,7 @@ import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
+import { membersOf } from "../members.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
 
 /** The status of a job. */
@@ -81,9 +82,8 @@ export class CancelImageJobInput {
 
 /** The REST request body of the same job. */
 export function toJobBody({ model, prompt, n, size, options, verifyTee }: ImagesInput): Buffer {
-  const more = typeof options === "object" && options !== null && !Array.isArray(options) ? options : {};
   const body = {
-    ...more,
+    ...membersOf(options, "options"),
     model,
     prompt,
     ...(n != null && { n }),

@@ -96,5 +96,5 @@ async function createImages(
     context.memory.charge(ANSWER_COPIES * body.length);
     const { images, trace } = await services.images.read(body);
     return { images: images.map(toJobImage), bill: toBill(trace as Trace) };
-  });
+  }, mutation.input);
 }

@@ -74,5 +74,5 @@ function submitJob(
       return Buffer.from(submitted.id);
     });
     return { imageJob: submitted ?? (await services.jobs.get(caller, id.toString())) };
-  });
+  }, mutation.input);
 }

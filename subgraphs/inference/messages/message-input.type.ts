@@ -11,6 +11,7 @@ import {
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateScalar, JsonScalar } from "../../shared/schema/scalars.ts";
+import { membersOf } from "../members.ts";
 import { RoutingInput, toPreferences } from "../routing/routing.type.ts";
 
 type Role = "user" | "assistant" | "system";
@@ -129,9 +130,8 @@ export function toMessageOptions(input: MessagePromptInput): MessageOptions {
 }
 
 function promptOf({ model, messages, system, tools, options }: MessagePromptInput): object {
-  const more = typeof options === "object" && options !== null && !Array.isArray(options) ? options : {};
   return {
-    ...more,
+    ...membersOf(options, "options"),
     model,
     messages,
     ...(system != null && { system }),

@@ -63,6 +63,6 @@ export class MessageResolver {
         return (await services.messages.create(request, caller, { ...toMessageOptions(input), signal })).body;
       });
       return { message: toMessage(JSON.parse(body.toString("utf8")) as MessageAnswer) };
-    });
+    }, input);
   }
 }

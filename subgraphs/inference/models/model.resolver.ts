@@ -36,7 +36,7 @@ export class ModelResolver {
     const { field, direction } = args.orderBy ?? { field: "key", direction: "asc" };
     const models = services.catalogue.models().filter((model) => matchesModel(model, filter));
     return pageOf(
-      `models-by-${field}`,
+      `models-by-${field}-${direction}`,
       models,
       args,
       ({ id, serviceType, providers: [cheapest] }) => offerSortKey(cheapest, `${id} ${serviceType}`, field),

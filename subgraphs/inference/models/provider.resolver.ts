@@ -37,7 +37,7 @@ export class ProviderResolver {
     const { field, direction } = args.orderBy ?? { field: "key", direction: "asc" };
     const offers = services.catalogue.providers().filter((offer) => matchesOffer(offer, filter));
     return pageOf(
-      `providers-by-${field}`,
+      `providers-by-${field}-${direction}`,
       offers,
       args,
       (offer) => offerSortKey(offer, offer.address, field),

@@ -46,6 +46,11 @@ describe("a JSON body", () => {
     ["100,000 lists deep", `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "too deeply"],
     ["65,537 values", `[${"0,".repeat(65_537)}0]`, "too many values"],
     ["a million lists", `[${"[],".repeat(1_000_000)}0]`, "too many values"],
+    [
+      "4,097 members in one object",
+      JSON.stringify({ a: Object.fromEntries(Array.from({ length: 4_097 }, (_, at) => [`m${at}`, 1])) }),
+      "an object with too many members",
+    ],
     ["a number of 1,025 digits", `{"a":${"1".repeat(1_025)}}`, "a number that is too long"],
     ["4 MiB of white space", `{${" ".repeat(4 * 1_048_576)}}`, "outside of its strings"],
     ["a million escaped characters and more", `{"a":"${"\\n".repeat(1_048_577)}"}`, "escaped characters"],
