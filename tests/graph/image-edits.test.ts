@@ -95,7 +95,7 @@ describe("editImages", () => {
     [{ n: 11 }, "n"],
     [{ prompt: "" }, "prompt"],
     [{ options: { background: ["opaque"] } }, "options.background"],
-    [{ options: { response_format: "url" } }, "responseFormat"],
+    [{ options: { response_format: "url" } }, "options.response_format"],
   ])("refuses %j at its field, without calling a provider", async (input, at) => {
     expect(await edit(input)).toMatchObject({
       images: null,
