@@ -75,13 +75,14 @@ export function encodeCursor(list: string, ...key: readonly string[]): string {
 }
 
 /**
- * Decodes the sort key, of `length` parts, of a cursor that was encoded for the same list. Throws `invalid_cursor` for
- * anything else.
+ * Decodes the sort key, of `length` parts, of a cursor that was encoded for the same list, or by an earlier version,
+ * whose cursors did not name their list. Throws `invalid_cursor` for anything else.
  */
 export function decodeCursor(cursor: string, list: string, length: number, param?: CursorParam): string[] {
   const parts = parse(cursor);
   if (!Array.isArray(parts) || !parts.every(isPart)) throw invalidCursor(param);
   const [of, ...key] = parts;
+  if (of !== list && parts.length === length) return parts;
   if (of !== list || key.length !== length) throw invalidCursor(param, CURSOR_OF_ANOTHER_LIST);
   return key;
 }

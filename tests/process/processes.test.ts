@@ -15,6 +15,7 @@ import {
   runProcess,
   startReady,
 } from "../support/servers/process.ts";
+import { startRedis } from "../support/servers/redis.ts";
 import { until } from "../support/until.ts";
 import { chat, QUESTION } from "./chat.ts";
 import { type Customer, newCustomer } from "./split-product.ts";
@@ -25,8 +26,7 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-const redisUrl = inject("redisUrl");
-const skipped = !inject("postgresUrl") || !redisUrl;
+const skipped = !inject("postgresUrl") || !inject("redisUrl");
 if (skipped) console.warn("!! PROCESSES is NOT tested: this machine has no PostgreSQL or no Redis");
 
 test("PROCESSES without a shared database, bus and chain is refused with a line for each", async () => {
@@ -46,13 +46,18 @@ describe.skipIf(skipped)("two processes on one port", () => {
   let metricsPort: number;
 
   beforeAll(async () => {
-    const [{ rpcUrl }, url] = await Promise.all([startNetwork(onEnd), createServerDatabase(onEnd)]);
+    const [{ rpcUrl }, url, redis] = await Promise.all([
+      startNetwork(onEnd),
+      createServerDatabase(onEnd),
+      startRedis(),
+    ]);
+    onEnd(() => redis.stop());
     database = await openPatiently(url, 4);
     onEnd(() => database.close());
     customer = await newCustomer(database, 10_000_000n);
     metricsPort = await freePort();
     const settings = {
-      ...{ DATABASE_URL: url, REDIS_URL: redisUrl ?? "", RPC_URL: rpcUrl, DATA_DIR: newFolder(onEnd) },
+      ...{ DATABASE_URL: url, REDIS_URL: redis.url, RPC_URL: rpcUrl, DATA_DIR: newFolder(onEnd) },
       ...{ PROCESSES: "2", METRICS_PORT: String(metricsPort), CATALOGUE_REFRESH_MS: "1000" },
     };
     product = await startReady({ settings, onEnd });
