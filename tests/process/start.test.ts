@@ -75,6 +75,14 @@ async function account() {
   return data.viewer.account;
 }
 
+/** The account once the process holds none of its money, which it gives back when a key has been idle for seconds. */
+async function accountAtRest() {
+  return until(async () => {
+    const found = await account();
+    return found.balance.held === "0" && found;
+  });
+}
+
 test("a bare start says first that its network is for development, and prints its secrets once and never logs them", () => {
   const [starting, first] = running.stdout().trim().split(/\n+/);
   expect(starting).toMatch(/^zerograph is starting/);
@@ -131,7 +139,7 @@ test("npm run status prints the values of the banner as JSON while the process r
 test("a folder in use is refused in one line before anything is written, and its process continues", async () => {
   const taken = newFolder();
   const lock = lockFolder(taken);
-  const before = await account();
+  const before = await accountAtRest();
   const refused = await Promise.all(
     [folder, taken].map((path) => runProcess({ settings: { DATA_DIR: path } })),
   );
