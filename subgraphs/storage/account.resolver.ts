@@ -3,7 +3,7 @@ import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
 import { lowerHex } from "../../src/kernel/text/hex.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 import type { Context } from "../shared/context.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/schema/connection.ts";
+import { type Connection, PageArgs, toPageRequest, toPlacedConnection } from "../shared/schema/connection.ts";
 import { AccountStub } from "./account.stub.ts";
 import { listFiles } from "./file.resolver.ts";
 import { FileConnection } from "./file.type.ts";
@@ -23,11 +23,7 @@ export class AccountResolver {
   ): Promise<Connection<Submission>> {
     const filter = { sender: lowerHex(address) };
     const page = await services.submissions.list(toPageRequest(args), filter);
-    return toConnection(
-      page,
-      ({ cursor }) => cursor,
-      () => services.submissions.count(filter),
-    );
+    return toPlacedConnection(page, () => services.submissions.count(filter));
   }
 
   @FieldResolver(() => FileConnection, {

@@ -10,8 +10,8 @@ import {
   type Connection,
   PageArgs,
   pageOf,
-  toConnection,
   toPageRequest,
+  toPlacedConnection,
 } from "../shared/schema/connection.ts";
 import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 import { FileConnection, FileStatus, FileType, SegmentProofType, StorageLocationType } from "./file.type.ts";
@@ -77,11 +77,7 @@ export class FileResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<Submission>> {
     const page = await services.submissions.list(toPageRequest(args), { root });
-    return toConnection(
-      page,
-      ({ cursor }) => cursor,
-      () => services.submissions.count({ root }),
-    );
+    return toPlacedConnection(page, () => services.submissions.count({ root }));
   }
 
   @FieldResolver(() => FileStatus, {
@@ -203,11 +199,7 @@ export async function listFiles(
     if (file instanceof Error) throw file;
     return file ? [{ ...file, cursor }] : [];
   });
-  return toConnection(
-    { ...page, rows: files },
-    ({ cursor }) => cursor,
-    () => services.submissions.countFiles(filter),
-  );
+  return toPlacedConnection({ ...page, rows: files }, () => services.submissions.countFiles(filter));
 }
 
 /** The file of a root that another subgraph sent. */

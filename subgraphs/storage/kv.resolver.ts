@@ -6,7 +6,7 @@ import type { KvEntry, KvRights, KvStream, KvTransaction } from "../../src/stora
 import { MAX_U64 } from "../../src/storage/kv/stream-data.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
 import type { Context } from "../shared/context.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../shared/schema/connection.ts";
+import { type Connection, PageArgs, toPageRequest, toPlacedConnection } from "../shared/schema/connection.ts";
 import { AddressScalar, BigIntScalar, Hash32Scalar, HexScalar } from "../shared/schema/scalars.ts";
 import { AccountStub } from "./account.stub.ts";
 import { FileType } from "./file.type.ts";
@@ -51,7 +51,7 @@ export class KvStreamResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<KvStream>> {
     const page = await services.kv.streams(toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    return toPlacedConnection(page);
   }
 
   @Query(() => KvEntryType, {
@@ -232,7 +232,7 @@ async function listEntries(
   const direction = args.reverse ? "down" : "up";
   const where = { streamId, prefix, direction, version: readVersion(args.version) ?? MAX_U64 } as const;
   const page = await services.kv.entries(where, toPageRequest(args));
-  return toConnection(page, ({ cursor }) => cursor);
+  return toPlacedConnection(page);
 }
 
 /** No version is above 2^64 - 1, so any greater number means the latest. */

@@ -7,7 +7,7 @@ import { lowerHex } from "../../../src/kernel/text/hex.ts";
 import { permitOn } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { type Connection, toPageRequest, toPlacedConnection } from "../../shared/schema/connection.ts";
 import { AddressScalar, DateTimeScalar } from "../../shared/schema/scalars.ts";
 import { BalanceType, VaultBalanceType } from "../balance/balance.type.ts";
 import { DepositConnection } from "../balance/deposit.type.ts";
@@ -85,11 +85,7 @@ export class AccountResolver {
     const owner = lowerHex(address);
     const options = { filter: toDepositFilter(args.filter), signal };
     const page = await services.deposits.list(owner, toPageRequest(args), options);
-    return toConnection(
-      page,
-      ({ cursor }) => cursor,
-      () => services.deposits.count(owner, options),
-    );
+    return toPlacedConnection(page, () => services.deposits.count(owner, options));
   }
 }
 

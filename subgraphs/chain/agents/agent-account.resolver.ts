@@ -3,7 +3,12 @@ import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
 import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import { lowerHex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import {
+  type Connection,
+  PageArgs,
+  toPageRequest,
+  toPlacedConnection,
+} from "../../shared/schema/connection.ts";
 import { AccountStub } from "../account.stub.ts";
 import {
   AccessDelegationType,
@@ -28,11 +33,7 @@ export class AgentAccountResolver {
   ): Promise<Connection<AgentToken>> {
     const filter = { owner: lowerHex(address) };
     const page = await services.agentTokens.list(filter, toPageRequest(args));
-    return toConnection(
-      page,
-      ({ cursor }) => cursor,
-      () => services.agentTokens.count(filter),
-    );
+    return toPlacedConnection(page, () => services.agentTokens.count(filter));
   }
 
   @FieldResolver(() => SealedKeyConnection, {
@@ -46,11 +47,7 @@ export class AgentAccountResolver {
   ): Promise<Connection<SealedKey>> {
     const filter = { to: lowerHex(address) };
     const page = await services.sealedKeys.list(filter, toPageRequest(args));
-    return toConnection(
-      page,
-      ({ cursor }) => cursor,
-      () => services.sealedKeys.count(filter),
-    );
+    return toPlacedConnection(page, () => services.sealedKeys.count(filter));
   }
 
   @FieldResolver(() => [AccessDelegationType], {

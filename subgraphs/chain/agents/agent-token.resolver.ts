@@ -3,7 +3,12 @@ import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graph
 import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import {
+  type Connection,
+  PageArgs,
+  toPageRequest,
+  toPlacedConnection,
+} from "../../shared/schema/connection.ts";
 import { AddressScalar, BigIntScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";
 import { AccountStub } from "../account.stub.ts";
 import { FileStub } from "../file.stub.ts";
@@ -55,11 +60,7 @@ export class AgentTokenResolver {
   ): Promise<Connection<AgentToken>> {
     const filter = toTokenFilter(args.filter);
     const page = await services.agentTokens.list(filter, toPageRequest(args));
-    return toConnection(
-      page,
-      ({ cursor }) => cursor,
-      () => services.agentTokens.count(filter),
-    );
+    return toPlacedConnection(page, () => services.agentTokens.count(filter));
   }
 
   @Query(() => [AgentContractType], {
@@ -113,7 +114,7 @@ export class AgentTokenResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<Authorization>> {
     const page = await services.agentTokens.authorizations(token, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    return toPlacedConnection(page);
   }
 
   @FieldResolver(() => TokenTransferConnection, {
@@ -126,7 +127,7 @@ export class AgentTokenResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<TokenTransfer>> {
     const page = await services.agentTokens.transfers(token, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    return toPlacedConnection(page);
   }
 
   @FieldResolver(() => TokenCloneConnection, {
@@ -139,7 +140,7 @@ export class AgentTokenResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<TokenClone>> {
     const page = await services.agentTokens.clones(token, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    return toPlacedConnection(page);
   }
 
   @FieldResolver(() => AgentTokenType, {
@@ -163,7 +164,7 @@ export class AgentTokenResolver {
     @Ctx() { services }: Context,
   ): Promise<Connection<SealedKey>> {
     const page = await services.sealedKeys.list({ contract, tokenId }, toPageRequest(args));
-    return toConnection(page, ({ cursor }) => cursor);
+    return toPlacedConnection(page);
   }
 
   @FieldResolver(() => AddressScalar, {

@@ -3,7 +3,7 @@ import { Args, Ctx, FieldResolver, Int, Query, Resolver, Root } from "type-graph
 import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { type Connection, toPageRequest, toPlacedConnection } from "../../shared/schema/connection.ts";
 import { AddressScalar, BigIntScalar } from "../../shared/schema/scalars.ts";
 import { AccountStub } from "../account.stub.ts";
 import { FileStub } from "../file.stub.ts";
@@ -30,11 +30,7 @@ export class SealedKeyResolver {
       tokenId: given?.tokenId == null ? undefined : BigInt(given.tokenId),
     };
     const page = await services.sealedKeys.list(filter, toPageRequest(args));
-    return toConnection(
-      page,
-      ({ cursor }) => cursor,
-      () => services.sealedKeys.count(filter),
-    );
+    return toPlacedConnection(page, () => services.sealedKeys.count(filter));
   }
 
   @FieldResolver(() => AgentTokenType, {

@@ -14,7 +14,12 @@ import {
 } from "type-graphql";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import {
+  type Connection,
+  PageArgs,
+  toPageRequest,
+  toPlacedConnection,
+} from "../../shared/schema/connection.ts";
 import { AddressScalar, BigIntScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 import { AccountStub } from "../account.stub.ts";
 import { type AgentToken, AgentTokenType } from "../agents/agent-token.type.ts";
@@ -82,11 +87,7 @@ export class MarketResolver {
       account: account ?? undefined,
     };
     const page = await services.market.fills(filter, toPageRequest(args));
-    return toConnection(
-      page,
-      ({ cursor }) => cursor,
-      () => services.market.countFills(filter),
-    );
+    return toPlacedConnection(page, () => services.market.countFills(filter));
   }
 
   @FieldResolver(() => NeuronScalar, {
@@ -191,11 +192,7 @@ export class MarketAccountResolver {
   ): Promise<Connection<MarketFill>> {
     const filter = { account: address as Hex };
     const page = await services.market.fills(filter, toPageRequest(args));
-    return toConnection(
-      page,
-      ({ cursor }) => cursor,
-      () => services.market.countFills(filter),
-    );
+    return toPlacedConnection(page, () => services.market.countFills(filter));
   }
 
   @FieldResolver(() => MarketMoveConnection, {
@@ -211,10 +208,6 @@ export class MarketAccountResolver {
   ): Promise<Connection<MarketMove>> {
     const account = address as Hex;
     const page = await services.market.moves(account, toPageRequest(args));
-    return toConnection(
-      page,
-      ({ cursor }) => cursor,
-      () => services.market.countMoves(account),
-    );
+    return toPlacedConnection(page, () => services.market.countMoves(account));
   }
 }

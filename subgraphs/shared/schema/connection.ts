@@ -192,6 +192,14 @@ export function toConnection<T>(
   };
 }
 
+/** Maps a page of rows that have their own cursors to a connection, like `toConnection`. */
+export function toPlacedConnection<T extends { readonly cursor: string }>(
+  page: Page<T>,
+  count?: () => Promise<RowCount>,
+): Connection<T> {
+  return toConnection(page, ({ cursor }) => cursor, count);
+}
+
 /**
  * A page of a list that is wholly in memory, in the order of `keyOf`; `list` is its name in its cursors. Throws what a
  * service's list throws.

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { OnEnd } from "../../support/servers/database.ts";
 
 type Event = { readonly id: string; readonly cursor: string };
-type Asked = { readonly query: string; readonly variables?: { readonly after?: string | null } };
+type Operation = { readonly query: string; readonly variables?: { readonly after?: string | null } };
 
 /** How a stand-in breaks the protocol. By default each answer is right. */
 export type Misbehaviour = {
@@ -73,7 +73,7 @@ export async function startStandIn(misbehaviour: Misbehaviour, onEnd: OnEnd): Pr
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`;
 }
 
-async function readJson(request: IncomingMessage): Promise<Asked> {
+async function readJson(request: IncomingMessage): Promise<Operation> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return JSON.parse(Buffer.concat(chunks).toString());
