@@ -9,6 +9,7 @@ const MUTATION_VERBS = [
   "create",
   "edit",
   "generate",
+  "rerank",
   "revoke",
   "sign",
   "submit",

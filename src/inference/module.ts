@@ -11,6 +11,7 @@ import type { UploadsService } from "../storage/uploads.service.ts";
 import { createAttestationModule } from "./attestation/attestation.module.ts";
 import type { AttestationsService } from "./attestation/attestations.service.ts";
 import { AudioService } from "./audio/audio.service.ts";
+import { SpeechService } from "./audio/speech.service.ts";
 import { AdmissionService } from "./billing/admission.service.ts";
 import { BillingService } from "./billing/billing.service.ts";
 import { TokenPriceService } from "./billing/token-price.service.ts";
@@ -32,6 +33,7 @@ import { chainProviders } from "./providers/provider-source.chain.ts";
 import { FileProviders } from "./providers/provider-source.file.ts";
 import { joinedProviders } from "./providers/provider-source.joined.ts";
 import { RequestsService } from "./requests/requests.service.ts";
+import { RerankService } from "./rerank/rerank.service.ts";
 import { ChoiceService } from "./routing/choice.service.ts";
 import { RoutingService } from "./routing/routing.service.ts";
 import type { Usd } from "./routing/routing-preferences.ts";
@@ -52,7 +54,9 @@ export type InferenceServices = {
   readonly messages: MessagesService;
   readonly images: ImagesService;
   readonly audio: AudioService;
+  readonly speech: SpeechService;
   readonly embeddings: EmbeddingsService;
+  readonly rerank: RerankService;
   readonly requests: RequestsService;
   readonly evidence: EvidenceService;
   /** Appraises providers' attestations; undefined if the operator has not enabled it. */
@@ -158,7 +162,9 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
       messages: new MessagesService({ choices, admission, exchanges, bodies, providers }),
       images: new ImagesService({ admission, exchanges, bodies }),
       audio: new AudioService({ admission, exchanges, bodies }),
+      speech: new SpeechService({ admission, exchanges, bodies }),
       embeddings: new EmbeddingsService({ admission, exchanges, bodies }),
+      rerank: new RerankService({ admission, exchanges, bodies }),
       tokenUsd: () => tokenPrice.known(),
       ...jobModule.services,
     },

@@ -13,6 +13,7 @@ import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from "./v1/api-
 import { submitImageEdit } from "./v1/async/images/edits.ts";
 import { submitImages } from "./v1/async/images/generations.ts";
 import { cancelAsyncJob, getAsyncJob, listAsyncJobs } from "./v1/async/jobs.ts";
+import { createSpeech } from "./v1/audio/speech.ts";
 import { createTranscription } from "./v1/audio/transcriptions.ts";
 import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
 import { chatCompletions } from "./v1/chat/completions.ts";
@@ -29,6 +30,7 @@ import { countMessageTokens, createMessage } from "./v1/messages.ts";
 import { getModel, listModels } from "./v1/models.ts";
 import { listProviders } from "./v1/providers.ts";
 import { getCheckpoint, getConsistency, getReceipt, getReceiptKey } from "./v1/receipts.ts";
+import { rerankDocuments } from "./v1/rerank.ts";
 import { previewRouting } from "./v1/routing/preview.ts";
 import { listServiceTypes } from "./v1/service-types.ts";
 
@@ -45,7 +47,9 @@ export const routes: readonly Route[] = [
   getAsyncJob,
   cancelAsyncJob,
   createTranscription,
+  createSpeech,
   createEmbeddings,
+  rerankDocuments,
   getCheckpoint,
   getConsistency,
   getReceiptKey,

@@ -3,6 +3,7 @@ import { EventCursorResolver } from "../shared/events/event-cursor.resolver.ts";
 import { nodeOrKeyReference, nodeReference } from "../shared/nodes/find-node.ts";
 import { buildSubgraph, type Subgraph } from "../shared/schema/build-subgraph.ts";
 import { findAccount } from "./account.stub.ts";
+import { SpeechResolver } from "./audio/speech.resolver.ts";
 import { TranscriptionResolver } from "./audio/transcription.resolver.ts";
 import { ChatResolver } from "./chat/chat.resolver.ts";
 import { CompleteChatSubscription } from "./chat/complete-chat.subscription.ts";
@@ -23,6 +24,7 @@ import { AccountResolver } from "./requests/account.resolver.ts";
 import { InferenceRequestResolver } from "./requests/inference-request.resolver.ts";
 import { InferenceRequestNodeResolvers } from "./requests/inference-request.type.ts";
 import { ReceiptLogResolver } from "./requests/receipt-log.resolver.ts";
+import { RerankResolver } from "./rerank/rerank.resolver.ts";
 import { RoutingPreviewResolver } from "./routing/routing-preview.resolver.ts";
 
 /** The inference subgraph: models, providers and requests. */
@@ -44,6 +46,8 @@ export function build(): Subgraph {
       ImagesResolver,
       TranscriptionResolver,
       EmbeddingsResolver,
+      RerankResolver,
+      SpeechResolver,
       ImageJobResolver,
       SubmitImageJobResolver,
       JobImageResolver,

@@ -1,18 +1,19 @@
 import { AppError } from "../../src/kernel/errors.ts";
 
 const MEBIBYTE = 1_048_576;
-/** The total size of one operation's images and vectors as they are stored: base64. */
+/** The total size of one operation's images, vectors and speech as they are stored: base64. */
 const MAX_ANSWER_BYTES = 16 * MEBIBYTE;
-/** Copies of an image or a vector in memory: as stored, as parsed, in the result and in the socket's buffer. */
+/** Copies of an image, a vector or speech in memory: as stored, as parsed, in the result and in the socket's buffer. */
 export const ANSWER_COPIES = 4;
 /** The endpoint that does what a mutation does. */
 const ENDPOINTS = {
   generateImages: "POST /v1/images/generations",
   editImages: "POST /v1/images/edits",
   createEmbeddings: "POST /v1/embeddings",
+  createSpeech: "POST /v1/audio/speech",
 } as const;
 
-/** How many bytes of images and vectors one operation may still return. */
+/** How many bytes of images, vectors and speech one operation may still return. */
 export class AnswerAllowance {
   #takenBytes = 0;
 
@@ -37,6 +38,6 @@ function tooMuch(endpoint: string): AppError {
   const most = `${MAX_ANSWER_BYTES / MEBIBYTE} MiB`;
   return new AppError(
     "graphql_refused",
-    `The images and vectors of one operation take at most ${most}. Request fewer at a time, or use ${endpoint}.`,
+    `The images, vectors and speech of one operation take at most ${most}. Request fewer at a time, or use ${endpoint}.`,
   );
 }

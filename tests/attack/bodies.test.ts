@@ -19,6 +19,8 @@ const OFFERS = {
   edit: { pricing: { image: "2" }, service_type: "image-editing" },
   hear: { pricing: { second: "2" }, service_type: "speech-to-text" },
   embed: { pricing: { prompt: "2" }, service_type: "embedding" },
+  voice: { pricing: { character: "2" }, service_type: "text-to-speech" },
+  rank: { pricing: { prompt: "2" }, service_type: "rerank" },
 } as const;
 
 const router = await useRouter({
@@ -42,7 +44,9 @@ const VALID: Readonly<Record<string, object>> = {
   "POST /v1/images/edits": {},
   "POST /v1/async/images/edits": {},
   "POST /v1/audio/transcriptions": { model: "hear", file_base64: "AAAA" },
+  "POST /v1/audio/speech": { model: "voice", input: "a", voice: "a" },
   "POST /v1/embeddings": { model: "embed", input: "a" },
+  "POST /v1/rerank": { model: "rank", query: "a", documents: ["a"] },
   "POST /v1/routing/preview": { model: "talk" },
   "POST /v1/auth/signin": {},
   "POST /v1/auth/signout": {},

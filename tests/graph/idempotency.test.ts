@@ -21,7 +21,15 @@ import { until } from "../support/until.ts";
 const stack = useStack();
 /** The same services behind a gateway whose subgraphs are in other processes. */
 const remote = useStarted((onEnd) => startRemoteGateway(stack(), onEnd));
-const services = useServices(stack, ["messages", "images", "edits", "speech", "embeddings"]);
+const services = useServices(stack, [
+  "messages",
+  "images",
+  "edits",
+  "speech",
+  "embeddings",
+  "voice",
+  "rerank",
+]);
 const PNG = drawImage("a sea", { width: 8, height: 8 }).toString("base64");
 const wav = toWav(2).toString("base64");
 const BILL = "bill { requestId cost { total } }";
@@ -69,6 +77,20 @@ const MUTATIONS = [
     other: `{ model: "${SERVICES.embeddings.model}", texts: ["a tree"] }`,
     wants: `embeddings { vectors ${BILL} }`,
     requests: () => services().embeddings.requests,
+  },
+  {
+    field: "createSpeech",
+    input: `{ model: "${SERVICES.voice.model}", text: "a sea", voice: "a" }`,
+    other: `{ model: "${SERVICES.voice.model}", text: "a tree", voice: "a" }`,
+    wants: `speech { audioBase64 contentType ${BILL} }`,
+    requests: () => services().voice.requests,
+  },
+  {
+    field: "rerankDocuments",
+    input: `{ model: "${SERVICES.rerank.model}", query: "sea", documents: ["a sea", "a tree"] }`,
+    other: `{ model: "${SERVICES.rerank.model}", query: "tree", documents: ["a sea", "a tree"] }`,
+    wants: `ranking { results { index relevanceScore } ${BILL} }`,
+    requests: () => services().rerank.requests,
   },
   {
     field: "transcribeAudio",

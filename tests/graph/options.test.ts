@@ -7,7 +7,7 @@ import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack();
-useServices(stack, ["messages", "images", "edits", "embeddings"]);
+useServices(stack, ["messages", "images", "edits", "embeddings", "voice", "rerank"]);
 const PNG = drawImage("a sea", { width: 8, height: 8 }).toString("base64");
 
 /** The mutations with `options`: the type of their input, an input, and a member whose value is refused. */
@@ -48,6 +48,18 @@ const MUTATIONS = [
     { model: SERVICES.embeddings.model, texts: ["a sea"] },
     { user: 5 },
   ],
+  [
+    "createSpeech",
+    "CreateSpeechInput",
+    { model: SERVICES.voice.model, text: "a sea", voice: "a" },
+    { stream_format: "sse" },
+  ],
+  [
+    "rerankDocuments",
+    "RerankDocumentsInput",
+    { model: SERVICES.rerank.model, query: "sea", documents: ["a"] },
+    { max_tokens_per_doc: "x" },
+  ],
 ] as const;
 
 async function errorsOf(field: string, type: string, input: object) {
@@ -66,7 +78,8 @@ describe.each(MUTATIONS)("the options of %s", (field, type, input, wrong) => {
   test("name the member at fault as the client sent it", async () => {
     const { userErrors, errors } = await errorsOf(field, type, { ...input, options: wrong });
     // What a provider may accept is passed on.
-    if (userErrors?.length === 0) return expect(field).toMatch(/createMessage|createEmbeddings/);
+    if (userErrors?.length === 0)
+      return expect(field).toMatch(/createMessage|createEmbeddings|rerankDocuments/);
     expect(errors).toBeUndefined();
     expect(userErrors).toMatchObject([{ field: `options.${Object.keys(wrong)[0]}` }]);
   });

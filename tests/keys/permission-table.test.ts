@@ -104,6 +104,22 @@ const OPERATIONS: readonly Operation[] = [
     laterErrors: INFERENCE_ERRORS,
   },
   {
+    action: "inference.run",
+    name: "speech",
+    rest: post("/v1/audio/speech", () => ({ model: "none", input: "a sea", voice: "a" })),
+    graph: () =>
+      'mutation { createSpeech(input: { model: "none", text: "a sea", voice: "a" }) { userErrors { code } } }',
+    laterErrors: INFERENCE_ERRORS,
+  },
+  {
+    action: "inference.run",
+    name: "a ranking",
+    rest: post("/v1/rerank", () => ({ model: "none", query: "a", documents: ["b"] })),
+    graph: () =>
+      'mutation { rerankDocuments(input: { model: "none", query: "a", documents: ["b"] }) { userErrors { code } } }',
+    laterErrors: INFERENCE_ERRORS,
+  },
+  {
     action: "routing.preview",
     name: "a preview",
     rest: post("/v1/routing/preview", () => ({ service_type: "chatbot" })),

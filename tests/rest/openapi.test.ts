@@ -21,7 +21,15 @@ import { until } from "../support/until.ts";
 const MAX_TURN_MS = 50;
 const ENDLESS_MS = 3_600_000;
 const stack = useStack({ JOBS_PARALLEL: "1" });
-const services = useServices(stack, ["messages", "images", "edits", "speech", "embeddings"]);
+const services = useServices(stack, [
+  "messages",
+  "images",
+  "edits",
+  "speech",
+  "embeddings",
+  "voice",
+  "rerank",
+]);
 const check = new OpenApiCheck(toOpenApi(routes) as OpenApi);
 
 /** The callers: a key of each kind of an account with balance, and a signed-in wallet. */
@@ -84,6 +92,16 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
     () => ({
       as: "sk",
       body: { model: SERVICES.speech.model, file_base64: toWav(1).toString("base64"), filename: "a.wav" },
+    }),
+  ],
+  "POST /v1/audio/speech": ["wav", "pcm"].map((response_format) => () => ({
+    as: "sk" as const,
+    body: { model: SERVICES.voice.model, input: "a sea", voice: "alloy", response_format },
+  })),
+  "POST /v1/rerank": [
+    () => ({
+      as: "sk",
+      body: { model: SERVICES.rerank.model, query: "sea", documents: ["a", { text: "b" }] },
     }),
   ],
   "POST /v1/embeddings": ["float", "base64"].map((encoding_format) => () => ({

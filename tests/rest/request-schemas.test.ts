@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readTranscriptionJson } from "../../src/inference/audio/audio-request.ts";
+import { readSpeechRequest } from "../../src/inference/audio/speech-request.ts";
 import { readChatRequest } from "../../src/inference/chat/chat-request.ts";
 import { readEmbeddingsRequest } from "../../src/inference/embeddings/embeddings-request.ts";
 import { readImageRequest } from "../../src/inference/images/image-request.ts";
 import { readMessagesRequest, readTokenCountRequest } from "../../src/inference/messages/messages-request.ts";
+import { readRerankRequest } from "../../src/inference/rerank/rerank-request.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { toOpenApi } from "../../src/rest/openapi/openapi.ts";
 import { NOTES } from "../../src/rest/openapi/openapi-notes.ts";
@@ -25,7 +27,9 @@ const READERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
   "POST /v1/images/generations": readImageRequest,
   "POST /v1/async/images/generations": readImageRequest,
   "POST /v1/audio/transcriptions": readTranscriptionJson,
+  "POST /v1/audio/speech": readSpeechRequest,
   "POST /v1/embeddings": readEmbeddingsRequest,
+  "POST /v1/rerank": readRerankRequest,
 };
 
 /**

@@ -141,6 +141,8 @@ test("GET /v1/service-types counts the offers of each type", async () => {
       { type: "image-editing", label: "Image editing", provider_count: 0 },
       { type: "speech-to-text", label: "Speech to text", provider_count: 1 },
       { type: "embedding", label: "Embeddings", provider_count: 0 },
+      { type: "text-to-speech", label: "Text to speech", provider_count: 0 },
+      { type: "rerank", label: "Reranking", provider_count: 0 },
     ],
   });
 });

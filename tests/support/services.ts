@@ -2,8 +2,10 @@ import {
   EDIT_PROVIDER,
   EMBEDDING_PROVIDER,
   IMAGE_PROVIDER,
+  RANKING_PROVIDER,
   ROUTER_WALLET,
   SPEECH_PROVIDER,
+  VOICE_PROVIDER,
 } from "../../src/devnet/chain/accounts.ts";
 import { fundRouterWallet, registerProvider } from "../../src/devnet/chain/actors.ts";
 import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
@@ -18,7 +20,7 @@ const MESSAGES_PROVIDER = {
   privateKey: "0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356",
 } as const;
 
-/** The offers of the additional providers of a test; the unit prices are those of an image or a second. */
+/** The offers of the additional providers of a test; the unit prices are those of an image, a second or a character. */
 export const SERVICES = {
   messages: {
     account: MESSAGES_PROVIDER,
@@ -63,6 +65,22 @@ export const SERVICES = {
     serviceType: "embedding",
     model: "test-embedding",
     inputPrice: 3n,
+    outputPrice: 0n,
+    info: { ContextLength: 8_192 },
+  },
+  voice: {
+    account: VOICE_PROVIDER,
+    serviceType: "text-to-speech",
+    model: "test-voice",
+    inputPrice: 0n,
+    outputPrice: 20n,
+    info: {},
+  },
+  rerank: {
+    account: RANKING_PROVIDER,
+    serviceType: "rerank",
+    model: "test-rerank",
+    inputPrice: 4n,
     outputPrice: 0n,
     info: { ContextLength: 8_192 },
   },

@@ -27,6 +27,7 @@ export const LIST_ITEMS: Readonly<Record<string, number>> = {
   "PrepareKvWriteInput.deletes": 1_000,
   "PrepareKvWriteInput.controls": 1_000,
   "CreateEmbeddingsInput.texts": 256,
+  "RerankDocumentsInput.documents": 1_000,
   "Query.routingPreview(messages)": 1_000,
   // The size of one contract bitmap.
   "Query.prepareRevokeTokens(tokenIds)": 256,
@@ -43,6 +44,10 @@ export const TEXT_BYTES: Readonly<Record<string, number>> = {
   "SubmitImageEditJobInput.prompt": LONG_HEX,
   "ImageFileInput.fileBase64": BODY_BYTES,
   "CreateEmbeddingsInput.texts": BODY_BYTES,
+  "CreateSpeechInput.text": LONG_HEX,
+  "CreateSpeechInput.instructions": LONG_HEX,
+  "RerankDocumentsInput.query": LONG_HEX,
+  "RerankDocumentsInput.documents": BODY_BYTES,
   "PrepareUploadInput.content": BODY_BYTES,
   "PrepareUploadInput.tags": LONG_HEX,
   "UploadSegmentInput.data": BODY_BYTES,

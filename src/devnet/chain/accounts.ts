@@ -56,6 +56,19 @@ export const EMBEDDING_PROVIDER: DevAccount = {
 };
 
 /**
+ * The eleventh and twelfth of the mnemonic, to which anvil gives no money: the stand-in providers of spoken texts and of
+ * rankings. WARNING: their keys are PUBLIC, see DEPLOYER.
+ */
+export const VOICE_PROVIDER: DevAccount = {
+  address: "0xBcd4042DE499D14e55001CcbB24a551F3b954096",
+  privateKey: "0xf214f2b2cd398c806f84e317254e0f0b801d0643303237d97a22a48e01628897",
+};
+export const RANKING_PROVIDER: DevAccount = {
+  address: "0x71bE63f3384f5fb98995898A86B02Fb2426c5788",
+  privateKey: "0x701b615bbdfb9de65240bc28bd21bbc0d996645a3dd57e7b12bc2bdf6f192c82",
+};
+
+/**
  * Anvil's tenth: the oracle of the agent tokens, whose enclave re-seals keys. WARNING: its key is PUBLIC, see DEPLOYER.
  */
 export const ORACLE: DevAccount = {

@@ -36,6 +36,7 @@ export async function registerProvider(rpcUrl: string, row: ProviderRow): Promis
   const known = await readService(client, provider);
   if (!known || !isSameRow(known, params)) {
     const value = known ? 0n : STAKE_NEURON;
+    if (!known) await fundStake(rpcUrl, client);
     const call = { ...registry(), functionName: "addOrUpdateService", args: [params], value } as const;
     await mined(client, await client.writeContract(call));
   }
@@ -44,6 +45,14 @@ export async function registerProvider(rpcUrl: string, row: ProviderRow): Promis
   const call = { ...registry(), functionName: "acknowledgeTEESignerByOwner", args: [provider] } as const;
   await mined(owner, await owner.writeContract(call));
   return provider;
+}
+
+/** Ensures that a provider can pay its stake and its transactions: anvil gives money to ten accounts only. */
+async function fundStake(rpcUrl: string, { account, getBalance }: DevnetClient): Promise<void> {
+  const value = 2n * STAKE_NEURON;
+  if ((await getBalance(account)) >= value) return;
+  const deployer = await connectDevnet(rpcUrl, DEPLOYER.privateKey);
+  await mined(deployer, await deployer.sendTransaction({ to: account.address, value }));
 }
 
 /**

@@ -5,10 +5,12 @@ import {
   EMBEDDING_PROVIDER,
   IMAGE_PROVIDER,
   PROVIDER,
+  RANKING_PROVIDER,
   SPEECH_PROVIDER,
+  VOICE_PROVIDER,
 } from "../chain/accounts.ts";
 
-/** The offer of a stand-in provider; prices are neuron per token, or for images and speech per image or second. */
+/** The offer of a stand-in provider; prices are neuron per token, or for others per image, second of audio or character. */
 export type DevnetOffer = {
   readonly account: DevAccount;
   readonly model: string;
@@ -97,6 +99,33 @@ export const DEVNET_OFFERS: readonly DevnetOffer[] = [
       InputModalities: ["text"],
       OutputModalities: ["embedding"],
       SupportedParameters: ["dimensions", "encoding_format"],
+    },
+  },
+  {
+    account: VOICE_PROVIDER,
+    model: "devnet-voice",
+    serviceType: "text-to-speech",
+    inputPrice: 0n,
+    outputPrice: 1_000_000_000_000n,
+    info: {
+      Description: "A stand-in that speaks a text in tones, as WAV or PCM.",
+      InputModalities: ["text"],
+      OutputModalities: ["audio"],
+      SupportedParameters: ["voice", "response_format", "speed"],
+    },
+  },
+  {
+    account: RANKING_PROVIDER,
+    model: "devnet-rerank",
+    serviceType: "rerank",
+    inputPrice: 100_000_000_000n,
+    outputPrice: 0n,
+    info: {
+      Description: "A stand-in that ranks documents by the words that they share with the query.",
+      ContextLength: 8_192,
+      InputModalities: ["text"],
+      OutputModalities: ["ranking"],
+      SupportedParameters: ["top_n", "return_documents"],
     },
   },
 ];

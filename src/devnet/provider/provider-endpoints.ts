@@ -14,6 +14,8 @@ import {
   toMessage,
   toMessageEvents,
 } from "./message.ts";
+import { rank, readPairs, readRankingRequest } from "./ranking.ts";
+import { readSpeechRequest, speak } from "./speech.ts";
 
 /** The input of an endpoint; `usageJson` and `chunks` come from the behaviour. */
 type EndpointCall = {
@@ -28,7 +30,7 @@ export type EndpointAnswer =
   | {
       readonly kind: "whole";
       readonly contentType: string;
-      readonly text: string;
+      readonly content: string | Buffer;
       readonly responseKey: string;
     }
   | { readonly kind: "events"; readonly events: readonly string[]; readonly responseKey: string }
@@ -68,6 +70,8 @@ export function endpointsOf(offer: Offer): ReadonlyMap<string, Endpoint> {
     "image-editing": { "/v1/proxy/images/edits": editsOf(offer) },
     "speech-to-text": { "/v1/proxy/audio/transcriptions": transcriptionsOf(offer) },
     embedding: { "/v1/proxy/embeddings": embeddingsOf(offer) },
+    "text-to-speech": { "/v1/proxy/audio/speech": speechOf(offer) },
+    rerank: { "/v1/proxy/rerank": rankingOf(offer) },
   };
   return new Map(Object.entries(served[offer.serviceType]));
 }
@@ -90,7 +94,7 @@ function chatOf(offer: Offer): Endpoint {
       return {
         kind: "whole",
         contentType: JSON_TYPE,
-        text: toPlainAnswer(head, stated),
+        content: toPlainAnswer(head, stated),
         responseKey,
       };
     const includeUsage = request.stream_options?.include_usage === true;
@@ -110,7 +114,7 @@ function messagesOf(offer: Offer): Endpoint {
       return { kind: "events", events, responseKey: id };
     }
     const { id, text } = toMessage(head, completion);
-    return { kind: "whole", contentType: JSON_TYPE, text, responseKey: id };
+    return { kind: "whole", contentType: JSON_TYPE, content: text, responseKey: id };
   };
 }
 
@@ -155,7 +159,19 @@ function transcriptionsOf(offer: Offer): Endpoint {
     const request = form && readTranscriptionRequest(form);
     if (!request) return refused("not a transcription request");
     if (request.model !== offer.model) return notServed(request.model);
-    return { kind: "whole", ...transcribe(request), responseKey: `transcript-${randomUUID()}` };
+    const transcript = transcribe(request);
+    const responseKey = `transcript-${randomUUID()}`;
+    return { kind: "whole", contentType: transcript.contentType, content: transcript.text, responseKey };
+  };
+}
+
+function speechOf(offer: Offer): Endpoint {
+  return ({ body }) => {
+    const request = readSpeechRequest(parseJson(body));
+    if (!request) return refused("not a request for speech");
+    if (request.model !== offer.model) return notServed(request.model);
+    const { contentType, bytes } = speak(request);
+    return { kind: "whole", contentType, content: bytes, responseKey: `speech-${randomUUID()}` };
   };
 }
 
@@ -168,6 +184,18 @@ function embeddingsOf(offer: Offer): Endpoint {
     return whole(
       await embed(request, usageJson ?? JSON.stringify({ prompt_tokens: tokens, total_tokens: tokens })),
     );
+  };
+}
+
+function rankingOf(offer: Offer): Endpoint {
+  return async ({ body, usageJson }) => {
+    const request = readRankingRequest(parseJson(body));
+    if (!request) return refused("not a request to rank documents");
+    if (request.model !== offer.model) return notServed(request.model);
+    const tokens = await offer.countTokens([{ content: readPairs(request).join(" ") }]);
+    const usage = usageJson ?? JSON.stringify({ prompt_tokens: tokens, total_tokens: tokens });
+    const ranking = { id: `rerank-${randomUUID()}`, model: request.model, results: rank(request) };
+    return whole(`${JSON.stringify(ranking).slice(0, -1)},"usage":${usage}}`);
   };
 }
 
@@ -210,7 +238,7 @@ function parseJson(body: Buffer): unknown {
 }
 
 function whole(text: string): EndpointAnswer {
-  return { kind: "whole", contentType: JSON_TYPE, text, responseKey: `answer-${randomUUID()}` };
+  return { kind: "whole", contentType: JSON_TYPE, content: text, responseKey: `answer-${randomUUID()}` };
 }
 
 function refused(reason: string): EndpointAnswer {

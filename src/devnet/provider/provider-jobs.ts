@@ -67,7 +67,7 @@ export class StandInJobs {
       submittedMs: performance.now(),
       createdAt: new Date().toISOString(),
       behaviour,
-      result: JSON.parse(answer.text) as object,
+      result: JSON.parse(String(answer.content)) as object,
     });
     this.#submitted++;
     return {

@@ -90,20 +90,22 @@ function signedText(
   return `${left}:${right}`;
 }
 
-function signedBytes(answer: SignedExchange["answer"], signs: SigningBehaviour["signs"]): string {
-  const delivered = answer.kind === "whole" ? answer.text : answer.events.join("");
+function signedBytes(answer: SignedExchange["answer"], signs: SigningBehaviour["signs"]): string | Buffer {
+  const delivered = answer.kind === "whole" ? answer.content : answer.events.join("");
   if (signs === "another") return UNRELATED;
   if (signs === "prefix")
     return answer.kind === "whole" ? delivered.slice(0, -1) : answer.events.slice(0, -1).join("");
   if (answer.kind === "events" || signs === undefined) return delivered;
-  const value: unknown = JSON.parse(delivered);
+  const value: unknown = JSON.parse(String(delivered));
   if (signs === "reserialized") return JSON.stringify(value, undefined, 1);
   return JSON.stringify((value as { readonly choices?: unknown }).choices ?? null);
 }
 
 /** The decoded images of an answer. */
 function imagesOf(answer: SignedExchange["answer"]): readonly Buffer[] {
-  if (answer.kind !== "whole" || !answer.text.includes('"b64_json"')) return [];
-  const { data = [] } = JSON.parse(answer.text) as { data?: readonly { readonly b64_json?: string }[] };
+  if (answer.kind !== "whole" || !answer.content.includes('"b64_json"')) return [];
+  const { data = [] } = JSON.parse(String(answer.content)) as {
+    data?: readonly { readonly b64_json?: string }[];
+  };
   return data.flatMap(({ b64_json }) => (b64_json === undefined ? [] : [Buffer.from(b64_json, "base64")]));
 }

@@ -142,7 +142,7 @@ export class StandInProvider {
       this.#attest(request, response, path);
     } else if (request.method === "GET" && path === "/v1/models") {
       const data = [{ id: this.#options.model, object: "model", created: 0, owned_by: "devnet" }];
-      sendText(response, 200, JSON.stringify({ object: "list", data }));
+      sendContent(response, 200, JSON.stringify({ object: "list", data }));
     } else refuse(response, 404, "Provider: no such endpoint");
   }
 
@@ -184,10 +184,10 @@ export class StandInProvider {
     if (refusal) return refuse(response, refusal.status, refusal.error);
     const { signing = {} } = this.behaviour;
     if (signing.delayMs) await sleep(signing.delayMs);
-    if (signing.instead) return sendText(response, signing.instead.status, signing.instead.body);
+    if (signing.instead) return sendContent(response, signing.instead.status, signing.instead.body);
     const signature = await this.#signer?.signatureOf(answerId, signing);
     if (signature === undefined) return refuse(response, 404, "Provider: no signature of this answer");
-    sendText(response, 200, signature);
+    sendContent(response, 200, signature);
   }
 
   /** Public, as at a real broker. */
@@ -195,14 +195,14 @@ export class StandInProvider {
     const { signerKey } = this.#options;
     const { attestation } = this.behaviour;
     const nonce = new URL(request.url ?? "", this.url).searchParams.get("nonce") ?? "";
-    if (attestation) sendText(response, attestation.status, attestation.body);
+    if (attestation) sendContent(response, attestation.status, attestation.body);
     else if (signerKey === undefined) refuse(response, 404, "Provider: no attestation");
     else if (path === ENCLAVE_REPORT && !NONCE.test(nonce))
       refuse(response, 400, "Provider: the nonce must be 64 hexadecimal digits");
     else {
       const { address } = privateKeyToAccount(signerKey);
       const report = path === QUOTE ? brokerReport(address) : enclaveReport(address, nonce);
-      sendText(response, 200, JSON.stringify(report));
+      sendContent(response, 200, JSON.stringify(report));
     }
   }
 
@@ -237,10 +237,10 @@ async function send(
 ): Promise<void> {
   if (!omitsKey) response.setHeader("ZG-Res-Key", answer.responseKey);
   if (answer.kind === "whole") {
-    const { text, contentType } = answer;
-    if (breakAfterEvents === undefined) return sendText(response, 200, text, contentType);
-    response.writeHead(200, { "content-type": contentType, "content-length": Buffer.byteLength(text) });
-    return void response.write(text.slice(0, text.length / 2), () => response.destroy());
+    const { content, contentType } = answer;
+    if (breakAfterEvents === undefined) return sendContent(response, 200, content, contentType);
+    response.writeHead(200, { "content-type": contentType, "content-length": Buffer.byteLength(content) });
+    return void response.write(content.slice(0, content.length / 2), () => response.destroy());
   }
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   if (!chunkDelayMs && breakAfterEvents === undefined) return void response.end(answer.events.join(""));
@@ -262,21 +262,21 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return size > MAX_BODY_BYTES ? undefined : Buffer.concat(parts);
 }
 
-function sendText(
+function sendContent(
   response: ServerResponse,
   status: number,
-  text: string,
+  content: string | Buffer,
   contentType = "application/json",
 ): void {
-  response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(text) });
-  response.end(text);
+  response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(content) });
+  response.end(content);
 }
 
 function report(response: ServerResponse, { status, body, retryAfterSeconds }: JobReport): void {
   if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
-  sendText(response, status, JSON.stringify(body));
+  sendContent(response, status, JSON.stringify(body));
 }
 
 function refuse(response: ServerResponse, status: number, error: string): void {
-  sendText(response, status, JSON.stringify({ error }));
+  sendContent(response, status, JSON.stringify({ error }));
 }

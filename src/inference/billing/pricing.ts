@@ -30,7 +30,7 @@ export type TokenUsage = {
   readonly outputTokens: number;
   readonly cache?: CacheTokens;
 };
-/** Usage that is not counted in tokens: generated images, or seconds of transcribed audio. Integers. */
+/** Usage that is not counted in tokens: images, seconds of transcribed audio, or characters of speech. Integers. */
 export type UnitUsage = { readonly inputUnits: number; readonly outputUnits: number };
 /** Billed usage: each count is multiplied by the price of its side. */
 export type Usage = TokenUsage | UnitUsage;

@@ -36,12 +36,17 @@ export type PromptFields = {
   readonly messages: readonly unknown[];
   /** The texts or tokens of a request for embeddings, which has no messages. */
   readonly input?: unknown;
+  /** The query and the documents of a request to rank them, which has no messages. */
+  readonly query?: unknown;
+  readonly documents?: unknown;
   readonly system?: unknown;
   readonly tools?: unknown;
 };
 
 /** Counts the tokens of a whole prompt. */
-export function countRequestTokens({ messages, system, tools, input }: PromptFields): number {
+export function countRequestTokens(prompt: PromptFields): number {
+  const { messages, system, tools, input, documents } = prompt;
+  if (!messages && Array.isArray(documents)) return countRankedTokens(prompt.query, documents);
   if (!messages && input !== undefined) return countInputTokens(input);
   const conversation = system ? [{ role: "system", content: system }, ...messages] : messages;
   return countPromptTokens(conversation) + (tools ? countTokens(JSON.stringify(tools)) : 0);
@@ -52,6 +57,14 @@ function countInputTokens(input: unknown): number {
   if (typeof input === "string") return countTokens(input);
   if (typeof input === "number") return 1;
   return Array.isArray(input) ? input.reduce<number>((sum, part) => sum + countInputTokens(part), 0) : 0;
+}
+
+/** Counts the tokens of documents, texts or objects with a `text`, each of which is read with the query. */
+function countRankedTokens(query: unknown, documents: readonly unknown[]): number {
+  const texts = documents.map((document) =>
+    typeof document === "object" && document !== null && "text" in document ? document.text : document,
+  );
+  return documents.length * countInputTokens(query) + countInputTokens(texts);
 }
 
 /**

@@ -2,19 +2,21 @@ import type { InferenceService } from "../../chain/direct/inference-registry.ts"
 import type { Price } from "../billing/pricing.ts";
 import type { Profile } from "./profile.ts";
 
-/** The service types of the on-chain registry (facts 2). */
+/** The service types of the on-chain registry (facts 2); the last three are beyond it (schema/choices.md). */
 export const SERVICE_TYPES = [
   "chatbot",
   "text-to-image",
   "image-editing",
   "speech-to-text",
   "embedding",
+  "text-to-speech",
+  "rerank",
 ] as const;
 export type ServiceType = (typeof SERVICE_TYPES)[number];
 
 /**
  * A provider's offer: its registry row, with a known service type, or an equivalent one from PROVIDERS_FILE. Prices are
- * neuron per token; for images per image and for speech per second (`outputPrice`).
+ * neuron per token; per image, per second of transcribed audio, and per character of speech (`outputPrice`).
  */
 export type Provider = Omit<InferenceService, "serviceType" | "additionalInfo"> &
   Price & {

@@ -19,12 +19,13 @@ const Tier = z.strictObject({
   cached_prompt: neuron.optional(),
 });
 
-/** Neuron: `prompt` and `completion` per token, `image` per image, `second` per second of audio. */
+/** Neuron: `prompt` and `completion` per token, `image` per image, `second` per second of audio, `character` of speech. */
 const Pricing = z.strictObject({
   prompt: neuron.optional(),
   completion: neuron.optional(),
   image: neuron.optional(),
   second: neuron.optional(),
+  character: neuron.optional(),
   cached_prompt: neuron.optional(),
   cache_write: neuron.optional(),
   cache_write_1h: neuron.optional(),
@@ -77,6 +78,8 @@ const PRICED_BY = {
   "image-editing": ["image"],
   "speech-to-text": ["second"],
   embedding: ["prompt"],
+  "text-to-speech": ["character"],
+  rerank: ["prompt"],
 } as const;
 
 /** Optional members of a chat's pricing. */
@@ -127,7 +130,7 @@ export function readProvidersFile(json: string, updatedAt: Date): readonly FileS
 }
 
 function toProvider(server: Given, offer: Given["models"][number], updatedAt: Date): Provider {
-  const { prompt, completion, image, second } = offer.pricing;
+  const { prompt, completion, image, second, character } = offer.pricing;
   return {
     address: addressOf(server.name, offer.id),
     source: "file",
@@ -137,7 +140,7 @@ function toProvider(server: Given, offer: Given["models"][number], updatedAt: Da
     upstreamModel: offer.upstream_id,
     verifiability: "",
     inputPrice: BigInt(prompt ?? 0),
-    outputPrice: BigInt(completion ?? image ?? second ?? 0),
+    outputPrice: BigInt(completion ?? image ?? second ?? character ?? 0),
     ...toFinerPrice(offer.pricing),
     teeSigner: ZERO_ADDRESS,
     teeAcknowledged: false,

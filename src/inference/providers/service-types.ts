@@ -13,6 +13,8 @@ const LABELS: Readonly<Record<ServiceType, string>> = {
   "image-editing": "Image editing",
   "speech-to-text": "Speech to text",
   embedding: "Embeddings",
+  "text-to-speech": "Text to speech",
+  rerank: "Reranking",
 };
 
 /** The modalities of a service whose provider does not state any. */
@@ -22,6 +24,8 @@ const MODALITIES: Readonly<Record<ServiceType, { readonly input: string[]; reado
   "image-editing": { input: ["text", "image"], output: ["image"] },
   "speech-to-text": { input: ["audio"], output: ["text"] },
   embedding: { input: ["text"], output: ["embedding"] },
+  "text-to-speech": { input: ["text"], output: ["audio"] },
+  rerank: { input: ["text"], output: ["ranking"] },
 };
 
 /** Every type of service, in the order of the registry, with the number of its providers among these. */

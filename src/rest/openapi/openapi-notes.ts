@@ -12,8 +12,13 @@ export const TAGS: readonly Tag[] = [
   },
   {
     name: "Images and audio",
-    description: "Synchronous image generation and editing, and audio transcription.",
+    description: "Synchronous image generation and editing, audio transcription, and speech.",
     has: /^\/v1\/(images|audio)/,
+  },
+  {
+    name: "Search",
+    description: "Embeddings of texts, and documents ranked by a query.",
+    has: /^\/v1\/(embeddings|rerank)/,
   },
   {
     name: "Image jobs",
@@ -108,6 +113,19 @@ export const NOTES: Readonly<Record<string, Note>> = {
   "POST /v1/audio/transcriptions": {
     description: `Up to 25 MiB of audio, billed by the second. ${BILLED} In every format the trace is also in the header \`X-0G-Trace\`.`,
     example: { model: "devnet-speech", file_base64: "UklGRiQAAABXQVZF", filename: "talk.wav" },
+  },
+  "POST /v1/audio/speech": {
+    description: `Up to 16,384 characters, billed by the character. The media type is that of the provider's audio. ${BILLED} The trace is in the header \`X-0G-Trace\`.`,
+    example: { model: "devnet-voice", input: "The sea is salt.", voice: "alloy", response_format: "wav" },
+  },
+  "POST /v1/rerank": {
+    description: `Up to 1,000 documents, texts or objects with a \`text\`, billed by their tokens, each with the query. ${BILLED}`,
+    example: {
+      model: "devnet-rerank",
+      query: "quiet water",
+      documents: ["an open field", "a quiet river"],
+      top_n: 1,
+    },
   },
   "POST /v1/embeddings": {
     description: `One vector for each of up to 2,048 texts or lists of tokens, billed by the tokens of the input. ${BILLED}`,

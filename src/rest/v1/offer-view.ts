@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { API_FORMATS, type ApiFormat, type Profile } from "../../inference/providers/profile.ts";
-import type { Provider } from "../../inference/providers/provider.ts";
+import type { Provider, ServiceType } from "../../inference/providers/provider.ts";
 import { inputModalities, outputModalities } from "../../inference/providers/service-types.ts";
 import { priceInUsd, type Usd } from "../../inference/routing/routing-preferences.ts";
 import { neuron } from "../wire.ts";
@@ -13,6 +13,7 @@ const priceOf = <T extends z.ZodType>(amount: T) =>
     completion: amount,
     image: amount.optional(),
     second: amount.optional(),
+    character: amount.optional(),
     cached_prompt: amount.optional(),
     cache_write: amount.optional(),
     cache_write_1h: amount.optional(),
@@ -45,7 +46,7 @@ export const PROFILE_FIELDS = {
   default_parameters: z.record(z.string(), z.unknown()).optional(),
   pricing: priceOf(neuron).meta({
     id: "Pricing",
-    description: "Neuron per token, per image, or per second of audio.",
+    description: "Neuron per token, per image, per second of audio, or per character of speech.",
   }),
   pricing_usd: priceOf(usd)
     .optional()
@@ -98,10 +99,17 @@ function viewPrice(offer: Provider, show: (price: bigint) => string) {
   const { serviceType, inputPrice, outputPrice } = offer;
   if (serviceType === "chatbot")
     return { prompt: show(inputPrice), completion: show(outputPrice), ...viewFinerPrice(offer, show) };
-  if (serviceType === "embedding") return { prompt: show(inputPrice), completion: show(0n) };
-  const unit = serviceType === "speech-to-text" ? "second" : "image";
-  return { prompt: show(inputPrice), completion: show(0n), [unit]: show(outputPrice) };
+  const unit = UNITS[serviceType];
+  return { prompt: show(inputPrice), completion: show(0n), ...(unit && { [unit]: show(outputPrice) }) };
 }
+
+/** What the services are priced by that are not priced by tokens alone. */
+const UNITS: Readonly<Partial<Record<ServiceType, "image" | "second" | "character">>> = {
+  "text-to-image": "image",
+  "image-editing": "image",
+  "speech-to-text": "second",
+  "text-to-speech": "character",
+};
 
 /** Prices that are undefined are omitted from JSON. */
 function viewFinerPrice({ cachePrice, tiers }: Provider, show: (price: bigint) => string) {

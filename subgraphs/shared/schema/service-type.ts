@@ -8,4 +8,6 @@ export const ServiceType = defineEnum<Type>("ServiceType", "The type of a provid
   "image-editing": "Image editing from text.",
   "speech-to-text": "Audio transcription.",
   embedding: "Embeddings of texts.",
+  "text-to-speech": "Speech from text.",
+  rerank: "Ranking of documents by a query.",
 });

@@ -287,6 +287,18 @@ const MATRIX: Readonly<Record<string, Row>> = {
       'mutation { createEmbeddings(input: { model: "none", texts: ["a sea"] }) { userErrors { code } } }',
     heard: "model_not_found",
   },
+  "Mutation.createSpeech": {
+    access: "inference.run",
+    query: () =>
+      'mutation { createSpeech(input: { model: "none", text: "a sea", voice: "a" }) { userErrors { code } } }',
+    heard: "model_not_found",
+  },
+  "Mutation.rerankDocuments": {
+    access: "inference.run",
+    query: () =>
+      'mutation { rerankDocuments(input: { model: "none", query: "a", documents: ["b"] }) { userErrors { code } } }',
+    heard: "model_not_found",
+  },
   "Mutation.transcribeAudio": {
     access: "inference.run",
     query: () =>

@@ -46,10 +46,14 @@ export type ServiceType =
   | 'EMBEDDING'
   /** Image editing from text. */
   | 'IMAGE_EDITING'
+  /** Ranking of documents by a query. */
+  | 'RERANK'
   /** Audio transcription. */
   | 'SPEECH_TO_TEXT'
   /** Image generation from text. */
-  | 'TEXT_TO_IMAGE';
+  | 'TEXT_TO_IMAGE'
+  /** Speech from text. */
+  | 'TEXT_TO_SPEECH';
 
 /** An image generation job to submit. */
 export type SubmitImageJobInput = {

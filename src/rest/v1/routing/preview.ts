@@ -75,6 +75,8 @@ const PATHS: Readonly<Record<ServiceType, `/${string}`>> = {
   "image-editing": "/images/edits",
   "speech-to-text": "/audio/transcriptions",
   embedding: "/embeddings",
+  "text-to-speech": "/audio/speech",
+  rerank: "/rerank",
 };
 
 function view(offer: Provider) {

@@ -1,0 +1,113 @@
+import type { AdmissionService } from "../billing/admission.service.ts";
+import type { AdmissionRequest } from "../billing/admission-request.ts";
+import type { Caller } from "../billing/admitted.ts";
+import { quotePrompt } from "../billing/prompt-bound.ts";
+import { usageLimits } from "../billing/usage.ts";
+import type { Bodies } from "../body/body-pool.ts";
+import { requestedModel } from "../body/request-fields.ts";
+import type { ShownAnswer } from "../chat/answer-edits.ts";
+import { answerIdOf, readAnswerObject } from "../chat/whole-answer.ts";
+import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
+import type { Provider } from "../providers/provider.ts";
+import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { isShown, requireResults, statedTokens } from "./rerank-answer.ts";
+import { type RerankRequest, rerankBody } from "./rerank-request.ts";
+
+const RERANK_PATH = "/rerank";
+
+type Dependencies = {
+  readonly admission: AdmissionService;
+  readonly exchanges: DispatchService;
+  readonly bodies: Bodies;
+};
+
+/** Ranks documents by a query. Each call is charged once, by the tokens of its documents, each with the query. */
+export class RerankService {
+  readonly #dependencies: Dependencies;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Returns the ranking once the bill is committed. Throws what admission throws, `provider_error` when no provider
+   * returns one, and the provider's own reason when it rejects the request.
+   */
+  rank(
+    request: RerankRequest,
+    caller: Caller,
+    { signal, preferences }: { readonly signal: AbortSignal; readonly preferences: RoutingPreferences },
+  ): Promise<ShownAnswer> {
+    return this.#dependencies.exchanges.track(this.#rank(request, caller, signal, preferences));
+  }
+
+  async #rank(
+    request: RerankRequest,
+    caller: Caller,
+    signal: AbortSignal,
+    preferences: RoutingPreferences,
+  ): Promise<ShownAnswer> {
+    const { admission, exchanges } = this.#dependencies;
+    const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
+    return exchanges.collect(admitted, RERANK_PATH, {
+      signal,
+      read: (whole, provider) => this.#read(whole, request, provider),
+    });
+  }
+
+  /**
+   * Validates an answer and determines its billed usage: the provider's count if it is valid, otherwise our own. Throws
+   * a `ProviderFailure` for an invalid answer, and the provider's reason when it blames the request.
+   */
+  async #read(answer: ProviderAnswer, request: RerankRequest, provider: Provider): Promise<Reading> {
+    const { bodies } = this.#dependencies;
+    const fields = await readAnswerObject(answer, bodies);
+    requireResults(fields.results, request);
+    const counted = statedTokens(fields, limitsOf(request, provider));
+    const inputTokens = counted ?? (await bodies.countRequest(request.bytes));
+    const usage = isShown(fields.usage, inputTokens)
+      ? undefined
+      : { prompt_tokens: inputTokens, total_tokens: inputTokens };
+    const { model } = fields.model === undefined ? {} : requestedModel(provider);
+    return {
+      usage: { inputTokens, outputTokens: 0 },
+      estimated: counted === undefined,
+      answerId: answerIdOf(fields),
+      edits: await bodies.findEdits(answer.body, { members: { model, usage } }),
+    };
+  }
+
+  #toAdmissionRequest(
+    request: RerankRequest,
+    preferences: RoutingPreferences,
+    counted?: number,
+  ): AdmissionRequest {
+    const { bodies } = this.#dependencies;
+    const { model, prompt, documents } = request;
+    const size = { prompt, counted, prompts: documents, maxTokens: 0, choices: 1, modelLimit: 0 };
+    return {
+      model,
+      serviceType: "rerank",
+      format: "openai",
+      preferences: { ...request.preferences, ...preferences },
+      inputTokens: counted ?? prompt.likelyTokens,
+      outputTokens: 0,
+      counted:
+        counted === undefined
+          ? async () =>
+              this.#toAdmissionRequest(request, preferences, await bodies.countRequest(request.bytes))
+          : undefined,
+      isShort: prompt.isShort,
+      verifyTee: request.verifyTee,
+      quote: (provider) => quotePrompt(size, provider),
+      body: (provider) => rerankBody(request, provider),
+    };
+  }
+}
+
+/** Each document, with the query, may be as long as the model's context. */
+function limitsOf({ documents }: RerankRequest, { profile }: Provider) {
+  const contextLength = profile.contextLength && profile.contextLength * documents;
+  return usageLimits({ profile: { ...profile, contextLength } }, 0);
+}
