@@ -30,6 +30,8 @@ import { countRequests } from "./http/metrics.ts";
 import { gatedServer, limitLoad } from "./http/overload.ts";
 import { serveSessionCookie } from "./http/session-cookie.ts";
 import { Turns } from "./http/turns.ts";
+import { trustingOwn } from "./mcp/documents.ts";
+import { mcpPlugin } from "./mcp/mcp.plugin.ts";
 import { type DevelopmentWallet, dashboardPlugin } from "./pages/dashboard.plugin.ts";
 import { docsPlugin } from "./pages/docs.plugin.ts";
 import { serveExplorer } from "./pages/explorer.plugin.ts";
@@ -91,12 +93,13 @@ export async function createServer(
   refuseUnknownExpectations(server.server);
   continueWhenRead(server.server);
   limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });
+  const trusted = trustedDocuments(app.config);
   const policy = createPolicy({
     schema: graph.apiSchema,
     supergraph: graph.supergraph,
     limits: app.config.GRAPH_LIMITS ?? GRAPH_LIMITS,
     introspection,
-    trusted: trustedDocuments(app.config),
+    trusted: trustingOwn(trusted),
   });
   const streams = createStreams(app, graph, policy);
   const sockets = serveWebSockets(server.server, streams, turns);
@@ -134,6 +137,7 @@ export async function createServer(
   await server.register(docsPlugin, { introspection });
   await server.register(graphPlugin, { app, graph, policy, streams, introspection });
   await server.register(ssePlugin, { app, streams });
+  await server.register(mcpPlugin, { app, graph, streams, trusted });
   await server.register(dashboardPlugin, { app, wallet });
   serveHealth(server, app);
   return server;

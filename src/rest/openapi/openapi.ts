@@ -8,7 +8,7 @@ import { noteOf, TAGS, tagOf } from "./openapi-notes.ts";
 type Schema = Readonly<Record<string, unknown>>;
 type Direction = "input" | "output";
 
-const VERSION = "1";
+export const API_VERSION = "1";
 const ABOUT = `OpenAI-compatible inference billed against a deposit, account management, and a storage gateway.
 
 - **\`sk-\` keys** run inference and are billed; **\`mk-\` keys** read and manage the account, by scopes; a **wallet session** can do all of that and also manages \`mk-\` keys.
@@ -34,7 +34,7 @@ export function toOpenApi(routes: readonly Route[]): Schema {
     openapi: "3.1.0",
     info: {
       title: "zerograph",
-      version: VERSION,
+      version: API_VERSION,
       description: ABOUT,
     },
     servers: [{ url: "/" }],

@@ -1,0 +1,57 @@
+import type { TrustedDocuments } from "../federation/policy/trusted-documents.ts";
+
+/** Submits an image job. */
+export const SUBMIT_IMAGE = `mutation SubmitImage($input: SubmitImageJobInput!) {
+  submitImageJob(input: $input) { imageJob { id jobId } userErrors { field message code } }
+}`;
+
+/** The steps of an image job until it ends. */
+export const FOLLOW_IMAGE = `subscription FollowImage($id: ID!) {
+  imageJobProgress(id: $id) { step status fraction }
+}`;
+
+/** The images of a job, and its bill. */
+export const READ_IMAGE = `query ReadImage($id: ID!) {
+  imageJob(id: $id) {
+    jobId
+    status
+    images { b64Json revisedPrompt root }
+    errorCode
+    errorMessage
+    bill { requestId cost { total } }
+  }
+}`;
+
+/** The newest requests of the caller's account. */
+export const LIST_REQUESTS = `query ListRequests($first: Int!) {
+  viewer { account { requests(first: $first) { nodes { requestId modelId status createdAt } } } }
+}`;
+
+/** One request in full. */
+export const READ_REQUEST = `query ReadRequest($id: ID!) {
+  request(id: $id) {
+    requestId status modelId inputTokens outputTokens createdAt errorCode
+    cost { input output total }
+    timing { firstByteMs durationMs }
+    provider { address trustMode }
+  }
+}`;
+
+/** The newest files of the network. */
+export const LIST_FILES = `query ListFiles($first: Int!) {
+  files(first: $first) { nodes { root size status } }
+}`;
+
+const OWN: ReadonlySet<string> = new Set([
+  SUBMIT_IMAGE,
+  FOLLOW_IMAGE,
+  READ_IMAGE,
+  LIST_REQUESTS,
+  READ_REQUEST,
+  LIST_FILES,
+]);
+
+/** Also trusts the documents of this folder, which anyone with the permission for their fields may run. */
+export function trustingOwn(trusted: TrustedDocuments): TrustedDocuments {
+  return { ...trusted, has: (text) => OWN.has(text) || trusted.has(text) };
+}

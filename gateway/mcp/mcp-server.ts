@@ -1,0 +1,123 @@
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  SdkError,
+  SdkErrorCode,
+  Server,
+  type ServerContext,
+  type Tool,
+} from "@modelcontextprotocol/server";
+import type { App } from "../../src/app.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import { API_VERSION } from "../../src/rest/openapi/openapi.ts";
+import { denialsOf } from "../federation/engine/guards.ts";
+import type { DocumentTool } from "./document-tools.ts";
+import { generateImage, IMAGE_TOOL } from "./image-tool.ts";
+import { listResources, RESOURCE_TEMPLATES, readResource } from "./resources.ts";
+import type { McpCall, OperationRunner } from "./run-operation.ts";
+import { toolError, toToolResult, unknownArgument } from "./tool-result.ts";
+
+const PAGE = 100;
+const INSTRUCTIONS =
+  "Tools are operations of one account on an inference router, a storage network and a chain. Amounts are in neuron, " +
+  "10^-18 of a token. What a key may not do is not listed.";
+
+/** The parts of the product that MCP clients use. */
+export type McpParts = {
+  readonly app: App;
+  readonly runner: OperationRunner;
+  readonly tools: ReadonlyMap<string, DocumentTool>;
+};
+
+/** Creates the MCP server of one request. */
+export function createMcpServer(parts: McpParts, call: McpCall): Server {
+  const { app, runner } = parts;
+  const server = new Server(
+    { name: "zerograph", title: "zerograph", version: API_VERSION },
+    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+  );
+  server.setRequestHandler("tools/list", ({ params }) => listTools(parts, call, params?.cursor));
+  server.setRequestHandler("tools/call", ({ params }, context) =>
+    callTool(parts, call, params, context).catch((error: unknown) => toolFailure(app, error)),
+  );
+  server.setRequestHandler("resources/templates/list", () => ({
+    resourceTemplates: [...RESOURCE_TEMPLATES],
+  }));
+  server.setRequestHandler("resources/list", async (_request, { mcpReq: { signal } }) => ({
+    resources: await shown(listResources({ call, runner, signal })),
+  }));
+  server.setRequestHandler("resources/read", async ({ params: { uri } }, { mcpReq: { signal } }) => ({
+    contents: [await shown(readResource(uri, { app, call, runner, signal }))],
+  }));
+  return server;
+}
+
+function listTools({ tools }: McpParts, { account }: McpCall, cursor: string | undefined) {
+  const from = cursor === undefined ? 0 : Number(cursor);
+  if (!Number.isSafeInteger(from) || from < 0)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "cursor: invalid");
+  const { principal } = account;
+  const isAllowed = ({ guarded, isQuery }: DocumentTool) =>
+    (isQuery || principal.kind !== "anonymous") && denialsOf(guarded, { principal }).denied.size === 0;
+  const allowed = [...tools.values()].filter(isAllowed);
+  const listed = [...(principal.kind === "api-key" ? [IMAGE_TOOL] : []), ...allowed.map(toListed)];
+  const end = from + PAGE;
+  return { tools: listed.slice(from, end), ...(end < listed.length && { nextCursor: String(end) }) };
+}
+
+function toListed({ name, description, isQuery, inputSchema }: DocumentTool): Tool {
+  return {
+    name,
+    description,
+    inputSchema: inputSchema as Tool["inputSchema"],
+    annotations: { readOnlyHint: isQuery, ...(!isQuery && { destructiveHint: true }), openWorldHint: true },
+  };
+}
+
+type Params = { readonly name: string; readonly arguments?: Readonly<Record<string, unknown>> | undefined };
+
+async function callTool(
+  { runner, tools }: McpParts,
+  call: McpCall,
+  { name, arguments: args = {} }: Params,
+  { mcpReq }: ServerContext,
+) {
+  const { signal, _meta, notify } = mcpReq;
+  if (name === IMAGE_TOOL.name) {
+    const progressToken = _meta?.progressToken;
+    const progress = async ({ number, message }: { readonly number: number; readonly message: string }) => {
+      if (progressToken === undefined) return;
+      await notify({
+        method: "notifications/progress",
+        params: { progressToken, progress: number, message },
+      });
+    };
+    return generateImage(args, { call, runner, signal, progress });
+  }
+  const tool = tools.get(name);
+  if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`);
+  const refused = unknownArgument(args, tool.inputSchema.properties as object);
+  if (refused) return refused;
+  return toToolResult(await runner.run(call, { query: tool.text, variables: args }, signal));
+}
+
+/** A failure of the product as a result that a model can read. Throws what is an error of the protocol. */
+function toolFailure({ log }: Pick<App, "log">, error: unknown) {
+  // Nobody reads the result of a client that left.
+  const isGone = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
+  if (error instanceof ProtocolError || isGone) throw error;
+  if (error instanceof AppError) return toolError(error);
+  log.error({ err: error }, "a tool failed");
+  return toolError({ code: "internal_error", message: "Something went wrong on our side." });
+}
+
+/** Converts failures of the product to errors of the protocol with its messages. */
+async function shown<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof AppError)
+      throw new ProtocolError(ProtocolErrorCode.InternalError, error.message, { code: error.code });
+    throw error;
+  }
+}

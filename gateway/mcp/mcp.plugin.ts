@@ -1,0 +1,131 @@
+import { Readable } from "node:stream";
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { App } from "../../src/app.ts";
+import { ReplayKey } from "../../src/idempotency/replay-key.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import { Slot } from "../../src/kernel/slot.ts";
+import { ANONYMOUS } from "../../src/keys/auth/principal.ts";
+import { hopOf } from "../../src/keys/auth/source-address.ts";
+import type { Graph } from "../federation/graph.ts";
+import type { TrustedDocuments } from "../federation/policy/trusted-documents.ts";
+import { OperationAccount } from "../graph/operation-account.ts";
+import { readJsonBodies } from "../http/json-body.ts";
+import { RequestAbort } from "../http/request-abort.ts";
+import { acquireStreamSlot } from "../subscriptions/stream-slot.ts";
+import type { Streams } from "../subscriptions/streams.ts";
+import { createDocumentTools } from "./document-tools.ts";
+import { createMcpServer } from "./mcp-server.ts";
+import { type McpCall, OperationRunner } from "./run-operation.ts";
+
+const EVENTS_TYPE = "text/event-stream";
+/** Lists of tools and resources do not change while the server runs: nobody needs to listen for changes. */
+const MAX_LISTENERS = 1;
+
+type Options = {
+  readonly app: App;
+  readonly graph: Graph;
+  readonly streams: Streams;
+  readonly trusted: TrustedDocuments;
+};
+
+/**
+ * The Model Context Protocol at /mcp, over streamable HTTP without sessions: each POST is one message. The caller is
+ * that of the `Authorization` header, as for every other endpoint; without one, public tools are listed.
+ */
+export async function mcpPlugin(server: FastifyInstance, options: Options): Promise<void> {
+  const { app, graph, streams, trusted } = options;
+  const tools = createDocumentTools(graph, trusted);
+  const parts = { app, runner: new OperationRunner(streams), tools };
+  const mcp = createMcpHandler(({ authInfo }) => createMcpServer(parts, callIn(authInfo)), {
+    maxSubscriptions: MAX_LISTENERS,
+    keepAliveMs: streams.limits.heartbeatMs,
+    onerror: (error) => app.log.debug({ err: error }, "an MCP message was refused"),
+  });
+  server.addHook("onClose", () => mcp.close());
+  readJsonBodies(server, streams.limits.jsonDepth);
+  const { PUBLIC_URL: publicUrl } = app.config;
+  const ownOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
+  const accounts = new Slot<FastifyRequest, OperationAccount>();
+  server.route({
+    method: ["GET", "POST", "DELETE"],
+    url: "/mcp",
+    exposeHeadRoute: false,
+    bodyLimit: streams.limits.bodyBytes,
+    // Before the body is read.
+    onRequest: async (request, reply) => {
+      refuseForeignPages(request, reply, ownOrigin);
+      const { authorization } = request.headers;
+      accounts.set(request, await streams.authenticate(authorization, hopOf(request.raw)));
+    },
+    async handler(request, reply) {
+      const account = accounts.get(request) ?? new OperationAccount(app, ANONYMOUS, hopOf(request.raw));
+      if (Array.isArray(request.body))
+        throw new AppError("invalid_body", "Send one message per request: batches are not supported.", {
+          param: "body",
+        });
+      const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
+      const abort = new RequestAbort(reply.raw);
+      const response = await mcp.fetch(toWebRequest(request, abort.signal), {
+        parsedBody: request.body,
+        authInfo: authInfoOf({ account, replayKey, request: request.raw }),
+      });
+      return send(streams, { request, reply, account }, response);
+    },
+  });
+}
+
+/**
+ * Refuses pages of origins that neither CORS nor PUBLIC_URL allows. The `Host` of a request allows nothing: a page whose
+ * name was rebound to this server's address states its own.
+ */
+function refuseForeignPages(
+  { headers: { origin } }: FastifyRequest,
+  { raw }: FastifyReply,
+  own?: string,
+): void {
+  if (origin === undefined || origin === own || raw.hasHeader("access-control-allow-origin")) return;
+  throw new AppError("access_denied", "Pages of this origin may not call this server.");
+}
+
+/** The SDK passes this on unchanged; it authenticates nobody itself. */
+function authInfoOf(call: McpCall) {
+  return { token: "", clientId: call.account.principal.kind, scopes: [], extra: { call } };
+}
+
+function callIn(authInfo: { readonly extra?: Record<string, unknown> } | undefined): McpCall {
+  return authInfo?.extra?.call as McpCall;
+}
+
+function toWebRequest(request: FastifyRequest, signal: AbortSignal): Request {
+  const { method, body, headers, host, url } = request;
+  const sent = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined || name === "authorization" ? [] : [[name, String(value)] as [string, string]],
+  );
+  const text = method === "POST" ? { body: JSON.stringify(body ?? null) } : {};
+  return new Request(new URL(url, `http://${host}`), { method, headers: sent, signal, ...text });
+}
+
+/** Sends a response of the SDK; a stream takes one of the caller's slots. */
+function send(
+  streams: Streams,
+  {
+    request,
+    reply,
+    account,
+  }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly account: OperationAccount },
+  response: Response,
+): FastifyReply {
+  const type = response.headers.get("content-type") ?? "";
+  reply
+    .code(response.status)
+    .headers(Object.fromEntries(response.headers))
+    .header("cache-control", "no-store");
+  if (!response.body) return reply.send();
+  const body = Readable.fromWeb(response.body as never);
+  if (type.startsWith(EVENTS_TYPE)) {
+    const release = acquireStreamSlot(streams, account.principal, hopOf(request.raw));
+    reply.raw.once("close", release);
+  }
+  return reply.send(body);
+}

@@ -1,0 +1,235 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../../src/kernel/clock.ts";
+import { ManagementKeyService } from "../../../src/keys/management-keys/management-key.service.ts";
+import { MODEL } from "../../support/chain/network.ts";
+import { requireAvailable } from "../../support/inference/bill.ts";
+import { type Seeded, seedAccount } from "../../support/seed.ts";
+import { SERVICES, useServices } from "../../support/services.ts";
+import { useStack } from "../../support/stack.ts";
+import { until } from "../../support/until.ts";
+
+type Block = {
+  readonly type: string;
+  readonly text?: string;
+  readonly data?: string;
+  readonly mimeType?: string;
+};
+type Result = {
+  readonly content: readonly Block[];
+  readonly structuredContent?: never;
+  readonly isError?: boolean;
+};
+
+const stack = useStack();
+const services = useServices(stack, ["images"]);
+const RICH = 10n ** 12n;
+const IMAGE = { model: SERVICES.images.model, prompt: "a sea", size: "8x8" };
+/** The handshake of 2025 and the stateless protocol of 2026. */
+const ERAS = ["legacy", "auto"] as const;
+
+const newOwner = () => seedAccount(stack().app.database, RICH);
+
+async function connect(secret?: string, mode: (typeof ERAS)[number] = "auto"): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+  const headers = secret === undefined ? {} : { authorization: `Bearer ${secret}` };
+  const url = new URL(`${stack().origin}/mcp`);
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+async function reader({ account }: Seeded): Promise<string> {
+  const keys = new ManagementKeyService({
+    database: stack().app.database,
+    clock: systemClock,
+    committed: () => {},
+  });
+  return (await keys.create(account, "reader", ["account:read"])).secret;
+}
+
+const call = async (client: Client, name: string, args: object = {}, options: object = {}) =>
+  (await client.callTool({ name, arguments: { ...args } }, options)) as unknown as Result;
+
+/** The JSON of a result. */
+const textIn = ({ content }: Result) =>
+  JSON.parse(content.find(({ type }) => type === "text")?.text ?? "null");
+
+describe.each(ERAS)("the official client (%s)", (mode) => {
+  test("chats, and the account is charged once", async () => {
+    const owner = await newOwner();
+    const client = await connect(owner.secret, mode);
+    const result = await call(client, "complete_chat", { model: MODEL, question: "hi", idempotencyKey: "a" });
+    const again = await call(client, "complete_chat", { model: MODEL, question: "hi", idempotencyKey: "a" });
+    const { completion } = textIn(result).completeChat;
+    expect(result.isError).toBeUndefined();
+    expect(result.structuredContent).toEqual(textIn(result));
+    expect(textIn(again)).toEqual(textIn(result));
+    await requireAvailable(stack().app, owner, { available: RICH - BigInt(completion.bill.cost.total) });
+  });
+
+  test("an image is generated as a job, with its steps as progress", async () => {
+    const client = await connect((await newOwner()).secret, mode);
+    const steps: { readonly progress: number; readonly message?: string }[] = [];
+    const options = { onprogress: (step: { progress: number; message?: string }) => void steps.push(step) };
+    const result = await call(client, "generate_image", IMAGE, options);
+    const [image] = result.content;
+    expect([image?.type, image?.mimeType]).toEqual(["image", "image/png"]);
+    expect(textIn(result)).toMatchObject({ status: "COMPLETED", bill: { cost: { total: "1000" } } });
+    expect(steps.map(({ progress }) => progress)).toEqual(steps.map((_, n) => n + 1));
+    expect(steps.at(-1)?.message).toBe("COMPLETED (COMPLETED, 100 %)");
+  });
+
+  test("requests and files are resources", async () => {
+    const owner = await newOwner();
+    const chat = await call(await connect(owner.secret), "complete_chat", { model: MODEL, question: "hi" });
+    const { requestId } = textIn(chat).completeChat.completion.bill;
+    const client = await connect(await reader(owner), mode);
+    const uri = `zerograph://requests/${requestId}`;
+    await until(async () => {
+      const { resources } = await client.listResources();
+      expect(resources.map((one) => one.uri)).toContain(uri);
+    });
+    const { contents } = await client.readResource({ uri });
+    expect(JSON.parse(String((contents[0] as { text?: string }).text))).toMatchObject({
+      requestId,
+      status: "COMPLETED",
+    });
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      "zerograph://requests/{requestId}",
+      "zerograph://files/{root}",
+    ]);
+  });
+});
+
+describe("tools", () => {
+  test("are the operations that the caller may run", async () => {
+    const owner = await newOwner();
+    const names = async (secret?: string) =>
+      (await (await connect(secret)).listTools()).tools.map(({ name }) => name);
+    const [anyone, key, account] = [
+      await names(),
+      await names(owner.secret),
+      await names(await reader(owner)),
+    ];
+    for (const name of ["models", "networks"])
+      for (const listed of [anyone, key, account]) expect(listed).toContain(name);
+    expect(anyone).not.toContain("complete_chat");
+    for (const name of ["generate_image"])
+      expect(
+        [anyone, key, account].map((listed) => listed.includes(name)),
+        name,
+      ).toEqual([false, true, false]);
+    for (const name of ["usage", "deposits", "api_keys"])
+      expect(
+        [anyone, key, account].map((listed) => listed.includes(name)),
+        name,
+      ).toEqual([false, false, name !== "api_keys"]);
+  });
+
+  test("have schemas in which every argument is described, or named as what it is", async () => {
+    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+    const { tools } = await (await connect((await newOwner()).secret)).listTools();
+    expect(tools.length).toBeGreaterThan(20);
+    for (const { name, description, inputSchema } of tools) {
+      expect(description, name).not.toBe("");
+      expect(() => ajv.compile(inputSchema), name).not.toThrow();
+      for (const [argument, schema] of Object.entries(inputSchema.properties ?? {}))
+        expect((schema as { description?: string }).description, `${name}.${argument}`).toBeTruthy();
+    }
+  });
+
+  test.each([
+    ["models", { first: "many" }],
+    ["complete_chat", { model: MODEL }],
+    ["complete_chat", { model: "none", question: "hi" }],
+    ["generate_image", { ...IMAGE, n: 99 }],
+    ["generate_image", { ...IMAGE, model: "none" }],
+    ["generate_image", { prompt: "a sea" }],
+  ])("%s of %j tells the model what is wrong, without a charge", async (name, args) => {
+    const owner = await newOwner();
+    const result = await call(await connect(owner.secret), name, args);
+    expect(result.isError).toBe(true);
+    expect(textIn(result)).toMatchObject({
+      error: { code: expect.any(String), message: expect.any(String) },
+    });
+    await requireAvailable(stack().app, owner, { available: RICH });
+  });
+
+  test("that are unknown, or have unknown arguments, are errors of the protocol", async () => {
+    const client = await connect((await newOwner()).secret);
+    await expect(call(client, "drop_tables")).rejects.toMatchObject({ code: -32602 });
+    const unknown = await call(client, "generate_image", { ...IMAGE, colour: "red" });
+    expect(textIn(unknown).error).toMatchObject({ code: "invalid_parameter", field: "colour" });
+    await expect(client.listTools({ cursor: "-1" })).rejects.toMatchObject({
+      code: -32602,
+    });
+    await expect(client.listTools({ cursor: "x" })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  test("a client that leaves does not end its job, which is charged once", async () => {
+    const owner = await newOwner();
+    services().images.behaviour = { delayMs: 300 };
+    onTestFinished(() => {
+      services().images.behaviour = {};
+    });
+    const leave = new AbortController();
+    const options = { signal: leave.signal, onprogress: () => leave.abort() };
+    const client = await connect(owner.secret);
+    await expect(call(client, "generate_image", IMAGE, options)).rejects.toThrow();
+    await requireAvailable(stack().app, owner, { available: RICH - 1_000n });
+  });
+});
+
+describe("the endpoint", () => {
+  const post = (body: string, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(`${stack().origin}/mcp`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body,
+    });
+  const LIST = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+
+  test.each<[string, string, Readonly<Record<string, string>>, number]>([
+    ["no JSON", "{", {}, 400],
+    ["a batch", `[${LIST}]`, {}, 400],
+    ["deep nesting", "[".repeat(5_000), {}, 400],
+    ["a wrong key", LIST, { authorization: "Bearer sk-none" }, 401],
+    ["a page of another site", LIST, { origin: "https://evil.example" }, 403],
+    [
+      "a page whose name was rebound to this server",
+      LIST,
+      { origin: "http://evil.example", host: "evil.example" },
+      403,
+    ],
+    ["an origin that is no URL", LIST, { origin: "null" }, 403],
+    ["a client that accepts no events", LIST, { accept: "text/html" }, 406],
+  ])("refuses %s", async (_what, body, headers, status) => {
+    const reply = await post(body, headers);
+    expect(reply.status).toBe(status);
+    expect(await reply.text()).not.toContain("stack");
+  });
+
+  test("a body of 1 MiB is refused, and sessions are not offered", async () => {
+    expect((await post(JSON.stringify({ ...JSON.parse(LIST), more: "a".repeat(1_048_576) }))).status).toBe(
+      413,
+    );
+    for (const method of ["GET", "DELETE"])
+      expect((await fetch(`${stack().origin}/mcp`, { method })).status, method).toBe(405);
+  });
+
+  test("another account's request is not found", async () => {
+    const [owner, other] = [await newOwner(), await newOwner()];
+    const chat = await call(await connect(owner.secret), "complete_chat", { model: MODEL, question: "hi" });
+    const uri = `zerograph://requests/${textIn(chat).completeChat.completion.bill.requestId}`;
+    const client = await connect(await reader(other));
+    for (const wrong of [uri, "zerograph://requests/%zz", "zerograph://files/0x12", "file:///etc/passwd"])
+      await expect(client.readResource({ uri: wrong }), wrong).rejects.toThrow();
+  });
+});
