@@ -4,6 +4,7 @@ import type { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import type { OperationPayload } from "../federation/policy/policy.ts";
 import { showError } from "../federation/policy/refusals.ts";
 import type { OperationAccount } from "../graph/operation-account.ts";
+import { ClientLeft } from "../http/request-abort.ts";
 import { showResult } from "../subscriptions/results.ts";
 import type { Results } from "../subscriptions/streamed-operation.ts";
 import type { Streams } from "../subscriptions/streams.ts";
@@ -40,8 +41,12 @@ export class OperationRunner {
     signal: AbortSignal,
   ): AsyncGenerator<FormattedExecutionResult<Readonly<Record<string, unknown>>>> {
     const memory = this.#streams.memoryOf(request, account.principal);
+    const left = new AbortController();
+    const leave = () => left.abort(new ClientLeft());
+    signal.addEventListener("abort", leave, { once: true });
     try {
-      const operation = await this.#streams.admit(payload, { account, replayKey, memory, signal });
+      const context = { account, replayKey, memory, signal: left.signal };
+      const operation = await this.#streams.admit(payload, context);
       if (!("document" in operation)) {
         yield { errors: operation.map((error) => showError(error.toJSON())) };
         return;
@@ -50,6 +55,7 @@ export class OperationRunner {
       if (Symbol.asyncIterator in results) yield* follow(results, signal);
       else yield showResult(results);
     } finally {
+      signal.removeEventListener("abort", leave);
       memory.end();
     }
   }
