@@ -34,6 +34,7 @@ import { FileProviders } from "./providers/provider-source.file.ts";
 import { joinedProviders } from "./providers/provider-source.joined.ts";
 import { RequestsService } from "./requests/requests.service.ts";
 import { RerankService } from "./rerank/rerank.service.ts";
+import { ResponsesService } from "./responses/responses.service.ts";
 import { ChoiceService } from "./routing/choice.service.ts";
 import { RoutingService } from "./routing/routing.service.ts";
 import type { Usd } from "./routing/routing-preferences.ts";
@@ -51,6 +52,7 @@ export type InferenceServices = {
   /** Previews which providers a request would be sent to. */
   readonly routing: RoutingService;
   readonly chat: ChatService;
+  readonly responses: ResponsesService;
   readonly messages: MessagesService;
   readonly images: ImagesService;
   readonly audio: AudioService;
@@ -153,12 +155,14 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     observer,
   });
   const maxCompletionTokens = config.MAX_COMPLETION_TOKENS;
+  const chat = new ChatService({ admission, exchanges, bodies, maxCompletionTokens });
   return {
     services: {
       ...{ registry, catalogue, health, admission, exchanges, requests, evidence, standings },
       attestations: attestation?.attestations,
       routing: new RoutingService({ choices, catalogue, maxCompletionTokens }),
-      chat: new ChatService({ admission, exchanges, bodies, maxCompletionTokens }),
+      chat,
+      responses: new ResponsesService({ chat, bodies, clock }),
       messages: new MessagesService({ choices, admission, exchanges, bodies, providers }),
       images: new ImagesService({ admission, exchanges, bodies }),
       audio: new AudioService({ admission, exchanges, bodies }),

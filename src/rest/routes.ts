@@ -31,12 +31,14 @@ import { getModel, listModels } from "./v1/models.ts";
 import { listProviders } from "./v1/providers.ts";
 import { getCheckpoint, getConsistency, getReceipt, getReceiptKey } from "./v1/receipts.ts";
 import { rerankDocuments } from "./v1/rerank.ts";
+import { createResponse } from "./v1/responses.ts";
 import { previewRouting } from "./v1/routing/preview.ts";
 import { listServiceTypes } from "./v1/service-types.ts";
 
 /** Every REST endpoint. The server, the permission tests and OpenAPI iterate over this list. */
 export const routes: readonly Route[] = [
   chatCompletions,
+  createResponse,
   createMessage,
   countMessageTokens,
   generateImages,

@@ -37,6 +37,7 @@ const chat = { model: "talk", max_tokens: 5, messages: said };
  */
 const VALID: Readonly<Record<string, object>> = {
   "POST /v1/chat/completions": chat,
+  "POST /v1/responses": { model: "talk", max_output_tokens: 5, input: "a" },
   "POST /v1/messages": chat,
   "POST /v1/messages/count_tokens": chat,
   "POST /v1/images/generations": { model: "paint", prompt: "a" },

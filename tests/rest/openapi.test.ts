@@ -56,6 +56,10 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
     () => ({ as: "sk", body: chat }),
     () => ({ as: "sk", body: { ...chat, stream: true } }),
   ],
+  "POST /v1/responses": [
+    () => ({ as: "sk", body: { model: MODEL, input: "Hello", max_output_tokens: 3 } }),
+    () => ({ as: "sk", body: { model: MODEL, input: "Hello", stream: true } }),
+  ],
   "POST /v1/messages": [
     () => ({ as: "sk", body: { ...chat, model: SERVICES.messages.model } }),
     () => ({ as: "sk", body: { ...chat, model: SERVICES.messages.model, stream: true } }),

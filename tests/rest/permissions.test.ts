@@ -10,6 +10,7 @@ const stack = useStack();
 /** The credentials that SPEC 5.3 permits, repeated by hand: a route without a row here fails. */
 const ACCESS: Readonly<Record<string, Access>> = {
   "POST /v1/chat/completions": "inference.run",
+  "POST /v1/responses": "inference.run",
   "POST /v1/messages": "inference.run",
   "POST /v1/messages/count_tokens": "inference.run",
   "POST /v1/images/generations": "inference.run",

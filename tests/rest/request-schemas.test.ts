@@ -7,6 +7,7 @@ import { readEmbeddingsRequest } from "../../src/inference/embeddings/embeddings
 import { readImageRequest } from "../../src/inference/images/image-request.ts";
 import { readMessagesRequest, readTokenCountRequest } from "../../src/inference/messages/messages-request.ts";
 import { readRerankRequest } from "../../src/inference/rerank/rerank-request.ts";
+import { readResponsesRequest } from "../../src/inference/responses/responses-request.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { toOpenApi } from "../../src/rest/openapi/openapi.ts";
 import { NOTES } from "../../src/rest/openapi/openapi-notes.ts";
@@ -22,6 +23,7 @@ const check = new OpenApiCheck(toOpenApi(routes) as OpenApi);
  */
 const READERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
   "POST /v1/chat/completions": readChatRequest,
+  "POST /v1/responses": readResponsesRequest,
   "POST /v1/messages": readMessagesRequest,
   "POST /v1/messages/count_tokens": readTokenCountRequest,
   "POST /v1/images/generations": readImageRequest,
@@ -37,6 +39,7 @@ const READERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
  * the same.
  */
 const BEYOND_JSON_SCHEMA: Readonly<Record<string, RegExp>> = {
+  "POST /v1/responses": /^(?:input\[|tools\[|tool_choice)/,
   "POST /v1/audio/transcriptions": /^file_base64$/,
   "POST /v1/api-keys": /^(?:name|label)$/,
   "PATCH /v1/api-keys/:id": /^(?:name|label)$/,

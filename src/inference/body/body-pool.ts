@@ -16,6 +16,7 @@ import type { Encoding } from "../embeddings/embeddings-request.ts";
 import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import { responseOfChat, type WholeResponse } from "../responses/response-answer.ts";
 import type { BodyResult, BodyTask } from "./body-worker.ts";
 import type { Edit } from "./json-member.ts";
 import { parseJson } from "./outline.ts";
@@ -109,6 +110,14 @@ export class BodyPool {
     const result = await this.#send({ kind: "read-transcription", body: forThread(body) }, body.length);
     if (result.kind !== "transcription") throw new Error(UNEXPECTED_RESULT);
     return result.request;
+  }
+
+  /** Runs `responseOfChat`. Throws `unavailable`. */
+  async translateChat(body: Buffer, response: WholeResponse): Promise<Buffer> {
+    if (body.length <= MAX_INLINE_JSON) return responseOfChat(body, response);
+    const result = await this.#send({ kind: "translate-chat", body: forThread(body), response }, body.length);
+    if (result.kind !== "response") throw new Error(UNEXPECTED_RESULT);
+    return Buffer.from(result.bytes.buffer, result.bytes.byteOffset, result.bytes.length);
   }
 
   /** Runs `readVectors`. Throws an `Error` for invalid JSON, and `unavailable`. */

@@ -14,6 +14,7 @@ import type { Encoding } from "../embeddings/embeddings-request.ts";
 import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
 import type { ProviderHead } from "../providers/provider.client.ts";
+import { responseOfChat, type WholeResponse } from "../responses/response-answer.ts";
 import type { Edit } from "./json-member.ts";
 import { outlineOf, parseJson } from "./outline.ts";
 
@@ -24,6 +25,7 @@ export type BodyTask =
   | { readonly kind: "count-answer"; readonly body: Uint8Array; readonly format: AnswerFormat }
   | { readonly kind: "parse-answer"; readonly body: Uint8Array }
   | { readonly kind: "find-edits"; readonly body: Uint8Array; readonly changes: AnswerChanges }
+  | { readonly kind: "translate-chat"; readonly body: Uint8Array; readonly response: WholeResponse }
   | { readonly kind: "read-transcription"; readonly body: Uint8Array }
   | { readonly kind: "read-vectors"; readonly body: Uint8Array; readonly encoding: Encoding }
   | { readonly kind: "read-images" | "hash-images" | "read-encoded-vectors"; readonly text: string }
@@ -34,13 +36,14 @@ export type BodyTask =
     };
 
 /**
- * The result of a task: a token count, the outline or edits of an answer, a transcription request, embeddings, images
- * or their hashes, or a job's status.
+ * The result of a task: a token count, the outline, edits or translation of an answer, a transcription request,
+ * embeddings, images or their hashes, or a job's status.
  */
 export type BodyResult =
   | { readonly kind: "count"; readonly tokens: number }
   | { readonly kind: "outline"; readonly value: unknown }
   | { readonly kind: "edits"; readonly edits: readonly Edit[] }
+  | { readonly kind: "response"; readonly bytes: Uint8Array }
   | { readonly kind: "transcription"; readonly request: DecodedTranscription }
   | { readonly kind: "vectors"; readonly read: ReadVectors }
   | { readonly kind: "encoded-vectors"; readonly answer: EncodedVectors }
@@ -59,13 +62,14 @@ parentPort?.on("message", (task: BodyTask) => {
   parentPort?.postMessage(answer, transferList(answer));
 });
 
-/** The buffers to transfer instead of copying: the audio file, and the images of a job. */
+/** The buffers to transfer instead of copying: the audio file, the images of a job, and a translated answer. */
 function transferList(answer: WorkerAnswer<BodyResult>): readonly ArrayBuffer[] {
   const bytes = "result" in answer ? ownBytes(answer.result) : undefined;
   return bytes ? [bytes.buffer as ArrayBuffer] : [];
 }
 
 function ownBytes(result: BodyResult): Uint8Array | undefined {
+  if (result.kind === "response") return result.bytes;
   if (result.kind === "transcription") return result.request.bytes;
   if (result.kind === "submission" && result.submission.kind === "done") return result.submission.result;
   if (result.kind === "report" && result.report.kind === "done") return result.report.result;
@@ -84,8 +88,10 @@ function run(task: BodyTask): BodyResult {
       return { kind: "outline", value: outlineOf(parse(task.body)) };
     case "find-edits":
       return { kind: "edits", edits: answerEdits(bufferOf(task.body), task.changes) };
+    case "translate-chat":
+      return { kind: "response", bytes: owned(responseOfChat(bufferOf(task.body), task.response)) };
     case "read-transcription":
-      return { kind: "transcription", request: owned(decodeTranscription(bufferOf(task.body))) };
+      return { kind: "transcription", request: ownedFile(decodeTranscription(bufferOf(task.body))) };
     case "read-vectors":
       return { kind: "vectors", read: readVectors(bufferOf(task.body), task.encoding) };
     case "read-encoded-vectors":
@@ -101,10 +107,13 @@ function run(task: BodyTask): BodyResult {
   }
 }
 
+function ownedFile(request: DecodedTranscription): DecodedTranscription {
+  return { ...request, bytes: owned(request.bytes) };
+}
+
 /** Small buffers share a memory pool with others, which would be transferred with them. */
-function owned(request: DecodedTranscription): DecodedTranscription {
-  const { bytes } = request;
-  return bytes.length === bytes.buffer.byteLength ? request : { ...request, bytes: new Uint8Array(bytes) };
+function owned(bytes: Uint8Array): Uint8Array {
+  return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 }
 
 function parse(body: Uint8Array): unknown {

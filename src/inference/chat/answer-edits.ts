@@ -37,10 +37,13 @@ export type ShownAnswer = {
   readonly trace: Trace;
 };
 
-/** A whole answer for the client: the provider's own bytes with these edits, and the bill appended. */
+/**
+ * A whole answer for the client: the provider's own bytes with these edits, or their translation, with the bill
+ * appended.
+ */
 export function shownBody(
-  { body }: Pick<ProviderAnswer, "body">,
-  { edits = [] }: { readonly edits?: readonly Edit[] },
+  answer: Pick<ProviderAnswer, "body">,
+  { edits = [], body = answer.body }: { readonly edits?: readonly Edit[]; readonly body?: Buffer },
   trace: Trace,
 ): Promise<Buffer> {
   const pieces = editedPieces(body, edits);

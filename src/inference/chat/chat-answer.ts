@@ -14,14 +14,14 @@ import { answerIdOf, emptyAnswer, readAnswerObject } from "./whole-answer.ts";
  */
 export async function readChat(
   answer: ProviderAnswer,
-  request: Pick<ChatRequest, "bytes" | "choices"> & {
+  request: Pick<ChatRequest, "bytes" | "choices" | "translation"> & {
     readonly limits: UsageLimits;
     /** The model as the client named it, if the provider's name differs. */
     readonly model?: string | undefined;
   },
   bodies: Bodies,
 ): Promise<Reading> {
-  const { bytes, limits, model } = request;
+  const { bytes, limits, model, translation } = request;
   const fields = await readAnswerObject(answer, bodies);
   const { choices, usage: stated } = fields;
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(isAnswer))
@@ -33,12 +33,14 @@ export async function readChat(
     uncounted: async () => (usage.outputTokens === undefined ? bodies.countAnswer(answer.body, "chat") : 0),
   };
   const metered = await meterUsage(usage, count, limits.maxOutputTokens);
+  const answerId = answerIdOf(fields);
+  if (translation) return { ...metered, answerId, body: await translation.whole(answer.body, metered.usage) };
   const isBilled = !metered.estimated && isCacheShown(stated, metered.usage);
   const edits = await bodies.findEdits(answer.body, {
     members: { model, usage: isBilled ? undefined : chatUsage(metered.usage) },
     lacksReasoning: choices.some(lacksReasoningContent),
   });
-  return { ...metered, answerId: answerIdOf(fields), edits };
+  return { ...metered, answerId, edits };
 }
 
 /** Whether a choice has content, or a reason why it has none, such as a filter. */

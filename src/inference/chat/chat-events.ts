@@ -59,7 +59,6 @@ export class ChatEvents implements StreamReader {
     | { readonly data: string; readonly usage: unknown; readonly states: TokenUsage | undefined }
     | undefined;
   #last: Chunk = {};
-  /** The chunk that was read last. */
   #chunk: Chunk = {};
 
   constructor(given: {
@@ -84,6 +83,11 @@ export class ChatEvents implements StreamReader {
 
   get answerId(): string | undefined {
     return answerIdOf(this.#last);
+  }
+
+  /** The chunk that was read last; empty after another event. */
+  get chunk(): Chunk {
+    return this.#chunk;
   }
 
   get parts(): readonly Piece[] | undefined {

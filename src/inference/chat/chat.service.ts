@@ -79,14 +79,14 @@ export class ChatService {
   ): Promise<ChatCompletion> {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
-    const { bytes, choices } = request;
+    const { bytes, choices, translation } = request;
     return exchanges.collect(admitted, CHAT_PATH, {
       signal,
       answerTokens: request.maxTokens ?? this.#dependencies.maxCompletionTokens,
       read: (whole, by) =>
         readChat(
           whole,
-          { bytes, choices, limits: this.#limitsOf(request, by), ...requestedModel(by) },
+          { bytes, choices, translation, limits: this.#limitsOf(request, by), ...requestedModel(by) },
           bodies,
         ),
     });
@@ -100,16 +100,18 @@ export class ChatService {
   ): Promise<void> {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
-    const { wantsUsage, choices, bytes } = request;
+    const { wantsUsage, choices, bytes, translation } = request;
     await exchanges.stream(admitted, CHAT_PATH, {
       sink,
       countInput: () => bodies.countRequest(bytes),
       ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
-      newReader: (provider) =>
-        new ChatEvents({
+      newReader: (provider) => {
+        const events = new ChatEvents({
           ...{ wantsUsage, choices, limits: this.#limitsOf(request, provider), ...requestedModel(provider) },
           text: new TextMeter(bodies),
-        }),
+        });
+        return translation?.reader(events) ?? events;
+      },
     });
   }
 

@@ -56,6 +56,8 @@ export type Reading = {
   readonly imageHashes?: (() => Promise<readonly string[]>) | undefined;
   /** Changes to the provider's answer for the client, such as the billed usage. */
   readonly edits?: readonly Edit[];
+  /** The answer in the client's format, where that is not the provider's. */
+  readonly body?: Buffer;
 };
 
 /** 125 tokens a second: an answer of 4,096 tokens has 93 s by default before another provider is tried. */

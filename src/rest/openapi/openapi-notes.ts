@@ -8,7 +8,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Chat",
     description: "Text generation, as one response or streamed, in OpenAI's and Anthropic's format.",
-    has: /^\/v1\/(chat|messages)/,
+    has: /^\/v1\/(chat|responses|messages)/,
   },
   {
     name: "Images and audio",
@@ -91,6 +91,15 @@ export const NOTES: Readonly<Record<string, Note>> = {
       max_tokens: 200,
       stream: true,
       stream_options: { include_usage: true },
+    },
+  },
+  "POST /v1/responses": {
+    description: `OpenAI's Responses API, without state: \`input\` is the whole conversation, and nothing is stored. It is translated to a chat completion, so every model of a chat has it; fields that are not listed here are passed to the provider. ${BILLED} With \`stream\`, the trace is in the response of the last event.`,
+    example: {
+      model: "devnet-chat",
+      instructions: "You answer in one sentence.",
+      input: "Why is the sea salt?",
+      max_output_tokens: 200,
     },
   },
   "POST /v1/messages": {

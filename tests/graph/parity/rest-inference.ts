@@ -93,6 +93,9 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
       "stream_options.include_usage": no("a stream always ends with its usage and its bill"),
     },
   },
+  "POST /v1/responses": no(
+    "a chat in the shape that OpenAI's clients expect; in the graph it is completeChat",
+  ),
   "POST /v1/messages": {
     fields: ["Mutation.createMessage", "Subscription.createMessage"],
     types: ["CreateMessageInput", "Message"],

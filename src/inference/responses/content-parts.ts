@@ -1,0 +1,91 @@
+import { type ElidedText, isText } from "../body/elided-text.ts";
+import { invalidField } from "./invalid-field.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+type Text = string | ElidedText;
+
+const MAX_PARTS = 10_000;
+
+/**
+ * The content of a chat message from the content of an item: a text as it is, parts by their type. A single text part
+ * becomes a text, because the templates of many models take no list. Throws `invalid_body` naming the field at `path`.
+ */
+export function chatContent(content: unknown, path: string): Text | readonly Fields[] {
+  if (isText(content)) return content;
+  if (!Array.isArray(content)) throw invalidField(path, "must be a string or a list of parts");
+  if (content.length > MAX_PARTS) throw invalidField(path, `must have at most ${MAX_PARTS} parts`);
+  const parts = content.map((part, at) => chatPart(part, `${path}[${at}]`));
+  const [first] = parts;
+  return parts.length === 1 && first && isText(first.text) ? first.text : parts;
+}
+
+function chatPart(part: unknown, path: string): Fields {
+  if (!isFields(part)) throw invalidField(path, "must be an object");
+  const { type } = part;
+  switch (type) {
+    case "input_text":
+    case "output_text":
+    case "text":
+      return { type: "text", text: textOf(part, "text", path) };
+    case "refusal":
+      return { type: "text", text: textOf(part, "refusal", path) };
+    case "input_image":
+      return imagePart(part, path);
+    case "input_file":
+      return filePart(part, path);
+    case "input_audio":
+      if (!isFields(part.input_audio)) throw invalidField(`${path}.input_audio`, "must be an object");
+      return { type, input_audio: part.input_audio };
+    default:
+      throw invalidField(`${path}.type`, typeof type === "string" ? "not supported" : "must be a string");
+  }
+}
+
+function imagePart(part: Fields, path: string): Fields {
+  refuseFileId(part, path, "image_url");
+  const { detail } = part;
+  if (detail !== undefined && detail !== null && typeof detail !== "string")
+    throw invalidField(`${path}.detail`, "must be a string");
+  return {
+    type: "image_url",
+    image_url: { url: textOf(part, "image_url", path), ...(detail != null && { detail }) },
+  };
+}
+
+function filePart(part: Fields, path: string): Fields {
+  refuseFileId(part, path, "file_data");
+  const { filename, file_url: url } = part;
+  if (url !== undefined && url !== null)
+    throw invalidField(`${path}.file_url`, "not supported: send the file as file_data");
+  if (filename !== undefined && filename !== null && typeof filename !== "string")
+    throw invalidField(`${path}.filename`, "must be a string");
+  return {
+    type: "file",
+    file: { file_data: textOf(part, "file_data", path), ...(filename != null && { filename }) },
+  };
+}
+
+function refuseFileId({ file_id: id }: Fields, path: string, instead: string): void {
+  if (id !== undefined && id !== null)
+    throw invalidField(`${path}.file_id`, `files are not stored here: send ${instead}`);
+}
+
+/** The member `name`, which must be a text of any length. */
+export function textOf(item: Fields, name: string, path: string): Text {
+  const text = item[name];
+  if (!isText(text)) throw invalidField(`${path}.${name}`, "must be a string");
+  return text;
+}
+
+/** The member `name`, which must be a text that the router reads. */
+export function shortTextOf(item: Fields, name: string, path: string): string {
+  const text = item[name];
+  if (typeof text !== "string" || text === "")
+    throw invalidField(`${path}.${name}`, isText(text) && text !== "" ? "too long" : "must be a string");
+  return text;
+}
+
+/** Whether a value is a JSON object. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isText(value);
+}

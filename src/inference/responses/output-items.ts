@@ -1,0 +1,235 @@
+import type { CallPart, Said } from "./said.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+type Status = "in_progress" | "completed" | "incomplete";
+
+/** An event of a stream, apart from its number. */
+export type OutputEvent = Fields & { readonly type: string };
+
+/** The parts of text: the prefix of their events, and the member that has the text. */
+const PARTS = {
+  output_text: {
+    events: "response.output_text",
+    part: "response.content_part",
+    index: "content_index",
+    text: "text",
+  },
+  refusal: {
+    events: "response.refusal",
+    part: "response.content_part",
+    index: "content_index",
+    text: "refusal",
+  },
+  reasoning_text: {
+    events: "response.reasoning_text",
+    part: "response.content_part",
+    index: "content_index",
+    text: "text",
+  },
+  summary_text: {
+    events: "response.reasoning_summary_text",
+    part: "response.reasoning_summary_part",
+    index: "summary_index",
+    text: "text",
+  },
+} as const;
+
+type PartType = keyof typeof PARTS;
+type Part = { readonly type: PartType; text: string; logprobs: unknown[] };
+type Item = { readonly id: string; readonly index: number; isDone: boolean } & (
+  | { readonly kind: "reasoning" | "message"; readonly parts: Part[] }
+  | { readonly kind: "function_call"; readonly callId: string; name: string; arguments: string }
+);
+type TextItem = Extract<Item, { kind: "reasoning" | "message" }>;
+type CallItem = Extract<Item, { kind: "function_call" }>;
+
+/** Assumed length of an item or of a token with its probability, beside its texts. */
+const FRAME = 128;
+/** Log probabilities are repeated at the end of a stream up to this length. */
+const MAX_LOGPROBS = 1_048_576;
+
+/**
+ * The output of a response, built from what a chat says: reasoning, messages and function calls, in the order in which
+ * they began. `take` returns the events of a stream that show the same.
+ */
+export class OutputItems {
+  readonly #suffix: string;
+  readonly #reasoning: PartType;
+  readonly #items: Item[] = [];
+  readonly #calls = new Map<number, CallItem>();
+  #open: TextItem | undefined;
+  #length = 0;
+  #logprobsLength = 0;
+
+  /** `suffix` makes the ids of its items unique. */
+  constructor({ suffix, hasSummary }: { readonly suffix: string; readonly hasSummary: boolean }) {
+    this.#suffix = suffix;
+    this.#reasoning = hasSummary ? "summary_text" : "reasoning_text";
+  }
+
+  /** About the number of characters of all items as JSON. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Adds what the next delta says. */
+  take({ reasoning, text, logprobs, refusal, calls }: Said): readonly OutputEvent[] {
+    return [
+      ...this.#append("reasoning", this.#reasoning, reasoning, []),
+      ...this.#append("message", "output_text", text, logprobs),
+      ...this.#append("message", "refusal", refusal, []),
+      ...calls.flatMap((call) => this.#takeCall(call)),
+    ];
+  }
+
+  /** The events that end what is still open. The last item of an answer that was cut is incomplete. */
+  endings(isCut: boolean): readonly OutputEvent[] {
+    return this.#items.flatMap((item) => (item.isDone ? [] : doneEvents(item, this.#endStatus(item, isCut))));
+  }
+
+  /** All items, as they are after `endings`. */
+  shown(isCut: boolean): readonly Fields[] {
+    return this.#items.map((item) => itemOf(item, this.#endStatus(item, isCut)));
+  }
+
+  #endStatus({ index }: Item, isCut: boolean): Status {
+    return isCut && index === this.#items.length - 1 ? "incomplete" : "completed";
+  }
+
+  #append(
+    kind: TextItem["kind"],
+    type: PartType,
+    text: string,
+    logprobs: readonly unknown[],
+  ): readonly OutputEvent[] {
+    if (text === "") return [];
+    const events: OutputEvent[] = [];
+    let item = this.#open;
+    if (item?.kind !== kind) {
+      events.push(...this.#endText());
+      item = { kind, ...this.#newItem(kind === "message" ? "msg" : "rs"), parts: [] };
+      this.#begin(item, events);
+      this.#open = item;
+    }
+    let part = item.parts.at(-1);
+    if (part?.type !== type) {
+      if (part) events.push(...partDone(item, part));
+      part = { type, text: "", logprobs: [] };
+      item.parts.push(part);
+      events.push(partEvent(`${PARTS[type].part}.added`, item, part, { part: partOf(part) }));
+    }
+    part.text += text;
+    this.#length += text.length;
+    this.#keepLogprobs(part, logprobs);
+    events.push(
+      partEvent(`${PARTS[type].events}.delta`, item, part, {
+        delta: text,
+        ...(type === "output_text" && { logprobs }),
+      }),
+    );
+    return events;
+  }
+
+  #keepLogprobs(part: Part, logprobs: readonly unknown[]): void {
+    if (logprobs.length === 0) return;
+    for (const token of logprobs)
+      this.#logprobsLength += FRAME * (1 + ((token as Fields).top_logprobs as readonly unknown[]).length);
+    if (this.#logprobsLength <= MAX_LOGPROBS) part.logprobs.push(...logprobs);
+    else part.logprobs = [];
+  }
+
+  #takeCall({ index, id, name, arguments: added }: CallPart): readonly OutputEvent[] {
+    const events: OutputEvent[] = [];
+    let call = this.#calls.get(index);
+    // Some servers give every call the same index.
+    if (!call || (id !== undefined && id !== call.callId)) {
+      events.push(...this.#endText());
+      const item = this.#newItem("fc");
+      call = {
+        kind: "function_call",
+        ...item,
+        callId: id ?? `call_${item.id}`,
+        name: name ?? "",
+        arguments: "",
+      };
+      this.#calls.set(index, call);
+      this.#begin(call, events);
+    }
+    if (call.name === "" && name !== undefined) call.name = name;
+    if (added === "") return events;
+    call.arguments += added;
+    this.#length += added.length;
+    events.push({
+      type: "response.function_call_arguments.delta",
+      item_id: call.id,
+      output_index: call.index,
+      delta: added,
+    });
+    return events;
+  }
+
+  #newItem(prefix: string) {
+    const index = this.#items.length;
+    return { id: `${prefix}_${this.#suffix}${index}`, index, isDone: false };
+  }
+
+  #begin(item: Item, events: OutputEvent[]): void {
+    this.#items.push(item);
+    this.#length += FRAME;
+    events.push({
+      type: "response.output_item.added",
+      output_index: item.index,
+      item: itemOf(item, "in_progress"),
+    });
+  }
+
+  /** Ends the open reasoning or message. Function calls stay open, because their deltas may alternate. */
+  #endText(): readonly OutputEvent[] {
+    const item = this.#open;
+    if (!item) return [];
+    item.isDone = true;
+    this.#open = undefined;
+    return doneEvents(item, "completed");
+  }
+}
+
+function doneEvents(item: Item, status: Status): readonly OutputEvent[] {
+  const end = { type: "response.output_item.done", output_index: item.index, item: itemOf(item, status) };
+  if (item.kind === "function_call") {
+    const { id, index, arguments: given, name } = item;
+    const done = { item_id: id, output_index: index, name, arguments: given };
+    return [{ type: "response.function_call_arguments.done", ...done }, end];
+  }
+  const part = item.parts.at(-1);
+  return [...(part ? partDone(item, part) : []), end];
+}
+
+function partDone(item: TextItem, part: Part): readonly OutputEvent[] {
+  const { type, text, logprobs } = part;
+  const { events, part: container, text: member } = PARTS[type];
+  return [
+    partEvent(`${events}.done`, item, part, { [member]: text, ...(type === "output_text" && { logprobs }) }),
+    partEvent(`${container}.done`, item, part, { part: partOf(part) }),
+  ];
+}
+
+function partEvent(type: string, item: TextItem, part: Part, more: Fields): OutputEvent {
+  const position = { [PARTS[part.type].index]: item.parts.indexOf(part) };
+  return { type, item_id: item.id, output_index: item.index, ...position, ...more };
+}
+
+function partOf({ type, text, logprobs }: Part): Fields {
+  return type === "output_text"
+    ? { type, text, annotations: [], logprobs }
+    : { type, [PARTS[type].text]: text };
+}
+
+function itemOf(item: Item, status: Status): Fields {
+  const { kind: type, id } = item;
+  if (item.kind === "function_call")
+    return { id, type, status, call_id: item.callId, name: item.name, arguments: item.arguments };
+  const content = item.parts.filter((part) => part.type !== "summary_text").map(partOf);
+  if (item.kind === "message") return { id, type, status, role: "assistant", content };
+  const summary = item.parts.filter((part) => part.type === "summary_text").map(partOf);
+  return { id, type, status, summary, content };
+}

@@ -1,0 +1,40 @@
+import type { TokenUsage } from "../billing/pricing.ts";
+import { parseJson } from "../body/outline.ts";
+import { OutputItems } from "./output-items.ts";
+import {
+  incompleteReasonOf,
+  type ResponseHead,
+  reasoningTokensOf,
+  responseJson,
+  responseUsage,
+} from "./response-object.ts";
+import { fieldsOf, saidBy } from "./said.ts";
+
+/** A whole response: its head, when it ended (Unix time in seconds), and what is billed. */
+export type WholeResponse = {
+  readonly head: ResponseHead;
+  readonly completedAt: number;
+  readonly usage: TokenUsage;
+};
+
+/** Translates a valid chat completion to a response. An answer of many MiB takes seconds: see `BodyPool`. */
+export function responseOfChat(completion: Buffer, { head, completedAt, usage }: WholeResponse): Buffer {
+  const { choices, usage: stated } = fieldsOf(parseJson(completion));
+  const [choice] = Array.isArray(choices) ? choices : [];
+  const items = new OutputItems(outputOptions(head));
+  items.take(saidBy(choice));
+  const incompleteReason = incompleteReasonOf(fieldsOf(choice).finish_reason);
+  const isCut = incompleteReason !== undefined;
+  const json = responseJson(head, {
+    status: isCut ? "incomplete" : "completed",
+    output: items.shown(isCut),
+    ...(isCut ? { incompleteReason } : { completedAt }),
+    usage: responseUsage(usage, reasoningTokensOf(stated)),
+  });
+  return Buffer.from(json);
+}
+
+/** How the output of a response is built. */
+export function outputOptions({ id, hasSummary }: ResponseHead) {
+  return { suffix: `${id.replace(/^resp_/, "")}_`, hasSummary };
+}

@@ -1,0 +1,110 @@
+import { type AppError, FAILURES } from "../../kernel/errors.ts";
+import type { Trace } from "../billing/admitted.ts";
+import type { TokenUsage } from "../billing/pricing.ts";
+import type { Metered } from "../billing/usage.ts";
+import type { ChatEvents } from "../chat/chat-events.ts";
+import { renderChoices } from "../chat/chat-pieces.ts";
+import type { Piece } from "../chat/delivered-text.ts";
+import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
+import { reasoningTokensOf, responseUsage } from "./response-object.ts";
+import type { ResponseStream, StreamError } from "./response-stream.ts";
+import { fieldsOf, saidBy } from "./said.ts";
+
+const BROKEN: StreamError = {
+  type: "api_error",
+  code: "upstream_error",
+  message: "The provider's response was interrupted.",
+  param: null,
+};
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Reads the chat stream of one attempt, and shows it as events of a response. The attempts of one request share the
+ * `stream`, so that ids and numbers continue when another provider resumes the answer.
+ */
+export class ResponseEvents implements StreamReader {
+  readonly #chat: ChatEvents;
+  readonly #stream: ResponseStream;
+  readonly #nowSeconds: () => number;
+  #kind: EventKind = "comment";
+  #finishReason: unknown;
+  #reasoningTokens = 0;
+
+  constructor(given: {
+    readonly chat: ChatEvents;
+    readonly stream: ResponseStream;
+    /** Unix time in seconds. */
+    readonly nowSeconds: () => number;
+  }) {
+    this.#chat = given.chat;
+    this.#stream = given.stream;
+    this.#nowSeconds = given.nowSeconds;
+  }
+
+  get usage(): TokenUsage | undefined {
+    return this.#chat.usage;
+  }
+
+  get answerId(): string | undefined {
+    return this.#chat.answerId;
+  }
+
+  get parts(): readonly Piece[] | undefined {
+    return this.#chat.parts;
+  }
+
+  get isFinished(): boolean {
+    return this.#chat.isFinished;
+  }
+
+  read(event: Buffer): EventKind {
+    this.#kind = this.#chat.read(event);
+    const { choices, usage } = this.#chat.chunk;
+    this.#reasoningTokens = reasoningTokensOf(usage) || this.#reasoningTokens;
+    for (const choice of firstChoice(choices))
+      this.#finishReason = fieldsOf(choice).finish_reason || this.#finishReason;
+    return this.#kind;
+  }
+
+  shown(event: Buffer): Buffer {
+    return this.#kind === "comment" ? event : this.#take(this.#chat.chunk.choices);
+  }
+
+  render(texts: readonly string[]): Buffer {
+    const { choices } = this.#chat.chunk;
+    return this.#take(Array.isArray(choices) ? renderChoices(choices, texts) : []);
+  }
+
+  meter(countInput: () => Promise<number>): Promise<Metered> {
+    return this.#chat.meter(countInput);
+  }
+
+  closing(trace: Trace, billed: TokenUsage, failure?: AppError): Buffer {
+    return this.#stream.end({
+      finishReason: this.#finishReason,
+      completedAt: this.#nowSeconds(),
+      usage: responseUsage(billed, this.#reasoningTokens),
+      trace,
+      error: failure && errorOf(failure),
+    });
+  }
+
+  broken(): Buffer {
+    return this.#stream.broken(BROKEN);
+  }
+
+  #take(choices: unknown): Buffer {
+    const events = firstChoice(choices).map((choice) => this.#stream.take(saidBy(choice)));
+    return events.length === 0 ? NOTHING : Buffer.concat(events);
+  }
+}
+
+/** A response has one answer: the choice of index 0, which a chunk may have more than once. */
+function firstChoice(choices: unknown): readonly unknown[] {
+  if (!Array.isArray(choices)) return [];
+  return choices.filter((choice) => (fieldsOf(choice).index ?? 0) === 0);
+}
+
+function errorOf({ message, code, param }: AppError): StreamError {
+  return { type: FAILURES[code].type, code, message, param };
+}

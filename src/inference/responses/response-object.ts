@@ -1,0 +1,69 @@
+import type { Trace } from "../billing/admitted.ts";
+import type { TokenUsage } from "../billing/pricing.ts";
+import { fieldsOf } from "./said.ts";
+
+/** What a response has before its answer begins. */
+export type ResponseHead = {
+  readonly id: string;
+  readonly model: string;
+  /** Unix time in seconds. */
+  readonly createdAt: number;
+  /** Whether reasoning is shown as a summary. */
+  readonly hasSummary: boolean;
+  /** The members that repeat the request, as a JSON object. */
+  readonly repeated: string;
+};
+
+/** The state of a response: its output so far, and how it ended. */
+export type ResponseState = {
+  readonly status: "in_progress" | "completed" | "incomplete" | "failed";
+  readonly output?: readonly object[];
+  /** Unix time in seconds. */
+  readonly completedAt?: number;
+  readonly incompleteReason?: string | undefined;
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly usage?: object;
+  readonly trace?: Trace;
+};
+
+/** A response in OpenAI's format, as JSON. */
+export function responseJson({ id, model, createdAt, repeated }: ResponseHead, state: ResponseState): string {
+  const { status, output = [], completedAt, incompleteReason, error, usage, trace } = state;
+  const response = {
+    id,
+    object: "response",
+    created_at: createdAt,
+    completed_at: completedAt ?? null,
+    status,
+    error: error ?? null,
+    incomplete_details: incompleteReason === undefined ? null : { reason: incompleteReason },
+    model,
+    output,
+    usage: usage ?? null,
+    ...(trace && { x_0g_trace: trace }),
+  };
+  return `${JSON.stringify(response).slice(0, -1)},${repeated.slice(1)}`;
+}
+
+/** Why a response is incomplete, from the finish reason of the chat; undefined if it is complete. */
+export function incompleteReasonOf(finishReason: unknown): string | undefined {
+  if (finishReason === "length") return "max_output_tokens";
+  return finishReason === "content_filter" ? "content_filter" : undefined;
+}
+
+/** The billed usage in the format of a response; `reasoningTokens` is what the provider reported. */
+export function responseUsage({ inputTokens, outputTokens, cache }: TokenUsage, reasoningTokens: number) {
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: { cached_tokens: cache?.read ?? 0 },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: Math.min(reasoningTokens, outputTokens) },
+    total_tokens: inputTokens + outputTokens,
+  };
+}
+
+/** The tokens of reasoning in a provider's usage; 0 if it reports none. */
+export function reasoningTokensOf(usage: unknown): number {
+  const { reasoning_tokens: tokens } = fieldsOf(fieldsOf(usage).completion_tokens_details);
+  return Number.isSafeInteger(tokens) && (tokens as number) > 0 ? (tokens as number) : 0;
+}

@@ -1,0 +1,143 @@
+import type { Trace } from "../billing/admitted.ts";
+import { ProviderFailure } from "../providers/provider-failure.ts";
+import { type OutputEvent, OutputItems } from "./output-items.ts";
+import { outputOptions } from "./response-answer.ts";
+import {
+  incompleteReasonOf,
+  type ResponseHead,
+  type ResponseState,
+  responseJson,
+} from "./response-object.ts";
+import type { Said } from "./said.ts";
+
+/**
+ * The last events repeat the whole answer four times, so that it is limited: 500,000 tokens. Writing them takes a few
+ * milliseconds per MiB.
+ */
+const MAX_LENGTH = 2 * 1_048_576;
+const NOTHING = Buffer.alloc(0);
+const DONE = "data: [DONE]\n\n";
+
+/** A failure as the client of a stream sees it. */
+export type StreamError = {
+  readonly type: string;
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | null;
+};
+
+/** How a stream ended. */
+export type StreamEnd = {
+  readonly finishReason: unknown;
+  readonly completedAt: number;
+  readonly usage: object;
+  readonly trace: Trace;
+  /** A failure that takes the place of the regular end. */
+  readonly error?: StreamError | undefined;
+};
+
+/**
+ * The events of one streamed response, over all attempts. The first ones are written with the first content, since
+ * nothing is written before it. Source: OpenAI's types of events, and the Open Responses specification.
+ */
+export class ResponseStream {
+  readonly #head: ResponseHead;
+  readonly #items: OutputItems;
+  #sequence = 0;
+
+  constructor(head: ResponseHead) {
+    this.#head = head;
+    this.#items = new OutputItems(outputOptions(head));
+  }
+
+  /** The events of what a delta says, empty if it says nothing. Throws a `ProviderFailure` for an endless answer. */
+  take(said: Said): Buffer {
+    const events = this.#items.take(said);
+    if (events.length === 0) return NOTHING;
+    if (this.#items.length > MAX_LENGTH)
+      throw new ProviderFailure("malformed", { message: "The provider's answer is too long." });
+    const writer = this.#writer();
+    for (const event of events) writer.add(event);
+    this.#sequence = writer.sequence;
+    return writer.bytes();
+  }
+
+  /** The last events. Changes nothing, as they may be written anew with another bill. */
+  end({ finishReason, completedAt, usage, trace, error }: StreamEnd): Buffer {
+    const incompleteReason = incompleteReasonOf(finishReason);
+    const isCut = incompleteReason !== undefined;
+    const writer = this.#writer();
+    for (const event of this.#items.endings(isCut)) writer.add(event);
+    const output = this.#items.shown(isCut);
+    if (error) writer.fail(error, { output, usage, trace });
+    else if (isCut)
+      writer.addState("response.incomplete", {
+        status: "incomplete",
+        output,
+        incompleteReason,
+        usage,
+        trace,
+      });
+    else writer.addState("response.completed", { status: "completed", output, completedAt, usage, trace });
+    if (!error) writer.addRaw(DONE);
+    return writer.bytes();
+  }
+
+  /** The events that report an interrupted answer. */
+  broken(error: StreamError): Buffer {
+    const writer = this.#writer();
+    writer.fail(error, { output: this.#items.shown(true) });
+    return writer.bytes();
+  }
+
+  /** Writes the next events; the first ones say that the response was created. */
+  #writer(): EventWriter {
+    const writer = new EventWriter(this.#head, this.#sequence);
+    if (this.#sequence > 0) return writer;
+    writer.addState("response.created", { status: "in_progress" });
+    writer.addState("response.in_progress", { status: "in_progress" });
+    return writer;
+  }
+}
+
+/** Writes numbered events. */
+class EventWriter {
+  readonly #head: ResponseHead;
+  #texts: string[] = [];
+  /** The number of the next event. */
+  sequence: number;
+
+  constructor(head: ResponseHead, sequence: number) {
+    this.#head = head;
+    this.sequence = sequence;
+  }
+
+  add({ type, ...members }: OutputEvent): void {
+    this.#add(type, JSON.stringify({ type, sequence_number: this.sequence, ...members }));
+  }
+
+  addState(type: string, state: ResponseState): void {
+    const response = responseJson(this.#head, state);
+    this.#add(type, `{"type":"${type}","sequence_number":${this.sequence},"response":${response}}`);
+  }
+
+  /** The event `error`, for which OpenAI's clients throw, and the response that failed. */
+  fail(error: StreamError, state: Omit<ResponseState, "status" | "error">): void {
+    const { code, message, param } = error;
+    this.add({ type: "error", code, message, param, error });
+    this.addState("response.failed", { ...state, status: "failed", error: { code, message } });
+  }
+
+  addRaw(text: string): void {
+    this.#texts.push(text);
+  }
+
+  bytes(): Buffer {
+    return Buffer.from(this.#texts.join(""));
+  }
+
+  #add(type: string, json: string): void {
+    this.#texts.push(`event: ${type}\ndata: ${json}\n\n`);
+    this.sequence++;
+  }
+}

@@ -1,0 +1,232 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { z } from "zod";
+import { boundPrompt } from "../billing/prompt-bound.ts";
+import { type ElidedTexts, isText } from "../body/elided-text.ts";
+import { readPromptFields } from "../body/request-fields.ts";
+import { contentText, readText, shortText } from "../body/text-schema.ts";
+import { type ChatRequest, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import { chatMessages } from "./input-items.ts";
+import { invalidField } from "./invalid-field.ts";
+import { chatTools, type FunctionTool, readTools } from "./response-tools.ts";
+
+const MAX_ITEMS = 10_000;
+const MAX_TOKENS = 2 ** 31 - 1;
+const MAX_LOGPROBS = 20;
+/** Parsing a longer body takes milliseconds, so it is translated in another turn of the event loop. */
+const MAX_TURN_BYTES = 262_144;
+/** A response repeats the request's instructions and tools up to this length: a stream does so three times. */
+const MAX_REPEATED_BYTES = 262_144;
+const LOGPROBS = "message.output_text.logprobs";
+
+const NOT_STORED = "responses are not stored here";
+const onlyNull = (error: string) => z.null({ error }).optional();
+const onlyFalse = (error: string) => z.literal(false, { error }).nullish();
+
+const INPUT = z
+  .unknown()
+  .refine(isInput, `must be a text or a list of 1 to ${MAX_ITEMS} items`)
+  .meta({
+    anyOf: [
+      { type: "string", minLength: 1 },
+      { type: "array", minItems: 1, maxItems: MAX_ITEMS, items: { type: "object" } },
+    ],
+  });
+
+const word = readText.max(64);
+const identifier = readText.max(1_024).nullish();
+const setting = z.number().nullish();
+
+/** The fields that a chat has as well. */
+const PASSED_ON = {
+  model: shortText(256),
+  stream: z.boolean().nullish(),
+  temperature: setting,
+  top_p: setting,
+  presence_penalty: setting,
+  frequency_penalty: setting,
+  user: identifier,
+  safety_identifier: identifier,
+  prompt_cache_key: identifier,
+};
+
+/** The fields that the router reads; the provider validates all others. OpenAPI publishes this schema. */
+export const RESPONSES_REQUEST = z
+  .looseObject({
+    input: INPUT,
+    instructions: contentText.nullish(),
+    stream_options: z.looseObject({}).nullish(),
+    max_output_tokens: z.int().min(1).max(MAX_TOKENS).nullish(),
+    max_tool_calls: z.int().min(1).max(MAX_TOKENS).nullish(),
+    tools: z
+      .array(z.unknown().meta({ type: "object" }))
+      .max(MAX_ITEMS)
+      .nullish(),
+    tool_choice: z.unknown().optional(),
+    parallel_tool_calls: z.boolean().nullish(),
+    text: z
+      .looseObject({
+        format: z.looseObject({ type: z.enum(["text", "json_object", "json_schema"]) }).nullish(),
+        verbosity: word.nullish(),
+      })
+      .nullish(),
+    reasoning: z.looseObject({ effort: word.nullish(), summary: word.nullish() }).nullish(),
+    include: z.array(readText).max(100).nullish(),
+    top_logprobs: z.int().min(0).max(MAX_LOGPROBS).nullish(),
+    ...PASSED_ON,
+    truncation: z
+      .literal("disabled", { error: "must be disabled: the router cannot shorten a prompt" })
+      .nullish(),
+    metadata: z
+      .record(z.string().max(64), readText.max(512))
+      .refine((pairs) => Object.keys(pairs).length <= 16, "must have at most 16 pairs")
+      .meta({ maxProperties: 16 })
+      .nullish(),
+    store: onlyFalse(`${NOT_STORED}: omit it or send false`),
+    background: onlyFalse(`${NOT_STORED}, so they cannot run in the background`),
+    previous_response_id: onlyNull(`${NOT_STORED}: send the whole conversation as input`),
+    conversation: onlyNull("conversations are not stored here: send the whole conversation as input"),
+    prompt: onlyNull("prompts are not stored here: send instructions and input"),
+    verify_tee: z.boolean().nullish(),
+    provider: PROVIDER_OBJECT,
+  })
+  .meta({ id: "ResponsesRequest" });
+
+type Request = z.output<typeof RESPONSES_REQUEST>;
+
+/** Fields of chat completions that have another name here; passed on, they would contradict it. */
+const MISPLACED = {
+  messages: "send input",
+  max_tokens: "send max_output_tokens",
+  max_completion_tokens: "send max_output_tokens",
+  response_format: "send text.format",
+  reasoning_effort: "send reasoning.effort",
+  logprobs: `send include with ${LOGPROBS}`,
+  functions: "send tools",
+  function_call: "send tool_choice",
+  n: "a response has one answer",
+  modalities: "a response is text",
+  audio: "a response is text",
+} as const;
+
+/** Fields that a chat has under another name or not at all. All others are passed on. */
+const TRANSLATED: ReadonlySet<string> = new Set(
+  Object.keys(RESPONSES_REQUEST.shape).filter((name) => !Object.hasOwn(PASSED_ON, name)),
+);
+
+/** A request for a response: the chat that answers it, and what the response repeats of the request. */
+export type ResponsesRequest = {
+  readonly chat: ChatRequest;
+  /** Whether reasoning is shown as a summary, which the client requested, or as it is. */
+  readonly hasSummary: boolean;
+  /** The members of the response that repeat the request, as a JSON object. */
+  readonly repeated: string;
+};
+
+/** Reads a request for a response. Throws `invalid_body` naming the invalid field. */
+export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequest> {
+  const { fields, elided } = await readPromptFields(RESPONSES_REQUEST, bytes);
+  for (const [name, instead] of Object.entries(MISPLACED))
+    if (fields[name] != null) throw invalidField(name, `not a field of responses: ${instead}`);
+  if (bytes.length > MAX_TURN_BYTES) await nextTurn();
+  const tools = readTools(fields.tools ?? []);
+  return {
+    chat: toChat(fields, tools, elided),
+    hasSummary: fields.reasoning?.summary != null,
+    repeated: repeatedFields(fields, tools, elided),
+  };
+}
+
+function toChat(
+  request: Request,
+  tools: readonly FunctionTool[],
+  elided: ElidedTexts | undefined,
+): ChatRequest {
+  const {
+    model,
+    stream,
+    input,
+    instructions,
+    tool_choice: choice,
+    parallel_tool_calls: isParallel,
+  } = request;
+  const { max_output_tokens: maxTokens, verify_tee: verifyTee, provider, reasoning, text, include } = request;
+  const passed = Object.entries(request).filter(([name, value]) => !TRANSLATED.has(name) && value != null);
+  const fields = {
+    ...Object.fromEntries(passed),
+    messages: chatMessages(input, instructions),
+    ...chatTools(tools, choice),
+    ...(tools.length > 0 && isParallel != null && { parallel_tool_calls: isParallel }),
+    ...(maxTokens != null && { max_tokens: maxTokens }),
+    ...(reasoning?.effort != null && { reasoning_effort: reasoning.effort }),
+    ...(text?.verbosity != null && { verbosity: text.verbosity }),
+    ...responseFormat(text?.format),
+    ...(include?.includes(LOGPROBS) && { logprobs: true, top_logprobs: request.top_logprobs ?? 0 }),
+  };
+  const bytes = serialized(fields, elided);
+  return {
+    model,
+    stream: stream ?? false,
+    wantsUsage: false,
+    maxTokens: maxTokens ?? undefined,
+    choices: 1,
+    verifyTee: verifyTee ?? false,
+    prompt: boundPrompt(fields, bytes),
+    preferences: providerPreferences(provider),
+    ...{ bytes, fields, elided },
+  };
+}
+
+/** The format of a chat's answer. Throws `invalid_body`. */
+function responseFormat(format: NonNullable<Request["text"]>["format"]) {
+  if (!format || format.type === "text") return {};
+  const { type, ...schema } = format;
+  return { response_format: type === "json_schema" ? { type, json_schema: schema } : { type } };
+}
+
+/** What the types of OpenAI's clients require of a response beside its answer. */
+function repeatedFields(
+  request: Request,
+  tools: readonly FunctionTool[],
+  elided: ElidedTexts | undefined,
+): string {
+  const { instructions = null, reasoning, text, metadata, temperature, top_p, top_logprobs } = request;
+  const settings = {
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    metadata: metadata ?? {},
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
+    store: false,
+    background: false,
+    temperature: temperature ?? 1,
+    text: { ...text, format: text?.format ?? { type: "text" } },
+    tool_choice: request.tool_choice ?? "auto",
+    top_logprobs: top_logprobs ?? 0,
+    top_p: top_p ?? 1,
+    presence_penalty: request.presence_penalty ?? 0,
+    frequency_penalty: request.frequency_penalty ?? 0,
+    truncation: "disabled",
+    service_tier: "default",
+    user: request.user ?? null,
+    safety_identifier: request.safety_identifier ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+  };
+  const whole = serialized({ instructions, tools, ...settings }, elided);
+  if (whole.length <= MAX_REPEATED_BYTES) return whole.toString();
+  const { text: _, tool_choice: __, ...short } = settings;
+  return serialized(
+    { instructions: null, tools: [], tool_choice: "auto", text: { format: { type: "text" } }, ...short },
+    elided,
+  ).toString();
+}
+
+function serialized(value: object, elided: ElidedTexts | undefined): Buffer {
+  const json = JSON.stringify(value);
+  return elided ? elided.restored(json) : Buffer.from(json);
+}
+
+function isInput(input: unknown): boolean {
+  if (isText(input)) return input !== "";
+  return Array.isArray(input) && input.length > 0 && input.length <= MAX_ITEMS;
+}

@@ -1,0 +1,60 @@
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A call of a function, whole or a part: `arguments` continue those of the same `index`. */
+export type CallPart = {
+  readonly index: number;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly arguments: string;
+};
+
+/** What a choice of a chat says, whole or as a delta; texts are empty if absent. */
+export type Said = {
+  readonly reasoning: string;
+  readonly text: string;
+  /** The log probabilities of the text's tokens. */
+  readonly logprobs: readonly unknown[];
+  readonly refusal: string;
+  readonly calls: readonly CallPart[];
+};
+
+/** Reads the message or delta of a choice. Members that are invalid count as absent. */
+export function saidBy(choice: unknown): Said {
+  const { delta, message, logprobs } = fieldsOf(choice);
+  const { content, reasoning_content, reasoning, refusal, tool_calls: calls } = fieldsOf(delta ?? message);
+  const { content: tokens } = fieldsOf(logprobs);
+  return {
+    reasoning: textOf(reasoning_content) || textOf(reasoning),
+    text: textOf(content),
+    logprobs: Array.isArray(tokens) ? tokens.map(logprobOf) : [],
+    refusal: textOf(refusal),
+    calls: Array.isArray(calls) ? calls.map(callPart) : [],
+  };
+}
+
+function callPart(call: unknown, at: number): CallPart {
+  const { index, id, function: called } = fieldsOf(call);
+  const { name, arguments: given } = fieldsOf(called);
+  return {
+    index: Number.isSafeInteger(index) ? (index as number) : at,
+    id: textOf(id) || undefined,
+    name: textOf(name) || undefined,
+    arguments: typeof given === "object" && given !== null ? JSON.stringify(given) : textOf(given),
+  };
+}
+
+/** A token with the members that OpenAI's type requires. */
+function logprobOf(token: unknown): Fields {
+  const { token: text = "", logprob = 0, bytes, top_logprobs: top } = fieldsOf(token);
+  const others = Array.isArray(top) ? top.map(logprobOf).map(({ top_logprobs: _, ...other }) => other) : [];
+  return { token: text, logprob, bytes: bytes ?? [], top_logprobs: others };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** An object's members; none for any other value. */
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null ? (value as Fields) : {};
+}

@@ -1,0 +1,31 @@
+import { RESPONSES_REQUEST, readResponsesRequest } from "../../inference/responses/responses-request.ts";
+import { callerOf, inferenceBytes } from "../inference-call.ts";
+import { defineRoute } from "../route.ts";
+import { routingHeaders } from "../routing-headers.ts";
+import { RESPONSE_ANSWER } from "./responses/response-shape.ts";
+
+/**
+ * POST /v1/responses: OpenAI's Responses without stored state, as one response or a stream of events. Beyond SPEC
+ * (schema/choices.md).
+ */
+export const createResponse = defineRoute({
+  method: "POST",
+  url: "/v1/responses",
+  summary: "Create a response",
+  access: "inference.run",
+  isAdmitted: true,
+  headers: routingHeaders,
+  body: "bytes",
+  bodies: { "application/json": RESPONSES_REQUEST },
+  answer: RESPONSE_ANSWER,
+  takesPrompt: true,
+  repetition: "replayed",
+  async handle(app, call) {
+    const { headers: preferences, signal } = call;
+    const request = await readResponsesRequest(call.body);
+    const caller = callerOf(call);
+    if (request.chat.stream)
+      return { kind: "stream", run: (sink) => app.responses.stream(request, caller, sink, preferences) };
+    return inferenceBytes(await app.responses.create(request, caller, { signal, preferences }));
+  },
+});
