@@ -114,7 +114,7 @@ describe("functions", () => {
     const result = { type: "function_call_output" as const, call_id: call.call_id, output: "sun" };
     const answered = await client.responses.create({
       model: MODEL,
-      input: [...messages, ...asked.output, result],
+      input: [...messages, ...(asked.output as ResponseInput), result],
       tools: [WEATHER],
     });
     expect(answered.output_text).not.toBe("");

@@ -178,7 +178,7 @@ describe("the receipt of", () => {
     expect(commitsTo(receipt, "returned", returned)).toBe(true);
   });
 
-  test("a message, images, an edit and a transcript commit to all four bodies", async () => {
+  test("a response, a message, images, an edit and a transcript commit to all four bodies", async () => {
     const edit = new FormData();
     edit.set("model", SERVICES.edits.model);
     edit.set("prompt", "a sea");
@@ -187,6 +187,8 @@ describe("the receipt of", () => {
     audio.set("model", SERVICES.speech.model);
     audio.set("file", new Blob([toWav(2)], { type: "audio/wav" }), "a.wav");
     const calls = [
+      ["/v1/responses", { model: MODEL, input: "What did it cost?", max_output_tokens: 4 }],
+      ["/v1/responses", { model: MODEL, input: "What did it cost?", max_output_tokens: 4, stream: true }],
       ["/v1/messages", { model: SERVICES.messages.model, messages, max_tokens: 4 }],
       ["/v1/messages", { model: SERVICES.messages.model, messages, max_tokens: 4, stream: true }],
       [

@@ -1,0 +1,287 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { providerBody } from "../../../src/inference/chat/chat-request.ts";
+import { readResponsesRequest } from "../../../src/inference/responses/responses-request.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const read = (body: object) => readResponsesRequest(Buffer.from(JSON.stringify({ model: "m", ...body })));
+const user = { role: "user", content: "a" };
+
+/** The chat that a provider is sent for a request. */
+async function chatOf(body: object): Promise<Fields> {
+  const { chat } = await read(body);
+  return JSON.parse(providerBody(chat, 50).toString());
+}
+
+async function messagesOf(...input: readonly object[]): Promise<unknown> {
+  return (await chatOf({ input })).messages;
+}
+
+async function faultOf(body: object): Promise<AppError> {
+  try {
+    await read(body);
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error("the request was accepted");
+}
+
+describe("a request becomes a chat", () => {
+  test("a text is a message of the user, after the instructions", async () => {
+    expect(await chatOf({ input: "a", instructions: "b" })).toEqual({
+      model: "m",
+      messages: [
+        { role: "system", content: "b" },
+        { role: "user", content: "a" },
+      ],
+      max_tokens: 50,
+    });
+  });
+
+  test("settings have the names of a chat, what is unknown passes, and what is ours does not", async () => {
+    const sent = await chatOf({
+      input: "a",
+      stream: true,
+      stream_options: { include_obfuscation: false },
+      max_output_tokens: 7,
+      temperature: 0,
+      top_p: 0.5,
+      seed: 3,
+      user: null,
+      store: false,
+      truncation: "disabled",
+      metadata: { a: "b" },
+      include: ["message.output_text.logprobs", "reasoning.encrypted_content"],
+      top_logprobs: 2,
+      reasoning: { effort: "low", summary: "auto" },
+      text: {
+        format: { type: "json_schema", name: "n", schema: { type: "object" }, strict: true },
+        verbosity: "low",
+      },
+      verify_tee: false,
+      provider: { sort: "price" },
+    });
+    expect(sent).toEqual({
+      model: "m",
+      messages: [user],
+      stream: true,
+      stream_options: { include_usage: true },
+      max_tokens: 7,
+      temperature: 0,
+      top_p: 0.5,
+      seed: 3,
+      logprobs: true,
+      top_logprobs: 2,
+      reasoning_effort: "low",
+      verbosity: "low",
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "n", schema: { type: "object" }, strict: true },
+      },
+    });
+  });
+
+  test("the items of one turn are one message", async () => {
+    const call = (id: string) => ({ type: "function_call", call_id: id, name: "f", arguments: "{}" });
+    const called = (id: string) => ({ id, type: "function", function: { name: "f", arguments: "{}" } });
+    const thought = (text: string) => ({
+      type: "reasoning",
+      id: "rs_1",
+      summary: [],
+      content: [{ type: "reasoning_text", text }],
+    });
+    const said = { type: "message", role: "assistant", content: [{ type: "output_text", text: "b" }] };
+    const output = {
+      type: "function_call_output",
+      call_id: "1",
+      output: [{ type: "input_text", text: "c" }],
+    };
+    expect(
+      await messagesOf(
+        user,
+        thought("x"),
+        thought("y"),
+        said,
+        call("1"),
+        call("2"),
+        output,
+        thought("z"),
+        said,
+      ),
+    ).toEqual([
+      user,
+      {
+        role: "assistant",
+        content: "b",
+        reasoning_content: "x\n\ny",
+        tool_calls: [called("1"), called("2")],
+      },
+      { role: "tool", tool_call_id: "1", content: "c" },
+      { role: "assistant", content: "b", reasoning_content: "z" },
+    ]);
+  });
+
+  test("a developer is the system, and an unfinished thought is left out", async () => {
+    const summary = [{ type: "summary_text", text: "x" }];
+    expect(
+      await messagesOf({ role: "developer", content: "a" }, { type: "reasoning", summary }, user),
+    ).toEqual([{ role: "system", content: "a" }, user]);
+  });
+
+  test("images, files and audio keep their content", async () => {
+    const content = [
+      { type: "input_text", text: "a" },
+      { type: "input_image", image_url: "data:,1", detail: "low" },
+      { type: "input_image", image_url: "data:,2" },
+      { type: "input_file", file_data: "data:,3", filename: "f.pdf" },
+      { type: "input_audio", input_audio: { data: "4", format: "wav" } },
+      { type: "refusal", refusal: "no" },
+    ];
+    expect(await messagesOf({ role: "user", content })).toEqual([
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "a" },
+          { type: "image_url", image_url: { url: "data:,1", detail: "low" } },
+          { type: "image_url", image_url: { url: "data:,2" } },
+          { type: "file", file: { file_data: "data:,3", filename: "f.pdf" } },
+          { type: "input_audio", input_audio: { data: "4", format: "wav" } },
+          { type: "text", text: "no" },
+        ],
+      },
+    ]);
+  });
+
+  test("functions are nested, and only those that the choice allows are offered", async () => {
+    const tool = (name: string) => ({ type: "function", name, parameters: { type: "object" }, strict: true });
+    const sent = (name: string) => ({
+      type: "function",
+      function: { name, parameters: { type: "object" }, strict: true },
+    });
+    const tools = [tool("f"), tool("g")];
+    expect(await chatOf({ input: "a", tools, tool_choice: { type: "function", name: "g" } })).toMatchObject({
+      tools: [sent("f"), sent("g")],
+      tool_choice: { type: "function", function: { name: "g" } },
+    });
+    const allowed = { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "f" }] };
+    const limited = await chatOf({ input: "a", tools, tool_choice: allowed, parallel_tool_calls: false });
+    expect(limited).toMatchObject({ tools: [sent("f")], tool_choice: "auto", parallel_tool_calls: false });
+    const none = await chatOf({ input: "a", tools: [], tool_choice: "auto", parallel_tool_calls: true });
+    expect(Object.keys(none)).toEqual(["model", "messages", "max_tokens"]);
+  });
+
+  test("the long strings of a large body arrive whole, also where several become one", async () => {
+    const long = 'é "quoted"\n'.repeat(100_000);
+    const summary = [long, "b"].map((text) => ({ type: "summary_text", text }));
+    const input = [
+      { role: "user", content: [{ type: "input_image", image_url: `data:,${long}` }] },
+      { type: "reasoning", summary },
+      { role: "assistant", content: long },
+      user,
+    ];
+    const { chat, repeated } = await read({ input, instructions: long.slice(0, 2_000) });
+    expect(JSON.parse(providerBody(chat, 5).toString()).messages).toEqual([
+      { role: "system", content: long.slice(0, 2_000) },
+      { role: "user", content: [{ type: "image_url", image_url: { url: `data:,${long}` } }] },
+      { role: "assistant", content: long, reasoning_content: `${long}\n\nb` },
+      user,
+    ]);
+    expect(JSON.parse(repeated).instructions).toBe(long.slice(0, 2_000));
+  });
+
+  test("a response does not repeat long instructions and tools", async () => {
+    const { repeated } = await read({ input: "a", instructions: "a".repeat(300_000), temperature: 0.5 });
+    expect(JSON.parse(repeated)).toMatchObject({ instructions: null, tools: [], temperature: 0.5 });
+  });
+
+  test.each<[string, object]>([
+    ["input", { input: "" }],
+    ["input", { input: [] }],
+    ["input[0]", { input: ["a"] }],
+    ["input[1].type", { input: [user, { type: "computer_call" }] }],
+    ["input[0]", { input: [{ type: "item_reference", id: "msg_1" }] }],
+    ["input[0].role", { input: [{ role: "tool", content: "a" }] }],
+    ["input[0].content", { input: [{ role: "user" }] }],
+    ["input[1].content[0].type", { input: [user, { role: "user", content: [{ type: "input_video" }] }] }],
+    [
+      "input[0].content[1].text",
+      { input: [{ role: "user", content: [{ type: "text", text: "" }, { type: "text" }] }] },
+    ],
+    ["input[0].content[0].image_url", { input: [{ role: "user", content: [{ type: "input_image" }] }] }],
+    [
+      "input[0].content[0].file_id",
+      { input: [{ role: "user", content: [{ type: "input_image", file_id: "f" }] }] },
+    ],
+    [
+      "input[0].content[0].file_url",
+      { input: [{ role: "user", content: [{ type: "input_file", file_url: "f" }] }] },
+    ],
+    ["input[0].call_id", { input: [{ type: "function_call", name: "f", arguments: "{}" }] }],
+    ["input[0].arguments", { input: [{ type: "function_call", name: "f", call_id: "1", arguments: {} }] }],
+    ["input[0].output", { input: [{ type: "function_call_output", call_id: "1" }] }],
+    ["input[0].summary[0].text", { input: [{ type: "reasoning", summary: [{}] }] }],
+    ["tools[1].type", { input: "a", tools: [{ type: "function", name: "f" }, { type: "web_search" }] }],
+    ["tools[0].name", { input: "a", tools: [{ type: "function" }] }],
+    ["tool_choice.name", { input: "a", tools: [], tool_choice: { type: "function", name: "f" } }],
+    ["tool_choice.type", { input: "a", tool_choice: { type: "file_search" } }],
+    ["tool_choice", { input: "a", tool_choice: "required" }],
+    ["store", { input: "a", store: true }],
+    ["background", { input: "a", background: true }],
+    ["previous_response_id", { input: "a", previous_response_id: "resp_1" }],
+    ["conversation", { input: "a", conversation: { id: "c" } }],
+    ["prompt", { input: "a", prompt: { id: "p" } }],
+    ["truncation", { input: "a", truncation: "auto" }],
+    ["text.format.type", { input: "a", text: { format: { type: "grammar" } } }],
+    ["n", { input: "a", n: 2 }],
+    ["max_tokens", { input: "a", max_tokens: 2 }],
+    ["messages", { input: "a", messages: [] }],
+    ["plugins", { input: "a", plugins: [{}] }],
+  ])("a fault names %s, of %j", async (param, body) => {
+    expect(await faultOf(body)).toMatchObject({ code: "invalid_body", param });
+  });
+
+  test("any input is either translated to messages with roles, or refused by the name of a field", async () => {
+    const type = fc.constantFrom(
+      ...["message", "reasoning", "function_call", "function_call_output", "input_text", "input_image"],
+    );
+    const part = fc.oneof(
+      fc.jsonValue({ maxDepth: 1 }),
+      fc.record({ type, text: fc.string(), image_url: fc.string() }),
+    );
+    const content = fc.oneof(fc.string(), fc.array(part, { maxLength: 3 }), fc.jsonValue({ maxDepth: 1 }));
+    const item = fc.record(
+      {
+        type,
+        role: fc.constantFrom("user", "assistant", "system", "developer", "tool"),
+        content,
+        summary: content,
+        output: content,
+        call_id: fc.constantFrom("1", ""),
+        name: fc.constantFrom("f", ""),
+        arguments: fc.constantFrom("{}", 1),
+      },
+      { requiredKeys: ["role"] },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.oneof(item, fc.jsonValue({ maxDepth: 1 })), { maxLength: 6 }),
+        async (input) => {
+          try {
+            const messages = (await chatOf({ input })).messages as readonly Fields[];
+            for (const { role, content, tool_calls } of messages) {
+              expect(["user", "assistant", "system", "tool"]).toContain(role);
+              expect(content === null ? Array.isArray(tool_calls) : content !== undefined).toBe(true);
+            }
+          } catch (error) {
+            expect(error).toBeInstanceOf(AppError);
+            expect((error as AppError).param).toMatch(/^input/);
+          }
+        },
+      ),
+      { numRuns: 500, seed: 7 },
+    );
+  });
+});
