@@ -55,6 +55,11 @@ export class ElidedTexts {
 
   /** Restores all long strings in the serialized result of `named`. */
   restored(text: string): Buffer {
+    return Buffer.concat(this.restoredPieces(text));
+  }
+
+  /** The pieces of `restored`. */
+  restoredPieces(text: string): readonly Buffer[] {
     const parts: Buffer[] = [];
     let done = 0;
     for (const match of text.matchAll(new RegExp(`${this.#mark}(\\d+)`, "g"))) {
@@ -63,7 +68,7 @@ export class ElidedTexts {
       parts.push(Buffer.from(text.slice(done, match.index)), this.#json.subarray(span.start, span.end));
       done = match.index + match[0].length;
     }
-    return Buffer.concat([...parts, Buffer.from(text.slice(done))]);
+    return [...parts, Buffer.from(text.slice(done))];
   }
 
   /** The bytes of each long string. */

@@ -3,6 +3,7 @@ import type { Bodies } from "../body/body-pool.ts";
 import type { Reading } from "../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
 import { carriesContent } from "./answer-text.ts";
+import type { AnswerTranslation } from "./answer-translation.ts";
 import type { ChatRequest } from "./chat-request.ts";
 import { lacksReasoningContent } from "./reasoning.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "./whole-answer.ts";
@@ -14,10 +15,11 @@ import { answerIdOf, emptyAnswer, readAnswerObject } from "./whole-answer.ts";
  */
 export async function readChat(
   answer: ProviderAnswer,
-  request: Pick<ChatRequest, "bytes" | "choices" | "translation"> & {
+  request: Pick<ChatRequest, "bytes" | "choices"> & {
     readonly limits: UsageLimits;
     /** The model as the client named it, if the provider's name differs. */
     readonly model?: string | undefined;
+    readonly translation?: AnswerTranslation | undefined;
   },
   bodies: Bodies,
 ): Promise<Reading> {

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { lowerHex } from "../../kernel/text/hex.ts";
 import { TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
-import type { TokenUsage } from "../billing/pricing.ts";
 import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
 import {
   forwardedBody,
@@ -10,11 +9,9 @@ import {
   upstreamModel,
 } from "../body/request-fields.ts";
 import { readText, shortText } from "../body/text-schema.ts";
-import type { StreamReader } from "../dispatch/stream-options.ts";
 import type { Provider } from "../providers/provider.ts";
 import { hasText, quickList } from "../routing/quick-list.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
-import type { ChatEvents } from "./chat-events.ts";
 
 const MAX_CHOICES = 128;
 const tokens = z
@@ -78,16 +75,6 @@ export type ChatRequest = RequestFields & {
   readonly prompt: PromptBound;
   /** The preferences of its `provider` object. */
   readonly preferences: RoutingPreferences;
-  /** Translates the answer, for a client that requested it in another format. */
-  readonly translation?: AnswerTranslation | undefined;
-};
-
-/** How the answer of a chat becomes one in another format. */
-export type AnswerTranslation = {
-  /** Translates a valid whole answer. Throws `unavailable`. */
-  whole(completion: Buffer, billed: TokenUsage): Promise<Buffer>;
-  /** Translates the events of one attempt. */
-  reader(events: ChatEvents): StreamReader;
 };
 
 /**

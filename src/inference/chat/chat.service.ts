@@ -14,6 +14,7 @@ import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { ShownAnswer } from "./answer-edits.ts";
+import type { TranslatedChat } from "./answer-translation.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
 import { type ChatRequest, providerBody } from "./chat-request.ts";
@@ -49,7 +50,7 @@ export class ChatService {
    * provider answers (nothing is billed then), and the provider's own reason when it rejects the request.
    */
   complete(
-    request: ChatRequest,
+    request: TranslatedChat,
     caller: Caller,
     signal: AbortSignal,
     preferences?: RoutingPreferences,
@@ -63,7 +64,7 @@ export class ChatService {
    * and the delivered part is billed.
    */
   stream(
-    request: ChatRequest,
+    request: TranslatedChat,
     caller: Caller,
     sink: StreamSink,
     preferences?: RoutingPreferences,
@@ -72,7 +73,7 @@ export class ChatService {
   }
 
   async #complete(
-    request: ChatRequest,
+    request: TranslatedChat,
     caller: Caller,
     signal: AbortSignal,
     preferences: RoutingPreferences | undefined,
@@ -93,7 +94,7 @@ export class ChatService {
   }
 
   async #stream(
-    request: ChatRequest,
+    request: TranslatedChat,
     caller: Caller,
     sink: StreamSink,
     preferences: RoutingPreferences | undefined,

@@ -10,11 +10,8 @@ import {
 } from "./response-object.ts";
 import type { Said } from "./said.ts";
 
-/**
- * The last events repeat the whole answer four times, so that it is limited: 500,000 tokens. Writing them takes a few
- * milliseconds per MiB.
- */
-const MAX_LENGTH = 2 * 1_048_576;
+/** The last events repeat the whole answer four times, so it is limited: to about 250,000 tokens. */
+const MAX_LENGTH = 1_048_576;
 const NOTHING = Buffer.alloc(0);
 const DONE = "data: [DONE]\n\n";
 

@@ -53,7 +53,7 @@ function readChoice(tools: readonly FunctionTool[], choice: unknown): Choice {
   }
   if (!isFields(choice)) throw invalidField("tool_choice", "must be none, auto, required or an object");
   if (choice.type === "function") {
-    const name = nameOf(choice, tools, "tool_choice");
+    const name = nameOf(choice, namesOf(tools), "tool_choice");
     return { offered: tools, mode: { type: "function", function: { name } } };
   }
   if (choice.type === "allowed_tools") return readAllowed(tools, choice);
@@ -65,17 +65,21 @@ function readAllowed(tools: readonly FunctionTool[], { mode, tools: allowed }: F
     throw invalidField("tool_choice.mode", "must be auto or required");
   if (!Array.isArray(allowed) || allowed.length === 0)
     throw invalidField("tool_choice.tools", "must be a list of at least one tool");
-  const names = new Set(allowed.map((tool, at) => nameOf(tool, tools, `tool_choice.tools[${at}]`)));
+  const known = namesOf(tools);
+  const names = new Set(allowed.map((tool, at) => nameOf(tool, known, `tool_choice.tools[${at}]`)));
   return { offered: tools.filter(({ name }) => names.has(name)), mode };
 }
 
-/** The name of a function, which must be one of `tools`. */
-function nameOf(tool: unknown, tools: readonly FunctionTool[], path: string): string {
+function namesOf(tools: readonly FunctionTool[]): ReadonlySet<string> {
+  return new Set(tools.map(({ name }) => name));
+}
+
+/** The name of a function, which must be one of `names`. */
+function nameOf(tool: unknown, names: ReadonlySet<string>, path: string): string {
   if (!isFields(tool)) throw invalidField(path, "must be an object");
   if (tool.type !== "function") throw invalidField(`${path}.type`, "must be function");
   const name = shortTextOf(tool, "name", path);
-  if (!tools.some((offered) => offered.name === name))
-    throw invalidField(`${path}.name`, "not one of the tools");
+  if (!names.has(name)) throw invalidField(`${path}.name`, "not one of the tools");
   return name;
 }
 

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
+import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
 import { boundPrompt } from "../billing/prompt-bound.ts";
 import { type ElidedTexts, isText } from "../body/elided-text.ts";
 import { readPromptFields } from "../body/request-fields.ts";
@@ -130,17 +131,17 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
   if (bytes.length > MAX_TURN_BYTES) await nextTurn();
   const tools = readTools(fields.tools ?? []);
   return {
-    chat: toChat(fields, tools, elided),
+    chat: await toChat(fields, tools, elided),
     hasSummary: fields.reasoning?.summary != null,
     repeated: repeatedFields(fields, tools, elided),
   };
 }
 
-function toChat(
+async function toChat(
   request: Request,
   tools: readonly FunctionTool[],
   elided: ElidedTexts | undefined,
-): ChatRequest {
+): Promise<ChatRequest> {
   const {
     model,
     stream,
@@ -162,7 +163,7 @@ function toChat(
     ...responseFormat(text?.format),
     ...(include?.includes(LOGPROBS) && { logprobs: true, top_logprobs: request.top_logprobs ?? 0 }),
   };
-  const bytes = serialized(fields, elided);
+  const bytes = await concatInTurns(serialized(fields, elided));
   return {
     model,
     stream: stream ?? false,
@@ -213,17 +214,22 @@ function repeatedFields(
     prompt_cache_key: request.prompt_cache_key ?? null,
   };
   const whole = serialized({ instructions, tools, ...settings }, elided);
-  if (whole.length <= MAX_REPEATED_BYTES) return whole.toString();
+  if (lengthOf(whole) <= MAX_REPEATED_BYTES) return Buffer.concat(whole).toString();
   const { text: _, tool_choice: __, ...short } = settings;
-  return serialized(
-    { instructions: null, tools: [], tool_choice: "auto", text: { format: { type: "text" } }, ...short },
-    elided,
-  ).toString();
+  return JSON.stringify({
+    ...{ instructions: null, tools: [], tool_choice: "auto", text: { format: { type: "text" } } },
+    ...short,
+  });
 }
 
-function serialized(value: object, elided: ElidedTexts | undefined): Buffer {
+/** The pieces of a value as JSON. */
+function serialized(value: object, elided: ElidedTexts | undefined): readonly Buffer[] {
   const json = JSON.stringify(value);
-  return elided ? elided.restored(json) : Buffer.from(json);
+  return elided ? elided.restoredPieces(json) : [Buffer.from(json)];
+}
+
+function lengthOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
 function isInput(input: unknown): boolean {

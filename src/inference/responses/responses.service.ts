@@ -2,8 +2,8 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Caller } from "../billing/admitted.ts";
 import type { BodyPool } from "../body/body-pool.ts";
 import type { ShownAnswer } from "../chat/answer-edits.ts";
+import type { TranslatedChat } from "../chat/answer-translation.ts";
 import type { ChatService } from "../chat/chat.service.ts";
-import type { ChatRequest } from "../chat/chat-request.ts";
 import type { StreamSink } from "../dispatch/stream-options.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import { ResponseEvents } from "./response-events.ts";
@@ -45,7 +45,7 @@ export class ResponsesService {
   }
 
   /** The chat whose answer is translated to this response. */
-  #translated({ chat, hasSummary, repeated }: ResponsesRequest, { requestId }: Caller): ChatRequest {
+  #translated({ chat, hasSummary, repeated }: ResponsesRequest, { requestId }: Caller): TranslatedChat {
     const { bodies } = this.#dependencies;
     const nowSeconds = () => Math.floor(this.#dependencies.clock.now().getTime() / 1_000);
     const id = `resp_${requestId.replace(/^req-/, "")}`;
