@@ -200,6 +200,28 @@ describe("a request that requires bound evidence", () => {
     expect(text).not.toContain("message_stop");
   });
 
+  test("ends the stream of a response with its failure, after the bill", async () => {
+    signs({ signs: "another" });
+    const text = await streamed("/v1/responses", { model: MODEL, input: "Is it you?", stream: true });
+    expect(text).not.toContain("[DONE]");
+    expect(text).not.toContain("response.completed");
+    const [error, failed] = text
+      .trimEnd()
+      .split("\n\n")
+      .slice(-2)
+      .map((event) => JSON.parse(event.slice(event.indexOf("data: ") + 6)));
+    expect(error).toMatchObject({ type: "error", code: "evidence_missing" });
+    expect(failed).toMatchObject({
+      type: "response.failed",
+      response: {
+        error: { code: "evidence_missing" },
+        output: [{ status: "completed" }],
+        x_0g_trace: { tee_verified: false },
+      },
+    });
+    expect(await charged()).toBe(true);
+  });
+
   test("previews which providers lack it", async () => {
     await prove({ signs: "another" });
     const sent = { body: { service_type: "chatbot", model: MODEL }, headers: BOUND };
