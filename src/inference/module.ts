@@ -16,7 +16,7 @@ import { AdmissionService } from "./billing/admission.service.ts";
 import { BillingService } from "./billing/billing.service.ts";
 import { TokenPriceService } from "./billing/token-price.service.ts";
 import { BodyPool } from "./body/body-pool.ts";
-import { ChatService } from "./chat/chat.service.ts";
+import { ChatService, TEXT_COMPLETIONS } from "./chat/chat.service.ts";
 import { DispatchService, type DispatchSettings } from "./dispatch/dispatch.service.ts";
 import { FailoverService } from "./dispatch/failover.service.ts";
 import { EmbeddingsService } from "./embeddings/embeddings.service.ts";
@@ -53,6 +53,8 @@ export type InferenceServices = {
   readonly routing: RoutingService;
   readonly chat: ChatService;
   readonly responses: ResponsesService;
+  /** Text completions. */
+  readonly completions: ChatService;
   readonly messages: MessagesService;
   readonly images: ImagesService;
   readonly audio: AudioService;
@@ -155,13 +157,15 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     observer,
   });
   const maxCompletionTokens = config.MAX_COMPLETION_TOKENS;
-  const chat = new ChatService({ admission, exchanges, bodies, maxCompletionTokens });
+  const chatParts = { admission, exchanges, bodies, maxCompletionTokens };
+  const chat = new ChatService(chatParts);
   return {
     services: {
       ...{ registry, catalogue, health, admission, exchanges, requests, evidence, standings },
       attestations: attestation?.attestations,
       routing: new RoutingService({ choices, catalogue, maxCompletionTokens }),
       chat,
+      completions: new ChatService({ ...chatParts, endpoint: TEXT_COMPLETIONS }),
       responses: new ResponsesService({ chat, bodies, clock }),
       messages: new MessagesService({ choices, admission, exchanges, bodies, providers }),
       images: new ImagesService({ admission, exchanges, bodies }),

@@ -17,6 +17,7 @@ import { createSpeech } from "./v1/audio/speech.ts";
 import { createTranscription } from "./v1/audio/transcriptions.ts";
 import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
 import { chatCompletions } from "./v1/chat/completions.ts";
+import { createCompletion } from "./v1/completions.ts";
 import { createEmbeddings } from "./v1/embeddings.ts";
 import { editImages } from "./v1/images/edits.ts";
 import { generateImages } from "./v1/images/generations.ts";
@@ -39,6 +40,7 @@ import { listServiceTypes } from "./v1/service-types.ts";
 export const routes: readonly Route[] = [
   chatCompletions,
   createResponse,
+  createCompletion,
   createMessage,
   countMessageTokens,
   generateImages,

@@ -14,7 +14,10 @@ import { useRouter } from "../support/router.ts";
 const MAX_TURN_MS = 250;
 const GRAPH_BODY_BYTES = 524_288;
 const OFFERS = {
-  talk: { pricing: { prompt: "2", completion: "3" }, supported_formats: ["openai", "anthropic"] },
+  talk: {
+    pricing: { prompt: "2", completion: "3" },
+    supported_formats: ["openai", "anthropic", "completions"],
+  },
   paint: { pricing: { image: "2" }, service_type: "text-to-image" },
   edit: { pricing: { image: "2" }, service_type: "image-editing" },
   hear: { pricing: { second: "2" }, service_type: "speech-to-text" },
@@ -38,6 +41,7 @@ const chat = { model: "talk", max_tokens: 5, messages: said };
 const VALID: Readonly<Record<string, object>> = {
   "POST /v1/chat/completions": chat,
   "POST /v1/responses": { model: "talk", max_output_tokens: 5, input: "a" },
+  "POST /v1/completions": { model: "talk", max_tokens: 5, prompt: "a" },
   "POST /v1/messages": chat,
   "POST /v1/messages/count_tokens": chat,
   "POST /v1/images/generations": { model: "paint", prompt: "a" },

@@ -60,6 +60,10 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
     () => ({ as: "sk", body: { model: MODEL, input: "Hello", max_output_tokens: 3 } }),
     () => ({ as: "sk", body: { model: MODEL, input: "Hello", stream: true } }),
   ],
+  "POST /v1/completions": [
+    () => ({ as: "sk", body: { model: SERVICES.messages.model, prompt: "Hello", max_tokens: 3 } }),
+    () => ({ as: "sk", body: { model: SERVICES.messages.model, prompt: "Hello", stream: true } }),
+  ],
   "POST /v1/messages": [
     () => ({ as: "sk", body: { ...chat, model: SERVICES.messages.model } }),
     () => ({ as: "sk", body: { ...chat, model: SERVICES.messages.model, stream: true } }),

@@ -11,6 +11,7 @@ const stack = useStack();
 const ACCESS: Readonly<Record<string, Access>> = {
   "POST /v1/chat/completions": "inference.run",
   "POST /v1/responses": "inference.run",
+  "POST /v1/completions": "inference.run",
   "POST /v1/messages": "inference.run",
   "POST /v1/messages/count_tokens": "inference.run",
   "POST /v1/images/generations": "inference.run",

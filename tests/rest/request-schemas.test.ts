@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { readTranscriptionJson } from "../../src/inference/audio/audio-request.ts";
 import { readSpeechRequest } from "../../src/inference/audio/speech-request.ts";
 import { readChatRequest } from "../../src/inference/chat/chat-request.ts";
+import { readCompletionsRequest } from "../../src/inference/completions/completions-request.ts";
 import { readEmbeddingsRequest } from "../../src/inference/embeddings/embeddings-request.ts";
 import { readImageRequest } from "../../src/inference/images/image-request.ts";
 import { readMessagesRequest, readTokenCountRequest } from "../../src/inference/messages/messages-request.ts";
@@ -24,6 +25,7 @@ const check = new OpenApiCheck(toOpenApi(routes) as OpenApi);
 const READERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
   "POST /v1/chat/completions": readChatRequest,
   "POST /v1/responses": readResponsesRequest,
+  "POST /v1/completions": readCompletionsRequest,
   "POST /v1/messages": readMessagesRequest,
   "POST /v1/messages/count_tokens": readTokenCountRequest,
   "POST /v1/images/generations": readImageRequest,
@@ -40,6 +42,7 @@ const READERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
  */
 const BEYOND_JSON_SCHEMA: Readonly<Record<string, RegExp>> = {
   "POST /v1/responses": /^(?:input\[|tools\[|tool_choice)/,
+  "POST /v1/completions": /^(?:n|best_of)$/,
   "POST /v1/audio/transcriptions": /^file_base64$/,
   "POST /v1/api-keys": /^(?:name|label)$/,
   "PATCH /v1/api-keys/:id": /^(?:name|label)$/,

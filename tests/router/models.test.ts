@@ -37,7 +37,7 @@ describe("GET /v1/models", () => {
         input_modalities: ["text", "image"],
         output_modalities: ["text"],
       },
-      supported_formats: ["openai", "anthropic"],
+      supported_formats: ["openai", "anthropic", "completions"],
       supported_parameters: ["tools", "max_tokens"],
       pricing: { prompt: "7", completion: "11" },
       pricing_usd: { prompt: "0.0000000000000000175", completion: "0.0000000000000000275" },

@@ -29,7 +29,7 @@ export const SERVICES = {
     inputPrice: 7n,
     outputPrice: 11n,
     info: {
-      SupportedFormats: ["openai", "anthropic"],
+      SupportedFormats: ["openai", "anthropic", "completions"],
       Name: "Test Claude",
       ContextLength: 200_000,
       InputModalities: ["text", "image"],

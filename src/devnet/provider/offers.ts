@@ -33,7 +33,7 @@ export const DEVNET_OFFERS: readonly DevnetOffer[] = [
     inputPrice: 2_000_000_000_000n,
     outputPrice: 5_000_000_000_000n,
     info: {
-      SupportedFormats: ["openai", "anthropic"],
+      SupportedFormats: ["openai", "anthropic", "completions"],
       Description: "A stand-in that responds with words generated from the prompt.",
       ContextLength: 131_072,
       MaxCompletionTokens: 4_096,

@@ -16,6 +16,13 @@ import {
 } from "./message.ts";
 import { rank, readPairs, readRankingRequest } from "./ranking.ts";
 import { readSpeechRequest, speak } from "./speech.ts";
+import {
+  composeText,
+  promptMessages,
+  readTextRequest,
+  toTextCompletion,
+  toTextEvents,
+} from "./text-completion.ts";
 
 /** The input of an endpoint; `usageJson` and `chunks` come from the behaviour. */
 type EndpointCall = {
@@ -63,6 +70,7 @@ export function endpointsOf(offer: Offer): ReadonlyMap<string, Endpoint> {
   const served: Readonly<Record<ServiceType, Readonly<Record<string, Endpoint>>>> = {
     chatbot: {
       "/v1/proxy/chat/completions": chatOf(offer),
+      "/v1/proxy/completions": completionsOf(offer),
       "/v1/proxy/messages": messagesOf(offer),
       "/v1/proxy/messages/count_tokens": tokenCountOf(offer),
     },
@@ -99,6 +107,25 @@ function chatOf(offer: Offer): Endpoint {
       };
     const includeUsage = request.stream_options?.include_usage === true;
     return { kind: "events", events: toEvents(head, stated, { includeUsage, chunks }), responseKey };
+  };
+}
+
+function completionsOf(offer: Offer): Endpoint {
+  return async ({ body, usageJson }) => {
+    const request = readTextRequest(body.toString("utf8"));
+    if (!request) return refused("not a request for text completions");
+    if (request.model !== offer.model) return notServed(request.model);
+    const completion = composeText(request, await offer.countTokens(promptMessages(request)));
+    const stated = { ...completion, usageJson: usageJson ?? completion.usageJson };
+    const responseKey = randomUUID();
+    const head = {
+      id: `cmpl-${responseKey}`,
+      model: request.model,
+      created: Math.floor(Date.now() / 1_000),
+    };
+    if (request.stream) return { kind: "events", events: toTextEvents(request, head, stated), responseKey };
+    const content = toTextCompletion(request, head, stated);
+    return { kind: "whole", contentType: JSON_TYPE, content, responseKey };
   };
 }
 

@@ -39,17 +39,28 @@ export type PromptFields = {
   /** The query and the documents of a request to rank them, which has no messages. */
   readonly query?: unknown;
   readonly documents?: unknown;
+  /** The texts or tokens of a request for text completions, which has no messages, and the text after them. */
+  readonly prompt?: unknown;
+  readonly suffix?: unknown;
   readonly system?: unknown;
   readonly tools?: unknown;
 };
 
-/** Counts the tokens of a whole prompt. */
-export function countRequestTokens(prompt: PromptFields): number {
-  const { messages, system, tools, input, documents } = prompt;
-  if (!messages && Array.isArray(documents)) return countRankedTokens(prompt.query, documents);
-  if (!messages && input !== undefined) return countInputTokens(input);
-  const conversation = system ? [{ role: "system", content: system }, ...messages] : messages;
-  return countPromptTokens(conversation) + (tools ? countTokens(JSON.stringify(tools)) : 0);
+/**
+ * Counts the tokens of a whole prompt: of all its fields, so that no field of another kind of request makes it count
+ * for less.
+ */
+export function countRequestTokens(fields: PromptFields): number {
+  const { messages, system, tools, input, query, documents, prompt, suffix } = fields;
+  const conversation = system && messages ? [{ role: "system", content: system }, ...messages] : messages;
+  return (
+    (conversation ? countPromptTokens(conversation) : 0) +
+    (tools ? countTokens(JSON.stringify(tools)) : 0) +
+    (Array.isArray(documents) ? countRankedTokens(query, documents) : 0) +
+    countInputTokens(input) +
+    countInputTokens(prompt) +
+    countInputTokens(suffix)
+  );
 }
 
 /** Counts the tokens of a text, of a list of tokens, or of a list of these. */

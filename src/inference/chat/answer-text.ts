@@ -19,7 +19,10 @@ export function blockText(block: unknown): string {
   return hasInput ? texts + JSON.stringify(input) : texts;
 }
 
-/** The text of one choice of a chat, whole or a delta: content, reasoning, refusal, and tool-call arguments. */
+/**
+ * The text of one choice of a chat or of a text completion, whole or a delta: content, reasoning, refusal, and
+ * tool-call arguments.
+ */
 export function answerText(choice: unknown): string {
   const part = partOf(choice);
   if (!part) return "";
@@ -44,5 +47,7 @@ export function carriesContent(choice: unknown): boolean {
 function partOf(choice: unknown): Readonly<Record<string, unknown>> | undefined {
   if (typeof choice !== "object" || choice === null) return undefined;
   const part = "delta" in choice ? choice.delta : "message" in choice ? choice.message : undefined;
+  // Some servers add `text` to a chat as well.
+  if (part === undefined && "text" in choice) return { content: choice.text };
   return typeof part === "object" && part !== null ? (part as Record<string, unknown>) : undefined;
 }

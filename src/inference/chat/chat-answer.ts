@@ -27,7 +27,7 @@ export async function readChat(
   const fields = await readAnswerObject(answer, bodies);
   const { choices, usage: stated } = fields;
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(isAnswer))
-    throw emptyAnswer("The provider's answer is not a chat completion.");
+    throw emptyAnswer("The provider's answer is not a completion.");
   if (choices.length < request.choices) throw emptyAnswer("The provider's answer lacks choices.");
   const usage = readUsage(stated, limits);
   const count = {
@@ -45,9 +45,11 @@ export async function readChat(
   return { ...metered, answerId, edits };
 }
 
-/** Whether a choice has content, or a reason why it has none, such as a filter. */
+/** Whether a choice has content, or a reason why it has none, such as a filter. Text completions have `text`. */
 function isAnswer(choice: unknown): boolean {
-  if (typeof choice !== "object" || choice === null || !("message" in choice)) return false;
-  if (typeof choice.message !== "object" || choice.message === null) return false;
+  if (typeof choice !== "object" || choice === null) return false;
+  const isText = "text" in choice && typeof choice.text === "string";
+  const isMessage = "message" in choice && typeof choice.message === "object" && choice.message !== null;
+  if (!isText && !isMessage) return false;
   return carriesContent(choice) || ("finish_reason" in choice && typeof choice.finish_reason === "string");
 }

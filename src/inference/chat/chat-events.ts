@@ -50,6 +50,7 @@ export class ChatEvents implements StreamReader {
   readonly #limits: UsageLimits;
   readonly #choices: number;
   readonly #model: string | undefined;
+  readonly #object: string;
   readonly #text: TextMeter;
   readonly #seen = new Set<unknown>();
   readonly #finished = new Set<unknown>();
@@ -68,8 +69,11 @@ export class ChatEvents implements StreamReader {
     readonly choices: number;
     /** The model as the client named it, if the provider's name differs. */
     readonly model?: string | undefined;
+    /** The member `object` of a chunk. */
+    readonly object?: string;
     readonly text: TextMeter;
   }) {
+    this.#object = given.object ?? "chat.completion.chunk";
     this.#wantsUsage = given.wantsUsage;
     this.#text = given.text;
     this.#limits = given.limits;
@@ -170,7 +174,7 @@ export class ChatEvents implements StreamReader {
     const { id, created, model = this.#model } = this.#named(this.#last);
     return JSON.stringify({
       id,
-      object: "chat.completion.chunk",
+      object: this.#object,
       created,
       model,
       choices: [],

@@ -12,8 +12,9 @@ const TEXTS: ReadonlySet<string> = new Set(["content", "reasoning_content", "rea
 export function chunkPieces(choices: readonly unknown[]): readonly Piece[] | undefined {
   const pieces: Piece[] = [];
   for (const choice of choices) {
-    const { index = 0, delta, logprobs, finish_reason: reason } = fieldsOf(choice);
+    const { index = 0, delta, text, logprobs, finish_reason: reason } = fieldsOf(choice);
     if (isPresent(logprobs)) return undefined;
+    if (hasOwnText(choice)) pieces.push({ channel: `${index} text`, text: String(text) });
     for (const [name, value] of Object.entries(fieldsOf(delta))) {
       if (name === "role" || !isPresent(value)) continue;
       if (!TEXTS.has(name) || typeof value !== "string") return undefined;
@@ -29,6 +30,7 @@ export function renderChoices(choices: readonly unknown[], texts: readonly strin
   let at = 0;
   return choices.map((choice) => {
     const fields = fieldsOf(choice);
+    const text = hasOwnText(choice) ? { text: texts[at++] } : {};
     const delta = Object.fromEntries(
       Object.entries(fieldsOf(fields.delta)).map(([name, value]) => {
         const isPiece = name !== "role" && isPresent(value);
@@ -36,8 +38,15 @@ export function renderChoices(choices: readonly unknown[], texts: readonly strin
       }),
     );
     const hasReason = typeof fields.finish_reason === "string";
-    return { ...fields, delta, ...(hasReason && { finish_reason: texts[at++] || null }) };
+    const changed = fields.delta === undefined ? text : { ...text, delta };
+    return { ...fields, ...changed, ...(hasReason && { finish_reason: texts[at++] || null }) };
   });
+}
+
+/** Whether a choice is one of a text completion, with text. */
+function hasOwnText(choice: unknown): boolean {
+  const { delta, text } = fieldsOf(choice);
+  return delta === undefined && typeof text === "string" && text !== "";
 }
 
 function isPresent(value: unknown): boolean {

@@ -69,6 +69,8 @@ export type ChatRequest = RequestFields & {
   readonly wantsUsage: boolean;
   readonly maxTokens: number | undefined;
   readonly choices: number;
+  /** The number of separate prompts, by default 1. */
+  readonly prompts?: number;
   /** Whether to verify the provider's signature of the answer. */
   readonly verifyTee?: boolean;
   /** The bound on the tokens of the prompt. */

@@ -10,6 +10,7 @@ import type { Bodies } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
 import type { DispatchService } from "../dispatch/dispatch.service.ts";
 import type { StreamSink } from "../dispatch/stream-options.ts";
+import type { ApiFormat } from "../providers/profile.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -22,7 +23,18 @@ import { likelySize } from "./chat-size.ts";
 import { TextMeter } from "./text-meter.ts";
 
 const REMEMBERED_PROVIDERS = 1_000;
-const CHAT_PATH = "/chat/completions";
+
+/** The endpoint of providers that answers, with the format that lists it and the `object` of its chunks. */
+type ChatEndpoint = { readonly format: ApiFormat; readonly path: `/${string}`; readonly chunk: string };
+
+const CHAT: ChatEndpoint = { format: "openai", path: "/chat/completions", chunk: "chat.completion.chunk" };
+
+/** OpenAI's legacy text completions: chats whose prompt and choices are texts. */
+export const TEXT_COMPLETIONS: ChatEndpoint = {
+  format: "completions",
+  path: "/completions",
+  chunk: "text_completion",
+};
 
 type Dependencies = {
   readonly admission: AdmissionService;
@@ -30,19 +42,23 @@ type Dependencies = {
   readonly bodies: Bodies;
   /** Limit on the tokens of an answer when the client sets none. */
   readonly maxCompletionTokens: number;
+  /** By default that of chats. */
+  readonly endpoint?: ChatEndpoint;
 };
 
 /** A whole answer: the provider's own bytes with `x_0g_trace` appended. */
 export type ChatCompletion = ShownAnswer;
 
-/** Runs chat completions: hold, forward, settle. Each call is charged once, whatever happens in between. */
+/** Runs chat completions, or text completions: hold, forward, settle. Each call is charged once, whatever happens in between. */
 export class ChatService {
   readonly #dependencies: Dependencies;
+  readonly #endpoint: ChatEndpoint;
   /** Providers that reject the option for usage in streams. */
   readonly #lacksStreamUsage = new QuickLru<string, true>({ maxSize: REMEMBERED_PROVIDERS });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
+    this.#endpoint = dependencies.endpoint ?? CHAT;
   }
 
   /**
@@ -81,7 +97,7 @@ export class ChatService {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
     const { bytes, choices, translation } = request;
-    return exchanges.collect(admitted, CHAT_PATH, {
+    return exchanges.collect(admitted, this.#endpoint.path, {
       signal,
       answerTokens: request.maxTokens ?? this.#dependencies.maxCompletionTokens,
       read: (whole, by) =>
@@ -102,26 +118,27 @@ export class ChatService {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
     const { wantsUsage, choices, bytes, translation } = request;
-    await exchanges.stream(admitted, CHAT_PATH, {
+    await exchanges.stream(admitted, this.#endpoint.path, {
       sink,
       countInput: () => bodies.countRequest(bytes),
       ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
       newReader: (provider) => {
         const events = new ChatEvents({
           ...{ wantsUsage, choices, limits: this.#limitsOf(request, provider), ...requestedModel(provider) },
-          text: new TextMeter(bodies),
+          ...{ object: this.#endpoint.chunk, text: new TextMeter(bodies) },
         });
         return translation?.reader(events) ?? events;
       },
     });
   }
 
-  /** Our own limit applies to a request without a client limit. */
+  /** Our own limit applies to a request without a client limit. Each prompt may be as long as the model's context. */
   #limitsOf(
-    { maxTokens = this.#dependencies.maxCompletionTokens, choices }: ChatRequest,
-    provider: Provider,
+    { maxTokens = this.#dependencies.maxCompletionTokens, choices, prompts = 1 }: ChatRequest,
+    { profile }: Provider,
   ) {
-    return usageLimits(provider, maxTokens * choices);
+    const contextLength = profile.contextLength && profile.contextLength * prompts;
+    return usageLimits({ profile: { ...profile, contextLength } }, maxTokens * choices);
   }
 
   /**
@@ -142,12 +159,12 @@ export class ChatService {
     counted?: number,
   ): AdmissionRequest {
     const { bodies, maxCompletionTokens: modelLimit } = this.#dependencies;
-    const { model, prompt, maxTokens, choices } = request;
-    const size = { prompt, counted, maxTokens, choices, modelLimit };
+    const { model, prompt, prompts = 1, maxTokens, choices } = request;
+    const size = { prompt, counted, prompts, maxTokens, choices, modelLimit };
     return {
       model,
       serviceType: "chatbot",
-      format: "openai",
+      format: this.#endpoint.format,
       preferences: { ...request.preferences, ...preferences },
       ...likelySize(request, modelLimit, counted),
       counted:

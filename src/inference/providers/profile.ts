@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { type Hex, isAddress, lowerHex } from "../../kernel/text/hex.ts";
 
-/** The request formats that a model may support (SPEC 2.4). */
-export const API_FORMATS = ["openai", "anthropic"] as const;
+/** The request formats that a model may support (SPEC 2.4); `completions` is our own name. */
+export const API_FORMATS = ["openai", "anthropic", "completions"] as const;
 export type ApiFormat = (typeof API_FORMATS)[number];
 
 /** A provider's optional description of a model, apart from its price (facts 1.3). Lengths are in tokens. */

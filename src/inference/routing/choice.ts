@@ -58,7 +58,7 @@ export type Choice = {
 export type ChoiceContext = {
   readonly model: string;
   readonly serviceType: ServiceType;
-  /** The format of the called endpoint: `openai` for every endpoint except `/v1/messages`. */
+  /** The format of the called endpoint: `openai` for every endpoint that `ENDPOINTS` does not name. */
   readonly format: ApiFormat;
   readonly preferences: RoutingPreferences;
   /**
@@ -162,6 +162,13 @@ function firstAndLongest(
   return first.includes(longest) ? first : [...first.slice(0, -1), longest];
 }
 
+/** An endpoint of each format. */
+const ENDPOINTS: Readonly<Record<ApiFormat, string>> = {
+  openai: "/v1/chat/completions",
+  anthropic: "/v1/messages",
+  completions: "/v1/completions",
+};
+
 /** A rule that excludes offers, and the failure if it excludes all of them. */
 type Rule = {
   reason(offer: Provider, context: ChoiceContext): RefusalReason | undefined;
@@ -190,10 +197,10 @@ const RULES: readonly Rule[] = [
       profile.formats.includes(format) ? undefined : "format_not_supported",
     failure: ({ model, format }, left) => {
       const formats = [...new Set(left.flatMap(({ profile }) => profile.formats))];
-      const other = format === "anthropic" ? "/v1/chat/completions" : "/v1/messages";
+      const others = formats.map((name) => ENDPOINTS[name]).join(" or ");
       return new AppError(
         "invalid_body",
-        `model ${JSON.stringify(model)} is not available on the ${format} API format (supported: ${formats.join(", ")}); use POST ${other} instead`,
+        `model ${JSON.stringify(model)} is not available on the ${format} API format (supported: ${formats.join(", ")}); use POST ${others} instead`,
         { param: "model" },
       );
     },

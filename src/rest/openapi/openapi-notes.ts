@@ -8,7 +8,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Chat",
     description: "Text generation, as one response or streamed, in OpenAI's and Anthropic's format.",
-    has: /^\/v1\/(chat|responses|messages)/,
+    has: /^\/v1\/(chat|responses|completions|messages)/,
   },
   {
     name: "Images and audio",
@@ -101,6 +101,10 @@ export const NOTES: Readonly<Record<string, Note>> = {
       input: "Why is the sea salt?",
       max_output_tokens: 200,
     },
+  },
+  "POST /v1/completions": {
+    description: `OpenAI's legacy text completions, for models whose \`supported_formats\` include \`completions\`: up to 128 prompts as texts or lists of tokens, with \`suffix\` for a text between two others. Fields that are not listed here are passed to the provider unchanged. ${BILLED}`,
+    example: { model: "devnet-chat", prompt: "The sea is", max_tokens: 16 },
   },
   "POST /v1/messages": {
     description: `Anthropic's Messages API, for models whose \`supported_formats\` include \`anthropic\`; the key may also be sent as \`X-Api-Key\`. ${BILLED}`,

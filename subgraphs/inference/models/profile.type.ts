@@ -8,6 +8,7 @@ import { JsonScalar } from "../../shared/schema/scalars.ts";
 export const ApiFormatEnum = defineEnum<ApiFormat>("ApiFormat", "The API format of a request.", {
   openai: "OpenAI's format, such as at `/v1/chat/completions`.",
   anthropic: "Anthropic's format, at `/v1/messages`.",
+  completions: "OpenAI's legacy text completions, at `/v1/completions`.",
 });
 
 /** The profile that a provider publishes of its model. */

@@ -96,6 +96,7 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
   "POST /v1/responses": no(
     "a chat in the shape that OpenAI's clients expect; in the graph it is completeChat",
   ),
+  "POST /v1/completions": no("legacy: frontends talk to models in chats, which completeChat runs"),
   "POST /v1/messages": {
     fields: ["Mutation.createMessage", "Subscription.createMessage"],
     types: ["CreateMessageInput", "Message"],

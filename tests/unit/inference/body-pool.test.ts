@@ -41,6 +41,21 @@ describe("a long body parsed on a worker thread gives the result of the event lo
     expect(await bodies.countAnswer(message, "message")).toBe(countTokens(LONG));
   });
 
+  test("a prompt does not count for less because of a field of another kind of request", () => {
+    const prompts = [
+      { messages: [{ role: "user", content: LONG }] },
+      { input: LONG },
+      { prompt: LONG, suffix: "b" },
+      { query: "b", documents: [LONG] },
+    ];
+    const empty = { messages: [], input: "", prompt: "", query: "", documents: [] };
+    for (const prompt of prompts) {
+      const tokens = countRequestTokens(prompt as never);
+      expect(tokens).toBeGreaterThanOrEqual(countTokens(LONG));
+      expect(countRequestTokens({ ...empty, ...prompt })).toBeGreaterThanOrEqual(tokens);
+    }
+  });
+
   test("a leading byte order mark changes nothing", async () => {
     const json = Buffer.from(JSON.stringify({ messages: [{ role: "user", content: "a" }] }));
     const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), json]);
