@@ -1,9 +1,4 @@
-import {
-  type CallToolResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  type Tool,
-} from "@modelcontextprotocol/server";
+import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { SNIFFED_BYTES, sniffType } from "../../src/storage/content-type.ts";
 import { FOLLOW_IMAGE, READ_IMAGE, SUBMIT_IMAGE } from "./documents.ts";
 import type { McpCall, OperationRunner } from "./run-operation.ts";
