@@ -140,7 +140,11 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     tokenUsd: () => tokenPrice.current(),
     standings,
   });
-  const admission = new AdmissionService({ choices, holds, clock, holdSeconds: requestSeconds(config) });
+  const admission = new AdmissionService({
+    ...{ choices, holds, clock },
+    tokenUsd: () => tokenPrice.known(),
+    holdSeconds: requestSeconds(config),
+  });
   const requests = new RequestsService(database);
   const bodies = new BodyPool({ log });
   const jobModule = createImageJobModule(parts, {

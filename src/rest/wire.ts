@@ -19,6 +19,27 @@ export const count = z.int().min(0);
 /** A timestamp, ISO 8601 in UTC. */
 export const timestamp = z.iso.datetime();
 
+/** An amount of the network's token, exactly. */
+export const token = z
+  .string()
+  .regex(/^(0|[1-9]\d*)(\.\d{1,18})?$/)
+  .meta({ id: "Token", description: "An amount of the network's token, as a decimal." });
+
+/** An amount of dollars, exactly. */
+export const usd = z
+  .string()
+  .regex(/^(0|[1-9]\d*)(\.\d{1,36})?$/)
+  .meta({ id: "Usd", description: "An amount of US dollars, as a decimal." });
+
+/** What a request cost, in the `usage` of its answer. */
+export const usageCost = {
+  cost: token.optional().meta({ description: "What the request was charged, in the network's token." }),
+  cost_usd: usd
+    .nullable()
+    .optional()
+    .meta({ description: "The same in US dollars, if the router knows the price of the token." }),
+};
+
 /** The cost and the provider of a request, in every inference response (facts 1.3). */
 export const trace = z
   .strictObject({

@@ -2,6 +2,7 @@ import OpenAI from "openai";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
+import { formatToken } from "../../src/kernel/text/amount.ts";
 import { newSecret } from "../../src/keys/auth/secret.ts";
 import { balanceAtRest } from "../support/balance.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
@@ -265,6 +266,7 @@ test.each([
       prompt_tokens: inputTokens,
       completion_tokens: outputTokens,
       total_tokens,
+      cost: formatToken(costOf(outputTokens, inputTokens)),
     });
     await expectConsistentLedger();
   },

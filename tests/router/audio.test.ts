@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
+import { formatToken } from "../../src/kernel/text/amount.ts";
 import type { RestFailure } from "../support/clients/rest-client.ts";
 import { requireAvailable } from "../support/inference/bill.ts";
 import { toWav } from "../support/inference/wav.ts";
@@ -154,7 +155,7 @@ test("the usage in an answer is what was charged, whatever the provider reports"
     const { x_0g_trace, ...answer } = (await (await send({}, file)).json()) as DeliveredText;
     expect(answer).toEqual({
       text: '"usage":1',
-      usage: { type: "duration", seconds },
+      usage: { type: "duration", seconds, cost: formatToken(BigInt(30 * seconds)) },
       words: [{ usage: 1 }],
     });
     expect(x_0g_trace.billing.total_cost).toBe(String(30 * seconds));

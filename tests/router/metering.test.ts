@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
+import { formatToken } from "../../src/kernel/text/amount.ts";
 import { ask as askGraph } from "../support/clients/graph-client.ts";
 import { rest } from "../support/clients/rest-client.ts";
 import { requireAvailable } from "../support/inference/bill.ts";
@@ -205,7 +206,8 @@ describe("tokens read from or written to the provider's cache", () => {
     const { secret } = await seed();
     const body = { model: MESSAGES.id, max_tokens: 100, messages: QUESTION };
     const whole = await rest<{ usage: object }>(origin, "/v1/messages", secret, { body });
-    expect(whole.body.usage).toEqual({ input_tokens: 9, output_tokens: 1 });
+    const cost = formatToken(9n * 10n + 20n);
+    expect(whole.body.usage).toEqual({ input_tokens: 9, output_tokens: 1, cost });
     const reply = await fetch(`${origin}/v1/messages`, {
       method: "POST",
       headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },

@@ -7,6 +7,7 @@ import { inputTokensAt, type Provider, trustModeOf } from "../providers/provider
 import { RequestTrace } from "../requests/request-trace.ts";
 import type { ChoiceService } from "../routing/choice.service.ts";
 import type { Choice } from "../routing/choice.ts";
+import type { Usd } from "../routing/routing-preferences.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
 import { Admitted, type Caller } from "./admitted.ts";
 import { ratesFor } from "./pricing.ts";
@@ -29,6 +30,8 @@ type Dependencies = {
   readonly choices: ChoiceService;
   readonly holds: HoldsService;
   readonly clock: Clock;
+  /** The network token's price in dollars; undefined while it is not known. */
+  readonly tokenUsd: () => Usd | undefined;
   /** An unsettled hold is released after this time: the total deadline of a request plus one minute. */
   readonly holdSeconds: number;
 };
@@ -55,7 +58,7 @@ export class AdmissionService {
   }
 
   async #admit(request: AdmissionRequest, caller: Caller, trace?: RequestTrace): Promise<Admitted> {
-    const { clock, holds } = this.#dependencies;
+    const { clock, holds, tokenUsd } = this.#dependencies;
     const startedMs = clock.monotonicMs();
     let plan = await this.plan(request, caller);
     for (;;) {
@@ -70,6 +73,7 @@ export class AdmissionService {
           refused: plan.choice.refused,
           requiredEvidence: plan.choice.evidence,
           heldNeuron,
+          tokenUsd: tokenUsd(),
           clock,
           startedMs,
           trace,

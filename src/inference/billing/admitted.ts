@@ -10,8 +10,10 @@ import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { RequestTrace } from "../requests/request-trace.ts";
 import type { Refused } from "../routing/choice.ts";
+import type { Usd } from "../routing/routing-preferences.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
 import type { Usage } from "./pricing.ts";
+import { type ShownCost, shownCost } from "./shown-cost.ts";
 
 /** The caller of a request, and the request's id. `client` hashes its bytes, for a request over REST. */
 export type Caller = {
@@ -107,6 +109,7 @@ export class Admitted {
   /** The proof without which the answer counts as unproven; undefined if none is required. */
   readonly requiredEvidence: EvidenceFloor | undefined;
   readonly #heldNeuron: bigint;
+  readonly #tokenUsd: Usd | undefined;
   readonly #refused: readonly Refused[];
   readonly #clock: Clock;
   readonly #startedMs: number;
@@ -124,6 +127,8 @@ export class Admitted {
     refused: readonly Refused[];
     requiredEvidence?: EvidenceFloor | undefined;
     heldNeuron: bigint;
+    /** The network token's price in dollars, if it is known. */
+    tokenUsd?: Usd | undefined;
     clock: Clock;
     startedMs: number;
     trace?: RequestTrace | undefined;
@@ -136,6 +141,7 @@ export class Admitted {
     this.client = given.client;
     this.requiredEvidence = given.requiredEvidence;
     this.#heldNeuron = given.heldNeuron;
+    this.#tokenUsd = given.tokenUsd;
     this.#refused = given.refused;
     this.#clock = given.clock;
     this.#startedMs = given.startedMs;
@@ -153,6 +159,11 @@ export class Admitted {
       "evidence_missing",
       `The provider did not prove this answer (${evidence?.verdict}). It is delivered without its proof, and billed.`,
     );
+  }
+
+  /** The cost that the answer shows with this bill: in dollars at the token's price when the request was admitted. */
+  shownCost({ billing }: Trace): ShownCost {
+    return shownCost(BigInt(billing.total_cost), this.#tokenUsd);
   }
 
   /** Hashes the exchange of the current attempt; undefined before the first. */

@@ -12,26 +12,33 @@ const CLOSING_BRACKET = 0x5d;
 /** A part of a JSON text: `start` is inclusive, `end` exclusive. */
 export type Range = { readonly start: number; readonly end: number };
 
-/** Replaces the bytes at `place` by `parts`: texts, or copies of other ranges. */
-export type Edit = { readonly place: Range; readonly parts: readonly (string | Range)[] };
+/** A text that is not known yet, by its name. */
+export type Slot = { readonly slot: string };
+
+/** What an edit inserts: a text, one that is not known yet, or a copy of another range. */
+export type Part = string | Slot | Range;
+
+/** Replaces the bytes at `place` by `parts`. */
+export type Edit = { readonly place: Range; readonly parts: readonly Part[] };
 
 /** Maximum repetitions of a member. An object with more is hostile, and its edits would be large. */
-const MAX_REPEATED = 16;
+export const MAX_REPEATED = 16;
 
 /**
  * The edits that set members of a valid, non-empty JSON object. A repeated member is set at every occurrence. Throws
  * `provider_error` when a member is repeated more than 16 times.
  */
 export function memberEdits(object: Buffer, values: Readonly<Record<string, unknown>>): readonly Edit[] {
-  return Object.entries(values).flatMap(([name, value]): readonly Edit[] => {
-    const text = JSON.stringify(value);
-    const places = valuesOf(object, name);
-    if (places.length > MAX_REPEATED)
-      throw new AppError("provider_error", "The provider's answer repeats a member.");
-    if (places.length > 0) return places.map((place) => ({ place, parts: [text] }));
-    const end = object.lastIndexOf("}");
-    return [{ place: { start: end, end }, parts: [`,${JSON.stringify(name)}:${text}`] }];
-  });
+  return Object.entries(values).flatMap(([name, value]) => partEdits(object, name, [JSON.stringify(value)]));
+}
+
+/** The same for one member, whose value consists of `parts`. */
+export function partEdits(object: Buffer, name: string, parts: readonly Part[]): readonly Edit[] {
+  const places = valuesOf(object, name);
+  if (places.length > MAX_REPEATED) throw repeated();
+  if (places.length > 0) return places.map((place) => ({ place, parts }));
+  const end = object.lastIndexOf("}");
+  return [{ place: { start: end, end }, parts: [`,${JSON.stringify(name)}:`, ...parts] }];
 }
 
 /** Applies non-overlapping edits. All other bytes stay unchanged, so numbers keep their digits. */
@@ -39,14 +46,20 @@ export function withEdits(json: Buffer, edits: readonly Edit[]): Buffer {
   return edits.length === 0 ? json : Buffer.concat(editedPieces(json, edits));
 }
 
-/** The pieces of `withEdits`, for a long text. The last one ends as the text does. */
-export function editedPieces(json: Buffer, edits: readonly Edit[]): readonly Buffer[] {
+/** The pieces of `withEdits`, for a long text. The last one ends as the text does. `slots` are texts by name. */
+export function editedPieces(
+  json: Buffer,
+  edits: readonly Edit[],
+  slots: Readonly<Record<string, string>> = {},
+): readonly Buffer[] {
   const pieces: Buffer[] = [];
   let done = 0;
   for (const { place, parts } of edits.toSorted((a, b) => a.place.start - b.place.start)) {
     pieces.push(json.subarray(done, place.start));
     for (const part of parts)
-      pieces.push(typeof part === "string" ? Buffer.from(part) : json.subarray(part.start, part.end));
+      if (typeof part === "string") pieces.push(Buffer.from(part));
+      else if ("slot" in part) pieces.push(Buffer.from(slots[part.slot] ?? ""));
+      else pieces.push(json.subarray(part.start, part.end));
     done = place.end;
   }
   return [...pieces, json.subarray(done)];
@@ -99,7 +112,10 @@ function visitParts(json: Buffer, { start: from, end: until }: Range, visit: (pa
 
 /** Any character of a name may be written as a six-character escape. */
 function isName(text: Buffer, name: string): boolean {
-  return text.length <= 6 * name.length + 2 && JSON.parse(text.toString()) === name;
+  if (text.length === name.length + 2) return text.toString("latin1", 1, text.length - 1) === name;
+  return (
+    text.length > name.length && text.length <= 6 * name.length + 2 && JSON.parse(text.toString()) === name
+  );
 }
 
 /** The position of the closing quote of the string that begins at `start`. */
@@ -111,4 +127,9 @@ function endOfString(json: Buffer, start: number): number {
     while (json[at - 1 - backslashes] === BACKSLASH) backslashes++;
     if (backslashes % 2 === 0) return at;
   }
+}
+
+/** The failure of an answer that repeats a member too often. */
+export function repeated(): AppError {
+  return new AppError("provider_error", "The provider's answer repeats a member.");
 }

@@ -1,6 +1,8 @@
 import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
 import type { Trace } from "../billing/admitted.ts";
-import { type Edit, editedPieces, memberEdits } from "../body/json-member.ts";
+import type { ShownCost } from "../billing/shown-cost.ts";
+import { costEdits, costSlots, usageWithCost } from "../body/cost-edits.ts";
+import { type Edit, editedPieces, memberEdits, partEdits, repeated } from "../body/json-member.ts";
 import { withFields } from "../body/request-fields.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
 import { reasoningEdits } from "./reasoning-edits.ts";
@@ -11,22 +13,40 @@ export type AnswerChanges = {
   readonly members: {
     /** The model as the client named it. */
     readonly model?: string | undefined;
-    /** The billed usage. */
+    /** The billed usage, where the provider's own is not what is billed. */
     readonly usage?: object | undefined;
   };
+  /** Whether to show the cost in `usage`, if the answer has one. */
+  readonly showsCost?: boolean;
   /** Whether to add the reasoning of choices as `reasoning_content`. */
   readonly lacksReasoning?: boolean;
 };
 
 /** Whether anything is changed. */
-export function isChanged({ members, lacksReasoning }: AnswerChanges): boolean {
-  return lacksReasoning === true || Object.values(members).some((value) => value !== undefined);
+export function isChanged({ members, showsCost, lacksReasoning }: AnswerChanges): boolean {
+  return (
+    showsCost === true ||
+    lacksReasoning === true ||
+    Object.values(members).some((value) => value !== undefined)
+  );
 }
 
 /** The edits that apply these changes to a valid JSON answer. Throws what `memberEdits` throws. */
-export function answerEdits(body: Buffer, { members, lacksReasoning }: AnswerChanges): readonly Edit[] {
-  const set = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
-  return [...memberEdits(body, set), ...(lacksReasoning ? reasoningEdits(body) : [])];
+export function answerEdits(body: Buffer, changes: AnswerChanges): readonly Edit[] {
+  const { model } = changes.members;
+  return [
+    ...(model === undefined ? [] : memberEdits(body, { model })),
+    ...usageEdits(body, changes),
+    ...(changes.lacksReasoning ? reasoningEdits(body) : []),
+  ];
+}
+
+function usageEdits(body: Buffer, { members: { usage }, showsCost }: AnswerChanges): readonly Edit[] {
+  if (usage !== undefined)
+    return showsCost ? partEdits(body, "usage", usageWithCost(usage)) : memberEdits(body, { usage });
+  const edits = showsCost ? costEdits(body) : [];
+  if (!edits) throw repeated();
+  return edits;
 }
 
 /** A whole answer for the client, and its bill. */
@@ -38,15 +58,16 @@ export type ShownAnswer = {
 };
 
 /**
- * A whole answer for the client: the provider's own bytes with these edits, or their translation, with the bill
- * appended.
+ * A whole answer for the client: the provider's own bytes with these edits and the cost, or their translation, with the
+ * bill appended.
  */
 export function shownBody(
   answer: Pick<ProviderAnswer, "body">,
   { edits = [], body = answer.body }: { readonly edits?: readonly Edit[]; readonly body?: Buffer },
   trace: Trace,
+  cost: ShownCost,
 ): Promise<Buffer> {
-  const pieces = editedPieces(body, edits);
+  const pieces = editedPieces(body, edits, costSlots(cost));
   const end = pieces.at(-1) ?? body;
   return concatInTurns([...pieces.slice(0, -1), ...withFields(end, { x_0g_trace: trace })]);
 }

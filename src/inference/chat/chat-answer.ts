@@ -40,6 +40,7 @@ export async function readChat(
   const isBilled = !metered.estimated && isCacheShown(stated, metered.usage);
   const edits = await bodies.findEdits(answer.body, {
     members: { model, usage: isBilled ? undefined : chatUsage(metered.usage) },
+    showsCost: true,
     lacksReasoning: choices.some(lacksReasoningContent),
   });
   return { ...metered, answerId, edits };

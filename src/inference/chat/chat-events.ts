@@ -1,6 +1,7 @@
 import { type AppError, FAILURES } from "../../kernel/errors.ts";
 import type { Trace } from "../billing/admitted.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
+import type { ShownCost } from "../billing/shown-cost.ts";
 import {
   chatUsage,
   isCacheShown,
@@ -12,6 +13,7 @@ import {
   type UsageLimits,
   wholeUsage,
 } from "../billing/usage.ts";
+import { withCost } from "../body/cost-edits.ts";
 import { eventData } from "../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
 import { statedFailure } from "../providers/provider-answer.ts";
@@ -149,9 +151,9 @@ export class ChatEvents implements StreamReader {
     return meterUsage(this.#stated, count, this.#limits.maxOutputTokens);
   }
 
-  closing(trace: Trace, billed: TokenUsage, failure?: AppError): Buffer {
+  closing(trace: Trace, billed: TokenUsage, failure: AppError | undefined, cost: ShownCost): Buffer {
     const trailer = this.#wantsUsage
-      ? `data: ${this.#shownUsage(trace, billed)}\n\n`
+      ? `data: ${this.#shownUsage(trace, billed, cost)}\n\n`
       : `: x_0g_trace ${JSON.stringify(trace)}\n\n`;
     const end = failure ? JSON.stringify(errorOf(failure)) : "[DONE]";
     return Buffer.from(`${trailer}data: ${end}\n\n`);
@@ -161,16 +163,17 @@ export class ChatEvents implements StreamReader {
     return Buffer.from(`data: ${JSON.stringify(BROKEN)}\n\n`);
   }
 
-  /** The provider's own usage chunk if it equals the billed usage, otherwise one with the billed usage. */
-  #shownUsage(trace: Trace, billed: TokenUsage): string {
+  /** The provider's own usage chunk if it equals the billed usage, otherwise one with the billed usage; with the cost. */
+  #shownUsage(trace: Trace, billed: TokenUsage, cost: ShownCost): string {
     const shown = JSON.stringify({ x_0g_trace: trace });
     const { data = "", usage, states } = this.#usageChunk ?? {};
     const isTrue =
       states?.inputTokens === billed.inputTokens &&
       states.outputTokens === billed.outputTokens &&
       isCacheShown(usage, billed);
-    if (isTrue && this.#model === undefined)
-      return `${data.slice(0, data.lastIndexOf("}"))},${shown.slice(1)}`.replaceAll("\n", "\ndata: ");
+    const own = isTrue && this.#model === undefined ? withCost(data, cost) : undefined;
+    if (own !== undefined)
+      return `${own.slice(0, own.lastIndexOf("}"))},${shown.slice(1)}`.replaceAll("\n", "\ndata: ");
     const { id, created, model = this.#model } = this.#named(this.#last);
     return JSON.stringify({
       id,
@@ -178,7 +181,7 @@ export class ChatEvents implements StreamReader {
       created,
       model,
       choices: [],
-      usage: chatUsage(billed),
+      usage: { ...chatUsage(billed), ...cost },
       x_0g_trace: trace,
     });
   }

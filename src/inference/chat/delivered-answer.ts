@@ -17,7 +17,7 @@ export type TranscriptReading = {
   readonly usage: UnitUsage;
   readonly estimated: boolean;
   readonly answerId: string | undefined;
-  /** The edits that set `usage` where the provider's own is not what is billed. */
+  /** The edits that set `usage` where the provider's own is not what is billed, and show the cost in it. */
   readonly edits: readonly Edit[];
 };
 
@@ -44,6 +44,7 @@ export async function readTranscript(
     answerId: read.answerId,
     edits: await bodies.findEdits(answer.body, {
       members: isJson(format) ? shownUsage(read.usage, billed.seconds) : {},
+      showsCost: isJson(format),
     }),
   };
 }

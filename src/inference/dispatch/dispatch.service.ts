@@ -4,6 +4,7 @@ import type { MemoryBudget } from "../../load/memory-budget.ts";
 import type { Admitted, Trace } from "../billing/admitted.ts";
 import type { BillingService } from "../billing/billing.service.ts";
 import type { Usage } from "../billing/pricing.ts";
+import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Edit } from "../body/json-member.ts";
 import { type ShownAnswer, shownBody } from "../chat/answer-edits.ts";
 import { DeliveredText } from "../chat/delivered-text.ts";
@@ -74,7 +75,7 @@ export class DispatchService {
 
   /**
    * Posts an admitted request to the endpoint `path` and collects the whole answer; `read` validates it and returns the
-   * billed usage, and `show` returns it as the client sees it: by default with the edits of `read` and the bill. If
+   * billed usage, and `show` returns it as the client sees it: by default with the edits of `read`, its cost and the bill. If
    * `read` throws a `ProviderFailure`, the next provider is tried; any other `AppError` is the answer to the client.
    * Resolves when the bill is committed. On every failure the hold is ended. The trace of an answer that lacks the
    * required proof has an `error`: it is billed, so it is delivered.
@@ -88,7 +89,7 @@ export class DispatchService {
       /** Maximum tokens of the answer, where it consists of tokens. */
       readonly answerTokens?: number;
       read(answer: ProviderAnswer, provider: Provider): Promise<Reading>;
-      show?(answer: ProviderAnswer, reading: Reading, trace: Trace): Promise<Buffer>;
+      show?(answer: ProviderAnswer, reading: Reading, trace: Trace, cost: ShownCost): Promise<Buffer>;
     },
   ): Promise<ShownAnswer> {
     const { show = shownBody } = given;
@@ -117,7 +118,7 @@ export class DispatchService {
       const { answer, reading } = collected;
       const { responseKey } = answer;
       const { usage, estimated, imageHashes } = reading;
-      const closing = memoizeLast((bill: Trace) => show(answer, reading, bill));
+      const closing = memoizeLast((bill: Trace) => show(answer, reading, bill, admitted.shownCost(bill)));
       const bill = await billing.settle(admitted, {
         outcome: "completed",
         ...{ usage, estimated, imageHashes, closing },

@@ -221,7 +221,7 @@ export class StreamAttempt implements ProviderListener {
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
     const { admitted } = this.#options;
     const closing = memoizeLast(async (bill: Trace) =>
-      this.#reader.closing(bill, (await metered).usage, admitted.unproven(bill)),
+      this.#reader.closing(bill, (await metered).usage, admitted.unproven(bill), admitted.shownCost(bill)),
     );
     // What is held back until the bill is committed would come before the last bytes.
     const known = this.#writer.isBegun ? { answerId, closing } : { answerId };

@@ -2,6 +2,7 @@ import type { AppError } from "../../kernel/errors.ts";
 import type { Admitted, Trace } from "../billing/admitted.ts";
 import type { BillingService } from "../billing/billing.service.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
+import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Metered } from "../billing/usage.ts";
 import type { Piece } from "../chat/delivered-text.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -48,10 +49,10 @@ export type StreamReader = {
    */
   meter(countInput: () => Promise<number>): Promise<Metered>;
   /**
-   * The last events, written once the bill is committed. A `failure` takes the place of the regular end: the answer
-   * lacks the required proof.
+   * The last events, written once the bill is committed, with the cost beside the usage. A `failure` takes the place of
+   * the regular end: the answer lacks the required proof.
    */
-  closing(trace: Trace, billed: TokenUsage, failure?: AppError): Buffer;
+  closing(trace: Trace, billed: TokenUsage, failure: AppError | undefined, cost: ShownCost): Buffer;
   /** The event that reports an interrupted answer; it must not look like a regular end. */
   broken(): Buffer;
 };

@@ -85,7 +85,7 @@ export class EmbeddingsService {
     const inputTokens = counted ?? (await bodies.countRequest(request.bytes));
     const { model } = requestedModel(provider);
     const usage = counted === undefined ? embeddingsUsage(inputTokens) : undefined;
-    const edits = await bodies.findEdits(answer.body, { members: { model, usage } });
+    const edits = await bodies.findEdits(answer.body, { members: { model, usage }, showsCost: true });
     return {
       usage: { inputTokens, outputTokens: 0 },
       estimated: counted === undefined,

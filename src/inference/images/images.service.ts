@@ -102,7 +102,9 @@ async function readImages(
     throw emptyAnswer("The provider's answer has no images.");
   const usage = imageUnits(Math.min(data.length, requested));
   const imageHashes = () => bodies.hashImages(answer.body.toString("utf8"));
-  return { usage, estimated: false, answerId: answerIdOf(fields), imageHashes };
+  const hasUsage = typeof fields.usage === "object" && fields.usage !== null;
+  const edits = await bodies.findEdits(answer.body, { members: {}, showsCost: hasUsage });
+  return { usage, estimated: false, answerId: answerIdOf(fields), imageHashes, edits };
 }
 
 function isImage(item: unknown): boolean {

@@ -34,6 +34,6 @@ export async function readMessage(
   const metered = await meterUsage({ input, outputTokens }, count, limits.maxOutputTokens);
   const isBilled = !metered.estimated && isMessageCacheShown(stated, metered.usage);
   const usage = isBilled ? undefined : messageUsage(metered.usage);
-  const edits = await bodies.findEdits(answer.body, { members: { model, usage } });
+  const edits = await bodies.findEdits(answer.body, { members: { model, usage }, showsCost: true });
   return { ...metered, answerId: answerIdOf(fields), edits };
 }

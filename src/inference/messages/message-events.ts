@@ -1,7 +1,9 @@
 import type { AppError } from "../../kernel/errors.ts";
 import type { Trace } from "../billing/admitted.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
+import type { ShownCost } from "../billing/shown-cost.ts";
 import { type Metered, meterUsage, NOTHING_STATED, type UsageLimits, wholeUsage } from "../billing/usage.ts";
+import { withCost } from "../body/cost-edits.ts";
 import { blockText } from "../chat/answer-text.ts";
 import type { Piece } from "../chat/delivered-text.ts";
 import type { TextMeter } from "../chat/text-meter.ts";
@@ -27,8 +29,8 @@ const STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads an Anthropic message stream. Its events are relayed unchanged, including usage. `message_stop` is withheld
- * until the bill is committed; so is a final `message_delta` whose usage differs from the billed usage.
+ * Reads an Anthropic message stream. Its events are relayed unchanged, except for the final `message_delta` and
+ * `message_stop`: they are withheld until the bill is committed, because the usage of the first shows the cost.
  */
 export class MessageEvents implements StreamReader {
   readonly #limits: UsageLimits;
@@ -36,8 +38,8 @@ export class MessageEvents implements StreamReader {
   readonly #text: TextMeter;
   #stated = NOTHING_STATED;
   #finished = false;
-  /** The event with the stop reason, if its usage must be corrected. */
-  #heldBack: Fields | undefined;
+  /** The event with the stop reason, and its data if its usage is the billed one. */
+  #last: { readonly event: Fields; readonly data: string | undefined } | undefined;
   /** The event that was read last. */
   #event: Fields = {};
 
@@ -83,7 +85,7 @@ export class MessageEvents implements StreamReader {
       case "content_block_delta":
         return this.#take(fields.delta) ? "content" : "preamble";
       case "message_delta":
-        return this.#end(fields);
+        return this.#end(fields, data);
       case "message_stop":
         return "end";
       case "error":
@@ -120,9 +122,8 @@ export class MessageEvents implements StreamReader {
     return meterUsage(this.#stated, count, this.#limits.maxOutputTokens);
   }
 
-  closing(trace: Trace, billed: TokenUsage, failure?: AppError): Buffer {
-    const delta = this.#heldBack && { ...this.#heldBack, usage: messageUsage(billed) };
-    const end = delta ? `event: message_delta\ndata: ${JSON.stringify(delta)}\n\n` : "";
+  closing(trace: Trace, billed: TokenUsage, failure: AppError | undefined, cost: ShownCost): Buffer {
+    const end = this.#last ? `event: message_delta\ndata: ${this.#shownEnd(billed, cost)}\n\n` : "";
     return Buffer.from(
       `${end}: x_0g_trace ${JSON.stringify(trace)}\n\n${failure ? errorEvent(failure) : STOP}`,
     );
@@ -132,8 +133,16 @@ export class MessageEvents implements StreamReader {
     return Buffer.from(`event: error\ndata: ${JSON.stringify(BROKEN)}\n\n`);
   }
 
+  /** The final `message_delta`: the provider's own if its usage is the billed one, otherwise corrected; with the cost. */
+  #shownEnd(billed: TokenUsage, cost: ShownCost): string {
+    const { event, data } = this.#last ?? {};
+    const own = data === undefined ? undefined : withCost(data, cost);
+    if (own !== undefined) return own.replaceAll("\n", "\ndata: ");
+    return JSON.stringify({ ...event, usage: { ...messageUsage(billed), ...cost } });
+  }
+
   /** Reads the stop reason and the usage so far; some providers report the input here as well. */
-  #end(event: Fields): EventKind {
+  #end(event: Fields, data: string): EventKind {
     const { delta, usage } = event;
     const outputTokens = readOutputUsage(usage, this.#limits.maxOutputTokens);
     const isInputTaken = this.#takeUsage(usage, outputTokens);
@@ -143,8 +152,8 @@ export class MessageEvents implements StreamReader {
     const showsInput = typeof objectOf(usage).input_tokens === "number";
     const isInputTrue = isInputTaken || !showsInput;
     const isCacheTrue = isMessageCacheShown(usage, this.#stated.input);
-    if (this.usage && outputTokens !== undefined && isInputTrue && isCacheTrue) return "content";
-    this.#heldBack = event;
+    const isTrue = this.usage !== undefined && outputTokens !== undefined && isInputTrue && isCacheTrue;
+    this.#last = { event, data: isTrue ? data : undefined };
     return "withheld";
   }
 

@@ -79,7 +79,7 @@ const imageRequest = {
   response_format: "b64_json",
 };
 const BILLED =
-  "The maximum cost is held before a provider is called; the actual cost is settled once and shown in neuron in `x_0g_trace`.";
+  "The maximum cost is held before a provider is called; the actual cost is settled once and shown in neuron in `x_0g_trace`, and in tokens in `usage.cost`.";
 
 /** Descriptions and example bodies for the documentation, by method and URL. */
 export const NOTES: Readonly<Record<string, Note>> = {

@@ -4,7 +4,7 @@ import { type ApiKey, KEY_STATUSES } from "../../keys/api-keys/api-key.service.t
 import { EVIDENCE_FLOORS, type KeySettings, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { defineRoute, json } from "../route.ts";
-import { timestamp } from "../wire.ts";
+import { timestamp, token } from "../wire.ts";
 import { answerKeyList, keyListAnswer, keyListQuery, keyName, REVOKED_KEY } from "./key-shape.ts";
 
 const MAX_LISTED = 100;
@@ -31,7 +31,6 @@ const sameName = ({ name, label }: { name?: string | null | undefined; label?: s
   name == null || label == null || name === label;
 const NAMES_DIFFER = { path: ["label"], message: "label and name are one field" };
 
-const decimal = z.string().regex(/^(0|[1-9]\d*)(\.\d{1,18})?$/);
 const item = z
   .strictObject({
     key_id: z.uuid(),
@@ -44,8 +43,8 @@ const item = z
     created_at: timestamp,
     last_used_at: timestamp.nullable(),
     expires_at: timestamp.nullable(),
-    credit_limit: decimal.nullable(),
-    used: decimal,
+    credit_limit: token.nullable(),
+    used: token,
     currency: z.literal("0g"),
     reset_period: z.enum(RESET_PERIODS),
     allowed_models: z.array(z.string()),

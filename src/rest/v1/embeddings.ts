@@ -3,14 +3,14 @@ import { EMBEDDINGS_REQUEST, readEmbeddingsRequest } from "../../inference/embed
 import { callerOf, inferenceBytes } from "../inference-call.ts";
 import { defineRoute } from "../route.ts";
 import { routingHeaders } from "../routing-headers.ts";
-import { count, trace } from "../wire.ts";
+import { count, trace, usageCost } from "../wire.ts";
 
 const EMBEDDINGS = z
   .looseObject({
     object: z.literal("list").optional(),
     model: z.string().optional(),
     data: z.array(z.looseObject({ embedding: z.union([z.array(z.number()), z.string()]) })),
-    usage: z.looseObject({ prompt_tokens: count }),
+    usage: z.looseObject({ prompt_tokens: count, ...usageCost }),
     x_0g_trace: trace,
   })
   .meta({ id: "Embeddings" });

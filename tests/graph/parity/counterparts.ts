@@ -48,6 +48,8 @@ export const EVERYWHERE: Readonly<Record<string, Counterpart>> = {
   "x_0g_trace.error.message": "InferenceBill.unproven",
   "x_0g_trace.error.code": no("always evidence_missing, which `unproven` implies"),
   "x_0g_trace.error.type": no("always the type of evidence_missing"),
+  "usage.cost": "Cost.total",
+  "usage.cost_usd": no("the same at the price of the token; amounts of the graph are in neuron"),
   "provider.sort": "RoutingInput.sort",
   "provider.address": "RoutingInput.provider",
   "provider.allow_fallbacks": "RoutingInput.allowFallbacks",

@@ -111,7 +111,13 @@ export function bootRouter(given: {
     tokenUsd: () => undefined,
     standings: { of: () => ({ isBound: false, isAttested: false }) },
   });
-  const admission = new AdmissionService({ choices, holds, clock, holdSeconds: HOLD_SECONDS });
+  const admission = new AdmissionService({
+    choices,
+    holds,
+    clock,
+    tokenUsd: () => undefined,
+    holdSeconds: HOLD_SECONDS,
+  });
   const admit = admission.admit.bind(admission);
   admission.admit = async (ask, caller) => {
     const admitted = await admit(ask, caller);

@@ -92,7 +92,13 @@ export async function openJobWorld(
     tokenUsd: () => undefined,
     standings: { of: () => ({ isBound: false, isAttested: false }) },
   });
-  const admission = new AdmissionService({ choices, holds, clock, holdSeconds: 60 });
+  const admission = new AdmissionService({
+    choices,
+    holds,
+    clock,
+    tokenUsd: () => undefined,
+    holdSeconds: 60,
+  });
   const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
   const bodies = new BodyPool({ log });
   onEnd(() => bodies.close());

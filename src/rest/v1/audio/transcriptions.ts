@@ -9,7 +9,7 @@ import { mediaTypeOf } from "../../http/headers.ts";
 import { callerOf, contentTypeOf, inferenceBytes } from "../../inference-call.ts";
 import { defineRoute } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";
-import { trace } from "../../wire.ts";
+import { trace, usageCost } from "../../wire.ts";
 
 /** The largest audio file in base64, plus the other fields. */
 const MAX_BODY_BYTES = Math.ceil((MAX_AUDIO_BYTES * 4) / 3) + 65_536;
@@ -22,7 +22,7 @@ const TRANSCRIPT = z
     language: z.string().optional(),
     duration: z.number().optional(),
     usage: z
-      .strictObject({ type: z.literal("duration"), seconds: z.int().min(0) })
+      .strictObject({ type: z.literal("duration"), seconds: z.int().min(0), ...usageCost })
       .meta({ description: "The seconds of audio that were billed." }),
     x_0g_trace: trace,
   })

@@ -1,7 +1,12 @@
 import { z } from "zod";
-import { count, trace } from "../../wire.ts";
+import { count, trace, usageCost } from "../../wire.ts";
 
-const usage = z.looseObject({ prompt_tokens: count, completion_tokens: count, total_tokens: count });
+const usage = z.looseObject({
+  prompt_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+  ...usageCost,
+});
 
 const message = z.looseObject({ role: z.string(), content: z.unknown().optional() });
 

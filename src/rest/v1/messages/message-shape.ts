@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, trace } from "../../wire.ts";
+import { count, trace, usageCost } from "../../wire.ts";
 
 /** The provider's message with its cost, or server-sent events that end with `message_stop`. */
 export const MESSAGE_ANSWER = {
@@ -11,7 +11,7 @@ export const MESSAGE_ANSWER = {
       model: z.string(),
       content: z.array(z.looseObject({ type: z.string() })),
       stop_reason: z.string().nullable(),
-      usage: z.looseObject({ input_tokens: count, output_tokens: count }),
+      usage: z.looseObject({ input_tokens: count, output_tokens: count, ...usageCost }),
       x_0g_trace: trace,
     })
     .meta({ id: "Message" }),
