@@ -162,6 +162,11 @@ export const FAILURES = {
     meaning: "The request has no receipt.",
     isUserError: true,
   },
+  generation_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The caller has no request with this id.",
+  },
   async_job_not_found: {
     status: 404,
     type: "invalid_request_error",

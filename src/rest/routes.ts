@@ -18,9 +18,12 @@ import { createTranscription } from "./v1/audio/transcriptions.ts";
 import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
 import { chatCompletions } from "./v1/chat/completions.ts";
 import { createCompletion } from "./v1/completions.ts";
+import { getCredits } from "./v1/credits.ts";
 import { createEmbeddings } from "./v1/embeddings.ts";
+import { getGeneration } from "./v1/generation.ts";
 import { editImages } from "./v1/images/edits.ts";
 import { generateImages } from "./v1/images/generations.ts";
+import { getKey } from "./v1/key.ts";
 import {
   createManagementKey,
   listManagementKeys,
@@ -81,6 +84,9 @@ export const routes: readonly Route[] = [
   getUsageStats,
   getUsageByDay,
   getUsageHistory,
+  getGeneration,
+  getKey,
+  getCredits,
   getFile,
   getFileInfo,
   listFileInfos,

@@ -234,6 +234,14 @@ const OPERATIONS: readonly Operation[] = [
     laterErrors: ["receipt_pending"],
   },
   {
+    action: "generation.read",
+    name: "a request and its cost",
+    about: "job",
+    rest: { method: "GET", url: ({ requestId }) => `/v1/generation?id=${requestId}` },
+  },
+  { action: "own-key.read", name: "the key in use", rest: get("/v1/key") },
+  { action: "credits.read", name: "credits", rest: get("/v1/credits") },
+  {
     action: "api-key.read",
     name: "keys",
     rest: get("/v1/api-keys"),

@@ -186,6 +186,11 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
     () => ({ as: "mk" }),
     () => ({ as: "mk", path: "/v1/account/usage/history?limit=1&include_total=true" }),
   ],
+  "GET /v1/generation": [
+    async (world) => ({ as: "sk", path: `/v1/generation?id=${await receiptedChat(world)}` }),
+  ],
+  "GET /v1/key": [() => ({ as: "sk" })],
+  "GET /v1/credits": [() => ({ as: "sk" }), () => ({ as: "mk" })],
   "GET /file": [
     async () => ({ path: `/file?root=${(await storedFolder()).a.root}` }),
     async () => ({ path: `/file?root=${(await storedFolder()).a.root}&withProof=true` }),

@@ -9,9 +9,9 @@ import { seedAccount } from "./seed.ts";
 /**
  * The permissions of every action, repeated by hand (SPEC 5.3, schema/choices.md): `sk-` keys only, wallet
  * sessions only, a scope or a wallet session; jobs also by the key that created them, and their content
- * without management keys.
+ * without management keys; credits by whatever reads the account, and by `sk-` keys.
  */
-type Requirement = "inference" | "session" | Scope | "job" | "job content";
+type Requirement = "inference" | "session" | Scope | "job" | "job content" | "credits";
 const REQUIREMENTS: Readonly<Record<Action, Requirement>> = {
   "inference.run": "inference",
   "routing.preview": "inference",
@@ -25,6 +25,9 @@ const REQUIREMENTS: Readonly<Record<Action, Requirement>> = {
   "usage.read": "account:read",
   "request.read": "account:read",
   "receipt.read": "job",
+  "generation.read": "job",
+  "own-key.read": "inference",
+  "credits.read": "credits",
   "api-key.read": "keys:read",
   "api-key.create": "keys:create",
   "api-key.update": "keys:manage",
@@ -172,7 +175,7 @@ function withoutAccess(name: string, code: string, secret: Caller["secret"]): Ca
 }
 
 function apiKey(name: string, secret: Caller["secret"]): Caller {
-  const doors: readonly Requirement[] = ["inference", "job", "job content"];
+  const doors: readonly Requirement[] = ["inference", "job", "job content", "credits"];
   return { name, foreign: false, secret, refusal: (access) => codeFor(access, doors) };
 }
 
@@ -187,7 +190,7 @@ async function newApiKey(
 function managementKey(name: string, scopes: readonly Scope[], foreign: boolean): Caller {
   const doors: readonly Requirement[] = [
     ...scopes,
-    ...(scopes.includes("account:read") ? (["job"] as const) : []),
+    ...(scopes.includes("account:read") ? (["job", "credits"] as const) : []),
   ];
   return {
     name,
@@ -201,7 +204,7 @@ function managementKey(name: string, scopes: readonly Scope[], foreign: boolean)
 }
 
 function session(name: string, foreign: boolean): Caller {
-  const doors: readonly Requirement[] = ["session", "job", "job content", ...SCOPES];
+  const doors: readonly Requirement[] = ["session", "job", "job content", "credits", ...SCOPES];
   return {
     name,
     foreign,

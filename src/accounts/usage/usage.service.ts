@@ -9,7 +9,14 @@ import {
   scanOf,
   toPage,
 } from "../../kernel/page.ts";
-import { sumUsage, type UsageDay, type UsageFilter, type UsageRow, type UsageTotals } from "./usage.store.ts";
+import {
+  sumCredits,
+  sumUsage,
+  type UsageDay,
+  type UsageFilter,
+  type UsageRow,
+  type UsageTotals,
+} from "./usage.store.ts";
 import { sumUsageByPeriod, type UsageBucket, type UsageDivision } from "./usage-buckets.store.ts";
 import { sumUsageByDay } from "./usage-days.store.ts";
 import { listUsage } from "./usage-history.store.ts";
@@ -36,6 +43,14 @@ export class UsageService {
   /** Totals over all requests that match `filter`. */
   stats(account: string, filter: UsageFilter, signal?: AbortSignal): Promise<UsageTotals> {
     return sumUsage({ reads: this.#reads, account, filter, signal });
+  }
+
+  /** The balance of an account, including what is held, and what all its requests were charged. Neuron. */
+  credits(
+    account: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly balance: bigint; readonly used: bigint }> {
+    return sumCredits({ reads: this.#reads, account, signal });
   }
 
   /** Totals by UTC day and model, newest day first; with `byTrustMode`, by trust mode too. */

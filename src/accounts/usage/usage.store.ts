@@ -66,6 +66,20 @@ export async function sumUsage(read: UsageRead): Promise<UsageTotals> {
   return toTotals(row);
 }
 
+/** The balance of an account, including what is held, and what its requests were charged, of one moment. Neuron. */
+export async function sumCredits(
+  read: Omit<UsageRead, "filter">,
+): Promise<{ readonly balance: bigint; readonly used: bigint }> {
+  const where = new Parameters(read.account);
+  const parts = divideRange({ from: undefined, before: undefined }, ["month", "day", "hour"]);
+  const text = `select coalesce(sum(u.cost), 0)::text as used, coalesce((
+      select deposit + credit + held from account where address = $1::text), 0)::text as balance
+    from ${summed(where, {}, parts)}`;
+  const [row] = await runRead<{ balance: string; used: string }>(read, { text, values: where.values });
+  if (!row) throw new Error("sums have one row");
+  return { balance: BigInt(row.balance), used: BigInt(row.used) };
+}
+
 /** The sums, or the amounts of one request, as text. */
 export type TotalsRow = Record<
   | "requests"

@@ -13,6 +13,7 @@ import {
   toPage,
 } from "../../kernel/page.ts";
 import { readIsoTime } from "../../kernel/text/times.ts";
+import { type Reach, reaches } from "../../keys/auth/permissions.ts";
 import type { Routing } from "../billing/admitted.ts";
 import { InferenceRequestRow } from "./request.row.ts";
 import {
@@ -77,6 +78,14 @@ export class RequestsService {
     const rows = await this.#database.em().find(InferenceRequestRow, { id: { $in: [...ids] }, account });
     const byId = new Map(rows.map((row) => [row.id, toRequest(row)]));
     return ids.map((id) => byId.get(id));
+  }
+
+  /** The request with this id; undefined for one that does not exist or is not within reach. */
+  async find(reach: Reach, id: string): Promise<InferenceRequest | undefined> {
+    const [request] = await this.byIds(reach.account, [id]);
+    return request && reaches(reach, { account: request.account, keyId: request.apiKeyId })
+      ? request
+      : undefined;
   }
 
   /** The requests of an account that match a filter. Throws what `AccountReads` throws. */

@@ -37,6 +37,12 @@ export const PERMISSIONS = {
   "request.read": withScope("account:read"),
   /** The receipts of billed requests. */
   "receipt.read": { apiKey: "own", scope: "account:read", session: true },
+  /** One billed request and its cost. */
+  "generation.read": { apiKey: "own", scope: "account:read", session: true },
+  /** The settings and the spending of the `sk-` key of the caller. */
+  "own-key.read": { apiKey: "own", scope: null, session: false },
+  /** What the account ever had, and what it used. */
+  "credits.read": { apiKey: "all", scope: "account:read", session: true },
   "api-key.read": withScope("keys:read"),
   "api-key.create": withScope("keys:create"),
   "api-key.update": withScope("keys:manage"),
@@ -127,10 +133,11 @@ function isAllowed(
   }
 }
 
-function refusalOf({ apiKey, scope }: Permission): string {
+function refusalOf({ apiKey, scope, session }: Permission): string {
   if (scope === "account:read") return "This credential is not allowed to access account endpoints.";
   if (scope !== null) return `This credential lacks the scope ${scope}.`;
   if (apiKey === "all") return "This credential is not allowed to run inference; use an sk- key.";
+  if (apiKey === "own" && !session) return "Only an sk- key may read itself.";
   if (apiKey === "own") return "Use the sk- key that created it, or a wallet session.";
   return "Only a wallet session may do this: sign in with the wallet.";
 }

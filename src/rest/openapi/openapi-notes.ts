@@ -39,8 +39,9 @@ export const TAGS: readonly Tag[] = [
   },
   {
     name: "Account",
-    description: "Balance, funds and usage. Needs an `mk-` key with `account:read`; `sk-` keys are refused.",
-    has: /^\/v1\/account/,
+    description:
+      "Balance, funds and usage. `/v1/account` needs an `mk-` key with `account:read`; `sk-` keys are refused there.",
+    has: /^\/v1\/(account|credits|generation|key)$|^\/v1\/account\//,
   },
   {
     name: "API keys",
@@ -169,6 +170,15 @@ export const NOTES: Readonly<Record<string, Note>> = {
   "GET /v1/receipts/:requestId": {
     description:
       "For the `sk-` key of the request, a management key with `account:read`, or the wallet. Until the receipt is under a signed head, the answer is 409 `receipt_pending` with `Retry-After`.",
+  },
+  "GET /v1/generation": {
+    description:
+      "`id` is the `request_id` of `x_0g_trace`. For the `sk-` key of the request, a management key with `account:read`, or the wallet. A request is listed once it has ended, or has run for a second.",
+  },
+  "GET /v1/key": { description: "The `sk-` key that the request is sent with." },
+  "GET /v1/credits": {
+    description:
+      "`total_credits` less `total_usage` is the balance. For `sk-` keys too, which may read no other amount of their account.",
   },
   "POST /v1/routing/preview": {
     description:

@@ -30,6 +30,48 @@ const BALANCE = {
 
 /** Sessions, keys and the account. */
 export const ACCOUNTS: Readonly<Record<string, Parity>> = {
+  "GET /v1/generation": {
+    fields: ["Query.request"],
+    types: ["InferenceRequest"],
+    members: {
+      id: "Query.request(id)",
+      "data.model": "InferenceRequest.modelId",
+      "data.provider": "InferenceRequest.providerAddress",
+      "data.api_key_id": "InferenceRequest.apiKey",
+      "data.cancelled": no("the same as status ABORTED"),
+      "data.tokens_prompt": "InferenceRequest.inputTokens",
+      "data.tokens_completion": "InferenceRequest.outputTokens",
+      "data.native_tokens_prompt": no("the same as tokens_prompt"),
+      "data.native_tokens_completion": no("the same as tokens_completion"),
+      "data.native_tokens_cached": "InferenceRequest.cachedTokens",
+      "data.total_cost": "Cost.total",
+      "data.usage": no("the same as total_cost"),
+      "data.latency": "RequestTiming.durationMs",
+      "data.first_byte_latency": "RequestTiming.firstByteMs",
+      "data.generation_time": no("the difference of the two"),
+    },
+  },
+  "GET /v1/key": {
+    fields: ["Account.apiKeys"],
+    types: ["ApiKey"],
+    members: {
+      "data.label": "ApiKey.name",
+      "data.key_preview": "ApiKey.preview",
+      "data.usage": "ApiKey.used",
+      "data.limit": "ApiKey.creditLimit",
+      "data.limit_remaining": no("the difference of the two"),
+      "data.limit_reset": "ApiKey.resetPeriod",
+      "data.rate_limit.requests": no("in the header X-RateLimit-Limit-Requests of every response"),
+      "data.rate_limit.interval": no("one value: a minute"),
+    },
+  },
+  "GET /v1/credits": {
+    fields: ["Account.balance", "Account.usage"],
+    members: {
+      "data.total_credits": no("the sum of `Balance.total` and the cost of all usage"),
+      "data.total_usage": "UsageStats.cost",
+    },
+  },
   "GET /v1/auth/nonce": { fields: ["Mutation.createSignInNonce"], types: ["CreateSignInNoncePayload"] },
   "POST /v1/auth/signin": {
     fields: ["Mutation.signIn"],

@@ -69,6 +69,8 @@ export type ErrorCode =
   | 'file_too_large'
   /** The folder's manifest is malformed. */
   | 'folder_malformed'
+  /** The caller has no request with this id. */
+  | 'generation_not_found'
   /** The GraphQL operation exceeds a limit or is not allowed here. */
   | 'graphql_refused'
   /** The first call with this idempotency key is still running. */

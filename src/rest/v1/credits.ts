@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { formatToken } from "../../kernel/text/amount.ts";
+import { defineRoute, json } from "../route.ts";
+import { token } from "../wire.ts";
+
+/**
+ * GET /v1/credits: what the account ever had and what it used, in OpenRouter's shape. Beyond SPEC: the only amount of
+ * the account that an `sk-` key may read (schema/choices.md).
+ */
+export const getCredits = defineRoute({
+  method: "GET",
+  url: "/v1/credits",
+  summary: "Retrieve the credits of the account",
+  access: "credits.read",
+  answer: {
+    json: z.strictObject({
+      data: z.strictObject({
+        total_credits: token.meta({
+          description: "Deposits and credit: the balance, including what is held, plus `total_usage`.",
+        }),
+        total_usage: token.meta({ description: "What all requests of the account were charged." }),
+      }),
+    }),
+  },
+  async handle(app, { account, signal }) {
+    const { balance, used } = await app.usage.credits(account, signal);
+    return json({ data: { total_credits: formatToken(balance + used), total_usage: formatToken(used) } });
+  },
+});

@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { SERVICE_TYPES } from "../../inference/providers/provider.ts";
+import type { InferenceRequest } from "../../inference/requests/requests.service.ts";
+import { AppError } from "../../kernel/errors.ts";
+import { formatToken } from "../../kernel/text/amount.ts";
+import { defineRoute, json } from "../route.ts";
+import { address, count, timestamp, token } from "../wire.ts";
+
+const MAX_ID_LENGTH = 256;
+const milliseconds = count.nullable();
+
+const GENERATION = z
+  .strictObject({
+    id: z.string(),
+    model: z.string(),
+    provider: address,
+    service_type: z.enum(SERVICE_TYPES),
+    api_key_id: z.uuid().nullable(),
+    status: z.enum(["running", "completed", "failed", "aborted"]),
+    cancelled: z.boolean().meta({ description: "Whether the client disconnected." }),
+    error_code: z.string().nullable(),
+    created_at: timestamp,
+    finished_at: timestamp.nullable(),
+    tokens_prompt: count.nullable(),
+    tokens_completion: count.nullable(),
+    native_tokens_prompt: count.nullable().meta({ description: "The same as `tokens_prompt`." }),
+    native_tokens_completion: count.nullable().meta({ description: "The same as `tokens_completion`." }),
+    native_tokens_cached: count
+      .nullable()
+      .meta({ description: "Prompt tokens that the provider read from its cache." }),
+    usage_estimated: z
+      .boolean()
+      .meta({ description: "Whether the router counted tokens that the provider did not report." }),
+    total_cost: token.nullable().meta({ description: "What was charged; null while the request runs." }),
+    usage: token.nullable().meta({ description: "The same as `total_cost`." }),
+    latency: milliseconds.meta({ description: "Milliseconds from the admission to the end." }),
+    first_byte_latency: milliseconds.meta({
+      description: "Milliseconds from the admission to the provider's first byte.",
+    }),
+    generation_time: milliseconds.meta({ description: "Milliseconds from the first byte to the end." }),
+  })
+  .meta({ id: "Generation", description: "One billed request." });
+
+/** GET /v1/generation: one request by its id, in OpenRouter's shape. Beyond SPEC (schema/choices.md). */
+export const getGeneration = defineRoute({
+  method: "GET",
+  url: "/v1/generation",
+  summary: "Retrieve a request and its cost",
+  access: "generation.read",
+  query: z.strictObject({ id: z.string().min(1).max(MAX_ID_LENGTH) }),
+  answer: { json: z.strictObject({ data: GENERATION }) },
+  async handle(app, { reach, query: { id } }) {
+    const request = await app.requests.find(reach, id);
+    if (!request)
+      throw new AppError("generation_not_found", "There is no request with this id.", { param: "id" });
+    return json({ data: view(request) });
+  },
+});
+
+function view(request: InferenceRequest) {
+  const { status, inputTokens, outputTokens, cost, firstByteMs, durationMs } = request;
+  const charged = cost && formatToken(cost.total);
+  return {
+    id: request.id,
+    model: request.model,
+    provider: request.provider,
+    service_type: request.serviceType,
+    api_key_id: request.apiKeyId,
+    status,
+    cancelled: status === "aborted",
+    error_code: request.errorCode,
+    created_at: request.createdAt.toISOString(),
+    finished_at: request.finishedAt?.toISOString() ?? null,
+    tokens_prompt: inputTokens,
+    tokens_completion: outputTokens,
+    native_tokens_prompt: inputTokens,
+    native_tokens_completion: outputTokens,
+    native_tokens_cached: request.cachedTokens,
+    usage_estimated: request.usageEstimated,
+    total_cost: charged,
+    usage: charged,
+    latency: durationMs,
+    first_byte_latency: firstByteMs,
+    generation_time:
+      durationMs === null || firstByteMs === null ? null : Math.max(0, durationMs - firstByteMs),
+  };
+}
