@@ -14,6 +14,8 @@ import { balanceChanged } from "./ledger.store.ts";
 /** A provider, with its prices per token and its trust mode; `standard` by default. */
 export type Offer = {
   readonly provider: string;
+  /** The model that answered, if it may be another than that of the admission. */
+  readonly model?: string;
   readonly inputPrice: bigint;
   readonly outputPrice: bigint;
   readonly trustMode?: "standard" | TrustFloor;
@@ -102,6 +104,7 @@ export function outcomeOf(settlement: Settlement, n: number, offer: Partial<Offe
     first_byte_ms: settlement.firstByteMs,
     duration_ms: settlement.durationMs,
     provider: offer?.provider,
+    model: offer?.model,
     input_price: offer?.inputPrice?.toString(),
     output_price: offer?.outputPrice?.toString(),
     trust_mode: offer && (offer.trustMode ?? "standard"),
@@ -114,7 +117,7 @@ export function outcomeOf(settlement: Settlement, n: number, offer: Partial<Offe
 /** SQL for the columns of `outcomeOf`. */
 export const OUTCOME_TYPES = `n int, id text, outcome text, expired boolean, input_tokens bigint, output_tokens bigint,
       cached bigint, cache_write bigint, cache_write_1h bigint, estimated boolean, input_cost numeric,
-      output_cost numeric, error_code text, first_byte_ms int, duration_ms int, provider text, input_price numeric,
+      output_cost numeric, error_code text, first_byte_ms int, duration_ms int, provider text, model text, input_price numeric,
       output_price numeric, trust_mode text, units bigint, routing jsonb,
       ${DRAFT_TYPES}`;
 
@@ -125,7 +128,7 @@ const OUTCOME = (
   "credit_used, deposit_used, usage_number, usage_id"
 ).split(", ");
 /** The columns of a request that the provider determines that answered it. */
-const OFFER = ["provider", "input_price", "output_price", "trust_mode"];
+const OFFER = ["provider", "model", "input_price", "output_price", "trust_mode"];
 /** All of them. */
 export const END_COLUMNS: readonly string[] = [...OUTCOME, ...OFFER];
 
@@ -207,7 +210,7 @@ const RESOLVE = `
       a.cache_write as cache_write_tokens, a.cache_write_1h as cache_write_1h_tokens, a.estimated as usage_estimated,
       least(a.input_cost, s.charged) as input_cost, s.charged - least(a.input_cost, s.charged) as output_cost,
       s.charged as total_cost, a.error_code, a.first_byte_ms, a.duration_ms, now() as finished_at,
-      a.provider, a.input_price, a.output_price, a.trust_mode, a.units, a.routing,
+      a.provider, a.model, a.input_price, a.output_price, a.trust_mode, a.units, a.routing,
       s.from_credit - s.credit_back as credit_used, s.charged - s.from_credit + s.credit_back as deposit_used,
       case when s.used = 1 then m.usage_count - s.used_from_here + 1 end as usage_number,
       case when s.used = 1 then nextval('usage_id') end as usage_id, ${DRAFT_COLUMNS}

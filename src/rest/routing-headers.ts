@@ -1,4 +1,5 @@
 import type { App } from "../app.ts";
+import { MAX_FALLBACK_MODELS } from "../inference/routing/fallback-models.ts";
 import {
   type PriceCaps,
   type RoutingPreferences,
@@ -15,6 +16,7 @@ const CONTROLS = [
   "trust-mode",
   "evidence",
   "allow-fallbacks",
+  "fallback-models",
   "max-price-usd-prompt",
   "max-price-usd-completion",
   "max-price-usd-image",
@@ -46,6 +48,7 @@ export function routingHeaders({ config }: App, rawHeaders: readonly string[]): 
   return readRouting(rawHeaders, config.PLATFORM_WORDS);
 }
 
+const MAX_MODEL_LENGTH = 256;
 const MIN_NAME = "x-a-provider-sort".length;
 
 /** Every routing header under each of the platform's words, as documentation spells it. */
@@ -74,6 +77,7 @@ function toPreferences(sent: ReadonlyMap<Control, SentHeader>): RoutingPreferenc
     ...read(sent, "trust-mode", (text) => TRUST_FLOORS.find((floor) => floor === text), "trustMode"),
     ...read(sent, "evidence", (text) => EVIDENCE_FLOORS.find((floor) => floor === text), "evidence"),
     ...read(sent, "allow-fallbacks", booleanOf, "allowFallbacks"),
+    ...read(sent, "fallback-models", modelsOf, "fallbackModels"),
     ...(Object.keys(caps).length > 0 && { caps }),
   };
 }
@@ -93,6 +97,13 @@ function read<T, Name extends string>(
 
 function priceOf(text: string): Usd | undefined {
   return readUsd(text);
+}
+
+/** A list of model ids, separated by commas. */
+function modelsOf(text: string): readonly string[] | undefined {
+  const models = text.split(",").map((model) => model.trim());
+  const isValid = ({ length }: string) => length > 0 && length <= MAX_MODEL_LENGTH;
+  return models.length <= MAX_FALLBACK_MODELS && models.every(isValid) ? models : undefined;
 }
 
 function booleanOf(text: string): boolean | undefined {

@@ -45,6 +45,10 @@ export const trace = z
   .strictObject({
     request_id: z.string(),
     provider: address,
+    model: z
+      .string()
+      .optional()
+      .meta({ description: "The model that answered; absent unless the request named several." }),
     billing: z.strictObject({ input_cost: neuron, output_cost: neuron, total_cost: neuron }),
     tee_verified: z.boolean().optional().meta({
       description:

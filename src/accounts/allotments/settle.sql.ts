@@ -12,7 +12,7 @@ const mayEnd = (row: string) => `(${row}.status = 'running'
       or ${row}.status = 'failed' and ${row}.error_code = 'expired' and ${row}.allotment_id is not null)`;
 
 const END_TYPES = `${OUTCOME_TYPES}, account text, key uuid, allotment uuid, covered numeric,
-      model text, service_type text`;
+      service_type text`;
 
 /** SQL for the columns of a request row that its end (`a`) determines, except what it was charged. */
 const ENDED = `a.model, a.service_type, now() - coalesce(a.duration_ms, 0) * interval '1 millisecond' as created_at,
@@ -23,9 +23,9 @@ const ENDED = `a.model, a.service_type, now() - coalesce(a.duration_ms, 0) * int
 
 /** SQL that records ended requests, each whole: it replaces the row of one that is listed as running. */
 const RECORD = `
-    insert into inference_request as r (id, account, api_key_id, model, service_type, created_at,
+    insert into inference_request as r (id, account, api_key_id, service_type, created_at,
       ${END_COLUMNS.join(", ")})
-    select id, account, api_key_id, model, service_type, created_at, ${END_COLUMNS.join(", ")} from ended
+    select id, account, api_key_id, service_type, created_at, ${END_COLUMNS.join(", ")} from ended
     on conflict (id) do update set ${END_COLUMNS.map((column) => `${column} = excluded.${column}`).join(", ")}
       where ${mayEnd("r")}
     returning r.id`;

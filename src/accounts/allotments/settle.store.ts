@@ -100,7 +100,7 @@ function toEnd({ settlement, request, allotmentId, covered }: AllottedSettlement
     key: request.keyId,
     allotment: allotmentId,
     covered: covered.toString(),
-    model: request.model,
+    model: settlement.answeredBy?.model ?? request.model,
     service_type: request.serviceType,
   });
 }

@@ -154,7 +154,7 @@ function holdFor(
       quotes[0]?.minimum ?? 0n,
     ),
     maximum: quotes.reduce((most, { maximum }) => (maximum > most ? maximum : most), 0n),
-    model: request.model,
+    model: first.model,
     provider: first.address,
     serviceType: first.serviceType,
     inputPrice: rates.input,

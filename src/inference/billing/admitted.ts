@@ -43,6 +43,8 @@ export type Ending = {
 export type Trace = {
   readonly request_id: string;
   readonly provider: string;
+  /** The model that answered; present only if the request named several. */
+  readonly model?: string;
   readonly billing: {
     readonly input_cost: string;
     readonly output_cost: string;
@@ -73,6 +75,8 @@ export type TeeEvidence = {
 /** One attempt at a provider and its outcome. */
 export type AttemptRecord = {
   readonly provider: Hex;
+  /** The model that was requested; present only if the request named several. */
+  readonly model?: string;
   readonly outcome: "answered" | "failed" | "aborted";
   /** The kind of failure. */
   readonly reason?: string;
@@ -152,6 +156,16 @@ export class Admitted {
     return this.request.verifyTee === true || this.requiredEvidence !== undefined;
   }
 
+  /** Whether the request names models to fall back on. */
+  get hasModels(): boolean {
+    return (this.request.preferences.fallbackModels ?? []).length > 0;
+  }
+
+  /** Whether the client has received content. */
+  get isDelivered(): boolean {
+    return this.#isDelivered;
+  }
+
   /** The failure of an answer that lacks the required proof; undefined if it has it, or none is required. */
   unproven({ tee_evidence: evidence }: Trace): AppError | undefined {
     if (this.requiredEvidence === undefined || evidence?.verdict === "verified") return undefined;
@@ -204,6 +218,7 @@ export class Admitted {
     const { kind, upstreamStatus } = error instanceof ProviderFailure ? error : {};
     this.#attempts.push({
       provider: provider.address,
+      ...(this.hasModels && { model: provider.model }),
       outcome,
       ...(kind !== undefined && { reason: kind }),
       ...(upstreamStatus !== undefined && { status: upstreamStatus }),

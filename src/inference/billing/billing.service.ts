@@ -34,12 +34,13 @@ export class BillingService {
     const provider = ending.provider ?? summary.provider;
     const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
     const verified = ending.outcome === "completed" && this.#verify(admitted, provider, ending);
-    const bill = toTrace(requestId, provider, cost);
+    const toBill = (billed: Cost) => toTrace(requestId, provider, billed, admitted.hasModels);
+    const bill = toBill(cost);
     // The receipt commits to what the client is sent, which states the bill: all of that is known now.
     const closing = admitted.client && !verified ? await ending.closing?.(bill) : undefined;
     const receipt = await draftOf(admitted, provider, closing);
     const settlement = toSettlement(requestId, ending, { summary, provider, cost, receipt });
-    this.#observe(admitted.request.model, provider, settlement, summary);
+    this.#observe(provider, settlement, summary);
     const settle = () => this.#dependencies.holds.settle(settlement);
     let charged: bigint | undefined;
     try {
@@ -48,7 +49,7 @@ export class BillingService {
       trace?.settled({ ending, provider, firstByteMs: summary.firstByteMs });
       admitted.client?.settled(requestId, charged === cost.total ? receipt : withoutReturned(receipt));
     }
-    const charge = charged === cost.total ? bill : toTrace(requestId, provider, billedOf(cost, charged));
+    const charge = charged === cost.total ? bill : toBill(billedOf(cost, charged));
     return verified ? { ...charge, ...toTeeTrace(await verified) } : charge;
   }
 
@@ -65,8 +66,7 @@ export class BillingService {
   }
 
   #observe(
-    model: string,
-    { serviceType }: Provider,
+    { model, serviceType }: Provider,
     { outcome, errorCode, inputTokens, outputTokens }: Settlement,
     { routing, firstByteMs, durationMs }: AttemptSummary,
   ): void {
@@ -83,10 +83,16 @@ export class BillingService {
   }
 }
 
-function toTrace(requestId: string, provider: Provider, { input, output, total }: Cost): Trace {
+function toTrace(
+  requestId: string,
+  provider: Provider,
+  { input, output, total }: Cost,
+  hasModels: boolean,
+): Trace {
   return {
     request_id: requestId,
     provider: provider.address,
+    ...(hasModels && { model: provider.model }),
     billing: { input_cost: `${input}`, output_cost: `${output}`, total_cost: `${total}` },
   };
 }
@@ -138,6 +144,7 @@ function toSettlement(
     durationMs: summary.durationMs,
     answeredBy: {
       provider: provider.address,
+      model: provider.model,
       inputPrice: rates.input,
       outputPrice: rates.output,
       trustMode: trustModeOf(provider),

@@ -109,6 +109,17 @@ export function upstreamModel({ upstreamModel: model }: { readonly upstreamModel
   return model === undefined ? {} : { model };
 }
 
+/** Sets `model` to the candidate's, where it is not what the body has, and removes the list of `models`. */
+export function candidateModel(
+  { fields }: Pick<RequestFields, "fields">,
+  { model, upstreamModel: name = model }: Pick<Provider, "model" | "upstreamModel">,
+) {
+  return {
+    ...(name !== fields.model && { model: name }),
+    ...(Object.hasOwn(fields, "models") && { models: undefined }),
+  };
+}
+
 /** The client's name of the model, if the provider uses a different one; otherwise empty. */
 export function requestedModel({ model, upstreamModel: name }: Pick<Provider, "model" | "upstreamModel">) {
   return name === undefined || name === model ? {} : { model };

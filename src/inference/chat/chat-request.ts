@@ -3,13 +3,14 @@ import { lowerHex } from "../../kernel/text/hex.ts";
 import { TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
 import {
+  candidateModel,
   forwardedBody,
   type RequestFields,
   readPromptFields,
-  upstreamModel,
 } from "../body/request-fields.ts";
 import { readText, shortText } from "../body/text-schema.ts";
 import type { Provider } from "../providers/provider.ts";
+import { MAX_FALLBACK_MODELS } from "../routing/fallback-models.ts";
 import { hasText, quickList } from "../routing/quick-list.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
@@ -35,10 +36,36 @@ export const PROVIDER_OBJECT = z
     description: "Equivalent to the routing headers, which take precedence field by field. Deprecated.",
   });
 
+/** The models of a request, in the order in which they are tried; after `model`, if that is sent too. */
+export const FALLBACK_MODELS = z.array(shortText(256)).max(MAX_FALLBACK_MODELS).nullish().meta({
+  description:
+    "Models to fall back on, in this order: after `model`, if that is sent too. The request is billed at the prices of the one that answers.",
+});
+
+/** Whether a request names a model, alone or in a list. */
+export function namesModel({
+  model,
+  models,
+}: {
+  readonly model?: string | undefined;
+  readonly models?: readonly string[] | null | undefined;
+}): boolean {
+  return model !== undefined || (models ?? []).length > 0;
+}
+export const NO_MODEL = { path: ["model"], message: "required" };
+/** The same in the published schema. */
+export const NAMES_MODEL = {
+  anyOf: [
+    { type: "object", required: ["model"], properties: { model: { type: "string" } } },
+    { type: "object", required: ["models"], properties: { models: { type: "array", minItems: 1 } } },
+  ],
+};
+
 /** The fields that the router reads; the provider validates all others (facts 1.2). OpenAPI publishes this schema. */
 export const CHAT_REQUEST = z
   .looseObject({
-    model: shortText(256),
+    model: shortText(256).optional(),
+    models: FALLBACK_MODELS,
     messages: quickList(z.looseObject({ role: readText }), (message) => hasText(message, "role"), {
       min: 1,
       max: 10_000,
@@ -51,7 +78,8 @@ export const CHAT_REQUEST = z
     verify_tee: z.boolean().nullish(),
     provider: PROVIDER_OBJECT,
   })
-  .meta({ id: "ChatRequest" });
+  .refine(namesModel, NO_MODEL)
+  .meta({ id: "ChatRequest", ...NAMES_MODEL });
 
 /** The fields of a chat that are used to rank providers. */
 export const CHAT_SIZE_FIELDS = {
@@ -85,17 +113,34 @@ export type ChatRequest = RequestFields & {
 export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
   const { fields, elided } = await readPromptFields(CHAT_REQUEST, bytes);
   return {
-    model: fields.model,
+    ...modelsOf(fields),
     stream: fields.stream ?? false,
     wantsUsage: fields.stream_options?.include_usage ?? false,
     maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
     choices: fields.n ?? 1,
     verifyTee: fields.verify_tee ?? false,
     prompt: boundPrompt(fields, bytes),
-    preferences: providerPreferences(fields.provider),
     bytes,
     fields,
     elided,
+  };
+}
+
+/** The model of a request, and its preferences: those of the `provider` object, and the fallback models. */
+export function modelsOf({
+  model,
+  models,
+  provider,
+}: {
+  readonly model?: string | undefined;
+  readonly models?: readonly string[] | null | undefined;
+  readonly provider?: z.output<typeof PROVIDER_OBJECT>;
+}): { readonly model: string; readonly preferences: RoutingPreferences } {
+  const [first = "", ...fallbackModels] = [...(model === undefined ? [] : [model]), ...(models ?? [])];
+  const preferences = providerPreferences(provider);
+  return {
+    model: first,
+    preferences: fallbackModels.length > 0 ? { ...preferences, fallbackModels } : preferences,
   };
 }
 
@@ -117,11 +162,11 @@ export function providerPreferences(stated: z.output<typeof PROVIDER_OBJECT>): R
 export function providerBody(
   request: ChatRequest,
   maxTokens: number,
-  provider: Pick<Provider, "upstreamModel"> = {},
+  provider: Pick<Provider, "model" | "upstreamModel"> = request,
   { requestsUsage = true }: { readonly requestsUsage?: boolean } = {},
 ): Buffer {
   const { fields, stream } = request;
-  const added: Record<string, unknown> = { ...upstreamModel(provider) };
+  const added: Record<string, unknown> = { ...candidateModel(request, provider) };
   if (stream && requestsUsage && !request.wantsUsage)
     added.stream_options = { ...(fields.stream_options as object), include_usage: true };
   if (request.maxTokens === undefined) added.max_tokens = maxTokens;

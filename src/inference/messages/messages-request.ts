@@ -2,13 +2,20 @@ import { z } from "zod";
 import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
 import { type ElidedTexts, isText } from "../body/elided-text.ts";
 import {
+  candidateModel,
   forwardedBody,
   type RequestFields,
   readPromptFields,
-  upstreamModel,
 } from "../body/request-fields.ts";
 import { contentText, readText, shortText } from "../body/text-schema.ts";
-import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import {
+  FALLBACK_MODELS,
+  modelsOf,
+  NAMES_MODEL,
+  NO_MODEL,
+  namesModel,
+  PROVIDER_OBJECT,
+} from "../chat/chat-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import { hasText, quickList } from "../routing/quick-list.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -23,7 +30,8 @@ const content = z.union([
 ]);
 const message = z.looseObject({ role: z.enum(ROLES), content });
 const prompt = {
-  model: shortText(256),
+  model: shortText(256).optional(),
+  models: FALLBACK_MODELS,
   messages: quickList(message, isMessage, { min: 1, max: 100_000 }),
   system: content.nullish(),
   tools: quickList(z.looseObject({}), isObject, { max: 10_000 }).nullish(),
@@ -38,10 +46,14 @@ export const MESSAGES_REQUEST = z
     max_tokens: z.int().min(1).max(MAX_TOKENS),
     stream: z.boolean().nullish(),
   })
-  .meta({ id: "MessagesRequest" });
+  .refine(namesModel, NO_MODEL)
+  .meta({ id: "MessagesRequest", ...NAMES_MODEL });
 
 /** The request of the token-count endpoint: the same fields without those of the answer. */
-export const TOKEN_COUNT_REQUEST = z.looseObject(prompt).meta({ id: "TokenCountRequest" });
+export const TOKEN_COUNT_REQUEST = z
+  .looseObject(prompt)
+  .refine(namesModel, NO_MODEL)
+  .meta({ id: "TokenCountRequest", ...NAMES_MODEL });
 
 /** A prompt in Anthropic's format. */
 export type MessagesPrompt = RequestFields & {
@@ -70,7 +82,7 @@ export async function readTokenCountRequest(bytes: Buffer): Promise<MessagesProm
 
 /** The body to send to this provider. */
 export function messagesBody(prompt: RequestFields, provider: Provider): Buffer {
-  return forwardedBody(prompt, upstreamModel(provider));
+  return forwardedBody(prompt, candidateModel(prompt, provider));
 }
 
 function toPrompt(
@@ -78,11 +90,9 @@ function toPrompt(
   fields: z.output<typeof TOKEN_COUNT_REQUEST>,
   elided: ElidedTexts | undefined,
 ): MessagesPrompt {
-  const { model, provider } = fields;
   return {
-    model,
+    ...modelsOf(fields),
     prompt: boundPrompt(fields, bytes),
-    preferences: providerPreferences(provider),
     verifyTee: fields.verify_tee ?? false,
     bytes,
     fields,

@@ -4,8 +4,9 @@ import { type KeyRestrictions, UNRESTRICTED } from "../../keys/api-keys/key-sett
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { HealthService } from "../providers/health.service.ts";
 import type { Provider } from "../providers/provider.ts";
-import { type Choice, type ChoiceContext, choose } from "./choice.ts";
+import { type Choice, type ChoiceContext, choose, MAX_CANDIDATES } from "./choice.ts";
 import type { EvidenceStanding } from "./evidence-floor.ts";
+import { chooseAmong } from "./fallback-models.ts";
 import type { Usd } from "./routing-preferences.ts";
 
 type Dependencies = {
@@ -44,8 +45,23 @@ export class ChoiceService {
     return this.#dependencies.restrictionsOf(keyId);
   }
 
-  /** Chooses by these restrictions. Throws what `choose` of `choice.ts` throws. */
+  /**
+   * Chooses by these restrictions: for the requested model, then for each fallback model. Throws what `choose` of
+   * `choice.ts` throws, and `invalid_parameter` for fallback models of a request that is not a chat.
+   */
   choose(request: ChoiceRequest, restrictions: KeyRestrictions): Choice {
+    const { fallbackModels = [], allowFallbacks } = request.preferences;
+    if (fallbackModels.length === 0) return this.#chooseFor(request, restrictions);
+    if (request.serviceType !== "chatbot")
+      throw new AppError("invalid_parameter", "Only chats may have fallback models.");
+    return chooseAmong(
+      [...new Set([request.model, ...fallbackModels])],
+      (model) => this.#chooseFor({ ...request, model }, restrictions),
+      allowFallbacks === false ? 1 : MAX_CANDIDATES,
+    );
+  }
+
+  #chooseFor(request: ChoiceRequest, restrictions: KeyRestrictions): Choice {
     const { catalogue, health, tokenUsd, standings } = this.#dependencies;
     const { model, serviceType, format, preferences, inputTokens, outputTokens, answerTokens } = request;
     return choose(catalogue.model(model, serviceType), {

@@ -44,7 +44,12 @@ export type RefusalReason =
   | "enough_candidates";
 
 /** A provider that is not used, and why. */
-export type Refused = { readonly provider: Hex; readonly reason: RefusalReason };
+export type Refused = {
+  readonly provider: Hex;
+  readonly reason: RefusalReason;
+  /** The model of the offer; present only if the request names several. */
+  readonly model?: string;
+};
 
 /** The candidates in order of failover, and the providers not used. */
 export type Choice = {
@@ -80,7 +85,7 @@ export type ChoiceContext = {
 };
 
 /** Maximum number of candidate providers per request. */
-const MAX_CANDIDATES = 3;
+export const MAX_CANDIDATES = 3;
 
 /**
  * Chooses the candidate providers: a pure function. The healthy eligible offers are ranked, and the first three become

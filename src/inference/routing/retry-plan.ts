@@ -24,6 +24,11 @@ export function keepLarger(queue: { readonly provider: Provider }[], refused: Pr
   return queue.length > 0;
 }
 
+/** Keeps only candidates of this model: another one would not continue the answer that was begun. */
+export function keepModel(queue: { readonly provider: Provider }[], model: string): void {
+  queue.splice(0, queue.length, ...queue.filter(({ provider }) => provider.model === model));
+}
+
 /**
  * Takes the next candidate: the untried one that is available soonest, unless its circuit has opened since the choice
  * or another request is probing it; if there is none, the first in the queue.

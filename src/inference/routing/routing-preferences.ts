@@ -23,6 +23,8 @@ export type RoutingPreferences = {
   /** The proof that is required of the provider, and of its answer. */
   readonly evidence?: EvidenceFloor | undefined;
   readonly caps?: PriceCaps | undefined;
+  /** The models to use, in this order, if no provider of the requested model answers. For chats only. */
+  readonly fallbackModels?: readonly string[] | undefined;
 };
 
 const DECIMAL = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;

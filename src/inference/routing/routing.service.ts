@@ -45,18 +45,19 @@ export class RoutingService {
     const restrictions = await choices.restrictionsOf(keyId);
     const { serviceType, chat = {} } = query;
     const size = serviceType === "chatbot" ? likelySize(chat, maxCompletionTokens) : {};
-    const choose = (model: string) => {
+    const choose = (model: string, wanted: RoutingPreferences) => {
       const { candidates, refused } = choices.choose(
-        { model, serviceType, format: "openai", preferences, ...size },
+        { model, serviceType, format: "openai", preferences: wanted, ...size },
         restrictions,
       );
       return { providers: candidates, refused };
     };
-    if (query.model !== undefined) return choose(query.model);
+    if (query.model !== undefined) return choose(query.model, preferences);
+    const ofEach = { ...preferences, fallbackModels: undefined };
     const found = catalogue
       .models()
       .filter((model) => model.serviceType === serviceType)
-      .flatMap(({ id }) => previewOrNothing(() => choose(id)));
+      .flatMap(({ id }) => previewOrNothing(() => choose(id, ofEach)));
     return {
       providers: found.flatMap(({ providers }) => providers),
       refused: found.flatMap(({ refused }) => refused),

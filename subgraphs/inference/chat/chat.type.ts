@@ -119,6 +119,12 @@ export class InferenceBillType {
   @Field(() => AddressScalar, { description: "The address of the provider that served the request." })
   providerAddress!: string;
 
+  @Field(() => String, {
+    nullable: true,
+    description: "The id of the model that answered. Null unless the request named several.",
+  })
+  modelId!: string | null;
+
   @Field(() => CostType, { description: "The cost of the request." })
   cost!: CostType;
 
@@ -149,6 +155,7 @@ export function toBill(trace: Trace): InferenceBillType {
   return {
     requestId: trace.request_id,
     providerAddress: trace.provider,
+    modelId: trace.model ?? null,
     cost: { input: BigInt(input_cost), output: BigInt(output_cost), total: BigInt(total_cost) },
     teeVerified: trace.tee_verified ?? null,
     teeEvidence: trace.tee_evidence ? toTeeEvidence(trace.tee_evidence) : null,

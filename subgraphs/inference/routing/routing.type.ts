@@ -3,6 +3,7 @@ import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { AttemptRecord } from "../../../src/inference/billing/admitted.ts";
 import type { Provider, TrustMode as Trust } from "../../../src/inference/providers/provider.ts";
 import type { RefusalReason as Reason, Refused } from "../../../src/inference/routing/choice.ts";
+import { MAX_FALLBACK_MODELS } from "../../../src/inference/routing/fallback-models.ts";
 import {
   type PriceCaps,
   type RoutingPreferences,
@@ -94,11 +95,22 @@ export class RoutingInput {
 
   @Field(() => DecimalScalar, { nullable: true, description: "The maximum price of one image in USD." })
   maxPriceUsdImage?: string | null;
+
+  @Field(() => [String], {
+    nullable: true,
+    description:
+      "The ids of at most 5 models to use, in this order, if no provider of the requested one answers: the request is billed at the prices of the model that answers. For chats and messages only.",
+  })
+  fallbackModels?: readonly string[] | null;
 }
 
-/** Maps a `RoutingInput` to routing preferences. Throws `invalid_max_price_usd`. */
+/** Maps a `RoutingInput` to routing preferences. Throws `invalid_max_price_usd` and `invalid_parameter`. */
 export function toPreferences(input: RoutingInput | null | undefined): RoutingPreferences {
-  const { sort, provider, allowFallbacks, trustMode, evidence } = input ?? {};
+  const { sort, provider, allowFallbacks, trustMode, evidence, fallbackModels } = input ?? {};
+  if ((fallbackModels ?? []).length > MAX_FALLBACK_MODELS)
+    throw new AppError("invalid_parameter", `fallbackModels has at most ${MAX_FALLBACK_MODELS} models.`, {
+      param: "fallbackModels",
+    });
   const caps: PriceCaps = {
     ...capOf("prompt", "maxPriceUsdPrompt", input),
     ...capOf("completion", "maxPriceUsdCompletion", input),
@@ -111,6 +123,7 @@ export function toPreferences(input: RoutingInput | null | undefined): RoutingPr
     ...(trustMode && trustMode !== "standard" && { trustMode }),
     ...(evidence && { evidence }),
     ...(Object.keys(caps).length > 0 && { caps }),
+    ...(fallbackModels && fallbackModels.length > 0 && { fallbackModels }),
   };
 }
 
@@ -141,6 +154,14 @@ class RefusedProviderType {
 
   @Field(() => RefusalReason, { description: "Why the provider was refused." })
   reason!: Reason;
+
+  @Field(() => String, {
+    name: "modelId",
+    nullable: true,
+    simple: false,
+    description: "The id of the model of the offer. Null unless the request named several.",
+  })
+  model?: string | undefined;
 }
 
 /** An attempt with a provider. */
@@ -155,6 +176,14 @@ class RoutingAttemptType {
     description: "The address of the provider.",
   })
   provider!: Hex;
+
+  @Field(() => String, {
+    name: "modelId",
+    nullable: true,
+    simple: false,
+    description: "The id of the model. Null unless the request named several.",
+  })
+  model?: string | undefined;
 
   @Field(() => AttemptOutcome, { description: "The outcome of the attempt." })
   outcome!: AttemptRecord["outcome"];

@@ -37,6 +37,8 @@ export const ENVELOPE = {
 export const EVERYWHERE: Readonly<Record<string, Counterpart>> = {
   "x_0g_trace.request_id": "InferenceBill.requestId",
   "x_0g_trace.provider": "InferenceBill.providerAddress",
+  "x_0g_trace.model": "InferenceBill.modelId",
+  models: "RoutingInput.fallbackModels",
   "x_0g_trace.billing.input_cost": "Cost.input",
   "x_0g_trace.billing.output_cost": "Cost.output",
   "x_0g_trace.billing.total_cost": "Cost.total",
@@ -68,6 +70,7 @@ export const HEADERS: Readonly<Record<string, Counterpart>> = {
   "x-0g-provider-trust-mode": "RoutingInput.trustMode",
   "x-0g-provider-evidence": "RoutingInput.evidence",
   "x-0g-provider-allow-fallbacks": "RoutingInput.allowFallbacks",
+  "x-0g-provider-fallback-models": "RoutingInput.fallbackModels",
   "x-0g-provider-max-price-usd-prompt": "RoutingInput.maxPriceUsdPrompt",
   "x-0g-provider-max-price-usd-completion": "RoutingInput.maxPriceUsdCompletion",
   "x-0g-provider-max-price-usd-image": "RoutingInput.maxPriceUsdImage",

@@ -247,6 +247,7 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
       "providers.model_id": "Provider.models",
       "refused.provider": "RefusedProvider.providerAddress",
       "refused.reason": "RefusedProvider.reason",
+      "refused.model": "RefusedProvider.modelId",
     },
   },
   "GET /v1/models": {

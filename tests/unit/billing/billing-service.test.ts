@@ -18,6 +18,7 @@ function admit({ verifyTee, trace }: { verifyTee?: boolean; trace?: RequestTrace
     requestId: "request-1",
     request: {
       model: "m",
+      preferences: {},
       verifyTee,
       body: (provider: object, heldNeuron: bigint) => Buffer.from(`${provider === FIRST} ${heldNeuron}`),
     } as never,
@@ -82,7 +83,13 @@ describe("a completed request", () => {
         errorCode: undefined,
         firstByteMs: 45,
         durationMs: 95,
-        answeredBy: { provider: SECOND.address, inputPrice: 5n, outputPrice: 5n, trustMode: "verified" },
+        answeredBy: {
+          provider: SECOND.address,
+          model: "m",
+          inputPrice: 5n,
+          outputPrice: 5n,
+          trustMode: "verified",
+        },
         routing: {
           attempts: [
             { provider: FIRST.address, outcome: "failed", reason: "busy", status: 429, durationMs: 30 },

@@ -24,6 +24,8 @@ export type RoutingInput = {
   allowFallbacks?: boolean | null | undefined;
   /** The proof that is required. A response without it is billed and delivered, with `bill { unproven }`; a subscription ends with the error `evidence_missing`. */
   evidence?: ProviderEvidence | null | undefined;
+  /** The ids of at most 5 models to use, in this order, if no provider of the requested one answers: the request is billed at the prices of the model that answers. For chats and messages only. */
+  fallbackModels?: Array<string> | null | undefined;
   /** The maximum output price in USD per million tokens. */
   maxPriceUsdCompletion?: string | null | undefined;
   /** The maximum price of one image in USD. */

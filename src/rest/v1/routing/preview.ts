@@ -1,8 +1,9 @@
 import { z } from "zod";
 import {
   CHAT_SIZE_FIELDS,
+  FALLBACK_MODELS,
+  modelsOf,
   PROVIDER_OBJECT,
-  providerPreferences,
 } from "../../../inference/chat/chat-request.ts";
 import { plannedChat } from "../../../inference/chat/chat-size.ts";
 import {
@@ -30,6 +31,7 @@ export const previewRouting = defineRoute({
   body: z.object({
     service_type: z.enum(SERVICE_TYPES),
     model: z.string().min(1).max(256).optional(),
+    models: FALLBACK_MODELS,
     provider: PROVIDER_OBJECT,
     ...CHAT_SIZE_FIELDS,
   }),
@@ -40,23 +42,30 @@ export const previewRouting = defineRoute({
       providers: z.array(
         z.strictObject({ address, endpoint: z.string(), canonical_id: z.string(), model_id: z.string() }),
       ),
-      refused: z.array(z.strictObject({ provider: address, reason: z.string() })),
+      refused: z.array(
+        z.strictObject({
+          provider: address,
+          reason: z.string(),
+          model: z
+            .string()
+            .optional()
+            .meta({ description: "The model of the offer; absent unless the request named several." }),
+        }),
+      ),
     }),
   },
   async handle(app, { principal, body, headers }) {
     const { keyId } = permitSpender(principal, "routing.preview");
-    const preferences = {
-      ...providerPreferences(body.provider),
-      ...headers,
-    };
-    const { service_type: serviceType, model, messages } = body;
+    const { service_type: serviceType, messages } = body;
+    const { model, preferences: stated } = modelsOf(body);
+    const preferences = { ...stated, ...headers };
     const chat = plannedChat({
       messages,
       maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
       choices: body.n ?? undefined,
     });
     const { providers, refused } = await app.routing.preview(
-      { serviceType, model, chat },
+      { serviceType, model: model === "" ? undefined : model, chat },
       preferences,
       keyId,
     );
