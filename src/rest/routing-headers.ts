@@ -1,18 +1,23 @@
 import type { App } from "../app.ts";
 import { MAX_FALLBACK_MODELS } from "../inference/routing/fallback-models.ts";
 import {
+  MAX_LISTED_PROVIDERS,
+  PROVIDER_SORTS,
   type PriceCaps,
   type RoutingPreferences,
   readUsd,
   type Usd,
 } from "../inference/routing/routing-preferences.ts";
 import { AppError } from "../kernel/errors.ts";
-import { isAddress, lowerHex } from "../kernel/text/hex.ts";
+import { type Hex, isAddress, lowerHex } from "../kernel/text/hex.ts";
 import { EVIDENCE_FLOORS, TRUST_FLOORS } from "../keys/api-keys/key-settings.ts";
 
 const CONTROLS = [
   "sort",
   "address",
+  "order",
+  "only",
+  "ignore",
   "trust-mode",
   "evidence",
   "allow-fallbacks",
@@ -72,8 +77,11 @@ function toPreferences(sent: ReadonlyMap<Control, SentHeader>): RoutingPreferenc
     ...read(sent, "max-price-usd-image", priceOf, "image"),
   };
   return {
-    ...read(sent, "sort", (text) => (text === "latency" || text === "price" ? text : undefined), "sort"),
+    ...read(sent, "sort", (text) => PROVIDER_SORTS.find((sort) => sort === text), "sort"),
     ...read(sent, "address", (text) => (isAddress(text) ? lowerHex(text) : undefined), "pin"),
+    ...read(sent, "order", addressesOf, "order"),
+    ...read(sent, "only", addressesOf, "only"),
+    ...read(sent, "ignore", addressesOf, "ignore"),
     ...read(sent, "trust-mode", (text) => TRUST_FLOORS.find((floor) => floor === text), "trustMode"),
     ...read(sent, "evidence", (text) => EVIDENCE_FLOORS.find((floor) => floor === text), "evidence"),
     ...read(sent, "allow-fallbacks", booleanOf, "allowFallbacks"),
@@ -97,6 +105,14 @@ function read<T, Name extends string>(
 
 function priceOf(text: string): Usd | undefined {
   return readUsd(text);
+}
+
+/** A list of addresses, separated by commas. */
+function addressesOf(text: string): readonly Hex[] | undefined {
+  const addresses = text.split(",", MAX_LISTED_PROVIDERS + 1).map((address) => address.trim());
+  return addresses.length <= MAX_LISTED_PROVIDERS && addresses.every(isAddress)
+    ? addresses.map(lowerHex)
+    : undefined;
 }
 
 /** A list of model ids, separated by commas. */

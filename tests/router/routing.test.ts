@@ -1,8 +1,17 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { balanceAtRest } from "../support/balance.ts";
 import { ask } from "../support/clients/graph-client.ts";
-import { sendJson, USAGE } from "../support/inference/scripted-provider.ts";
+import {
+  completion,
+  DONE,
+  event,
+  events,
+  openStream,
+  sendJson,
+  USAGE,
+} from "../support/inference/scripted-provider.ts";
 import { PRICES, type RouterStack, useRouter } from "../support/router.ts";
 import type { Seeded } from "../support/seed.ts";
 import { until } from "../support/until.ts";
@@ -279,3 +288,64 @@ test("the preview ranks providers by the cost of the request, on both APIs", asy
   const wrong = await preview(seeded, { model: "m-sized", messages: [{ content: "a" }] });
   expect(await codeOf(wrong)).toEqual([400, "invalid_body"]);
 });
+
+test("lists of providers and throughput are taken from headers, the body and the graph alike", async () => {
+  const seeded = await router().seed();
+  const [first = "", second = "", third = ""] = addressesOf("m-plain");
+  const shown = async (body: object, headers: Record<string, string> = {}) => {
+    const reply = await preview(seeded, { model: "m-plain", ...body }, headers);
+    const { providers, refused } = (await reply.json()) as Preview;
+    return [providers.map(({ address }) => address), refused.map(({ reason }) => reason)];
+  };
+  const checksum = third.replace("0x", "0X").toUpperCase().replace("0X", "0x");
+  const ordered = [[third, first, second], []];
+  expect(await shown({ provider: { order: [checksum] } })).toEqual(ordered);
+  expect(await shown({}, { "x-0g-provider-order": ` ${checksum} ` })).toEqual(ordered);
+  expect(await shown({ provider: { order: [second] } }, { "x-0g-provider-order": third })).toEqual(ordered);
+  expect(await shown({ provider: { only: [second, third], ignore: [third] } })).toEqual([
+    [second],
+    ["not_in_only", "ignored"],
+  ]);
+  expect(
+    await shown({}, { "x-0g-provider-only": `${second},${third}`, "x-0g-provider-ignore": third }),
+  ).toEqual([[second], ["not_in_only", "ignored"]]);
+  const routing = `{ only: ["${second}", "${third}"], ignore: ["${third}"], sort: THROUGHPUT }`;
+  const query = `{ routingPreview(serviceType: CHATBOT, model: "m-plain", routing: ${routing}) {
+    providers { address } refused { reason } } }`;
+  const { data } = await ask(router().origin, seeded.secret, query);
+  expect(data.routingPreview.refused).toEqual([{ reason: "NOT_IN_ONLY" }, { reason: "IGNORED" }]);
+  for (const text of ["", "0x1", `${second},`, `${second} ${third}`, "x".repeat(3_000)]) {
+    const reply = await preview(seeded, { model: "m-plain" }, { "x-0g-provider-ignore": text });
+    expect(await codeOf(reply)).toEqual([400, "invalid_provider_header"]);
+  }
+  const malformed = await preview(seeded, { model: "m-plain", provider: { only: ["openai"] } });
+  expect(await codeOf(malformed)).toEqual([400, "invalid_body"]);
+});
+
+test.each([false, true])(
+  "the provider that generated the most tokens per second is tried first (streamed: %s)",
+  async (stream) => {
+    const model = `m-speed-${stream}`;
+    const words = Array.from({ length: 40 }, (_, n) => ` word${n}`);
+    const usage = { prompt_tokens: 9, completion_tokens: 40, total_tokens: 49 };
+    for (const [n, provider] of router().scripted.entries()) {
+      await router().offer(n, { id: model, pricing: { prompt: `${n + 1}`, completion: `${n + 1}` } });
+      // The second one is the fastest, and neither the cheapest nor the most expensive.
+      provider.scripts.set(model, async (_call, response) => {
+        await sleep([120, 5, 240][n] ?? 0);
+        if (!stream) return sendJson(response, 200, completion({ usage }));
+        openStream(response).end([...events(words).slice(0, -2), event(undefined, { usage }), DONE].join(""));
+      });
+    }
+    const seeded = await router().seed();
+    const addresses = addressesOf(model);
+    for (const address of addresses)
+      for (let n = 0; n < 2; n++) {
+        const reply = await router().chat(seeded, { model, stream }, { "x-0g-provider-address": address });
+        expect(reply.status, await reply.text()).toBe(200);
+      }
+    const reply = await preview(seeded, { model }, { "x-0g-provider-sort": "throughput" });
+    const { providers } = (await reply.json()) as Preview;
+    expect(providers.map(({ address }) => address)).toEqual([addresses[1], addresses[0], addresses[2]]);
+  },
+);

@@ -12,7 +12,11 @@ import { readText, shortText } from "../body/text-schema.ts";
 import type { Provider } from "../providers/provider.ts";
 import { MAX_FALLBACK_MODELS } from "../routing/fallback-models.ts";
 import { hasText, quickList } from "../routing/quick-list.ts";
-import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import {
+  MAX_LISTED_PROVIDERS,
+  PROVIDER_SORTS,
+  type RoutingPreferences,
+} from "../routing/routing-preferences.ts";
 
 const MAX_CHOICES = 128;
 const tokens = z
@@ -20,14 +24,20 @@ const tokens = z
   .min(1)
   .max(2 ** 31 - 1);
 
+const anAddress = readText.regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
+const addresses = z.array(anAddress).max(MAX_LISTED_PROVIDERS);
+
 /**
  * The `provider` object that every JSON inference request may contain: the deprecated way to control provider routing.
  * Headers take precedence field by field (facts 1.2).
  */
 export const PROVIDER_OBJECT = z
   .object({
-    sort: z.enum(["latency", "price"]).nullish(),
-    address: readText.regex(/^0x[0-9a-fA-F]{40}$/, "must be an address").nullish(),
+    sort: z.enum(PROVIDER_SORTS).nullish(),
+    address: anAddress.nullish(),
+    order: addresses.nullish(),
+    only: addresses.nullish(),
+    ignore: addresses.nullish(),
     allow_fallbacks: z.boolean().nullish(),
     trust_mode: z.enum(TRUST_FLOORS).nullish(),
   })
@@ -146,10 +156,14 @@ export function modelsOf({
 
 /** The routing preferences of a `provider` object. */
 export function providerPreferences(stated: z.output<typeof PROVIDER_OBJECT>): RoutingPreferences {
-  const { sort, address, allow_fallbacks: allowFallbacks, trust_mode: trustMode } = stated ?? {};
+  const { sort, address, order, only, ignore } = stated ?? {};
+  const { allow_fallbacks: allowFallbacks, trust_mode: trustMode } = stated ?? {};
   return {
     ...(sort && { sort }),
     ...(address && { pin: lowerHex(address) }),
+    ...(order && { order: order.map(lowerHex) }),
+    ...(only && { only: only.map(lowerHex) }),
+    ...(ignore && { ignore: ignore.map(lowerHex) }),
     ...(allowFallbacks != null && { allowFallbacks }),
     ...(trustMode && { trustMode }),
   };

@@ -8,4 +8,6 @@ export type AttemptOptions = {
   readonly totalMs: number;
   /** Must be called when the first byte of the answer arrives. */
   firstByte(): void;
+  /** Must be called when an answer of so many tokens has ended. */
+  answered(tokens: number): void;
 };

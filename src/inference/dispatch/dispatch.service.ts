@@ -113,7 +113,9 @@ export class DispatchService {
             onHead: () => attempt.firstByte(),
           },
         );
-        return { answer, reading: await readAs(() => given.read(answer, provider)) };
+        const reading = await readAs(() => given.read(answer, provider));
+        if ("outputTokens" in reading.usage) attempt.answered(reading.usage.outputTokens);
+        return { answer, reading };
       });
       const { answer, reading } = collected;
       const { responseKey } = answer;

@@ -83,7 +83,7 @@ export class FailoverService {
   async #attempt<T>(
     admitted: Admitted,
     signal: AbortSignal,
-    options: Omit<AttemptOptions, "firstByte">,
+    options: Omit<AttemptOptions, "firstByte" | "answered">,
     attempt: (options: AttemptOptions) => Promise<T>,
   ): Promise<T> {
     const trial = this.#dependencies.health.begin(options.provider);
@@ -93,7 +93,7 @@ export class FailoverService {
       trial.firstByte();
     };
     try {
-      const result = await attempt({ ...options, firstByte });
+      const result = await attempt({ ...options, firstByte, answered: trial.answered });
       trial.succeed();
       admitted.endAttempt("answered");
       return result;

@@ -39,6 +39,8 @@ export class StreamAttempt implements ProviderListener {
   readonly #refusal = new ErrorBodyCollector();
   #streamBytes = 0;
   #hasContent = false;
+  /** Whether the provider had to wait for the client. */
+  #wasBehind = false;
   #closed = false;
   #settled = false;
   readonly #silence = new SilenceTimer((failure) => this.#fail(failure));
@@ -59,6 +61,7 @@ export class StreamAttempt implements ProviderListener {
       { provider, reader: this.#reader },
       {
         behind: () => {
+          this.#wasBehind = true;
           this.#exchange?.pause();
           this.#silence.stop();
         },
@@ -218,6 +221,8 @@ export class StreamAttempt implements ProviderListener {
     if (!this.#close()) return;
     this.#lingering = setTimeout(() => this.#exchange?.abort(new Error("the answer is complete")), LINGER_MS);
     const metered = this.#reader.meter(this.#options.countInput);
+    // How fast the provider is shows only where it gave the whole answer and waited for nobody.
+    if (!this.#resumed && !this.#wasBehind) this.#attempt.answered(this.#reader.usage?.outputTokens ?? 0);
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
     const { admitted } = this.#options;
     const closing = memoizeLast(async (bill: Trace) =>

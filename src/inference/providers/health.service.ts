@@ -22,6 +22,8 @@ export type ProviderHealth = ProviderState & {
 export type Trial = {
   /** Records the arrival of the first byte. */
   firstByte(): void;
+  /** Records a whole answer of so many tokens, which has just ended. */
+  answered(tokens: number): void;
   succeed(): void;
   fail(failure: ProviderFailure): void;
   /** Ends the request for a reason unrelated to the provider. */
@@ -37,6 +39,8 @@ type Circuit = {
   restUntilMs: number;
   latencyMs: number | undefined;
   latencyAtMs: number;
+  tokensPerSecond: number | undefined;
+  tokensPerSecondAtMs: number;
   uptime: number | undefined;
   inFlight: number;
 };
@@ -48,13 +52,15 @@ const MAX_COOL_DOWNS = 4;
 const LATENCY_WEIGHT = 0.2;
 const UPTIME_WEIGHT = 0.05;
 const LATENCY_FRESH_MS = 600_000;
+/** The duration of a shorter answer says little about the speed of a provider. */
+const MIN_MEASURED_TOKENS = 16;
 const MAX_REST_MS = 60_000;
 /** A provider that is busy, rejects a field or gives a different answer is not broken. */
 const HARMLESS: ReadonlySet<FailureKind> = new Set(["busy", "field", "differs"]);
 
 /**
- * Tracks the health of providers: a circuit breaker, moving averages of the time to the first byte and of the fraction
- * of answered requests, and the requests in flight. In memory and per process; a provider with a new URL starts fresh.
+ * Tracks the health of providers: a circuit breaker, moving averages of the time to the first byte, of the tokens per
+ * second and of the fraction of answered requests, and the requests in flight. In memory and per process; a provider with a new URL starts fresh.
  */
 export class HealthService {
   readonly #dependencies: Dependencies;
@@ -75,6 +81,8 @@ export class HealthService {
       isResting: nowMs < known.restUntilMs,
       restMs: Math.max(0, known.restUntilMs - nowMs),
       latencyMs: isFresh ? known.latencyMs : undefined,
+      tokensPerSecond:
+        nowMs - known.tokensPerSecondAtMs < LATENCY_FRESH_MS ? known.tokensPerSecond : undefined,
       inFlight: known.inFlight,
       uptime: known.uptime,
     };
@@ -97,6 +105,7 @@ export class HealthService {
     };
     return {
       firstByte: () => this.#recordLatency(circuit, sinceMs),
+      answered: (tokens) => this.#recordSpeed(circuit, sinceMs, tokens),
       succeed: () => end(() => recordSuccess(circuit)),
       fail: (failure) => end(() => this.#recordFailure(circuit, failure)),
       drop: () => end(() => {}),
@@ -115,6 +124,8 @@ export class HealthService {
       restUntilMs: 0,
       latencyMs: undefined,
       latencyAtMs: 0,
+      tokensPerSecond: undefined,
+      tokensPerSecondAtMs: 0,
       uptime: undefined,
       inFlight: 0,
     };
@@ -126,6 +137,14 @@ export class HealthService {
     const nowMs = this.#dependencies.clock.monotonicMs();
     circuit.latencyMs = moved(circuit.latencyMs, nowMs - sinceMs, LATENCY_WEIGHT);
     circuit.latencyAtMs = nowMs;
+  }
+
+  #recordSpeed(circuit: Circuit, sinceMs: number, tokens: number): void {
+    const nowMs = this.#dependencies.clock.monotonicMs();
+    if (tokens < MIN_MEASURED_TOKENS) return;
+    const sample = (tokens * 1_000) / Math.max(1, nowMs - sinceMs);
+    circuit.tokensPerSecond = moved(circuit.tokensPerSecond, sample, LATENCY_WEIGHT);
+    circuit.tokensPerSecondAtMs = nowMs;
   }
 
   #recordFailure(circuit: Circuit, { kind, retryAfterMs }: ProviderFailure): void {
@@ -148,6 +167,7 @@ const UNKNOWN: ProviderHealth = {
   isResting: false,
   restMs: 0,
   latencyMs: undefined,
+  tokensPerSecond: undefined,
   inFlight: 0,
   uptime: undefined,
 };

@@ -23,6 +23,8 @@ export type ProviderState = {
   readonly isResting: boolean;
   /** Time to first byte, milliseconds; undefined without recent requests. */
   readonly latencyMs: number | undefined;
+  /** Tokens of an answer per second of its whole duration; undefined without recent answers. */
+  readonly tokensPerSecond: number | undefined;
   /** Requests that it is currently answering. */
   readonly inFlight: number;
 };
@@ -30,6 +32,8 @@ export type ProviderState = {
 /** Why a provider is not used. */
 export type RefusalReason =
   | "not_pinned"
+  | "not_in_only"
+  | "ignored"
   | "not_allowed_for_key"
   | "format_not_supported"
   | "unroutable"
@@ -93,7 +97,7 @@ export const MAX_CANDIDATES = 3;
  *
  * Throws `access_denied` for a model, or for providers, that the key may not use; `model_not_found`;
  * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that no provider supports;
- * `no_available_provider` when no eligible provider can be used; `no_provider_for_trust_mode`;
+ * `no_available_provider` when no eligible provider can be used, or the client's lists exclude all; `no_provider_for_trust_mode`;
  * `no_provider_with_evidence`; `no_provider_within_max_price` or `pinned_provider_exceeds_max_price`; `invalid_max_price_usd` when the router has
  * no exchange rate for the comparison.
  */
@@ -193,6 +197,15 @@ const RULES: readonly Rule[] = [
         : new AppError("provider_not_found", `provider not found: ${pin}`),
   },
   {
+    reason: ({ address }, { preferences: { only } }) =>
+      only === undefined || only.includes(address) ? undefined : "not_in_only",
+    failure: excluded,
+  },
+  {
+    reason: ({ address }, { preferences: { ignore } }) => (ignore?.includes(address) ? "ignored" : undefined),
+    failure: excluded,
+  },
+  {
     reason: ({ address }, { restrictions: { providers } }) =>
       providers.length === 0 || providers.includes(address) ? undefined : "not_allowed_for_key",
     failure: () => denied("This key may not use any of the providers of this model."),
@@ -278,18 +291,22 @@ function isHealthy(state: ProviderState | undefined): boolean {
 }
 
 /**
- * Orders by the client's preference, otherwise by the estimated cost of this request; ties by load, then by latency. A
- * provider without recent requests counts as fast, so that it is tried and its latency measured.
+ * Orders by the client's list, then by its preference, otherwise by the estimated cost of this request; ties by load,
+ * then by latency. A provider without recent requests counts as fast, so that it is tried and measured.
  */
 function byPreferences(
-  { preferences: { sort }, serviceType, inputTokens = 1, outputTokens = 1 }: ChoiceContext,
+  { preferences: { sort, order = [] }, serviceType, inputTokens = 1, outputTokens = 1 }: ChoiceContext,
   states: ReadonlyMap<Provider, ProviderState>,
 ) {
   const latency = (offer: Provider) => states.get(offer)?.latencyMs ?? 0;
+  const speed = (offer: Provider) => states.get(offer)?.tokensPerSecond ?? Number.POSITIVE_INFINITY;
+  const place = ({ address }: Provider) => (order.includes(address) ? order.indexOf(address) : order.length);
   const load = (offer: Provider) => states.get(offer)?.inFlight ?? 0;
   const usage = serviceType === "chatbot" ? { inputTokens, outputTokens } : { inputUnits: 0, outputUnits: 1 };
   const cost = (offer: Provider) => costOf(usage, offer).total;
   return (a: Provider, b: Provider): number => {
+    if (order.length > 0 && place(a) !== place(b)) return place(a) - place(b);
+    if (sort === "throughput" && speed(a) !== speed(b)) return speed(a) > speed(b) ? -1 : 1;
     if (sort === "latency" && latency(a) !== latency(b)) return latency(a) - latency(b);
     const costDifference = cost(a) - cost(b);
     if (costDifference !== 0n) return costDifference < 0n ? -1 : 1;
@@ -302,6 +319,13 @@ function notFound({ model, serviceType }: ChoiceContext): AppError {
   return new AppError("model_not_found", `There is no ${kind} model ${JSON.stringify(model)}.`, {
     param: "model",
   });
+}
+
+function excluded(): AppError {
+  return new AppError(
+    "no_available_provider",
+    "The routing preferences exclude every provider of this model.",
+  );
 }
 
 function denied(message: string): AppError {

@@ -12,11 +12,24 @@ export type PriceCaps = {
   readonly image?: Usd | undefined;
 };
 
+/** How providers are ranked: by time to first byte, by cost, or by the tokens that they generate per second. */
+export const PROVIDER_SORTS = ["latency", "price", "throughput"] as const;
+export type ProviderSort = (typeof PROVIDER_SORTS)[number];
+
+/** Maximum number of providers in a list of preferences. */
+export const MAX_LISTED_PROVIDERS = 50;
+
 /** The client's preferences for choosing a provider (SPEC 4.2, facts 1.4). All are optional. */
 export type RoutingPreferences = {
-  readonly sort?: "latency" | "price" | undefined;
+  readonly sort?: ProviderSort | undefined;
   /** The only provider to use, in lower case: there is no fallback. */
   readonly pin?: Hex | undefined;
+  /** Providers to try first, in this order, in lower case; the others follow by `sort`. */
+  readonly order?: readonly Hex[] | undefined;
+  /** The providers that may be used, in lower case; undefined for all. */
+  readonly only?: readonly Hex[] | undefined;
+  /** Providers that may not be used, in lower case. */
+  readonly ignore?: readonly Hex[] | undefined;
   /** Whether another provider may be tried when the first fails. Defaults to true. */
   readonly allowFallbacks?: boolean | undefined;
   readonly trustMode?: TrustFloor | undefined;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { PROVIDER_SORTS } from "../../inference/routing/routing-preferences.ts";
 import { PERMISSIONS, type Permission } from "../../keys/auth/permissions.ts";
 import { ENVELOPE_FAILURE } from "../envelope.ts";
 import { ERROR_BODY } from "../errors/error-body.ts";
@@ -133,6 +134,7 @@ function parametersOf(
 }
 
 const price = { type: "string", pattern: "^(0|[1-9]\\d{0,11})(\\.\\d{1,18})?$" };
+const addressList = { type: "string", pattern: "^0x[0-9a-fA-F]{40}( *, *0x[0-9a-fA-F]{40}){0,49}$" };
 const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
   description:
@@ -149,12 +151,33 @@ const ROUTING_HEADERS = [
   {
     name: "X-0G-Provider-Sort",
     description: "How providers are ranked.",
-    schema: { enum: ["latency", "price"] },
+    schema: { enum: PROVIDER_SORTS },
   },
   {
     name: "X-0G-Provider-Address",
     description: "The address of the only provider to use.",
     schema: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
+  },
+  {
+    name: "X-0G-Provider-Order",
+    description: "Addresses of providers to try first, in this order, separated by commas.",
+    schema: addressList,
+  },
+  {
+    name: "X-0G-Provider-Only",
+    description: "Addresses of the providers that may be used, separated by commas.",
+    schema: addressList,
+  },
+  {
+    name: "X-0G-Provider-Ignore",
+    description: "Addresses of providers that may not be used, separated by commas.",
+    schema: addressList,
+  },
+  {
+    name: "X-0G-Provider-Fallback-Models",
+    description:
+      "Models to use, in this order, if no provider of the requested one answers, separated by commas: at most 5. For chats and messages.",
+    schema: { type: "string" },
   },
   {
     name: "X-0G-Provider-Allow-Fallbacks",

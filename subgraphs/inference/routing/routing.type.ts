@@ -5,6 +5,7 @@ import type { Provider, TrustMode as Trust } from "../../../src/inference/provid
 import type { RefusalReason as Reason, Refused } from "../../../src/inference/routing/choice.ts";
 import { MAX_FALLBACK_MODELS } from "../../../src/inference/routing/fallback-models.ts";
 import {
+  MAX_LISTED_PROVIDERS,
   type PriceCaps,
   type RoutingPreferences,
   readUsd,
@@ -24,11 +25,14 @@ type Sort = NonNullable<RoutingPreferences["sort"]>;
 const ProviderSort = defineEnum<Sort>("ProviderSort", "How providers are ranked.", {
   latency: "Lowest time to first byte first.",
   price: "Cheapest first.",
+  throughput: "Most tokens per second first.",
 });
 
 /** Why a provider is not tried. */
 const RefusalReason = defineEnum<Reason>("RefusalReason", "Why a provider is not tried.", {
   not_pinned: "The request is pinned to another provider.",
+  not_in_only: "The request is limited to other providers.",
+  ignored: "The request excludes the provider.",
   not_allowed_for_key: "The key may not use the provider.",
   format_not_supported: "The provider does not support the API format of the request.",
   unroutable: "The provider's URL is not allowed.",
@@ -64,6 +68,24 @@ export class RoutingInput {
 
   @Field(() => AddressScalar, { nullable: true, description: "The only provider to use." })
   provider?: Hex | null;
+
+  @Field(() => [AddressScalar], {
+    nullable: true,
+    description: "Providers to try first, in this order. At most 50.",
+  })
+  order?: readonly Hex[] | null;
+
+  @Field(() => [AddressScalar], {
+    nullable: true,
+    description: "The providers that may be used. At most 50.",
+  })
+  only?: readonly Hex[] | null;
+
+  @Field(() => [AddressScalar], {
+    nullable: true,
+    description: "Providers that may not be used. At most 50.",
+  })
+  ignore?: readonly Hex[] | null;
 
   @Field(() => Boolean, {
     nullable: true,
@@ -119,12 +141,27 @@ export function toPreferences(input: RoutingInput | null | undefined): RoutingPr
   return {
     ...(sort && { sort }),
     ...(provider && { pin: provider }),
+    ...listOf("order", input),
+    ...listOf("only", input),
+    ...listOf("ignore", input),
     ...(allowFallbacks != null && { allowFallbacks }),
     ...(trustMode && trustMode !== "standard" && { trustMode }),
     ...(evidence && { evidence }),
     ...(Object.keys(caps).length > 0 && { caps }),
     ...(fallbackModels && fallbackModels.length > 0 && { fallbackModels }),
   };
+}
+
+function listOf(
+  name: "order" | "only" | "ignore",
+  input: RoutingInput | null | undefined,
+): RoutingPreferences {
+  const addresses = input?.[name];
+  if (addresses == null) return {};
+  if (addresses.length <= MAX_LISTED_PROVIDERS) return { [name]: addresses };
+  throw new AppError("invalid_parameter", `${name} has at most ${MAX_LISTED_PROVIDERS} providers.`, {
+    param: name,
+  });
 }
 
 type CapField = "maxPriceUsdPrompt" | "maxPriceUsdCompletion" | "maxPriceUsdImage";

@@ -15,6 +15,7 @@ export const IDLE: ProviderState = {
   circuit: "closed",
   isResting: false,
   latencyMs: undefined,
+  tokensPerSecond: undefined,
   inFlight: 0,
 };
 

@@ -25,6 +25,7 @@ const state = fc.record({
   circuit: fc.constantFrom("closed" as const, "open" as const, "half-open" as const),
   isResting: fc.boolean(),
   latencyMs: fc.option(fc.nat(5_000), { nil: undefined }),
+  tokensPerSecond: fc.option(fc.nat(500), { nil: undefined }),
   inFlight: fc.nat(50),
 });
 const someOffer = fc.record({

@@ -138,3 +138,21 @@ test("of requests admitted at once with a half-open provider first, one probes i
   expect(await Promise.all(asked)).toEqual(["0x01", "0x02", "0x02", "0x01"]);
   expect(circuit()).toBe("closed");
 });
+
+test("tokens per second are those of whole answers, without short ones, and expire after ten minutes", () => {
+  const { health, pass } = start();
+  const answer = (tokens: number, ms: number) => {
+    const trial = health.begin(PROVIDER);
+    pass(ms);
+    trial.answered(tokens);
+    trial.succeed();
+  };
+  answer(15, 1);
+  expect(health.of(PROVIDER).tokensPerSecond).toBeUndefined();
+  answer(100, 2_000);
+  expect(health.of(PROVIDER).tokensPerSecond).toBeCloseTo(50);
+  answer(200, 2_000);
+  expect(health.of(PROVIDER).tokensPerSecond).toBeCloseTo(60);
+  pass(600_000);
+  expect(health.of(PROVIDER).tokensPerSecond).toBeUndefined();
+});

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
-import { type ChoiceContext, choose, type RefusalReason } from "../../../src/inference/routing/choice.ts";
+import {
+  type ChoiceContext,
+  choose,
+  type ProviderState,
+  type RefusalReason,
+} from "../../../src/inference/routing/choice.ts";
 import type { EvidenceStanding } from "../../../src/inference/routing/evidence-floor.ts";
 import { readUsd } from "../../../src/inference/routing/routing-preferences.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
@@ -35,6 +40,8 @@ function proved(standing: Partial<EvidenceStanding>): ChoiceContext["standingOf"
 describe("a provider that is not used has its reason, and the others are used", () => {
   test.each<[RefusalReason, Partial<Provider>, Partial<ChoiceContext>]>([
     ["not_pinned", {}, { preferences: { pin: GOOD.address } }],
+    ["not_in_only", {}, { preferences: { only: [addressOf(8), GOOD.address] } }],
+    ["ignored", {}, { preferences: { ignore: [addressOf(1), addressOf(8)] } }],
     ["not_allowed_for_key", {}, { restrictions: { ...UNRESTRICTED, providers: [GOOD.address] } }],
     ["format_not_supported", { profile: { formats: ["anthropic"] } }, {}],
     ["unroutable", { unroutable: "not https" }, {}],
@@ -81,6 +88,42 @@ describe("a trust mode", () => {
     expect(numbers({ preferences: { trustMode: "verified" } })).toEqual([2n, 3n]);
     expect(numbers({ preferences: { trustMode: "private" } })).toEqual([3n]);
     expect(numbers({ restrictions: { ...UNRESTRICTED, trustMode: "verified" } })).toEqual([2n, 3n]);
+  });
+});
+
+describe("the order of the candidates", () => {
+  const offers = [offer(1), offer(2), offer(3)];
+  const numbers = (given: Parameters<typeof chosen>[1], states?: Parameters<typeof chosen>[2]) =>
+    chosen(offers, given, states).candidates.map(({ inputPrice }) => inputPrice);
+
+  test("begins with the client's list, in its order, and the rest follow by the preference", () => {
+    expect(numbers({ preferences: { order: [addressOf(3)] } })).toEqual([3n, 1n, 2n]);
+    expect(numbers({ preferences: { order: [addressOf(3), addressOf(9), addressOf(2)] } })).toEqual([
+      3n,
+      2n,
+      1n,
+    ]);
+    expect(numbers({ preferences: { order: [addressOf(3)], allowFallbacks: false } })).toEqual([3n]);
+  });
+
+  test("is by throughput if the client asks for it; a provider that was not measured is tried first", () => {
+    const speeds = new Map<string, ProviderState>([
+      [addressOf(1), { ...IDLE, tokensPerSecond: 20 }],
+      [addressOf(2), { ...IDLE, tokensPerSecond: 90.5 }],
+    ]);
+    expect(numbers({ preferences: { sort: "throughput" } }, speeds)).toEqual([3n, 2n, 1n]);
+    expect(numbers({ preferences: {} }, speeds)).toEqual([1n, 2n, 3n]);
+  });
+
+  test("lists that exclude every provider are an error, and a key's restrictions apply beside them", () => {
+    const only = [addressOf(1)];
+    for (const preferences of [{ only: [addressOf(9)] }, { only: [] }, { only, ignore: only }])
+      expect(errorOf(() => chosen(offers, { preferences }))).toMatchObject({
+        code: "no_available_provider",
+        message: expect.stringContaining("exclude"),
+      });
+    const restrictions = { ...UNRESTRICTED, providers: [addressOf(2)] };
+    expect(errorOf(() => chosen(offers, { preferences: { only }, restrictions })).code).toBe("access_denied");
   });
 });
 

@@ -55,6 +55,7 @@ test("a provider that asked for a short pause is tried after it, and others at o
     circuit: "closed",
     isResting: false,
     latencyMs: undefined,
+    tokensPerSecond: undefined,
     inFlight: 0,
     uptime: 1,
   } as const;

@@ -220,7 +220,9 @@ export type ProviderSort =
   /** Lowest time to first byte first. */
   | 'LATENCY'
   /** Cheapest first. */
-  | 'PRICE';
+  | 'PRICE'
+  /** Most tokens per second first. */
+  | 'THROUGHPUT';
 
 /** Routing preferences. The router decides everything that is not set. */
 export type RoutingInput = {
@@ -230,12 +232,18 @@ export type RoutingInput = {
   evidence?: ProviderEvidence | null | undefined;
   /** The ids of at most 5 models to use, in this order, if no provider of the requested one answers: the request is billed at the prices of the model that answers. For chats and messages only. */
   fallbackModels?: Array<string> | null | undefined;
+  /** Providers that may not be used. At most 50. */
+  ignore?: Array<string> | null | undefined;
   /** The maximum output price in USD per million tokens. */
   maxPriceUsdCompletion?: unknown;
   /** The maximum price of one image in USD. */
   maxPriceUsdImage?: unknown;
   /** The maximum input price in USD per million tokens, such as `0.25`. */
   maxPriceUsdPrompt?: unknown;
+  /** The providers that may be used. At most 50. */
+  only?: Array<string> | null | undefined;
+  /** Providers to try first, in this order. At most 50. */
+  order?: Array<string> | null | undefined;
   /** The only provider to use. */
   provider?: string | null | undefined;
   /** How to rank the providers. */
