@@ -112,7 +112,10 @@ test.each<[string, object, string]>([
 test("more tokens than the context has for each document are charged by our own count, and shown", async () => {
   answer(0, rankingOf([1, 0], { usage: { prompt_tokens: 21, total_tokens: 21 } }));
   const { usage, x_0g_trace } = (await (await send({ model: "short" })).json()) as Ranking;
-  expect([usage, x_0g_trace.billing.total_cost]).toEqual([{ prompt_tokens: 4, total_tokens: 4 }, "8"]);
+  expect([usage, x_0g_trace.billing.total_cost]).toEqual([
+    { prompt_tokens: 4, total_tokens: 4, cost: "0.000000000000000008" },
+    "8",
+  ]);
 });
 
 test.each<[string, object | string, number]>([

@@ -74,7 +74,7 @@ export class RerankService {
       usage: { inputTokens, outputTokens: 0 },
       estimated: counted === undefined,
       answerId: answerIdOf(fields),
-      edits: await bodies.findEdits(answer.body, { members: { model, usage } }),
+      edits: await bodies.findEdits(answer.body, { members: { model, usage }, showsCost: true }),
     };
   }
 

@@ -3,14 +3,16 @@ import { RERANK_REQUEST, readRerankRequest } from "../../inference/rerank/rerank
 import { callerOf, inferenceBytes } from "../inference-call.ts";
 import { defineRoute } from "../route.ts";
 import { routingHeaders } from "../routing-headers.ts";
-import { count, trace } from "../wire.ts";
+import { count, trace, usageCost } from "../wire.ts";
 
 const RANKING = z
   .looseObject({
     id: z.string().optional(),
     model: z.string().optional(),
     results: z.array(z.looseObject({ index: count, relevance_score: z.number() })),
-    usage: z.looseObject({ prompt_tokens: count.optional(), total_tokens: count.optional() }).optional(),
+    usage: z
+      .looseObject({ prompt_tokens: count.optional(), total_tokens: count.optional(), ...usageCost })
+      .optional(),
     x_0g_trace: trace,
   })
   .meta({ id: "Ranking" });
