@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { countPromptTokens, countTokens } from "../../src/inference/billing/tokens.ts";
 import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";
+import { formatToken } from "../../src/kernel/text/amount.ts";
 import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { balanceAtRest } from "../support/balance.ts";
 import {
@@ -84,7 +85,10 @@ describe("what a response costs", () => {
     expect(response).toMatchObject({
       status: "completed",
       output: [{ type: "message", content: [{ text: TEXT }] }],
-      usage: { input_tokens: 9, output_tokens: 8, total_tokens: 17 },
+      usage: {
+        ...{ input_tokens: 9, output_tokens: 8, total_tokens: 17 },
+        cost: formatToken(costOf(CHEAP)),
+      },
       x_0g_trace: { billing: { total_cost: String(costOf(CHEAP)) } },
     });
     expect(await requestOf(seeded)).toMatchObject({ status: "completed", cost: { total: costOf(CHEAP) } });

@@ -36,7 +36,15 @@ export async function readChat(
   };
   const metered = await meterUsage(usage, count, limits.maxOutputTokens);
   const answerId = answerIdOf(fields);
-  if (translation) return { ...metered, answerId, body: await translation.whole(answer.body, metered.usage) };
+  if (translation) {
+    const body = await translation.whole(answer.body, metered.usage);
+    return {
+      ...metered,
+      answerId,
+      body,
+      edits: await bodies.findEdits(body, { members: {}, showsCost: true }),
+    };
+  }
   const isBilled = !metered.estimated && isCacheShown(stated, metered.usage);
   const edits = await bodies.findEdits(answer.body, {
     members: { model, usage: isBilled ? undefined : chatUsage(metered.usage) },

@@ -1,6 +1,7 @@
 import { type AppError, FAILURES } from "../../kernel/errors.ts";
 import type { Trace } from "../billing/admitted.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
+import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Metered } from "../billing/usage.ts";
 import type { ChatEvents } from "../chat/chat-events.ts";
 import { renderChoices } from "../chat/chat-pieces.ts";
@@ -79,11 +80,11 @@ export class ResponseEvents implements StreamReader {
     return this.#chat.meter(countInput);
   }
 
-  closing(trace: Trace, billed: TokenUsage, failure?: AppError): Buffer {
+  closing(trace: Trace, billed: TokenUsage, failure: AppError | undefined, cost: ShownCost): Buffer {
     return this.#stream.end({
       finishReason: this.#finishReason,
       completedAt: this.#nowSeconds(),
-      usage: responseUsage(billed, this.#reasoningTokens),
+      usage: { ...responseUsage(billed, this.#reasoningTokens), ...cost },
       trace,
       error: failure && errorOf(failure),
     });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, trace } from "../../wire.ts";
+import { count, trace, usageCost } from "../../wire.ts";
 
 const usage = z.looseObject({
   input_tokens: count,
@@ -7,6 +7,7 @@ const usage = z.looseObject({
   output_tokens: count,
   output_tokens_details: z.looseObject({ reasoning_tokens: count }),
   total_tokens: count,
+  ...usageCost,
 });
 
 /** A response, or server-sent events of its parts, the last of which has it whole. */
