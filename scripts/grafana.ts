@@ -10,6 +10,7 @@ export async function metricHelp(): Promise<ReadonlyMap<string, string>> {
     replicaLagSeconds: () => 0,
     watcherLags: async () => [],
     jobs: async () => ({ waiting: 0, running: 0, oldestWaitingSeconds: 0 }),
+    webhookLagSeconds: async () => 0,
     databasePool: () => ({ open: 0, idle: 0, waiting: 0 }),
     redis: async () => true,
     walletBalance: async () => 0n,

@@ -33,6 +33,9 @@ import { createReceiptModule } from "./receipts/module.ts";
 import { openReceiptKey, type ReceiptKey } from "./receipts/receipt-key.ts";
 import type { ReceiptsService } from "./receipts/receipts.service.ts";
 import { createStorageModule, type StorageServices } from "./storage/module.ts";
+import { oldestWaitingSeconds } from "./webhooks/delivery-queue.store.ts";
+import { createWebhookModule } from "./webhooks/module.ts";
+import type { WebhooksService } from "./webhooks/webhooks.service.ts";
 
 /** How long a scrape may answer from an earlier read. */
 const JOBS_READ_MS = 5_000;
@@ -52,6 +55,7 @@ export type App = KeyServices &
     readonly events: EventsService;
     readonly idempotency: IdempotencyService;
     readonly receipts: ReceiptsService;
+    readonly webhooks: WebhooksService;
     /** The metrics of this process; undefined without METRICS_PORT. */
     readonly metrics: Metrics | undefined;
     /** Whether this process can serve requests, and which of its dependencies fail. */
@@ -85,7 +89,8 @@ export async function createApp(
     const { secret, createdAt } = await readDeploymentSecret(database, "event cursors");
     const cursors = new EventCursors(secret, new Date(createdAt.getTime() + KEPT_HOURS * 3_600_000));
     const receiptKey = await openReceiptKey(database, config.RECEIPT_KEY);
-    return wire({ config, network, log, rpc, database, bus, redis, cursors, receiptKey });
+    const webhookSecret = (await readDeploymentSecret(database, "webhooks")).secret;
+    return wire({ config, network, log, rpc, database, bus, redis, cursors, receiptKey, webhookSecret });
   } catch (error) {
     await database.close();
     throw error;
@@ -102,6 +107,7 @@ function wire(dependencies: {
   redis: RedisConnection | undefined;
   cursors: EventCursors;
   receiptKey: ReceiptKey;
+  webhookSecret: string;
 }): App {
   const { config, network, log, rpc, database, bus, redis, cursors, receiptKey } = dependencies;
   const relay = new EventRelay(database, bus, log);
@@ -138,6 +144,7 @@ function wire(dependencies: {
     key: receiptKey,
     signatureOf: (account, requestId) => inference.services.evidence.signatureOf(account, requestId),
   });
+  const webhooks = createWebhookModule(parts, { secret: dependencies.webhookSecret, observer: metrics });
   const idempotency = new IdempotencyService({
     queries: database,
     log,
@@ -154,6 +161,7 @@ function wire(dependencies: {
   metrics?.sample({ ...samplesOf(services, database, relay, events), ...dependenciesOf(parts) });
   return {
     ...{ config, network, log, database, events, idempotency, metrics, receipts: receipts.receipts },
+    webhooks: webhooks.webhooks,
     ...services,
     readiness: () => readinessOf(checksOf(services, database, bus)),
     async start({ worker }) {
@@ -162,13 +170,14 @@ function wire(dependencies: {
       await inference.start();
       if (!worker) return;
       idempotency.start();
-      for (const module of [accounts, keys, inference, chain, storage, receipts]) module.startWork?.();
+      for (const module of [accounts, keys, inference, chain, storage, receipts, webhooks])
+        module.startWork?.();
     },
     async close() {
       // Requests in flight are billed first; their events are published last.
       await inference.stop();
       await idempotency.stop();
-      await Promise.all([accounts, keys, chain, storage, receipts].map((module) => module.stop()));
+      await Promise.all([accounts, keys, chain, storage, receipts, webhooks].map((module) => module.stop()));
       await relay.stop();
       await maintenance?.stop();
       await bus.close();
@@ -194,6 +203,7 @@ function dependenciesOf({ config, database, bus, rpc }: AppContext) {
     );
   return {
     jobs: cachedRead(() => readJobQueue(database), JOBS_READ_MS),
+    webhookLagSeconds: cachedRead(() => oldestWaitingSeconds(database), JOBS_READ_MS),
     databasePool: () => database.connections(),
     redis: config.REDIS_URL ? cachedRead(ping, JOBS_READ_MS) : undefined,
     walletBalance: key ? cachedRead(readBalance, BALANCE_READ_MS) : undefined,

@@ -107,7 +107,8 @@ export async function forgetEvents(queries: Queries, limit: number): Promise<num
   return Number(row?.gone ?? 0);
 }
 
-type EventRow = {
+/** A row of the outbox, as `EVENT_COLUMNS` reads it. */
+export type EventRow = {
   readonly id: string;
   readonly position: string;
   readonly topic: Topic;
@@ -124,7 +125,7 @@ type PastRow = EventRow & {
 };
 
 // As text: the driver returns int8 as text anyway, and `jsonb` is parsed once, in `toEvent`.
-const COLUMNS = `event_id::text as id, position::text, topic, subject, data::text as data,
+export const EVENT_COLUMNS = `event_id::text as id, position::text, topic, subject, data::text as data,
   floor(extract(epoch from at) * 1000)::bigint::text as at_ms`;
 
 const APPEND = `
@@ -140,7 +141,7 @@ const FORGOTTEN = "coalesce((select position from outbox_forgotten where topic =
 // One statement, because thousands of readers reconnect at once and the embedded database runs in this process: five
 // statements for each resuming reader took two fifths of the total time.
 const readPastOf = (filter: string) => `
-  select bounds.*, ${COLUMNS}
+  select bounds.*, ${EVENT_COLUMNS}
   from (
     select ${NEWEST}::text as newest, ${FORGOTTEN}::text as oldest_cursor,
       (select case when is_called then last_value else 0 end from outbox_position)::text as newest_cursor
@@ -156,7 +157,7 @@ const READ_TOPIC = readPastOf("topic = $1");
 const READ_SUBJECT = readPastOf("topic = $1 and subject = $4");
 
 const READ_RECENT = `
-  select ${COLUMNS} from (
+  select ${EVENT_COLUMNS} from (
     select * from outbox where position is not null order by position desc limit $1::integer
   ) as newest
   where at > clock_timestamp() - make_interval(secs => $2::integer) order by newest.position desc`;
@@ -177,7 +178,7 @@ const TAKE_POSITIONS = `
   )
   update outbox set position = assigned.position
   from batch join assigned using (n) where outbox.id = batch.id
-  returning ${COLUMNS.replace("position::text", "outbox.position::text")}`;
+  returning ${EVENT_COLUMNS.replace("position::text", "outbox.position::text")}`;
 
 const SKIP_POSITIONS = `
   select setval('outbox_position', $1::bigint)::text from outbox_position where last_value < $1::bigint`;
@@ -201,7 +202,8 @@ const FORGET = `
   )
   select count(*)::text as gone from gone`;
 
-function toEvent({ id, position, topic, subject, at_ms, data }: EventRow): DomainEvent {
+/** The event in a row of the outbox. */
+export function toEvent({ id, position, topic, subject, at_ms, data }: EventRow): DomainEvent {
   return {
     id,
     position: BigInt(position),

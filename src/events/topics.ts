@@ -28,6 +28,8 @@ export type TopicPayloads = {
     kind: "api-key" | "management-key";
     change: "created" | "updated" | "revoked";
   };
+  /** Subject: account address. A webhook is no longer delivered to, and not by its owner's choice. */
+  "webhook.disabled": { account: string; webhookId: string; url: string; reason: WebhookFault };
   /** Subject: account address. The unused part of allotments is needed elsewhere, or their key was changed. */
   "allotment.recalled": { account: string };
   /** Subject: account address. Steps of one job arrive in order, numbered by `sequence` from 1 without gaps. */
@@ -46,6 +48,8 @@ export type TopicPayloads = {
   "kv.committed": { streamId: string; txSeq: string; root: string; sender: string; removed: boolean };
 };
 
+/** Why a webhook was disabled: failing for 24 h, 410 Gone, or an event that expired before it was delivered. */
+export type WebhookFault = "failing" | "gone" | "expired";
 export type BalanceCause = "deposit" | "hold" | "settlement" | "release" | "credit";
 /** A step of a job. `attempt` counts the providers tried so far; `result` is where the result can be read. */
 export type JobStep = {
@@ -145,6 +149,7 @@ export const TOPICS = [
   "balance.changed",
   "deposit.seen",
   "key.changed",
+  "webhook.disabled",
   "allotment.recalled",
   "job.progressed",
   "file.submitted",

@@ -2,17 +2,21 @@ import { lookup as systemLookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { buildConnector } from "undici";
 
-/** Why a provider's URL is rejected; undefined for a valid one (promises F23). */
+/**
+ * Why the URL of a provider, or of another server that others name, is rejected; undefined for a valid one (promises
+ * F23).
+ */
 export function faultOf(
   url: string,
-  { allowsPrivate }: { readonly allowsPrivate: boolean },
+  { allowsPrivate, allowsQuery = false }: { readonly allowsPrivate: boolean; readonly allowsQuery?: boolean },
 ): string | undefined {
   const parsed = URL.parse(url);
   if (parsed === null) return "not a URL";
   const { protocol, hostname, port, username, password, search, hash } = parsed;
   if (protocol !== "https:" && protocol !== "http:") return `scheme ${protocol}`;
   if (username !== "" || password !== "") return "credentials in the URL";
-  if (search !== "" || hash !== "") return "a query or fragment in the URL";
+  if (allowsQuery && hash !== "") return "a fragment in the URL";
+  if (!allowsQuery && (search !== "" || hash !== "")) return "a query or fragment in the URL";
   if (allowsPrivate) return undefined;
   if (protocol === "http:") return "not https";
   // Of https, port 443 is shown as none.

@@ -156,6 +156,12 @@ export const FAILURES = {
     meaning: "The account has no `mk-` key with this id.",
     isUserError: true,
   },
+  webhook_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The account has no webhook with this id.",
+    isUserError: true,
+  },
   receipt_not_found: {
     status: 404,
     type: "invalid_request_error",
@@ -229,6 +235,12 @@ export const FAILURES = {
     status: 409,
     type: "invalid_request_error",
     meaning: "An active key of the account has this name.",
+    isUserError: true,
+  },
+  webhook_limit_reached: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The account has the most webhooks that it may have.",
     isUserError: true,
   },
   async_job_not_pending: {

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import type { HoldsObserver } from "../accounts/holds.service.ts";
 import type { RetentionObserver } from "../accounts/retention/retention.service.ts";
 import type { EndedRequest, RequestObserver } from "../inference/requests/request-observer.ts";
+import type { DeliveryObserver } from "../webhooks/delivery-turn.ts";
 import { registerSampledGauges, type Sampled } from "./sampled-gauges.ts";
 
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
@@ -22,7 +23,7 @@ const PROVIDER = "0g";
  * have their own name, the others are `other`; the first 100 GraphQL operation names too, the others are `hash-0` to
  * `hash-15` by their name.
  */
-export class Metrics implements HoldsObserver, RequestObserver, RetentionObserver {
+export class Metrics implements HoldsObserver, RequestObserver, RetentionObserver, DeliveryObserver {
   readonly #registry = new Registry();
   readonly #models = new Set<string>();
   readonly #duration: Histogram;
@@ -34,6 +35,8 @@ export class Metrics implements HoldsObserver, RequestObserver, RetentionObserve
   readonly #settlementBatch: Histogram;
   readonly #evidence: Counter;
   readonly #removed: Counter;
+  readonly #webhookAttempts: Histogram;
+  readonly #webhooksDisabled: Counter;
   readonly #http: Histogram;
   readonly #subscriptions: Gauge;
   readonly #refusals: Counter;
@@ -103,6 +106,19 @@ export class Metrics implements HoldsObserver, RequestObserver, RetentionObserve
       name: "zerograph_retention_rows_removed_total",
       help: "Rows that this process archived and removed, by kind: requests, or transfers of the ledger",
       labelNames: ["kind"],
+      registers,
+    });
+    this.#webhookAttempts = new Histogram({
+      name: "zerograph_webhook_attempt_duration_seconds",
+      help: "Duration of attempts to deliver to webhooks by outcome: delivered, or the failure",
+      labelNames: ["outcome"],
+      buckets: HTTP_SECONDS,
+      registers,
+    });
+    this.#webhooksDisabled = new Counter({
+      name: "zerograph_webhooks_disabled_total",
+      help: "Webhooks that were disabled, by the fault of their receiver",
+      labelNames: ["reason"],
       registers,
     });
     this.#http = new Histogram({
@@ -190,6 +206,14 @@ export class Metrics implements HoldsObserver, RequestObserver, RetentionObserve
 
   rowsRemoved(kind: string, rows: number): void {
     this.#removed.inc({ kind }, rows);
+  }
+
+  webhookAttempt(outcome: string, durationMs: number): void {
+    this.#webhookAttempts.observe({ outcome }, durationMs / 1_000);
+  }
+
+  webhookDisabled(reason: string): void {
+    this.#webhooksDisabled.inc({ reason });
   }
 
   /** `route` is the pattern of the route, never the requested path. */

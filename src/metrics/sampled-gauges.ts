@@ -11,6 +11,8 @@ export type Sampled = {
   /** Blocks between a watcher's last block and the head of the chain. */
   readonly watcherLags: () => Promise<readonly { readonly watcher: string; readonly blocks: number }[]>;
   readonly jobs: () => Promise<JobQueue>;
+  /** Age of the oldest event that waits for its delivery to a webhook, seconds; 0 if none waits. */
+  readonly webhookLagSeconds: () => Promise<number>;
   /** Connections of this process to the database, and the callers that wait for one. */
   readonly databasePool: () => { readonly open: number; readonly idle: number; readonly waiting: number };
   /** Whether Redis answers; undefined for a process that uses none. */
@@ -118,6 +120,13 @@ function registerSharedGauges(registry: Registry, sources: Sampled): void {
     async (gauge) => gauge.set(await sources.relayLagSeconds()),
   );
   registerJobGauges(registry, sources);
+  register(
+    registry,
+    "zerograph_webhook_oldest_waiting_seconds",
+    "Age of the oldest event that waits for its delivery to a webhook; 0 if none waits; read every 5 s",
+    [],
+    async (gauge) => gauge.set(await sources.webhookLagSeconds()),
+  );
   const { walletBalance } = sources;
   if (walletBalance)
     register(

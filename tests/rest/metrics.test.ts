@@ -180,6 +180,7 @@ describe("/metrics", () => {
       replicaLagSeconds: () => undefined,
       relayLagSeconds: () => new Promise(() => {}),
       jobs: () => Promise.reject(new Error("the database is gone")),
+      webhookLagSeconds: async () => 0,
       databasePool: () => ({ open: 10, idle: 2, waiting: 5 }),
       redis: async () => false,
       walletBalance: () => Promise.reject(new Error("the chain is gone")),

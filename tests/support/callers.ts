@@ -36,6 +36,8 @@ const REQUIREMENTS: Readonly<Record<Action, Requirement>> = {
   "management-key.create": "session",
   "management-key.update": "session",
   "management-key.revoke": "session",
+  "webhook.read": "account:read",
+  "webhook.manage": "keys:manage",
   "session.read": "session",
   "session.end": "session",
   "node.read": "account:read",

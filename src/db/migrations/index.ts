@@ -31,6 +31,7 @@ import { StoreDraftDigests } from "./28-draft-digests.ts";
 import { ListUsageDays } from "./29-usage-days.ts";
 import { FilterRequests } from "./30-request-filters.ts";
 import { FilterLists } from "./31-list-filters.ts";
+import { CreateWebhooks } from "./33-webhooks.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -67,4 +68,5 @@ export const migrations = [
   { name: "29-usage-days", class: ListUsageDays },
   { name: "30-request-filters", class: FilterRequests },
   { name: "31-list-filters", class: FilterLists },
+  { name: "33-webhooks", class: CreateWebhooks },
 ] as const;

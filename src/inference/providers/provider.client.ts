@@ -6,7 +6,7 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import type { ExchangeHasher } from "./exchange-hasher.ts";
 import { endpointOf, type Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
-import { retryAfterOf } from "./retry-after.ts";
+import { retryAfterOf } from "../../kernel/text/retry-after.ts";
 import { SecretMask, spellingsOf } from "./secret-mask.ts";
 import { TlsKeys } from "./tls-keys.ts";
 

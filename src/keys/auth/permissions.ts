@@ -51,6 +51,9 @@ export const PERMISSIONS = {
   "management-key.create": SESSION_ONLY,
   "management-key.update": SESSION_ONLY,
   "management-key.revoke": SESSION_ONLY,
+  "webhook.read": withScope("account:read"),
+  /** To create, change, test and replay webhooks; their events also need the permission to read each. */
+  "webhook.manage": withScope("keys:manage"),
   "session.read": SESSION_ONLY,
   "session.end": SESSION_ONLY,
   /** The operator's node; the account must also be an operator's. */

@@ -1,0 +1,281 @@
+import { openAccount } from "../accounts/ledger.store.ts";
+import type { Database, Queries } from "../db/database.ts";
+import type { EventsService } from "../events/events.service.ts";
+import { KEPT_HOURS, lastPublished } from "../events/outbox.ts";
+import { forgottenPosition } from "../events/subject-events.ts";
+import { faultOf } from "../kernel/address-guard.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { AppError } from "../kernel/errors.ts";
+import { invalidCursor } from "../kernel/page.ts";
+import { isId, newId } from "../kernel/text/ids.ts";
+import { permit } from "../keys/auth/permissions.ts";
+import type { Principal } from "../keys/auth/principal.ts";
+import { readKeyName } from "../keys/shared/key-name.ts";
+import { secretVersions } from "./delivery-turn.ts";
+import type { ReceiverClient } from "./receiver.client.ts";
+import type { SigningSecrets } from "./signing.ts";
+import {
+  advanceSecret,
+  deleteWebhook,
+  disableWebhook,
+  findWebhook,
+  insertWebhook,
+  listAttempts,
+  listWebhooks,
+  lockScan,
+  lockWebhook,
+  resumeAt,
+  type StoredWebhook,
+  updateSettings,
+} from "./webhook.store.ts";
+import { type DeliveryResult, MAX_WEBHOOKS, type Webhook, type WebhookAttempt } from "./webhook.ts";
+import { readActionsOf, TEST_EVENT, topicsOf, WEBHOOK_EVENTS, type WebhookEvent } from "./webhook-events.ts";
+
+type Dependencies = {
+  readonly database: Database;
+  readonly events: EventsService;
+  readonly clock: Clock;
+  readonly receivers: ReceiverClient;
+  readonly secrets: SigningSecrets;
+  /** Whether receivers may have private addresses and use http. */
+  readonly allowsPrivate: boolean;
+};
+
+/** A webhook to create. */
+export type NewWebhook = {
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  /** Neuron; required with `balance.low`. */
+  readonly balanceThreshold?: bigint | null | undefined;
+};
+
+/** A change of a webhook; undefined fields are left unchanged. `isEnabled` resumes or stops deliveries. */
+export type WebhookChange = { readonly [Field in keyof NewWebhook]?: NewWebhook[Field] | undefined } & {
+  readonly isEnabled?: boolean | undefined;
+};
+
+export const MAX_URL_LENGTH = 2_048;
+/** How long the previous secret signs beside a new one. */
+export const ROTATION_HOURS = 24;
+/** Test deliveries of this process in progress. */
+const MAX_TESTS = 16;
+
+/**
+ * The webhooks of accounts. A caller may create or change a webhook only if it may read every event of it, so that a
+ * webhook shows nobody more than a subscription would.
+ */
+export class WebhooksService {
+  readonly #dependencies: Dependencies;
+  #tests = 0;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The webhooks of an account, oldest first. */
+  list(account: string): Promise<readonly Webhook[]> {
+    return listWebhooks(this.#dependencies.database, account);
+  }
+
+  /** A webhook of the account; undefined if it has none with this id. */
+  async find(account: string, id: string): Promise<Webhook | undefined> {
+    return isId(id) ? findWebhook(this.#dependencies.database, account, id) : undefined;
+  }
+
+  /** A webhook of the account. Throws `webhook_not_found`. */
+  async get(account: string, id: string): Promise<Webhook> {
+    return found(await this.find(account, id));
+  }
+
+  /** The last attempts to deliver to a webhook, newest first. Throws `webhook_not_found`. */
+  async attempts(account: string, id: string): Promise<readonly WebhookAttempt[]> {
+    await this.get(account, id);
+    return listAttempts(this.#dependencies.database, id);
+  }
+
+  /** The cursor after the last event that was delivered, or did not concern the webhook. */
+  cursorOf({ position }: Webhook): string {
+    return this.#dependencies.events.cursorAt(position);
+  }
+
+  /**
+   * Creates a webhook that receives events from now on. Its signing secret is also returned by a rotation only. Throws
+   * `invalid_parameter` for an invalid setting, `insufficient_scope` for an event that the caller may not read, and
+   * `webhook_limit_reached`.
+   */
+  async create(
+    principal: Principal,
+    input: NewWebhook,
+  ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
+    const { account } = permit(principal, "webhook.manage");
+    const settings = this.#check(principal, { balanceThreshold: null, ...withoutUndefined(input) });
+    const { database, clock, secrets } = this.#dependencies;
+    const id = newId();
+    const webhook = await database.statements(async (tx) => {
+      await openAccount(tx, account);
+      // Also serialises the creations, so that the count is exact.
+      const position = await lockScan(tx);
+      if ((await listWebhooks(tx, account)).length >= MAX_WEBHOOKS)
+        throw new AppError(
+          "webhook_limit_reached",
+          `An account may have ${MAX_WEBHOOKS} webhooks. Delete one first.`,
+        );
+      await insertWebhook(tx, { ...settings, id, account, position }, clock.now());
+      return found(await findWebhook(tx, account, id));
+    });
+    return { webhook, secret: secrets.show({ id, version: webhook.secretVersion }) };
+  }
+
+  /**
+   * Changes a webhook. One that is enabled again resumes after the last delivered event; if events have expired since,
+   * its sequence skips a number. Throws what `create` throws, and `webhook_not_found`.
+   */
+  update(principal: Principal, id: string, change: WebhookChange): Promise<Webhook> {
+    const { account } = permit(principal, "webhook.manage");
+    return this.#change(account, id, async (tx, webhook) => {
+      const { isEnabled, ...settings } = withoutUndefined(change);
+      const now = this.#dependencies.clock.now();
+      if (isEnabled === false) await disableWebhook(tx, { id }, "owner", now);
+      // Anybody who may change webhooks may stop one, whatever it receives.
+      if (isEnabled === false && Object.keys(settings).length === 0) return;
+      const checked = this.#check(principal, { ...webhook, ...settings });
+      await updateSettings(tx, id, checked, now);
+      if (isEnabled !== true || webhook.status !== "disabled") return;
+      const oldest = await forgottenPosition(tx, checked.topics);
+      const isCut = webhook.position < oldest;
+      const resume = {
+        position: isCut ? oldest : webhook.position,
+        sequence: webhook.sequence + (isCut ? 1 : 0),
+      };
+      await resumeAt(tx, id, resume, await lastPublished(tx), now);
+    });
+  }
+
+  /**
+   * Delivers again, with new sequence numbers and the same ids, what follows a cursor. Throws `webhook_not_found`,
+   * `invalid_cursor`, and `cursor_expired` when events after it were deleted.
+   */
+  replay(principal: Principal, id: string, after: string): Promise<Webhook> {
+    const { account } = permit(principal, "webhook.manage");
+    const position = this.#dependencies.events.positionOf(after);
+    return this.#change(account, id, async (tx, webhook) => {
+      const newest = await lastPublished(tx);
+      if (position > newest) throw invalidCursor();
+      if (position < (await forgottenPosition(tx, webhook.topics)))
+        throw new AppError(
+          "cursor_expired",
+          `Events are retained for ${KEPT_HOURS} h; this cursor is older.`,
+          {
+            param: "after",
+          },
+        );
+      const { sequence } = webhook;
+      await resumeAt(tx, id, { position, sequence }, newest, this.#dependencies.clock.now());
+    });
+  }
+
+  /** Replaces the signing secret; for 24 h deliveries are signed with both. Throws `webhook_not_found`. */
+  async rotateSecret(
+    principal: Principal,
+    id: string,
+  ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
+    const { account } = permit(principal, "webhook.manage");
+    const { database, clock, secrets } = this.#dependencies;
+    const until = new Date(clock.now().getTime() + ROTATION_HOURS * 3_600_000);
+    const version = isId(id) ? await advanceSecret(database, account, id, until) : undefined;
+    if (version === undefined) throw notFound();
+    return { webhook: await this.get(account, id), secret: secrets.show({ id: id.toLowerCase(), version }) };
+  }
+
+  /** Deletes a webhook. Throws `webhook_not_found`. */
+  async delete(principal: Principal, id: string): Promise<void> {
+    const { account } = permit(principal, "webhook.manage");
+    if (!isId(id) || !(await deleteWebhook(this.#dependencies.database, account, id))) throw notFound();
+  }
+
+  /**
+   * Delivers a `webhook.test` event at once, also to a disabled webhook; it has no sequence and no cursor. Work stops
+   * when `signal` aborts. Throws `webhook_not_found`, and `overloaded` if too many tests are in progress.
+   */
+  async test(principal: Principal, id: string, signal: AbortSignal): Promise<DeliveryResult> {
+    const { account } = permit(principal, "webhook.manage");
+    if (this.#tests >= MAX_TESTS)
+      throw new AppError("overloaded", "Too many test deliveries are in progress.");
+    this.#tests++;
+    try {
+      const { database, receivers } = this.#dependencies;
+      const webhook = found(isId(id) ? await findWebhook(database, account, id) : undefined);
+      const connection = receivers.open(webhook.url);
+      try {
+        const { status, failure, durationMs } = await connection.post(this.#testDelivery(webhook), signal);
+        return { status, failure, durationMs };
+      } finally {
+        await connection.close();
+      }
+    } finally {
+      this.#tests--;
+    }
+  }
+
+  #testDelivery(webhook: StoredWebhook) {
+    const { clock, secrets } = this.#dependencies;
+    const at = clock.now();
+    const body = JSON.stringify({
+      type: TEST_EVENT,
+      timestamp: at.toISOString(),
+      sequence: null,
+      cursor: null,
+      account: webhook.account,
+      data: { webhook_id: webhook.id },
+    });
+    const headers = secrets.headersOf({ id: newId(), at, body }, secretVersions(webhook, at));
+    return { headers, body };
+  }
+
+  /** Changes a webhook in one transaction, while no event is matched with it. */
+  async #change(
+    account: string,
+    id: string,
+    work: (tx: Queries, webhook: StoredWebhook) => Promise<void>,
+  ): Promise<Webhook> {
+    if (!isId(id)) throw notFound();
+    return this.#dependencies.database.statements(async (tx) => {
+      await lockScan(tx);
+      await work(tx, found(await lockWebhook(tx, account, id)));
+      return found(await findWebhook(tx, account, id));
+    });
+  }
+
+  #check(principal: Principal, input: NewWebhook) {
+    const { url, balanceThreshold = null } = input;
+    const name = readKeyName(input.name);
+    const events = WEBHOOK_EVENTS.filter((event) => input.events.includes(event));
+    if (events.length === 0) throw invalid("events", "Choose at least one event.");
+    for (const action of readActionsOf(events)) permit(principal, action);
+    if (events.includes("balance.low") && balanceThreshold === null)
+      throw invalid("balance_threshold", "The event balance.low needs a threshold.");
+    if (url.length > MAX_URL_LENGTH) throw invalid("url", `A URL has at most ${MAX_URL_LENGTH} characters.`);
+    const { allowsPrivate } = this.#dependencies;
+    const fault = faultOf(url, { allowsPrivate, allowsQuery: true });
+    if (fault !== undefined) throw invalid("url", `This URL cannot receive events: ${fault}.`);
+    return { name, url, events, topics: topicsOf(events), balanceThreshold };
+  }
+}
+
+function found<T>(webhook: T | undefined): T {
+  if (!webhook) throw notFound();
+  return webhook;
+}
+
+function notFound(): AppError {
+  return new AppError("webhook_not_found", "There is no such webhook.");
+}
+
+function invalid(param: string, message: string): AppError {
+  return new AppError("invalid_parameter", message, { param });
+}
+
+function withoutUndefined<T extends object>(input: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as never;
+}
