@@ -38,6 +38,13 @@ import { rerankDocuments } from "./v1/rerank.ts";
 import { createResponse } from "./v1/responses.ts";
 import { previewRouting } from "./v1/routing/preview.ts";
 import { listServiceTypes } from "./v1/service-types.ts";
+import {
+  listWebhookAttempts,
+  replayWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+} from "./v1/webhooks/webhook-actions.ts";
+import { createWebhook, deleteWebhook, getWebhook, listWebhooks, updateWebhook } from "./v1/webhooks.ts";
 
 /** Every REST endpoint. The server, the permission tests and OpenAPI iterate over this list. */
 export const routes: readonly Route[] = [
@@ -87,6 +94,15 @@ export const routes: readonly Route[] = [
   getGeneration,
   getKey,
   getCredits,
+  listWebhooks,
+  createWebhook,
+  getWebhook,
+  updateWebhook,
+  deleteWebhook,
+  listWebhookAttempts,
+  testWebhook,
+  rotateWebhookSecret,
+  replayWebhook,
   getFile,
   getFileInfo,
   listFileInfos,

@@ -22,7 +22,7 @@ export type PostResult = DeliveryResult & { readonly retryAfterMs: number | unde
 /** A connection to one receiver. Its deliveries must not overlap. */
 export type ReceiverConnection = {
   /** Posts a delivery. Never rejects; it fails as `unreachable` when `signal` aborts. */
-  post(delivery: Delivery, signal: AbortSignal): Promise<PostResult>;
+  post(delivery: Delivery, signal?: AbortSignal): Promise<PostResult>;
   close(): Promise<void>;
 };
 
@@ -57,10 +57,10 @@ export class ReceiverClient {
     };
   }
 
-  async #post(client: Client, path: string, delivery: Delivery, signal: AbortSignal): Promise<PostResult> {
+  async #post(client: Client, path: string, delivery: Delivery, signal?: AbortSignal): Promise<PostResult> {
     const startedMs = performance.now();
     const deadline = AbortSignal.timeout(this.#dependencies.timeoutMs);
-    const both = AbortSignal.any([deadline, signal]);
+    const both = signal ? AbortSignal.any([deadline, signal]) : deadline;
     const durationMs = () => Math.round(performance.now() - startedMs);
     try {
       const { statusCode, headers, body } = await client.request({

@@ -1,12 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { Topic } from "../events/topics.ts";
-import {
-  type DeliveryFailure,
-  type DisabledReason,
-  KEPT_ATTEMPTS,
-  type Webhook,
-  type WebhookAttempt,
-} from "./webhook.ts";
+import type { DeliveryFailure, DisabledReason, Webhook, WebhookAttempt } from "./webhook.ts";
 import type { WebhookEvent } from "./webhook-events.ts";
 
 /** A webhook as stored. The signing secret is derived from its id and `secretVersion`. */
@@ -126,14 +120,14 @@ export async function deleteWebhook(queries: Queries, account: string, id: strin
   return (await queries.rows(DELETE, [account, id])).length > 0;
 }
 
-/** The kept attempts of a webhook, newest first. */
+/** The kept attempts of webhooks, newest first. */
 export async function listAttempts(
   queries: Queries,
-  webhookId: string,
-  limit = KEPT_ATTEMPTS,
+  webhookIds: readonly string[],
 ): Promise<readonly WebhookAttempt[]> {
-  const rows = await queries.rows<AttemptRow>(ATTEMPTS, [webhookId, limit]);
+  const rows = await queries.rows<AttemptRow>(ATTEMPTS, [JSON.stringify(webhookIds)]);
   return rows.map((row) => ({
+    webhookId: row.webhook_id,
     number: Number(row.number),
     eventId: row.event_id,
     event: row.event,
@@ -167,6 +161,7 @@ export type WebhookRow = {
 };
 
 type AttemptRow = {
+  readonly webhook_id: string;
   readonly number: string;
   readonly event_id: string;
   readonly event: WebhookEvent;
@@ -215,9 +210,10 @@ const ROTATE = `
   where account = $1::text and id = $2::uuid returning secret_version`;
 const DELETE = "delete from webhook where account = $1::text and id = $2::uuid returning 1";
 const ATTEMPTS = `
-  select number::text as number, event_id, event, sequence::text as sequence, ${msOf("at", "at_ms")}, duration_ms,
+  select webhook_id::text as webhook_id, number::text as number, event_id, event, sequence::text as sequence, ${msOf("at", "at_ms")}, duration_ms,
     status, failure
-  from webhook_attempt where webhook_id = $1::uuid order by number desc limit $2::integer`;
+  from webhook_attempt where webhook_id in (select jsonb_array_elements_text($1::text::jsonb)::uuid)
+  order by number desc`;
 
 function settingsOf({ name, url, events, topics, balanceThreshold }: WebhookSettings): readonly unknown[] {
   return [name, url, JSON.stringify(events), JSON.stringify(topics), balanceThreshold?.toString() ?? null];

@@ -59,6 +59,7 @@ export type DeliveryResult = {
 
 /** A recorded attempt to deliver an event. */
 export type WebhookAttempt = DeliveryResult & {
+  readonly webhookId: string;
   /** Counts the attempts of the webhook from 1. */
   readonly number: number;
   readonly eventId: string;

@@ -91,7 +91,14 @@ export class WebhooksService {
   /** The last attempts to deliver to a webhook, newest first. Throws `webhook_not_found`. */
   async attempts(account: string, id: string): Promise<readonly WebhookAttempt[]> {
     await this.get(account, id);
-    return listAttempts(this.#dependencies.database, id);
+    const [attempts = []] = await this.attemptsOf([id]);
+    return attempts;
+  }
+
+  /** The last attempts of each of these webhooks, which the caller may read, newest first. */
+  async attemptsOf(ids: readonly string[]): Promise<readonly (readonly WebhookAttempt[])[]> {
+    const attempts = await listAttempts(this.#dependencies.database, ids);
+    return ids.map((id) => attempts.filter(({ webhookId }) => webhookId === id.toLowerCase()));
   }
 
   /** The cursor after the last event that was delivered, or did not concern the webhook. */
@@ -158,8 +165,8 @@ export class WebhooksService {
    */
   replay(principal: Principal, id: string, after: string): Promise<Webhook> {
     const { account } = permit(principal, "webhook.manage");
-    const position = this.#dependencies.events.positionOf(after);
     return this.#change(account, id, async (tx, webhook) => {
+      const position = this.#dependencies.events.positionOf(after);
       const newest = await lastPublished(tx);
       if (position > newest) throw invalidCursor();
       if (position < (await forgottenPosition(tx, webhook.topics)))
@@ -198,7 +205,7 @@ export class WebhooksService {
    * Delivers a `webhook.test` event at once, also to a disabled webhook; it has no sequence and no cursor. Work stops
    * when `signal` aborts. Throws `webhook_not_found`, and `overloaded` if too many tests are in progress.
    */
-  async test(principal: Principal, id: string, signal: AbortSignal): Promise<DeliveryResult> {
+  async test(principal: Principal, id: string, signal?: AbortSignal): Promise<DeliveryResult> {
     const { account } = permit(principal, "webhook.manage");
     if (this.#tests >= MAX_TESTS)
       throw new AppError("overloaded", "Too many test deliveries are in progress.");

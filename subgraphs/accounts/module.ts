@@ -17,6 +17,9 @@ import { NodeResolver } from "./nodes/node.resolver.ts";
 import { NODE_STUBS } from "./nodes/node.stubs.ts";
 import { SessionResolver } from "./sessions/session.resolver.ts";
 import { AccountUsageResolver, UsageResolver } from "./usage/usage.resolver.ts";
+import { AccountWebhooksResolver, WebhookResolver } from "./webhooks/webhook.resolver.ts";
+import { WebhookNodeResolvers, WebhookType } from "./webhooks/webhook.type.ts";
+import { WebhookMutationsResolver } from "./webhooks/webhook-mutations.resolver.ts";
 
 /** The accounts subgraph: the caller, balances and keys. */
 export function build(): Subgraph {
@@ -30,6 +33,9 @@ export function build(): Subgraph {
       ManagementKeyResolver,
       AccountUsageResolver,
       UsageResolver,
+      AccountWebhooksResolver,
+      WebhookResolver,
+      WebhookMutationsResolver,
       BalanceChangedSubscription,
       DepositChangedSubscription,
       KeyChangedSubscription,
@@ -39,10 +45,11 @@ export function build(): Subgraph {
       ...ApiKeyNodeResolvers,
       ...ManagementKeyNodeResolvers,
       ...DepositNodeResolvers,
+      ...WebhookNodeResolvers,
     ],
     {
       references: { Account: findAccount, ApiKey: nodeReference("ApiKey") },
-      orphanedTypes: [...NODE_STUBS, ManagementKeyType, DepositType],
+      orphanedTypes: [...NODE_STUBS, ManagementKeyType, DepositType, WebhookType],
     },
   );
 }

@@ -17,11 +17,14 @@ import type { SignedReceipt } from "../../src/receipts/receipts.service.ts";
 import type { ChainFile } from "../../src/storage/files.service.ts";
 import type { KvTransaction } from "../../src/storage/kv/kv.service.ts";
 import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
+import type { WebhookAttempt } from "../../src/webhooks/webhook.ts";
 
 /** Batched lookups: one service call finds many rows of a kind. */
 export type Loaders = {
   readonly balances: DataLoader<string, Balance>;
   readonly apiKeys: DataLoader<string, ApiKey | undefined>;
+  /** The last attempts of webhooks that were read with permission, newest first. */
+  readonly webhookAttempts: DataLoader<string, readonly WebhookAttempt[]>;
   /**
    * Requests of the principal's account; undefined for another account's or an unknown id. Throws what `permit`
    * throws.
@@ -54,6 +57,7 @@ export function createLoaders(app: App, principal: Principal): Loaders {
   return {
     balances: batched((accounts) => app.balances.byAccounts(accounts)),
     apiKeys: batched((ids) => app.apiKeys.byIds(ids)),
+    webhookAttempts: batched((ids) => app.webhooks.attemptsOf(ids)),
     requests: batched((ids) => app.requests.byIds(permit(principal, "request.read").account, ids)),
     evidence: batched((ids) => app.evidence.byRequests(permit(principal, "request.read").account, ids)),
     receipts: batched((ids) => app.receipts.byRequests(permit(principal, "request.read"), ids)),

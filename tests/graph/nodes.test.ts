@@ -46,6 +46,9 @@ async function populate(): Promise<World> {
   await until(async () => (await app.balances.byAccounts([account]))[0]?.available === 10n ** 15n);
   const { secret: spender } = await app.apiKeys.create(account, "spends");
   await app.managementKeys.create(account, "manages", SCOPES);
+  const owner = await app.authenticate(`Bearer ${token}`);
+  const url = "http://127.0.0.1:1/";
+  await app.webhooks.create(owner, { name: "hook", url, events: ["job.ended"] });
   const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
   const made = await ask(
     origin,
@@ -84,6 +87,11 @@ async function populate(): Promise<World> {
         query: mine("deposits { nodes { id transactionHash } }"),
         path: "viewer.account.deposits.nodes.0",
         field: "transactionHash",
+      },
+      Webhook: {
+        query: mine("webhooks { nodes { id webhookId } }"),
+        path: "viewer.account.webhooks.nodes.0",
+        field: "webhookId",
       },
       ImageJob: { query: `{ imageJob(id: "${jobId}") { id modelId } }`, path: "imageJob", field: "modelId" },
       InferenceRequest: {

@@ -13,7 +13,7 @@ const stack = useStack();
 useServices(stack, ["images"]);
 
 /** The objects of the calls: the owner's keys, a completed job of the maker, and its request. */
-type Objects = Owner & { readonly jobId: string; readonly requestId: string };
+type Objects = Owner & { readonly jobId: string; readonly requestId: string; readonly webhookId: string };
 /** The account of the caller. */
 type Self = { readonly self: string };
 type RestCall = {
@@ -314,6 +314,20 @@ const OPERATIONS: readonly Operation[] = [
       `mutation { revokeManagementKey(input: { id: "${managementKeyId}" }) { managementKey { id } userErrors { code } } }`,
   },
   {
+    action: "webhook.read",
+    name: "webhooks",
+    rest: get("/v1/webhooks"),
+    graph: () => "{ viewer { account { webhooks { totalCount nodes { id } } } } }",
+  },
+  {
+    action: "webhook.manage",
+    name: "a test of a webhook",
+    about: "object",
+    rest: { method: "POST", url: ({ webhookId }) => `/v1/webhooks/${webhookId}/test` },
+    graph: ({ webhookId }) =>
+      `mutation { testWebhook(input: { id: "${webhookId}" }) { result { delivered } userErrors { code } } }`,
+  },
+  {
     action: "session.read",
     name: "the session",
     rest: get("/v1/auth/me"),
@@ -335,7 +349,7 @@ const OPERATIONS: readonly Operation[] = [
 ];
 
 let callers: CallerFixture;
-let job: { readonly jobId: string; readonly requestId: string };
+let job: { readonly jobId: string; readonly requestId: string; readonly webhookId: string };
 beforeAll(async () => {
   callers = await CallerFixture.open(stack().app, 10n ** 9n);
   const { secret } = callers.home;
@@ -352,7 +366,11 @@ beforeAll(async () => {
     return data.imageJob.status === "COMPLETED";
   });
   const { requestId } = await stack().app.jobs.get(callers.home, jobId);
-  job = { jobId, requestId };
+  const wallet = { kind: "wallet-session", account: callers.home.account, sessionId: "none" } as const;
+  const { webhook } = await stack().app.webhooks.create(wallet, {
+    ...{ name: "hook", url: "http://127.0.0.1:1/", events: ["job.ended"] },
+  });
+  job = { jobId, requestId, webhookId: webhook.id };
 });
 
 /**

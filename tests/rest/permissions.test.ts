@@ -55,6 +55,15 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "GET /v1/generation": "generation.read",
   "GET /v1/key": "own-key.read",
   "GET /v1/credits": "credits.read",
+  "GET /v1/webhooks": "webhook.read",
+  "POST /v1/webhooks": "webhook.manage",
+  "GET /v1/webhooks/:id": "webhook.read",
+  "PATCH /v1/webhooks/:id": "webhook.manage",
+  "DELETE /v1/webhooks/:id": "webhook.manage",
+  "GET /v1/webhooks/:id/attempts": "webhook.read",
+  "POST /v1/webhooks/:id/test": "webhook.manage",
+  "POST /v1/webhooks/:id/rotate-secret": "webhook.manage",
+  "POST /v1/webhooks/:id/replay": "webhook.manage",
   "GET /file": "public",
   "GET /file/info/:cid": "public",
   "GET /files/info": "public",
@@ -78,7 +87,13 @@ const LATER_ERRORS = [
   "invalid_parameter",
   "api_key_not_found",
   "management_key_not_found",
+  "webhook_not_found",
 ];
+/** Bodies of routes that find nothing for an empty one. */
+const BODIES: Readonly<Record<string, string>> = {
+  "/v1/webhooks/:id/replay": '{ "after": "none" }',
+};
+
 /** The types by which Anthropic's shape expresses a status. */
 const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
   400: "invalid_request_error",
@@ -109,7 +124,7 @@ describe.each(routes)("$method $url", ({ method, url, errors }) => {
         "content-type": "application/json",
         ...(credential && { authorization: `Bearer ${credential}` }),
       },
-      ...(method === "GET" ? {} : { payload: "{}" }),
+      ...(method === "GET" ? {} : { payload: BODIES[url] ?? "{}" }),
     });
     const isJson = String(reply.headers["content-type"]).startsWith("application/json");
     const code: string | undefined = isJson ? reply.json().error?.code : undefined;
@@ -127,7 +142,7 @@ describe.each(routes)("$method $url", ({ method, url, errors }) => {
       expect(code).toBe(refused);
       expect(reply.statusCode).toBe(FAILURES[refused].status);
     } else if (foreign && url.includes(":id")) {
-      expect([reply.statusCode, code]).toEqual([404, expect.stringMatching(/_key_not_found$/)]);
+      expect([reply.statusCode, code]).toEqual([404, expect.stringMatching(/_not_found$/)]);
     } else if (code === undefined) expect(reply.statusCode).toBeLessThan(300);
     else expect(LATER_ERRORS).toContain(code);
   });

@@ -3,10 +3,10 @@ import QuickLru from "quick-lru";
 import { buildConnector, type Dispatcher, Pool } from "undici";
 import { publicConnector } from "../../kernel/address-guard.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
+import { retryAfterOf } from "../../kernel/text/retry-after.ts";
 import type { ExchangeHasher } from "./exchange-hasher.ts";
 import { endpointOf, type Provider } from "./provider.ts";
 import { ProviderFailure } from "./provider-failure.ts";
-import { retryAfterOf } from "../../kernel/text/retry-after.ts";
 import { SecretMask, spellingsOf } from "./secret-mask.ts";
 import { TlsKeys } from "./tls-keys.ts";
 

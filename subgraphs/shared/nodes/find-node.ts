@@ -24,6 +24,8 @@ export const NODE_FINDERS = {
     const found = await services.deposits.byId(key);
     return found?.account === account ? found : null;
   },
+  Webhook: (key, { principal, services }) =>
+    services.webhooks.find(permit(principal, "webhook.read").account, key),
   ImageJob: (key, { principal, services }) => services.jobs.find(permit(principal, "job.read"), key),
   InferenceRequest: (key, { principal, loaders }) => {
     permit(principal, "request.read");

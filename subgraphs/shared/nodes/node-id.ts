@@ -4,6 +4,7 @@ export const NODE_NAMES = [
   "ApiKey",
   "ManagementKey",
   "Deposit",
+  "Webhook",
   "ImageJob",
   "InferenceRequest",
   "Model",

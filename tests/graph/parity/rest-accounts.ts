@@ -141,6 +141,35 @@ export const ACCOUNTS: Readonly<Record<string, Parity>> = {
     types: ["ManagementKey"],
     members: { message: no("a fixed sentence") },
   },
+  "GET /v1/webhooks": {
+    fields: ["Account.webhooks"],
+    types: ["Webhook"],
+    members: { max_webhooks: no("a fixed number; the description of the list says so") },
+  },
+  "POST /v1/webhooks": {
+    fields: ["Mutation.createWebhook"],
+    types: ["CreateWebhookInput", "CreateWebhookPayload", "Webhook"],
+  },
+  "GET /v1/webhooks/{id}": { fields: ["Query.node"], types: ["Webhook"] },
+  "PATCH /v1/webhooks/{id}": { fields: ["Mutation.updateWebhook"], types: ["UpdateWebhookInput", "Webhook"] },
+  "DELETE /v1/webhooks/{id}": {
+    fields: ["Mutation.deleteWebhook"],
+    types: ["DeleteWebhookPayload"],
+    members: { webhook_id: "DeleteWebhookInput.id" },
+  },
+  "GET /v1/webhooks/{id}/attempts": {
+    fields: ["Webhook.attempts"],
+    types: ["WebhookAttempt", "WebhookResult"],
+  },
+  "POST /v1/webhooks/{id}/test": { fields: ["Mutation.testWebhook"], types: ["WebhookResult"] },
+  "POST /v1/webhooks/{id}/rotate-secret": {
+    fields: ["Mutation.rotateWebhookSecret"],
+    types: ["RotateWebhookSecretPayload", "Webhook"],
+  },
+  "POST /v1/webhooks/{id}/replay": {
+    fields: ["Mutation.replayWebhook"],
+    types: ["ReplayWebhookInput", "Webhook"],
+  },
   "GET /v1/account": { fields: ["Viewer.account"], types: ["Account"], members: BALANCE },
   "GET /v1/account/balance": { fields: ["Account.balance"], types: ["Account"], members: BALANCE },
   "GET /v1/account/funds": {

@@ -54,6 +54,13 @@ const ofOperator = (field: string): Row => ({
   heard: "access_denied",
 });
 
+const ofNoWebhook = (field: string, more = ""): Row => ({
+  access: "webhook.manage",
+  query: () => `mutation { ${field}(input: { id: "${newId()}"${more} }) { userErrors { code } } }`,
+  heard: "webhook_not_found",
+  foreign: "webhook_not_found",
+});
+
 const MOVE = `, from: "0x${"2".repeat(40)}", to: "0x${"3".repeat(40)}", proofs: []`;
 // A contract that is not read here, which every caller is told alike.
 const ofToken = (field: string, more: string, selection = "{ data }"): Row =>
@@ -217,6 +224,19 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Account.requests": ofAccount("request.read", "requests { nodes { id } }"),
   "Account.apiKeys": ofViewer("api-key.read", "apiKeys"),
   "Account.managementKeys": ofViewer("management-key.read", "managementKeys"),
+  "Account.webhooks": ofViewer("webhook.read", "webhooks"),
+  // The account of the callers soon has as many as it may have.
+  "Mutation.createWebhook": {
+    access: "webhook.manage",
+    query: () =>
+      `mutation { createWebhook(input: { name: "", url: "http://127.0.0.1:1", events: [SEALED_KEY_PUBLISHED] }) { userErrors { code } } }`,
+    heard: "invalid_parameter",
+  },
+  "Mutation.updateWebhook": ofNoWebhook("updateWebhook", ', name: "renamed"'),
+  "Mutation.deleteWebhook": ofNoWebhook("deleteWebhook"),
+  "Mutation.testWebhook": ofNoWebhook("testWebhook"),
+  "Mutation.rotateWebhookSecret": ofNoWebhook("rotateWebhookSecret"),
+  "Mutation.replayWebhook": ofNoWebhook("replayWebhook", ', after: "none"'),
   "Mutation.createApiKey": {
     access: "api-key.create",
     query: () => `mutation { createApiKey(input: { name: "${newId()}" }) { apiKey { id } } }`,

@@ -4,8 +4,8 @@ import { FailoverService } from "../../../src/inference/dispatch/failover.servic
 import { HealthService } from "../../../src/inference/providers/health.service.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { type FailureKind, ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
-import { retryAfterOf } from "../../../src/kernel/text/retry-after.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
+import { retryAfterOf } from "../../../src/kernel/text/retry-after.ts";
 
 const PROVIDER = { address: "0x01", url: "https://a.example.com", model: "m" } as unknown as Provider;
 const COOL_DOWN_MS = 1_000;

@@ -152,7 +152,11 @@ export type ErrorCode =
   /** The media type of the body is not supported. */
   | 'unsupported_media_type'
   /** The router's vault cannot be read. */
-  | 'vault_unavailable';
+  | 'vault_unavailable'
+  /** The account has the most webhooks that it may have. */
+  | 'webhook_limit_reached'
+  /** The account has no webhook with this id. */
+  | 'webhook_not_found';
 
 /** The status of a job. It never reverts; `COMPLETED`, `FAILED` and `CANCELLED` are final. */
 export type JobStatus =
