@@ -157,6 +157,11 @@ export const DASHBOARDS: Readonly<
         unit: "s",
         queries: [["max(zerograph_jobs_oldest_waiting_seconds)", "age"]],
       },
+      {
+        title: "Age of the oldest event that waits for a webhook",
+        unit: "s",
+        queries: [["max(zerograph_webhook_oldest_waiting_seconds)", "age"]],
+      },
     ],
   },
   processes: {

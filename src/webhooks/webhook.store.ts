@@ -212,8 +212,8 @@ const DELETE = "delete from webhook where account = $1::text and id = $2::uuid r
 const ATTEMPTS = `
   select webhook_id::text as webhook_id, number::text as number, event_id, event, sequence::text as sequence, ${msOf("at", "at_ms")}, duration_ms,
     status, failure
-  from webhook_attempt where webhook_id in (select jsonb_array_elements_text($1::text::jsonb)::uuid)
-  order by number desc`;
+  from webhook_attempt a where webhook_id in (select jsonb_array_elements_text($1::text::jsonb)::uuid)
+  order by a.number desc`;
 
 function settingsOf({ name, url, events, topics, balanceThreshold }: WebhookSettings): readonly unknown[] {
   return [name, url, JSON.stringify(events), JSON.stringify(topics), balanceThreshold?.toString() ?? null];

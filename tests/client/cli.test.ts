@@ -7,9 +7,11 @@ import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";
+import type { OnEnd } from "../support/servers/database.ts";
 import { newFolder } from "../support/servers/process.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
+import { answerWith, startReceiver, verify } from "../support/webhooks/receiver.ts";
 
 const stack = useStack();
 useServices(stack, ["images"]);
@@ -87,6 +89,41 @@ describe("zerograph", () => {
     expect(wrong.stdout).toMatch(/^ok {6}mk- key: /m);
   });
 
+  test("webhooks are created, tested, listed, replayed and deleted", async () => {
+    const receiver = await startReceiver(onTestFinished as OnEnd);
+    const { account } = await newOwner();
+    const scopes = ["account:read", "keys:manage"] as const;
+    const { secret: mk } = await stack().app.managementKeys.create(account, newId(), [...scopes]);
+    const run = async (...words: string[]) => {
+      const done = await zerograph(["webhooks", ...words, "--json"], { ZEROGRAPH_MANAGEMENT_KEY: mk });
+      return [done.status, JSON.parse(done.stdout || done.stderr)];
+    };
+    const [, made] = await run("create", receiver.url, "job.ended", "balance.low", "--threshold", "5");
+    expect(made).toMatchObject({
+      name: new URL(receiver.url).host,
+      events: ["job.ended", "balance.low"],
+      balance_threshold: "5",
+      secret: expect.stringMatching(/^whsec_/),
+    });
+    const { secret, webhook_id: id, ...webhook } = made;
+    expect(await run("test", id)).toMatchObject([0, { delivered: true, status: 204, failure: null }]);
+    expect(receiver.types()).toEqual(["webhook.test"]);
+    for (const delivery of receiver.received) verify(delivery, secret);
+    expect(await run("list")).toEqual([0, [{ webhook_id: id, ...webhook }]]);
+    expect(await run("replay", id, made.cursor)).toMatchObject([0, { webhook_id: id, cursor: made.cursor }]);
+    expect(await run("rotate", id)).toMatchObject([0, { secret: expect.stringMatching(/^whsec_/) }]);
+    expect(await run("disable", id)).toMatchObject([0, { status: "disabled", disabled_reason: "owner" }]);
+    expect(await run("enable", id)).toMatchObject([0, { status: "active", disabled_reason: null }]);
+    receiver.answer = answerWith(500);
+    expect(await run("test", id)).toMatchObject([1, { delivered: false, status: 500, failure: "refused" }]);
+    expect(await run("delete", id)).toEqual([0, { webhook_id: id, deleted: true }]);
+    expect(await run("test", id)).toMatchObject([1, { error: { code: "webhook_not_found" } }]);
+    expect(await run("create", receiver.url, "api_key.created")).toMatchObject([
+      1,
+      { error: { code: "insufficient_scope" } },
+    ]);
+  });
+
   test("keys are created, listed and revoked", async () => {
     const { env } = await newOwner();
     const created = JSON.parse((await zerograph(["keys", "create", "laptop", "--json"], env)).stdout);
@@ -159,6 +196,8 @@ describe("zerograph", () => {
     ["an unknown command", ["fly"], 2, /no command fly/],
     ["an unknown option", ["status", "--wings"], 2, /--wings/],
     ["a missing argument", ["keys", "create"], 2, /keys list \| create <name>/],
+    ["a webhook without events", ["webhooks", "create", "https://example.com"], 2, /webhooks list \| create/],
+    ["an unknown action", ["webhooks", "constructor"], 2, /webhooks list \| create/],
     ["a missing key", ["chat", "x"], 2, /Set ZEROGRAPH_KEY/],
     ["an address that is none", ["status", "--url", "router"], 2, /router is not an address/],
     ["a root that is none", ["files", "get", "sea"], 2, /64 hexadecimal digits/],
@@ -175,7 +214,17 @@ describe("zerograph", () => {
   test("help names every command", async () => {
     const { status, stdout } = await zerograph(["help"]);
     expect(status).toBe(0);
-    for (const name of ["start", "status", "doctor", "chat", "keys", "jobs watch", "files put", "verify"])
+    for (const name of [
+      "start",
+      "status",
+      "doctor",
+      "chat",
+      "keys",
+      "webhooks",
+      "jobs watch",
+      "files put",
+      "verify",
+    ])
       expect(stdout).toContain(`zerograph ${name}`);
   });
 });

@@ -14,6 +14,7 @@ const PlaygroundPage = page(async () => (await import("./pages/playground.tsx"))
 const JobsPage = page(async () => (await import("./pages/jobs.tsx")).JobsPage);
 const RequestsPage = page(async () => (await import("./pages/requests.tsx")).RequestsPage);
 const DepositsPage = page(async () => (await import("./pages/deposits.tsx")).DepositsPage);
+const WebhooksPage = page(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
 const TokensPage = page(async () => (await import("./pages/tokens.tsx")).TokensPage);
 const StoragePage = page(async () => (await import("./pages/storage.tsx")).StoragePage);
 const NodePage = page(async () => (await import("./pages/node.tsx")).NodePage);
@@ -37,6 +38,7 @@ const ROUTES: readonly Route[] = [
   { path: "/requests", name: "Requests", page: (id) => <RequestsPage id={id} /> },
   { path: "/jobs", name: "Jobs", page: (id) => <JobsPage id={id} /> },
   { path: "/deposits", name: "Deposits", page: () => <DepositsPage /> },
+  { path: "/webhooks", name: "Webhooks", page: () => <WebhooksPage /> },
   { path: "/tokens", name: "Tokens", page: () => <TokensPage /> },
   { path: "/storage", name: "Storage", page: (root) => <StoragePage root={root} /> },
   { path: "/providers", name: "Providers", page: () => <ProvidersPage /> },

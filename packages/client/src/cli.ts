@@ -13,6 +13,11 @@ const USAGE = `zerograph: a zerograph gateway from the command line.
   zerograph keys list                 the account's sk- keys
   zerograph keys create <name>        creates one, and prints its secret
   zerograph keys revoke <id>
+  zerograph webhooks list             the account's webhooks
+  zerograph webhooks create <url> <event>...   creates one, and prints its secret
+                                               [--name <name>] [--threshold <neuron> for balance.low]
+  zerograph webhooks test <id>        delivers a test event; also: enable, disable, delete, rotate
+  zerograph webhooks replay <id> <cursor>   delivers again what followed a cursor
   zerograph jobs watch <id>           follows an image job to its end        [--out <folder> for the images]
   zerograph files get <root>          downloads a file                       [--out <file>]
   zerograph files put <file>          submits a file to the chain and uploads it
@@ -34,6 +39,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Comman
   doctor: () => import("./cli/doctor.ts"),
   chat: () => import("./cli/chat.ts"),
   keys: () => import("./cli/keys.ts"),
+  webhooks: () => import("./cli/webhooks.ts"),
   jobs: () => import("./cli/jobs.ts"),
   files: () => import("./cli/files.ts"),
 };
@@ -80,6 +86,8 @@ function parse(words: readonly string[]) {
         url: { type: "string" },
         model: { type: "string" },
         out: { type: "string" },
+        name: { type: "string" },
+        threshold: { type: "string" },
         json: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },

@@ -3,7 +3,15 @@ import { Button, Dialog } from "./controls.tsx";
 import { Copyable } from "./copy.tsx";
 
 /** Shows a secret once. Closing it without copying needs a confirmation. */
-export function SecretDialog({ secret, onClose }: { secret: string; onClose(): void }) {
+export function SecretDialog({
+  secret,
+  title = "Your new key",
+  onClose,
+}: {
+  secret: string;
+  title?: string;
+  onClose(): void;
+}) {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);
   const mayClose = () => {
@@ -11,9 +19,9 @@ export function SecretDialog({ secret, onClose }: { secret: string; onClose(): v
     return copied;
   };
   return (
-    <Dialog title="Your new key" onClose={onClose} mayClose={mayClose}>
+    <Dialog title={title} onClose={onClose} mayClose={mayClose}>
       <p>
-        <strong>It is shown only once.</strong> Only its hash is stored, so it cannot be shown again.
+        <strong>It is shown only once.</strong> It is not stored, so it cannot be shown again.
       </p>
       <Copyable text={secret} label="The secret" onCopied={() => setCopied(true)} />
       <footer>

@@ -4,7 +4,12 @@ import type { Settings } from "./settings.ts";
 export type Invocation = {
   /** Its arguments without options. */
   readonly words: readonly string[];
-  readonly options: { readonly model?: string | undefined; readonly out?: string | undefined };
+  readonly options: {
+    readonly model?: string | undefined;
+    readonly out?: string | undefined;
+    readonly name?: string | undefined;
+    readonly threshold?: string | undefined;
+  };
   readonly settings: Settings;
   readonly isJson: boolean;
   /** Prints a result: as JSON in one line, or for people. */
