@@ -53,6 +53,7 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   deposit: by("account"),
   job: by("account"),
   webhook: by("account"),
+  key_limit_notice: by("account"),
   usage_day: by("account"),
   usage_rolled: by("account"),
   usage_rollup: by("account"),

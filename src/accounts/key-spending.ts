@@ -1,12 +1,14 @@
 import type { Queries } from "../db/database.ts";
 
 /** SQL for the start of a key row's period, `-infinity` for `never`. The same as `periodStart`. */
-const PERIOD_START = (key: string) => `coalesce(date_trunc(case ${key}.reset_period when 'daily' then 'day'
+export const periodStartSql = (
+  key: string,
+): string => `coalesce(date_trunc(case ${key}.reset_period when 'daily' then 'day'
       when 'weekly' then 'week' when 'monthly' then 'month' end, now(), 'UTC'), '-infinity')`;
 
 /** SQL for what a key has been charged in its current period, neuron. `key` is the row's alias, never user input. */
 export function spentSql(key: string): string {
-  return `case when ${key}.spent_at >= ${PERIOD_START(key)} then ${key}.used else 0 end`;
+  return `case when ${key}.spent_at >= ${periodStartSql(key)} then ${key}.used else 0 end`;
 }
 
 /**
@@ -21,7 +23,7 @@ const RECOUNT = `
   update api_key k set
     used = coalesce((
       select sum(r.total_cost) from inference_request r
-      where r.api_key_id = k.id and r.usage_id is not null and r.finished_at >= ${PERIOD_START("k")}
+      where r.api_key_id = k.id and r.usage_id is not null and r.finished_at >= ${periodStartSql("k")}
     ), 0),
     spent_at = now()
   where k.id = $1::uuid`;

@@ -28,6 +28,14 @@ export type TopicPayloads = {
     kind: "api-key" | "management-key";
     change: "created" | "updated" | "revoked";
   };
+  /** Subject: account address. A key has used this part of its credit limit in its current period. */
+  "key-limit.reached": {
+    account: string;
+    keyId: string;
+    percent: 80 | 100;
+    used: string;
+    creditLimit: string;
+  };
   /** Subject: account address. A webhook is no longer delivered to, and not by its owner's choice. */
   "webhook.disabled": { account: string; webhookId: string; url: string; reason: WebhookFault };
   /** Subject: account address. The unused part of allotments is needed elsewhere, or their key was changed. */
@@ -149,6 +157,7 @@ export const TOPICS = [
   "balance.changed",
   "deposit.seen",
   "key.changed",
+  "key-limit.reached",
   "webhook.disabled",
   "allotment.recalled",
   "job.progressed",

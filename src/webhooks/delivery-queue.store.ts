@@ -1,5 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { SubjectsWithEvents } from "../events/subject-events.ts";
+import type { Topic } from "../events/topics.ts";
 import { type StoredWebhook, toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from "./webhook.store.ts";
 import type { DeliveryResult } from "./webhook.ts";
 import { KEPT_ATTEMPTS } from "./webhook.ts";
@@ -45,6 +46,21 @@ export async function markPending(
   now: Date,
 ): Promise<void> {
   if (found.length > 0) await tx.rows(MARK, [JSON.stringify(found), now.toISOString()]);
+}
+
+/** Those of these accounts that have an enabled webhook for a topic. */
+export async function accountsFollowing(
+  queries: Queries,
+  topic: Topic,
+  accounts: readonly string[],
+): Promise<readonly string[]> {
+  if (accounts.length === 0) return [];
+  const rows = await queries.rows<{ account: string }>(
+    `select distinct account from webhook
+     where account in (select jsonb_array_elements_text($1::text::jsonb)) and disabled_at is null and topics ? $2::text`,
+    [JSON.stringify(accounts), topic],
+  );
+  return rows.map(({ account }) => account);
 }
 
 /** What to claim: webhooks that are slow, or those that are not, except those of busy accounts. */

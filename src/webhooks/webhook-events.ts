@@ -21,6 +21,7 @@ const SOURCES = {
   "api_key.created": API_KEY,
   "api_key.updated": API_KEY,
   "api_key.revoked": API_KEY,
+  "api_key.limit_reached": { topic: "key-limit.reached", read: "api-key.read" },
   "management_key.created": MANAGEMENT_KEY,
   "management_key.updated": MANAGEMENT_KEY,
   "management_key.revoked": MANAGEMENT_KEY,
@@ -41,6 +42,9 @@ export const TEST_EVENT = "webhook.test";
 export function topicsOf(events: readonly WebhookEvent[]): readonly Topic[] {
   return [...new Set(events.map((event) => SOURCES[event].topic))];
 }
+
+/** The topic whose events may mean that a key has reached its limit, and the one that says so. */
+export const LIMIT_TOPICS = { cause: "balance.changed", reached: "key-limit.reached" } as const;
 
 /** The permissions to read these events, each once. */
 export function readActionsOf(events: readonly WebhookEvent[]): readonly Action[] {
@@ -83,6 +87,13 @@ function messageOf(event: DomainEvent, { id }: Interest): Message | undefined {
       const { keyId, kind, change } = event.data;
       const noun = kind === "api-key" ? "api_key" : "management_key";
       return { type: `${noun}.${change}`, data: { key_id: keyId } };
+    }
+    case "key-limit.reached": {
+      const { keyId, percent, used, creditLimit } = event.data;
+      return {
+        type: "api_key.limit_reached",
+        data: { key_id: keyId, percent, used, credit_limit: creditLimit },
+      };
     }
     case "sealed-key.published": {
       const type = event.data.removed ? "sealed_key.reverted" : "sealed_key.published";

@@ -1,7 +1,10 @@
-import { lastPublished } from "../events/outbox.ts";
-import { readSubjectsAfter } from "../events/subject-events.ts";
+import { noticeLimits } from "../accounts/key-limits.store.ts";
+import type { Queries } from "../db/database.ts";
+import { appendEvents, lastPublished } from "../events/outbox.ts";
+import { readSubjectsAfter, type SubjectsWithEvents } from "../events/subject-events.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import {
+  accountsFollowing,
   advanceScan,
   type ClaimedWebhook,
   claimWebhooks,
@@ -10,7 +13,7 @@ import {
   takeScan,
 } from "./delivery-queue.store.ts";
 import { DeliveryTurn, type TurnDependencies, type TurnLimits } from "./delivery-turn.ts";
-import { topicsOf, WEBHOOK_EVENTS } from "./webhook-events.ts";
+import { LIMIT_TOPICS, topicsOf, WEBHOOK_EVENTS } from "./webhook-events.ts";
 
 /** Overridable in tests. */
 export type WebhookTiming = TurnLimits & { readonly pollMs: number };
@@ -93,10 +96,28 @@ export class WebhookRunner {
       const found = scan.isNeeded
         ? await readSubjectsAfter(tx, scan.position, { topics: TOPICS, limit: SCANNED })
         : undefined;
-      if (found) await markPending(tx, found.subjects, clock.now());
+      if (found) {
+        await markPending(tx, found.subjects, clock.now());
+        await this.#noticeLimits(tx, found.subjects);
+      }
       await advanceScan(tx, found?.upTo ?? newest);
       return found?.isFull ?? false;
     });
+  }
+
+  /** Publishes that keys reached their limits, for accounts that spent something and whose webhooks want to know. */
+  async #noticeLimits(tx: Queries, subjects: SubjectsWithEvents["subjects"]): Promise<void> {
+    const spending = subjects
+      .filter(({ topic }) => topic === LIMIT_TOPICS.cause)
+      .map(({ subject }) => subject);
+    const accounts = await accountsFollowing(tx, LIMIT_TOPICS.reached, spending);
+    const notices = await noticeLimits(tx, accounts);
+    if (notices.length === 0) return;
+    await appendEvents(
+      tx,
+      notices.map((data) => ({ topic: LIMIT_TOPICS.reached, subject: data.account, data })),
+    );
+    this.#dependencies.committed();
   }
 
   /** Claims until every place is taken or nothing is due. */

@@ -45,6 +45,7 @@ type Call = {
 const messages = [{ role: "user", content: "Hello" }];
 const chat = { model: MODEL, messages, max_tokens: 3 };
 const picture = { model: SERVICES.images.model, prompt: "a sea", size: "16x8" };
+const NOBODY = "http://127.0.0.1:1/";
 const newWallet = () => privateKeyToAccount(generatePrivateKey());
 
 let names = 0;
@@ -173,6 +174,33 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
   ],
   "DELETE /v1/management-keys/{id}": [
     async (world) => ({ as: "session", path: `/v1/management-keys/${await newManagementKey(world)}` }),
+  ],
+  "GET /v1/webhooks": [() => ({ as: "mk" })],
+  "POST /v1/webhooks": [
+    () => ({
+      as: "mk",
+      body: { name: newName(), url: NOBODY, events: ["balance.low"], balance_threshold: "5" },
+    }),
+  ],
+  "GET /v1/webhooks/{id}": [async (world) => ({ as: "session", path: await webhook(world) })],
+  "PATCH /v1/webhooks/{id}": [
+    async (world) => ({ as: "session", path: await webhook(world), body: { enabled: false } }),
+    async (world) => ({ as: "session", path: await webhook(world), body: { enabled: true, name: null } }),
+  ],
+  "DELETE /v1/webhooks/{id}": [async (world) => ({ as: "session", path: await webhook(world) })],
+  "GET /v1/webhooks/{id}/attempts": [
+    async (world) => ({ as: "session", path: `${await webhook(world)}/attempts` }),
+  ],
+  "POST /v1/webhooks/{id}/test": [async (world) => ({ as: "session", path: `${await webhook(world)}/test` })],
+  "POST /v1/webhooks/{id}/rotate-secret": [
+    async (world) => ({ as: "session", path: `${await webhook(world)}/rotate-secret`, body: {} }),
+  ],
+  "POST /v1/webhooks/{id}/replay": [
+    async (world) => ({
+      as: "session",
+      path: `${await webhook(world)}/replay`,
+      body: { after: stack().app.events.cursorAt(await stack().app.events.now()) },
+    }),
   ],
   "GET /v1/account": [() => ({ as: "mk" })],
   "GET /v1/account/balance": [() => ({ as: "mk" }), () => ({ as: "session" })],
@@ -351,6 +379,16 @@ async function newManagementKey({ session }: World): Promise<string> {
   const principal = await stack().app.authenticate(`Bearer ${session}`);
   if (principal.kind !== "wallet-session") throw new Error("not a session");
   return (await stack().app.managementKeys.create(principal.account, newName(), SCOPES)).key.id;
+}
+
+/** The path of a new webhook of the caller, which replaces the one before it. */
+async function webhook({ session }: World): Promise<string> {
+  const { webhooks } = stack().app;
+  const principal = await stack().app.authenticate(`Bearer ${session}`);
+  if (principal.kind !== "wallet-session") throw new Error("not a session");
+  for (const { id } of await webhooks.list(principal.account)) await webhooks.delete(principal, id);
+  const input = { name: newName(), url: NOBODY, events: ["job.ended"] } as const;
+  return `/v1/webhooks/${(await webhooks.create(principal, input)).webhook.id}`;
 }
 
 function editForm(): FormData {

@@ -1,5 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../src/kernel/clock.ts";
+import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { MAX_FAILING_MS } from "../../src/webhooks/retry-times.ts";
+import { untilPublished } from "../support/events.ts";
 import { describeDatabases, type OnEnd } from "../support/servers/database.ts";
 import { until } from "../support/until.ts";
 import { accept, answerWith, type Receiver, startReceiver, verify } from "../support/webhooks/receiver.ts";
@@ -291,6 +294,51 @@ describeDatabases("webhook delivery", (kind) => {
       { balance: "20", deposit: "20", credit: "0", threshold: "100" },
     ]);
     expect(sequencesOf(receiver)).toEqual([1, 2]);
+  });
+
+  test("80 % and all of a key's limit are sent once each, and again after the limit was raised", async () => {
+    const world = await WebhookWorld.open(kind, onEnd);
+    const receiver = await startReceiver(onEnd);
+    const wallet = await world.wallet();
+    const { account } = wallet;
+    await world.create(wallet, receiver.url, { events: ["api_key.limit_reached"] });
+    const apiKeys = new ApiKeyService({ database: world.database, clock: systemClock, committed: () => {} });
+    const { key } = await apiKeys.create(account, "limited", { creditLimit: 1_000n, resetPeriod: "daily" });
+    await apiKeys.create(account, "unlimited");
+    const worker = world.worker();
+    const setUsed = (used: number) =>
+      world.database.rows("update api_key set used = $2::numeric, spent_at = now() where id = $1::uuid", [
+        key.id,
+        used,
+      ]);
+    const spend = async (used: number) => {
+      await setUsed(used);
+      const data = {
+        account,
+        cause: "settlement",
+        deposit: "1",
+        credit: "0",
+        held: "0",
+        requestId: null,
+      } as const;
+      await world.publish({ topic: "balance.changed", subject: account, data });
+      await serve(worker);
+      await untilPublished(world.database);
+      await serve(worker);
+    };
+    const noticesOf = () =>
+      receiver.received.map(({ payload: { data } }) => [data.percent, data.used, data.credit_limit]);
+    for (const used of [799, 800, 900, 1_000, 1_001]) await spend(used);
+    expect(noticesOf()).toEqual([
+      [80, "800", "1000"],
+      [100, "1000", "1000"],
+    ]);
+    expect(receiver.received[0]?.payload.data.key_id).toBe(key.id);
+    await apiKeys.update(account, key.id, { creditLimit: 1_100n });
+    await spend(1_001);
+    expect(noticesOf().slice(2)).toEqual([[80, "1001", "1100"]]);
+    // Nothing was charged, which the audit of the ledger would find.
+    await setUsed(0);
   });
 });
 

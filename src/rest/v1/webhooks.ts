@@ -3,13 +3,12 @@ import { MAX_WEBHOOKS } from "../../webhooks/webhook.ts";
 import { WEBHOOK_EVENTS } from "../../webhooks/webhook-events.ts";
 import { MAX_URL_LENGTH } from "../../webhooks/webhooks.service.ts";
 import { defineRoute, json, listOf } from "../route.ts";
-import { neuron } from "../wire.ts";
 import { keyName } from "./key-shape.ts";
 import { viewWebhook, WEBHOOK } from "./webhooks/webhook-shape.ts";
 
 const url = z.string().min(1).max(MAX_URL_LENGTH);
 const events = z.array(z.enum(WEBHOOK_EVENTS)).min(1).max(WEBHOOK_EVENTS.length);
-const threshold = neuron.max(60);
+const threshold = z.string().regex(/^(0|[1-9]\d{0,59})$/, "must be neuron such as 1000000000000000000");
 
 /** GET /v1/webhooks: the account's webhooks, oldest first; there are few. */
 export const listWebhooks = defineRoute({

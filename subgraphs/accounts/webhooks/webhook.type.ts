@@ -27,6 +27,7 @@ export const WebhookEventType = defineEnum<WebhookEvent>(
     "api_key.created": "An `sk-` key was created.",
     "api_key.updated": "An `sk-` key was updated.",
     "api_key.revoked": "An `sk-` key was revoked.",
+    "api_key.limit_reached": "An `sk-` key used 80 % or all of its credit limit in the current period.",
     "management_key.created": "An `mk-` key was created. Only with a wallet session.",
     "management_key.updated": "An `mk-` key was updated. Only with a wallet session.",
     "management_key.revoked": "An `mk-` key was revoked. Only with a wallet session.",

@@ -60,6 +60,7 @@ const EVENTS = [
   ["API_KEY_CREATED", "an sk- key was created"],
   ["API_KEY_UPDATED", "an sk- key was changed"],
   ["API_KEY_REVOKED", "an sk- key was revoked"],
+  ["API_KEY_LIMIT_REACHED", "an sk- key used 80 % or all of its limit"],
   ["MANAGEMENT_KEY_CREATED", "an mk- key was created"],
   ["MANAGEMENT_KEY_UPDATED", "an mk- key was changed"],
   ["MANAGEMENT_KEY_REVOKED", "an mk- key was revoked"],
