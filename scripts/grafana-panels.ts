@@ -162,6 +162,22 @@ export const DASHBOARDS: Readonly<
         unit: "s",
         queries: [["max(zerograph_webhook_oldest_waiting_seconds)", "age"]],
       },
+      {
+        title: "Attempts to deliver to webhooks, by outcome",
+        unit: "reqps",
+        queries: [
+          [
+            "sum by (outcome) (rate(zerograph_webhook_attempt_duration_seconds_count[$__rate_interval]))",
+            "{{outcome}}",
+          ],
+        ],
+      },
+      {
+        title: "Webhooks disabled, by fault of their receiver",
+        queries: [
+          ["sum by (reason) (increase(zerograph_webhooks_disabled_total[$__rate_interval]))", "{{reason}}"],
+        ],
+      },
     ],
   },
   processes: {

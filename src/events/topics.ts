@@ -37,7 +37,7 @@ export type TopicPayloads = {
     creditLimit: string;
   };
   /** Subject: account address. A webhook is no longer delivered to, and not by its owner's choice. */
-  "webhook.disabled": { account: string; webhookId: string; url: string; reason: WebhookFault };
+  "webhook.disabled": { account: string; webhookId: string; name: string; reason: WebhookFault };
   /** Subject: account address. The unused part of allotments is needed elsewhere, or their key was changed. */
   "allotment.recalled": { account: string };
   /** Subject: account address. Steps of one job arrive in order, numbered by `sequence` from 1 without gaps. */

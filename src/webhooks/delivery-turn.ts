@@ -194,10 +194,10 @@ export class DeliveryTurn {
   /** Stops deliveries, and gives notice: an event for the account, and a line in the log. */
   async #disable(reason: WebhookFault): Promise<void> {
     const { database, clock, log, committed, observer } = this.#dependencies;
-    const { id, fence, account, url } = this.#webhook;
+    const { id, fence, account, name } = this.#webhook;
     const isDisabled = await database.statements(async (tx) => {
       if (!(await disableWebhook(tx, { id, fence }, reason, clock.now()))) return false;
-      const data = { account, webhookId: id, url, reason };
+      const data = { account, webhookId: id, name, reason };
       await appendEvents(tx, [{ topic: "webhook.disabled", subject: account, data }]);
       return true;
     });

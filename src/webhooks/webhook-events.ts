@@ -100,9 +100,9 @@ function messageOf(event: DomainEvent, { id }: Interest): Message | undefined {
       return { type, data: sealedKeyData(event.data) };
     }
     case "webhook.disabled": {
-      const { webhookId, url, reason } = event.data;
+      const { webhookId, name, reason } = event.data;
       if (webhookId === id) return undefined;
-      return { type: "webhook.disabled", data: { webhook_id: webhookId, url, reason } };
+      return { type: "webhook.disabled", data: { webhook_id: webhookId, name, reason } };
     }
     default:
       return undefined;

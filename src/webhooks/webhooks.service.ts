@@ -160,12 +160,14 @@ export class WebhooksService {
   }
 
   /**
-   * Delivers again, with new sequence numbers and the same ids, what follows a cursor. Throws `webhook_not_found`,
-   * `invalid_cursor`, and `cursor_expired` when events after it were deleted.
+   * Delivers again, with new sequence numbers and the same ids, what follows a cursor, and enables the webhook. Throws
+   * `webhook_not_found`, `insufficient_scope` for an event that the caller may not read, `invalid_cursor`, and
+   * `cursor_expired` when events after it were deleted.
    */
   replay(principal: Principal, id: string, after: string): Promise<Webhook> {
     const { account } = permit(principal, "webhook.manage");
     return this.#change(account, id, async (tx, webhook) => {
+      this.#check(principal, webhook);
       const position = this.#dependencies.events.positionOf(after);
       const newest = await lastPublished(tx);
       if (position > newest) throw invalidCursor();

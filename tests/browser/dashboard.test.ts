@@ -3,13 +3,14 @@ import { readFile } from "node:fs/promises";
 import OpenAI from "openai";
 import type { Browser, Page } from "playwright-core";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { DEMO_USER, IMAGE_PROVIDER } from "../../src/devnet/chain/accounts.ts";
 import { agentProofs, iTransfer, mintAgent } from "../support/chain/agents.ts";
 import { openBrowser, openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
 import { ask as askGraph } from "../support/clients/graph-client.ts";
 import { toWav } from "../support/inference/wav.ts";
 import type { OnEnd } from "../support/servers/database.ts";
+import { startReceiver, verify } from "../support/webhooks/receiver.ts";
 import { testExamples } from "./examples.ts";
 import { type HeldImages, startHeldImages } from "./held-images.ts";
 import { type Product, startProduct } from "./product.ts";
@@ -23,6 +24,7 @@ const PAGES = [
   "Requests",
   "Jobs",
   "Deposits",
+  "Webhooks",
   "Tokens",
   "Storage",
   "Providers",
@@ -258,6 +260,44 @@ test("a management key is created with chosen scopes, changed, and revoked after
   await dialog.getByRole("button", { name: "Revoke" }).click();
   await dialog.waitFor({ state: "detached" });
   expect((await balance()).status).toBe(401);
+  expect(faults).toEqual([]);
+});
+
+test("a webhook is created, tested, shown with its attempts, disabled, and deleted after a confirmation", async (context) => {
+  if (!browser) return context.skip();
+  const receiver = await startReceiver(onTestFinished as OnEnd);
+  const { page, faults } = await signedIn();
+  await go(page, "Webhooks");
+  await page.getByRole("button", { name: "Create a webhook" }).click();
+  const form = page.getByRole("dialog", { name: "Create a webhook" });
+  await form.getByLabel("Name").fill("receiver");
+  await form.getByLabel("URL").fill(receiver.url);
+  await form.getByLabel("an sk- key was created").check();
+  await form.getByRole("button", { name: "Create", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Your signing secret" });
+  const secret = (await dialog.locator("code").textContent()) ?? "";
+  await dialog.getByRole("button", { name: "Copy" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.getByText("Test: delivered, status 204").waitFor();
+  await makeKey(page, "for the webhook");
+  await page.getByRole("dialog").getByRole("button", { name: "Copy" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Done" }).click();
+  await expect
+    .poll(() => receiver.types(), { timeout: PATIENCE_MS })
+    .toEqual(["webhook.test", "api_key.created"]);
+  for (const delivery of receiver.received) verify(delivery, secret);
+  await go(page, "Webhooks");
+  await page.getByRole("button", { name: "Refresh" }).click();
+  await page.getByRole("button", { name: "Attempts" }).click();
+  await page.getByRole("cell", { name: "delivered, status 204" }).waitFor();
+  await requireAccessible(page, "webhook-attempts");
+  await page.getByRole("dialog").getByRole("button", { name: "Done" }).click();
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page.getByText("Disabled: owner.").waitFor();
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No webhooks yet.").waitFor();
   expect(faults).toEqual([]);
 });
 

@@ -99,9 +99,8 @@ describeDatabases("webhook delivery", (kind) => {
       await serve(worker);
       return watcher.received.length > 0;
     });
-    const { url } = webhook;
     expect(watcher.received.map(({ payload }) => payload.data)).toEqual([
-      { webhook_id: webhook.id, url, reason: "failing" },
+      { webhook_id: webhook.id, name: "test", reason: "failing" },
     ]);
     const attempts = broken.received.length;
     await world.deposit(wallet.account, 2);

@@ -4,7 +4,8 @@ import { Migration } from "@mikro-orm/migrations";
  * Webhooks: where events of an account are delivered. A webhook has a cursor in the outbox (`position`) and no row per
  * event: every event up to it was delivered or does not concern the webhook. `pending_position` is that of the newest
  * event for it that was found, so it has work while that is greater; `waiting_position` and `waiting_since` are those of
- * the oldest, where known. Keys whose account got notice of their spending have a row. Secrets are not stored: they are derived from the id and `secret_version`.
+ * the oldest, where known. Keys whose account got notice of their spending have a row, without foreign keys, whose
+ * locks would wait for settlements. Secrets are not stored: they are derived from the id and `secret_version`.
  */
 export class CreateWebhooks extends Migration {
   override up(): void {
@@ -56,8 +57,8 @@ export class CreateWebhooks extends Migration {
       )`);
     this.addSql(`
       create table key_limit_notice (
-        api_key_id uuid primary key references api_key (id),
-        account text not null references account (address),
+        api_key_id uuid primary key,
+        account text not null,
         period_start timestamptz not null,
         credit_limit numeric(78,0) not null,
         percent integer not null,

@@ -103,6 +103,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "receipt_draft",
         "request_evidence",
       ],
+      "select position::text as position, exists (select 1 from webhook": ["webhook"],
+      "with ranked as ( select w.id, w.next_attempt_at": ["webhook"],
       "delete from job_content where id in ( select id": ["job_content"],
       "delete from wallet_session where id in ( select id": ["wallet_session"],
       "select job.id::text as id, content.result from job join job_content content": [

@@ -11,6 +11,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "deposit",
     "hold",
     "inference_request",
+    "key_limit_notice",
     "ledger_entry",
     "ledger_opening",
     "ledger_transfer",
@@ -55,6 +56,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "kv_transaction",
     "submission",
   ],
+  webhooks: ["webhook", "webhook_attempt", "webhook_scan"],
 };
 
 /** Writes by another module, as `table <- file`, each with its reason. */
