@@ -17,7 +17,7 @@ import { seedAccount } from "../seed.ts";
 import { type DatabaseKind, type OnEnd, openTestDatabase } from "../servers/database.ts";
 
 /** A clock that tests move. */
-export class MovedClock {
+class MovedClock {
   #aheadMs = 0;
 
   now(): Date {
