@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import secureJson from "secure-json-parse";
 import { AppError } from "../../src/kernel/errors.ts";
 import { BODY_LIMITS, BYTE_ORDER_MARK, measureJson } from "../../src/kernel/text/json-shape.ts";
+import { parseMeasured } from "../../src/kernel/text/safe-json.ts";
 
 /**
- * Parses JSON bodies: at most `maxDepth` levels deep, and nothing that could touch a prototype (promises F9), else
- * 400 `invalid_body`. A body of another type is read and discarded.
+ * Parses JSON bodies: at most `maxDepth` levels deep, with nothing that could touch a prototype (promises F9) and no
+ * duplicate field, else 400 `invalid_body`. A body of another type is read and discarded.
  */
 export function readJsonBodies(server: FastifyInstance, maxDepth: number): void {
   server.removeAllContentTypeParsers();
@@ -20,13 +20,9 @@ export function readJsonBodies(server: FastifyInstance, maxDepth: number): void 
 function parseJson(bytes: Buffer, maxDepth: number): unknown {
   if (bytes.length === 0) return undefined;
   if (bytes[0] === BYTE_ORDER_MARK) throw malformed("The body begins with a byte order mark.");
-  const { excess } = measureJson(bytes, { ...BODY_LIMITS, maxDepth });
+  const { excess, members } = measureJson(bytes, { ...BODY_LIMITS, maxDepth });
   if (excess !== undefined) throw malformed(`The body ${excess}.`);
-  try {
-    return secureJson.parse(bytes.toString("utf8"));
-  } catch {
-    throw malformed("The body is not valid JSON.");
-  }
+  return parseMeasured(bytes, members);
 }
 
 function malformed(message: string): AppError {

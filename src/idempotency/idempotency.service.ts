@@ -41,6 +41,7 @@ export type Claim = {
   cut(): Promise<void>;
 };
 
+const HEADER = "Idempotency-Key";
 const MAX_KEY_LENGTH = 255;
 /** The longest answer that is stored for replay. */
 export const MAX_KEPT_BYTES = 4 * 1_048_576;
@@ -88,6 +89,7 @@ export class IdempotencyService {
         throw new AppError(
           "idempotency_key_reused",
           "This Idempotency-Key was already used with a different request.",
+          { param: HEADER },
         );
       if (known.state === "kept") return this.#replay(replayKey, known, named);
       throw notReplayable(known.state, known.requestId);
@@ -156,8 +158,8 @@ function checkKey(key: string): void {
   if (key.length > MAX_KEY_LENGTH || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key))
     throw new AppError(
       "invalid_parameter",
-      `Idempotency-Key: must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`,
-      { param: "Idempotency-Key" },
+      `${HEADER}: must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`,
+      { param: HEADER },
     );
 }
 

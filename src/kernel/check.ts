@@ -14,6 +14,13 @@ export function checkTexts(texts: Readonly<Record<string, unknown>>): void {
   }
 }
 
+/** Checks every text within a value like `checkTexts`, and names it by its path, which begins with `param`. */
+export function checkTextsIn(value: unknown, param: string): void {
+  if (typeof value === "string") checkTexts({ [param]: value });
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, inner] of Object.entries(value)) checkTextsIn(inner, `${param}.${name}`);
+}
+
 /**
  * Validates client input against a schema. Throws `code`, naming the first field that is invalid, missing or unknown,
  * or `body` if the body as a whole is invalid.

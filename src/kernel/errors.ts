@@ -313,6 +313,7 @@ export const FAILURES = {
     status: 422,
     type: "invalid_request_error",
     meaning: "The idempotency key belongs to a different call.",
+    isUserError: true,
   },
   rate_limit_exceeded: {
     status: 429,

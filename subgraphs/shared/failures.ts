@@ -1,15 +1,17 @@
 import { GraphQLError } from "graphql";
 import { AppError } from "../../src/kernel/errors.ts";
 import { unstorableOf } from "../../src/kernel/unstorable-text.ts";
+import { faultIn } from "./input-faults.ts";
 
 /** The message that clients see for an unexpected failure. */
 const INTERNAL_MESSAGE = "Something went wrong on our side.";
 
 /**
- * A failure as a GraphQL error with the REST `code`. An AppError is shown as it is (`retryAfter` in seconds); anything
- * else is a bug whose text is not sent: the log finds it in `originalError`.
+ * A failure as a GraphQL error with the REST `code`. An AppError is shown with the names of `args`, the arguments of
+ * the field that failed (`retryAfter` in seconds); anything else is a bug whose text is not sent: the log finds it in
+ * `originalError`.
  */
-export function toGraphFailure(reason: unknown): GraphQLError {
+export function toGraphFailure(reason: unknown, args?: Arguments): GraphQLError {
   if (reason instanceof GraphQLError) return reason;
   const known = unstorableOf(reason);
   const cause = known instanceof Error ? known : new Error(String(known));
@@ -19,35 +21,40 @@ export function toGraphFailure(reason: unknown): GraphQLError {
       extensions: { code: "internal_error" },
     });
   }
-  const { code, param, message, retryAfterSeconds: retryAfter } = cause;
+  const { code, retryAfterSeconds: retryAfter } = cause;
+  const { field, message } = faultIn(args && inputOf(args), cause);
   return new GraphQLError(message, {
     originalError: cause,
     extensions: {
       code,
-      ...(param !== null && { param: toFieldPath(param) }),
+      ...(field !== null && { param: field }),
       ...(retryAfter !== undefined && { retryAfter }),
     },
   });
 }
 
-/** The path within the input: members of requests that are built for REST, and headers, are spelt its way. */
-export function toFieldPath(param: string): string {
-  const path = param.replace(/[_-]([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-  return path.replace(/^[A-Z]/, (letter) => letter.toLowerCase());
+type Arguments = { readonly input?: unknown };
+
+/** Members of `input` are named within it, as in a mutation's `userErrors`. */
+function inputOf(args: Arguments): object {
+  return typeof args.input === "object" && args.input !== null ? args.input : args;
 }
 
+/** What a field is resolved with: its parent, its arguments and the rest. */
+type Call = readonly [parent: unknown, args: Arguments, ...rest: readonly unknown[]];
+
 /** Wraps a resolver, so that what it throws or rejects with becomes a GraphQL error. */
-export function guard<A extends readonly unknown[]>(
-  resolve: (...args: A) => unknown,
-): (...args: A) => unknown {
-  return (...args) => {
-    try {
-      const result = resolve(...args);
-      return result instanceof Promise ? result.catch(fail) : result;
-    } catch (reason) {
-      return fail(reason);
-    }
-  };
+export function guard(resolve: (...call: Call) => unknown): (...call: Call) => unknown {
+  return (...call) => attempt(() => resolve(...call), call[1]);
+}
+
+function attempt(run: () => unknown, args?: Arguments): unknown {
+  try {
+    const result = run();
+    return result instanceof Promise ? result.catch((reason) => fail(reason, args)) : result;
+  } catch (reason) {
+    return fail(reason, args);
+  }
 }
 
 /**
@@ -56,24 +63,21 @@ export function guard<A extends readonly unknown[]>(
 export function guardReference<A extends readonly unknown[]>(
   find: (...args: A) => unknown,
 ): (...args: A) => Promise<unknown> {
-  const guarded = guard(find);
-  return async (...args) => guarded(...args);
+  return async (...args) => attempt(() => find(...args));
 }
 
 /** Wraps a subscription's source: opening it may fail, and so may each of its events. */
-export function guardSource<A extends readonly unknown[]>(
-  subscribe: (...args: A) => unknown,
-): (...args: A) => Promise<unknown> {
+export function guardSource(subscribe: (...call: Call) => unknown): (...call: Call) => Promise<unknown> {
   const open = guard(subscribe);
-  return async (...args) => {
-    const source = await open(...args);
-    return isIterable(source) ? guardIterator(source[Symbol.asyncIterator]()) : source;
+  return async (...call) => {
+    const source = await open(...call);
+    return isIterable(source) ? guardIterator(source[Symbol.asyncIterator](), call[1]) : source;
   };
 }
 
-function guardIterator(source: AsyncIterator<unknown>): AsyncIterableIterator<unknown> {
+function guardIterator(source: AsyncIterator<unknown>, args: Arguments): AsyncIterableIterator<unknown> {
   return {
-    next: () => source.next().catch(fail),
+    next: () => source.next().catch((reason) => fail(reason, args)),
     return: () => source.return?.() ?? Promise.resolve({ done: true, value: undefined }),
     [Symbol.asyncIterator]() {
       return this;
@@ -81,8 +85,8 @@ function guardIterator(source: AsyncIterator<unknown>): AsyncIterableIterator<un
   };
 }
 
-function fail(reason: unknown): never {
-  throw toGraphFailure(reason);
+function fail(reason: unknown, args?: Arguments): never {
+  throw toGraphFailure(reason, args);
 }
 
 function isIterable(value: unknown): value is AsyncIterable<unknown> {

@@ -2,7 +2,7 @@ import "./schema/reflect.ts";
 import { Directive, Field, ObjectType } from "type-graphql";
 import { AppError, type ErrorCode, isUserError } from "../../src/kernel/errors.ts";
 import { unstorableOf } from "../../src/kernel/unstorable-text.ts";
-import { toFieldPath } from "./failures.ts";
+import { faultIn } from "./input-faults.ts";
 import { ErrorCodeType } from "./schema/error-code.ts";
 
 /** A failure that the user can correct. */
@@ -39,30 +39,20 @@ export abstract class PayloadType {
 export type PayloadOf<Result extends object> = Partial<Result> & PayloadType;
 
 /**
- * Answers a mutation: with its result, or with the failure if the user can correct it. Throws all other failures: what
- * is wrong with the credential, the service or a part of it is not the user's doing. `input` is given where members of
- * the request may be in its `options`.
+ * Answers a mutation: with its result, or with the failure if the user can correct it, named as in `input`, its
+ * argument. Throws all other failures: what is wrong with the credential, the service or a part of it is not the
+ * user's doing.
  */
 export async function answerMutation<Result extends object>(
+  input: object,
   run: () => Promise<Result>,
-  input: object = {},
 ): Promise<PayloadOf<Result>> {
   try {
     return { ...(await run()), userErrors: [] };
   } catch (reason) {
     const failure = unstorableOf(reason);
     if (!(failure instanceof AppError) || !isUserError(failure.code)) throw reason;
-    const { code, message, param } = failure;
     const none: Partial<Result> = {};
-    return { ...none, userErrors: [{ field: param === null ? null : fieldIn(input, param), message, code }] };
+    return { ...none, userErrors: [{ ...faultIn(input, failure), code: failure.code }] };
   }
-}
-
-/** The field of an input that a member of the request came from: a field of its own, or a member of `options`. */
-function fieldIn(input: object, param: string): string {
-  const field = toFieldPath(param);
-  const { options, ...own } = input as { readonly options?: unknown };
-  const given = own as Readonly<Record<string, unknown>>;
-  const isOption = typeof options === "object" && options !== null && (param.split(".")[0] ?? "") in options;
-  return isOption && given[field.split(".")[0] ?? ""] == null ? `options.${param}` : field;
 }

@@ -52,10 +52,11 @@ export class UploadResolver {
   })
   async uploadSegment(
     @Arg("input", () => UploadSegmentInput, { description: "The segment." })
-    { root, txSeq, index, data, proof }: UploadSegmentInput,
+    input: UploadSegmentInput,
     @Ctx() { services, loaders }: Context,
   ): Promise<UploadSegmentPayload> {
-    return answerMutation(async () => {
+    const { root, txSeq, index, data, proof } = input;
+    return answerMutation(input, async () => {
       const { kind, file } = await services.uploads.put({
         root: root ?? undefined,
         txSeq: txSeq == null ? undefined : BigInt(txSeq),

@@ -123,7 +123,7 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
       const locator = new Locator(text, placed);
       return findFaults(placed).map((fault) => {
         const message = hideNames ? hideNames(fault.message, text) : fault.message;
-        return new LocatedError(message, INVALID, locator.locate(fault));
+        return new LocatedError(message, INVALID, { locations: locator.locate(fault) });
       });
     }
     for (const part of document.definitions)
@@ -165,7 +165,7 @@ function parseWithin(
     if (!(error instanceof GraphQLError)) throw error;
     if (/more tha[nt]/.test(error.message)) return tooMuch("tokens", undefined, maxTokens);
     const message = hideNames ? hideNames(error.message, text) : error.message;
-    return new LocatedError(message, "GRAPHQL_PARSE_FAILED", error.locations ?? []);
+    return new LocatedError(message, "GRAPHQL_PARSE_FAILED", { locations: error.locations ?? [] });
   }
 }
 

@@ -65,6 +65,9 @@ export const TEXT_BYTES: Readonly<Record<string, number>> = {
   "OperatorNode.diagnose(message)": LONG_HEX,
 };
 
+/** What a list delivers with the result cannot be less than nothing. */
+const INITIAL_COUNT = "@stream(initialCount)";
+
 /** The scalar for any JSON. */
 const ANY_JSON = "JSON";
 
@@ -123,11 +126,15 @@ export class InputLimits {
       return first(Object.keys(members), (name) => {
         const field = fields[name];
         // graphql-js takes seconds for thousands of these, as it compares each with all existing names.
-        if (!field) return new LocatedError(`"${name}" is not a field of the input.`, "invalid_parameter");
+        if (!field)
+          return new LocatedError(`"${name}" is not a field of the input.`, "invalid_parameter", {
+            param: name,
+          });
         return this.refuseValue(members[name], field.type, `${nullable.name}.${field.name}`, depth + 1);
       });
     }
     if (typeof value === "string" && !isAnyJson(type)) return this.refuseText(value, coordinate);
+    if (typeof value === "number") return this.refuseNumber(value, coordinate);
     return typeof value === "object" && isDeeper(value, this.#limits.jsonDepth - depth)
       ? this.#refuseDepth(coordinate)
       : undefined;
@@ -154,6 +161,13 @@ export class InputLimits {
     return refuse(`${param} accepts at most ${most} bytes.`, { limit: "textBytes", most, param });
   }
 
+  /** The error for a number that is too small; undefined for any other. */
+  refuseNumber(value: number, coordinate: string): GraphQLError | undefined {
+    if (coordinate !== INITIAL_COUNT || value >= 0) return undefined;
+    const param = fieldOf(coordinate);
+    return new LocatedError(`The ${param} of @stream must be at least 0.`, "invalid_parameter", { param });
+  }
+
   #refuseDepth(coordinate: string): GraphQLError {
     const most = this.#limits.jsonDepth;
     const param = fieldOf(coordinate);
@@ -166,7 +180,7 @@ export class InputLimits {
 }
 
 /** The field or argument that a coordinate refers to, as the client wrote it. */
-function fieldOf(coordinate: string): string {
+export function fieldOf(coordinate: string): string {
   return /\(?([^.(]*?)\)?$/.exec(coordinate)?.[1] ?? coordinate;
 }
 

@@ -16,7 +16,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from "graphql";
-import { type InputLimits, isAnyJson } from "./input-limits.ts";
+import { fieldOf, type InputLimits, isAnyJson } from "./input-limits.ts";
 
 /** A place where a variable is used. */
 type Usage = { readonly variable: string; readonly type: GraphQLInputType; readonly coordinate: string };
@@ -30,6 +30,8 @@ export type Inputs = {
     operation: OperationDefinitionNode,
     variables: Readonly<Record<string, unknown>>,
   ): GraphQLError | undefined;
+  /** The argument or input field that a variable of an operation is given for; undefined for an unused one. */
+  fieldOf(operation: OperationDefinitionNode, variable: string): string | undefined;
 };
 
 /** Reads the arguments of a valid document once; variables are then checked with each request. */
@@ -39,12 +41,19 @@ export function readInputs(schema: GraphQLSchema, limits: InputLimits, document:
   const usages = new Map<string, Found>();
   for (const definition of document.definitions)
     usages.set(keyOf(definition), reader.read(schema, definition));
+  const usagesIn = (operation: OperationDefinitionNode) => {
+    const used = known.get(operation) ?? reachable(keyOf(operation), usages);
+    known.set(operation, used);
+    return used;
+  };
   return {
     refusal: reader.refusal,
+    fieldOf(operation, name) {
+      const usage = usagesIn(operation).find(({ variable }) => variable === name);
+      return usage && fieldOf(usage.coordinate);
+    },
     refuseVariables(operation, variables) {
-      const used = known.get(operation) ?? reachable(keyOf(operation), usages);
-      known.set(operation, used);
-      for (const { variable, type, coordinate } of used) {
+      for (const { variable, type, coordinate } of usagesIn(operation)) {
         const refusal = limits.refuseValue(variables[variable], type, coordinate);
         if (refusal) return refusal;
       }
@@ -113,7 +122,9 @@ class Reader {
       // Any JSON, which may contain variables.
       const inner = node.kind === Kind.LIST ? node.values : node.fields.map(({ value }) => value);
       for (const value of inner) this.#walk(value, type, coordinate, usages);
-    } else if ("value" in node && typeof node.value === "string" && !isAnyJson(type))
+    } else if (node.kind === Kind.INT)
+      this.refusal ??= this.#limits.refuseNumber(Number(node.value), coordinate);
+    else if ("value" in node && typeof node.value === "string" && !isAnyJson(type))
       this.refusal ??= this.#limits.refuseText(node.value, coordinate);
   }
 }

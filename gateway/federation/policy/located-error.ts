@@ -6,18 +6,29 @@ const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
 
 /**
- * An error with its locations and without the document, as it may be cached for long. The message is cut where a
- * client wrote a very long name.
+ * An error with its locations and without the document, as it may be cached for long; `param` names the argument or
+ * variable at fault. Texts are cut where a client wrote a very long name.
  */
 export class LocatedError extends GraphQLError {
   override readonly locations: readonly SourceLocation[] | undefined;
 
-  constructor(message: string, code: string, locations: readonly SourceLocation[] = []) {
-    super(message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message, {
-      extensions: { code },
+  constructor(
+    message: string,
+    code: string,
+    {
+      locations = [],
+      param,
+    }: { readonly locations?: readonly SourceLocation[]; readonly param?: string } = {},
+  ) {
+    super(cut(message), {
+      extensions: { code, ...(param !== undefined && { param: cut(param) }) },
     });
     this.locations = locations.length > 0 ? locations : undefined;
   }
+}
+
+function cut(text: string): string {
+  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
 }
 
 /**

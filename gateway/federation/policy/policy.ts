@@ -106,7 +106,10 @@ function createAdmission({ schema, supergraph, limits, introspection }: PolicyOp
       : variables;
     const excess = inputs.refuseVariables(operation, all);
     if (excess) return [excess];
-    const faults = findVariableFaults(schema, operation, variables, !introspection);
+    const faults = findVariableFaults(schema, operation, variables, {
+      hidesNames: !introspection,
+      fieldOf: (variable) => inputs.fieldOf(operation, variable),
+    });
     if (faults.length > 0) return faults;
     const { cost, requests } = priceOf(operation);
     const total = cost(all);

@@ -16,6 +16,7 @@ export type Variables = Readonly<Record<string, unknown>>;
 
 const MAX_FAULTS = 20;
 const INVALID = "invalid_parameter";
+const INVALID_CURSOR = "invalid_cursor";
 
 /** The variables that an operation declares, out of those that a client sent: others have no effect. */
 export function declaredIn(
@@ -39,15 +40,22 @@ export function defaultsOf({ variableDefinitions = [] }: OperationDefinitionNode
   );
 }
 
+type FaultOptions = {
+  /** Whether names of the schema are left out. */
+  readonly hidesNames: boolean;
+  /** The argument or input field that a variable is given for. */
+  readonly fieldOf: (variable: string) => string | undefined;
+};
+
 /**
  * Reports which variables are invalid for their types, by path. The values are not repeated, as they may be as large
- * as the request; with `hidesNames`, neither are names of the schema.
+ * as the request. A cursor that no server issued is `invalid_cursor` and names its argument, as when a list refuses it.
  */
 export function findVariableFaults(
   schema: GraphQLSchema,
   { variableDefinitions = [] }: OperationDefinitionNode,
   given: Variables,
-  hidesNames: boolean,
+  { hidesNames, fieldOf }: FaultOptions,
 ): readonly GraphQLError[] {
   const faults: GraphQLError[] = [];
   for (const { variable, type: typeNode, defaultValue } of variableDefinitions) {
@@ -57,13 +65,21 @@ export function findVariableFaults(
     const value = given[name];
     if (value === undefined || (value === null && isNonNullType(type))) {
       if (isNonNullType(type) && !(value === undefined && defaultValue))
-        faults.push(fault(`Variable "$${name}" is required.`));
+        faults.push(fault(`Variable "$${name}" is required.`, name));
       continue;
     }
     for (const { path, error } of coercionFaults(value, type)) {
       const place = path.length > 0 ? ` at "${name}${path.map(toText).join("")}"` : "";
       const reason = hidesNames && error.extensions.code === undefined ? "." : `: ${error.message}`;
-      faults.push(fault(`Variable "$${name}" has an invalid value${place}${reason}`));
+      const isCursor = error.extensions.code === INVALID_CURSOR;
+      const param = (isCursor && path.length === 0 && fieldOf(name)) || [name, ...path].join(".");
+      faults.push(
+        fault(
+          `Variable "$${name}" has an invalid value${place}${reason}`,
+          param,
+          isCursor ? INVALID_CURSOR : INVALID,
+        ),
+      );
     }
     if (faults.length >= MAX_FAULTS) break;
   }
@@ -91,6 +107,6 @@ function toText(step: string | number): string {
   return typeof step === "number" ? `[${step}]` : `.${step}`;
 }
 
-function fault(message: string): GraphQLError {
-  return new LocatedError(message, INVALID);
+function fault(message: string, param: string, code = INVALID): GraphQLError {
+  return new LocatedError(message, code, { param });
 }

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
-import secureJson from "secure-json-parse";
 import type { z } from "zod";
 import { checkInput } from "../../kernel/check.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { BODY_LIMITS, BYTE_ORDER_MARK, measureJson, type TextSpan } from "../../kernel/text/json-shape.ts";
 import { hasControlCharacterInTurns } from "../../kernel/text/json-text.ts";
+import { parseMeasured } from "../../kernel/text/safe-json.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ElidedTexts } from "./elided-text.ts";
 
@@ -141,30 +141,6 @@ function measured(bytes: Buffer, longTexts?: TextSpan[]): number {
   const { members, excess, isMalformed } = measureJson(bytes, BODY_LIMITS, longTexts);
   if (excess !== undefined) throw malformed(`The body ${excess}.`);
   if (isMalformed) throw malformed("The body is not valid JSON.");
-  return members;
-}
-
-function parseMeasured(json: Buffer, members: number): unknown {
-  let value: unknown;
-  try {
-    value = secureJson.parse(json, { protoAction: "error", constructorAction: "error" });
-  } catch {
-    throw malformed("The body is not valid JSON.");
-  }
-  if (membersOf(value) !== members) throw malformed("The body has a duplicate field.");
-  return value;
-}
-
-/** Counts the members of all objects of a parsed value. */
-function membersOf(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  let members = 0;
-  if (Array.isArray(value)) for (const item of value) members += membersOf(item);
-  else
-    for (const name in value) {
-      members++;
-      members += membersOf((value as Readonly<Record<string, unknown>>)[name]);
-    }
   return members;
 }
 

@@ -12,8 +12,14 @@ export function shortText(max: number) {
     .max(max);
 }
 
-/** A content string of any length, which the router only forwards. */
-export const contentText = z.unknown().refine(isText, "must be a string").meta({ type: "string" });
+/**
+ * A content string of any length, which the router only forwards. Nothing else of a union is reported as a string that
+ * is wrong.
+ */
+export const contentText = z
+  .unknown()
+  .refine(isText, { error: "must be a string", abort: true })
+  .meta({ type: "string" });
 
 function tooLong(input: unknown, limit: string): string | undefined {
   return input instanceof ElidedText ? `must have ${limit}` : undefined;

@@ -24,10 +24,10 @@ const MAX_TOKENS = 2 ** 31 - 1;
 const MAX_BLOCKS = 10_000;
 const ROLES = ["user", "assistant", "system"] as const;
 const block = z.looseObject({ type: readText });
-const content = z.union([
-  contentText,
-  quickList(block, (value) => hasText(value, "type"), { max: MAX_BLOCKS }),
-]);
+const content = z.union(
+  [contentText, quickList(block, (value) => hasText(value, "type"), { max: MAX_BLOCKS })],
+  "must be a string or a list of content blocks",
+);
 const message = z.looseObject({ role: z.enum(ROLES), content });
 const prompt = {
   model: shortText(256).optional(),

@@ -11,15 +11,18 @@ export function quickList<Item extends z.ZodType>(
   { min = 0, max }: { readonly min?: number; readonly max: number },
 ): z.ZodType<readonly z.output<Item>[], readonly z.input<Item>[]> {
   const { $schema: _, ...items } = z.toJSONSchema(item, { io: "input" });
-  const some = z.array(z.unknown()).max(max);
+  const some = z.array(z.unknown());
   const list = (min > 0 ? some.min(min) : some)
     .superRefine((values, context) => {
+      // As `max` of zod would, whose issue ends the check: in a union, another type would then be reported.
+      if (values.length > max)
+        return context.addIssue({ code: "custom", message: `must have at most ${max} items` });
       const at = values.findIndex((value) => !isItem(value));
       if (at < 0) return;
       for (const { path, message } of issuesOf(item, values[at]))
         context.addIssue({ code: "custom", path: [at, ...path], message });
     })
-    .meta({ items });
+    .meta({ items, maxItems: max });
   return list as unknown as z.ZodType<readonly z.output<Item>[], readonly z.input<Item>[]>;
 }
 

@@ -61,7 +61,7 @@ export class ApiKeyResolver {
   ): Promise<CreateApiKeyPayload> {
     const account = permit(context.principal, "api-key.create").account;
     const call = { account, requestId: newRequestId(), field: "createApiKey", key: idempotencyKey, input };
-    return answerMutation(() =>
+    return answerMutation(input, () =>
       runSecretOnce(context, call, async () => {
         const { apiKeys } = context.services;
         const { key, secret } = await apiKeys.create(account, input.name, toSettings(input));
@@ -85,7 +85,9 @@ export class ApiKeyResolver {
     const id = readKeyOf("ApiKey", input.id);
     const cleared = Object.fromEntries((clear ?? []).map((limit) => [limit, null]));
     const changes = { ...cleared, ...toSettings(input), ...(typeof name === "string" && { name }) };
-    return answerMutation(async () => ({ apiKey: await services.apiKeys.update(account, id, changes) }));
+    return answerMutation(input, async () => ({
+      apiKey: await services.apiKeys.update(account, id, changes),
+    }));
   }
 
   @Requires("api-key.revoke")
@@ -94,12 +96,12 @@ export class ApiKeyResolver {
     description: "Revokes an `sk-` key. Idempotent. Requires the scope `keys:manage`.",
   })
   async revokeApiKey(
-    @Arg("input", () => RevokeApiKeyInput, { description: "The key to revoke." }) { id }: RevokeApiKeyInput,
+    @Arg("input", () => RevokeApiKeyInput, { description: "The key to revoke." }) input: RevokeApiKeyInput,
     @Ctx() { services, principal }: Context,
   ): Promise<RevokeApiKeyPayload> {
     const account = permit(principal, "api-key.revoke").account;
-    return answerMutation(async () => ({
-      apiKey: await services.apiKeys.revoke(account, readKeyOf("ApiKey", id)),
+    return answerMutation(input, async () => ({
+      apiKey: await services.apiKeys.revoke(account, readKeyOf("ApiKey", input.id)),
     }));
   }
 }

@@ -68,7 +68,7 @@ export class ManagementKeyResolver {
       input,
     };
     const { name, preset, scopes } = input;
-    return answerMutation(() =>
+    return answerMutation(input, () =>
       runSecretOnce(context, call, async () => {
         const chosen = chooseScopes({ preset: preset ?? undefined, scopes: scopes ?? undefined });
         if (!chosen) throw new AppError("invalid_parameter", "Give scopes or a preset.", { param: "scopes" });
@@ -85,12 +85,13 @@ export class ManagementKeyResolver {
   })
   async updateManagementKey(
     @Arg("input", () => UpdateManagementKeyInput, { description: "The changes." })
-    { id, name, preset, scopes }: UpdateManagementKeyInput,
+    input: UpdateManagementKeyInput,
     @Ctx() { services, principal }: Context,
   ): Promise<UpdateManagementKeyPayload> {
     const account = permit(principal, "management-key.update").account;
+    const { id, name, preset, scopes } = input;
     const change = { name: name ?? undefined, preset: preset ?? undefined, scopes: scopes ?? undefined };
-    return answerMutation(async () => ({
+    return answerMutation(input, async () => ({
       managementKey: await services.managementKeys.update(account, readKeyOf("ManagementKey", id), change),
     }));
   }
@@ -102,12 +103,12 @@ export class ManagementKeyResolver {
   })
   async revokeManagementKey(
     @Arg("input", () => RevokeManagementKeyInput, { description: "The key to revoke." })
-    { id }: RevokeManagementKeyInput,
+    input: RevokeManagementKeyInput,
     @Ctx() { services, principal }: Context,
   ): Promise<RevokeManagementKeyPayload> {
     const account = permit(principal, "management-key.revoke").account;
-    return answerMutation(async () => ({
-      managementKey: await services.managementKeys.revoke(account, readKeyOf("ManagementKey", id)),
+    return answerMutation(input, async () => ({
+      managementKey: await services.managementKeys.revoke(account, readKeyOf("ManagementKey", input.id)),
     }));
   }
 }

@@ -34,7 +34,7 @@ export class SessionResolver {
       "Creates a nonce for a sign-in message, valid for one attempt within 5 minutes. Requires no credential.",
   })
   createSignInNonce(@Ctx() { services }: Context): Promise<CreateSignInNoncePayload> {
-    return answerMutation(() => services.sessions.createNonce());
+    return answerMutation({}, () => services.sessions.createNonce());
   }
 
   @Mutation(() => SignInPayload, {
@@ -48,7 +48,7 @@ export class SessionResolver {
     { message, signature }: SignInInput,
     @Ctx() { services }: Context,
   ): Promise<SignInPayload> {
-    return answerMutation(async () => {
+    return answerMutation({ message, signature }, async () => {
       const { token, account, expiresAt } = await services.sessions.signIn({ message, signature });
       return { token, expiresAt, account: toAccount(account) };
     });
@@ -65,7 +65,7 @@ export class SessionResolver {
     @Ctx() { services, principal }: Context,
   ): Promise<SignOutPayload> {
     const everywhere = input?.everywhere ?? false;
-    return answerMutation(async () => ({
+    return answerMutation(input ?? {}, async () => ({
       endedSessions: await services.sessions.signOut(principal, { everywhere }),
     }));
   }

@@ -55,9 +55,12 @@ export class DirectSecretResolver {
   })
   async assembleAppSecret(
     @Arg("input", () => AssembleAppSecretInput, { description: "The signed text." })
-    { text, signature }: AssembleAppSecretInput,
+    input: AssembleAppSecretInput,
     @Ctx() { services }: Context,
   ): Promise<AssembleAppSecretPayload> {
-    return answerMutation(async () => ({ secret: await services.directSecrets.assemble(text, signature) }));
+    const { text, signature } = input;
+    return answerMutation(input, async () => ({
+      secret: await services.directSecrets.assemble(text, signature),
+    }));
   }
 }

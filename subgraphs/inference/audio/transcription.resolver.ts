@@ -34,7 +34,7 @@ export class TranscriptionResolver {
     const { services, principal } = context;
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
-    return answerMutation(async () => {
+    return answerMutation(input, async () => {
       const body = await runOnce(context, { ...caller, field: "transcribeAudio", key, input }, async () => {
         const options = { signal, preferences: toPreferences(input.routing) };
         const request = toTranscriptionRequest(input);

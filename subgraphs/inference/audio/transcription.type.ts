@@ -75,7 +75,9 @@ export class TranscribeAudioInput {
 export function toTranscriptionRequest(input: TranscribeAudioInput): TranscriptionRequest {
   const { model, fileBase64, filename, language, prompt, temperature, verifyTee } = input;
   if (temperature != null && !(temperature >= 0 && temperature <= 1))
-    throw new AppError("invalid_body", "temperature: must be from 0 to 1", { param: "temperature" });
+    throw fault("temperature", "must be from 0 to 1");
+  if (input.timestampGranularities?.length && (input.format ?? "verbose_json") !== "verbose_json")
+    throw fault("timestampGranularities", "requires the format `VERBOSE_JSON`");
   const body = {
     model,
     file_base64: fileBase64,
@@ -88,6 +90,10 @@ export function toTranscriptionRequest(input: TranscribeAudioInput): Transcripti
     verify_tee: verifyTee ?? false,
   };
   return readTranscriptionJson(Buffer.from(JSON.stringify(body)));
+}
+
+function fault(param: string, what: string): AppError {
+  return new AppError("invalid_body", `${param}: ${what}`, { param });
 }
 
 /** A word of a transcription. */

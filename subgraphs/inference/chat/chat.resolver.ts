@@ -32,13 +32,13 @@ export class ChatResolver {
     const { services, principal } = context;
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
-    return answerMutation(async () => {
+    return answerMutation(input, async () => {
       const body = await runOnce(context, { ...caller, field: "completeChat", key, input }, async () => {
         const request = await toChatRequest(input, { stream: false });
         return (await services.chat.complete(request, caller, signal, toPreferences(input.routing))).body;
       });
       return { completion: toCompletion(JSON.parse(body.toString("utf8")) as Answer) };
-    }, input);
+    });
   }
 }
 

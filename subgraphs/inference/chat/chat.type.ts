@@ -81,8 +81,9 @@ export function toChatRequest(
 }
 
 /** A message as in OpenAI's API. */
-export function toMessage({ role, content, more }: ChatMessageInput): object {
-  return { role, ...(content != null && { content }), ...membersOf(more, "messages.more") };
+export function toMessage({ role, content, more }: ChatMessageInput, index: number): object {
+  const members = membersOf(more, `messages.${index}.more`);
+  return { role, ...(content != null && { content }), ...members };
 }
 
 /** One choice of a chat completion. */

@@ -31,7 +31,7 @@ export class EmbeddingsResolver {
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
     answerAllowance.requireRoom("createEmbeddings");
-    return answerMutation(async () => {
+    return answerMutation(input, async () => {
       const body = await runOnce(context, { ...caller, field: "createEmbeddings", key, input }, async () => {
         const request = await toEmbeddingsRequest(input);
         const options = { signal, preferences: toPreferences(input.routing) };
@@ -41,6 +41,6 @@ export class EmbeddingsResolver {
       answerAllowance.add(body.length);
       memory.charge(ANSWER_COPIES * body.length);
       return { embeddings: toEmbeddings(await services.embeddings.read(body)) };
-    }, input);
+    });
   }
 }

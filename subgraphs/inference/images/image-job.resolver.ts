@@ -73,12 +73,12 @@ export class ImageJobResolver {
   })
   async cancelImageJob(
     @Arg("input", () => CancelImageJobInput, { description: "The job to cancel." })
-    { id }: CancelImageJobInput,
+    input: CancelImageJobInput,
     @Ctx() { services, principal }: Context,
   ): Promise<CancelImageJobPayload> {
     const reach = permit(principal, "job.cancel");
-    return answerMutation(async () => ({
-      imageJob: await services.imageJobCancellation.cancel(reach, readKeyOf("ImageJob", id)),
+    return answerMutation(input, async () => ({
+      imageJob: await services.imageJobCancellation.cancel(reach, readKeyOf("ImageJob", input.id)),
     }));
   }
 

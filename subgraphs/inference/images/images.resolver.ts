@@ -86,7 +86,7 @@ async function createImages(
   const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
   const { signal } = new AbortController();
   context.answerAllowance.requireRoom(mutation.field);
-  return answerMutation(async () => {
+  return answerMutation(mutation.input, async () => {
     const body = await runOnce(context, { ...caller, ...mutation }, async () => {
       const options = { signal, preferences: toPreferences(mutation.input.routing) };
       return (await services.images.create(await read(), caller, options)).body;
@@ -96,5 +96,5 @@ async function createImages(
     context.memory.charge(ANSWER_COPIES * body.length);
     const { images, trace } = await services.images.read(body);
     return { images: images.map(toJobImage), bill: toBill(trace as Trace) };
-  }, mutation.input);
+  });
 }

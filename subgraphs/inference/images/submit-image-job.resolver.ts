@@ -67,12 +67,12 @@ function submitJob(
 ): Promise<SubmitImageJobPayload> {
   const { services, principal } = context;
   const caller = { ...permitSpender(principal, "job.submit"), requestId: newRequestId() };
-  return answerMutation(async () => {
+  return answerMutation(mutation.input, async () => {
     let submitted: JobView | undefined;
     const id = await runOnce(context, { ...caller, ...mutation }, async () => {
       submitted = await services.imageJobs.submit(read(), caller);
       return Buffer.from(submitted.id);
     });
     return { imageJob: submitted ?? (await services.jobs.get(caller, id.toString())) };
-  }, mutation.input);
+  });
 }

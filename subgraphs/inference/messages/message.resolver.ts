@@ -57,12 +57,12 @@ export class MessageResolver {
     const { services, principal } = context;
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
-    return answerMutation(async () => {
+    return answerMutation(input, async () => {
       const body = await runOnce(context, { ...caller, field: "createMessage", key, input }, async () => {
         const request = await toMessagesRequest(input, { stream: false });
         return (await services.messages.create(request, caller, { ...toMessageOptions(input), signal })).body;
       });
       return { message: toMessage(JSON.parse(body.toString("utf8")) as MessageAnswer) };
-    }, input);
+    });
   }
 }

@@ -3,6 +3,7 @@ import { ArgsType, Field, ID, InputType, Int } from "type-graphql";
 import type { OfferFilter, OfferSort } from "../../../src/inference/providers/offer-filter.ts";
 import type { ApiFormat } from "../../../src/inference/providers/profile.ts";
 import type { TrustMode as Trust, ServiceType as Type } from "../../../src/inference/providers/provider.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
 import { readModelId } from "../../shared/nodes/filter-id.ts";
 import { PageArgs } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
@@ -151,8 +152,16 @@ export function toOfferFilter(
     providerAddresses: filter.providerAddresses ?? undefined,
     inputModalities: filter.inputModalities ?? undefined,
     supportedParameters: filter.supportedParameters ?? undefined,
-    minContextLength: filter.minContextLength ?? undefined,
+    minContextLength: toLength(filter.minContextLength),
     maxInputPrice: filter.maxInputPrice ?? undefined,
     maxOutputPrice: filter.maxOutputPrice ?? undefined,
   };
+}
+
+/** Throws `invalid_parameter` for a length that no context can have. */
+function toLength(length: number | null | undefined): number | undefined {
+  if (length == null) return undefined;
+  const param = "filter.minContextLength";
+  if (length < 0) throw new AppError("invalid_parameter", `${param}: must be at least 0`, { param });
+  return length;
 }

@@ -171,9 +171,8 @@ function capOf(name: keyof PriceCaps, field: CapField, input: RoutingInput | nul
   if (text == null) return {};
   const usd = readUsd(text);
   if (usd !== undefined) return { [name]: usd };
-  throw new AppError("invalid_max_price_usd", `${field} is a decimal of USD, such as 0.25.`, {
-    param: field,
-  });
+  const param = `routing.${field}`;
+  throw new AppError("invalid_max_price_usd", `${param} is a decimal of USD, such as 0.25.`, { param });
 }
 
 /** A provider that was refused. */

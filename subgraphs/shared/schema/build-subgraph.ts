@@ -5,7 +5,9 @@ import {
   type ConstDirectiveNode,
   type ConstValueNode,
   type FieldDefinitionNode,
+  type GraphQLNamedType,
   type GraphQLSchema,
+  isObjectType,
   Kind,
   parse,
   print,
@@ -17,6 +19,7 @@ import {
   createResolversMap,
   getMetadataStorage,
 } from "type-graphql";
+import { checkTextsIn } from "../../../src/kernel/check.ts";
 import { type RoutedSocket, SubscriptionError } from "../events/errors-as-events.ts";
 import { guard, guardReference, guardSource } from "../failures.ts";
 import { DEFAULT_SIZE } from "./connection.ts";
@@ -96,7 +99,7 @@ export function buildSubgraph<C extends object>(
     skipCheck: true,
   });
   const sdl = FEDERATION_LINK + CACHE_LINK + toSdl(plain);
-  const resolverMap = guardResolvers(createResolversMap(plain));
+  const resolverMap = guardResolvers(createResolversMap(plain), plain);
   for (const [type, find] of Object.entries(references)) {
     resolverMap[type] = { ...resolverMap[type], __resolveReference: guardReference(find) };
   }
@@ -158,20 +161,25 @@ const NO_PUBSUB: NonNullable<BuildSchemaOptions["pubSub"]> = {
 
 type Resolvers = Record<string, object>;
 
-function guardResolvers(map: Resolvers): Resolvers {
+function guardResolvers(map: Resolvers, schema: GraphQLSchema): Resolvers {
   const guarded: Resolvers = {};
   for (const [type, members] of Object.entries(map)) {
-    guarded[type] = Object.getPrototypeOf(members) === Object.prototype ? guardMembers(members) : members;
+    const isPlain = Object.getPrototypeOf(members) === Object.prototype;
+    guarded[type] = isPlain ? guardMembers(members, schema.getType(type)) : members;
   }
   return guarded;
 }
 
 /** Fields are wrapped; enum values and type resolution are not. */
-function guardMembers(members: object): object {
+function guardMembers(members: object, type: GraphQLNamedType | undefined): object {
+  const fields = isObjectType(type) ? type.getFields() : {};
   const guarded = Object.entries(members).map(([field, member]: [string, unknown]) => {
     if (field === "__resolveType") return [field, typeNameOf];
     if (field.startsWith("__")) return [field, member];
-    if (typeof member === "function") return [field, guard(member as Resolve)];
+    if (typeof member === "function") {
+      const isFiltered = fields[field]?.args.some(({ name }) => name === "filter");
+      return [field, guard(isFiltered ? checkFilter(member as Resolve) : (member as Resolve))];
+    }
     return isSubscription(member)
       ? [
           field,
@@ -182,6 +190,14 @@ function guardMembers(members: object): object {
   return Object.fromEntries(guarded);
 }
 
+/** Refuses a filter with a text that no row can have, which would silently match nothing. */
+function checkFilter(resolve: Resolve): Resolve {
+  return (parent, args, ...rest) => {
+    checkTextsIn((args as { readonly filter?: unknown }).filter, "filter");
+    return resolve(parent, args, ...rest);
+  };
+}
+
 /** The type of a value of an abstract type, which carries its name: graphql-jit does not wait for type-graphql's promise. */
 function typeNameOf({ __typename }: { readonly __typename?: string }): string | undefined {
   return __typename;
@@ -190,9 +206,9 @@ function typeNameOf({ __typename }: { readonly __typename?: string }): string | 
 /** Opens a source; for third-party routers, one that emits its failures as events. */
 function follow(subscribe: Resolve): Resolve {
   const open = guardSource(subscribe);
-  return (...args) => {
-    const { routed } = Object(args[2]) as { routed?: RoutedSocket };
-    return routed ? routed.follow(() => open(...args)) : open(...args);
+  return (...call) => {
+    const { routed } = Object(call[2]) as { routed?: RoutedSocket };
+    return routed ? routed.follow(() => open(...call)) : open(...call);
   };
 }
 
@@ -203,7 +219,7 @@ function rethrowFailures(resolve: Resolve): Resolve {
   };
 }
 
-type Resolve = (...args: readonly unknown[]) => unknown;
+type Resolve = Parameters<typeof guard>[0];
 
 function isSubscription(member: unknown): member is { subscribe: Resolve; resolve: Resolve } {
   return typeof member === "object" && member !== null && "subscribe" in member && "resolve" in member;

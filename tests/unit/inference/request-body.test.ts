@@ -55,7 +55,7 @@ describe("a JSON body", () => {
     ["4 MiB of white space", `{${" ".repeat(4 * 1_048_576)}}`, "outside of its strings"],
     ["a million escaped characters and more", `{"a":"${"\\n".repeat(1_048_577)}"}`, "escaped characters"],
     ["broken UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), "not UTF-8"],
-    ["a prototype", '{"__proto__":{}}', "not valid JSON"],
+    ["a prototype", '{"__proto__":{}}', "__proto__: a member of this name is not allowed"],
     ["half of it", "{", "not valid JSON"],
   ])("with %s is refused", (_what, json, reason) => {
     const startedMs = threadMs();

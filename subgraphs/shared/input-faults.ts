@@ -1,0 +1,98 @@
+import type { AppError, ErrorCode } from "../../src/kernel/errors.ts";
+
+/** Where a failure is in an input, null if it is not one member; and what it says, with the member's name. */
+type InputFault = { readonly field: string | null; readonly message: string };
+
+/** The member that a failure is about, where its code says so: the first of these that was sent. */
+const MEMBERS: Partial<Record<ErrorCode, readonly string[]>> = {
+  api_key_not_found: ["id"],
+  management_key_not_found: ["id"],
+  async_job_not_found: ["id"],
+  async_job_not_pending: ["id"],
+  key_revoked: ["id"],
+  file_not_found: ["root", "txSeq"],
+  file_pruned: ["root", "txSeq"],
+  provider_not_found: ["routing.provider", "options.provider.address"],
+  provider_model_mismatch: ["routing.provider", "options.provider.address"],
+  pinned_provider_exceeds_max_price: ["routing.provider", "options.provider.address"],
+  no_provider_for_trust_mode: ["routing.trustMode", "options.provider.trust_mode"],
+};
+
+/** The failures of maximum prices: any of these may be at fault. */
+const OF_CAPS: ReadonlySet<ErrorCode> = new Set(["no_provider_within_max_price", "invalid_max_price_usd"]);
+const CAPS = ["maxPriceUsdPrompt", "maxPriceUsdCompletion", "maxPriceUsdImage"];
+
+/** Members that the request which REST would parse has under another name. */
+const RENAMED: Readonly<Record<string, string>> = { input: "texts" };
+
+/**
+ * Names a failure as a client of the graph sent it: the member is spelt its way in `field` and in the message. `input`
+ * is what the request was built from: the argument `input`, or all arguments of a field without one.
+ */
+export function faultIn(input: object | undefined, { code, message, param }: AppError): InputFault {
+  if (param === null) return { field: input ? memberOf(input, code) : null, message };
+  // A body that was built from an input is, as a whole, nothing that the client sent.
+  if (param === "body" && input) return { field: null, message };
+  const field = pathIn(input, param);
+  return { field, message: renamed(message, param, field) };
+}
+
+/** The spelling of a member in the graph: requests that are built for REST, and headers, have their own. */
+function toFieldName(name: string): string {
+  if (name.startsWith("__")) return name;
+  const field = name.replace(/[_-]([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  return field.replace(/^[A-Z]/, (letter) => letter.toLowerCase());
+}
+
+/**
+ * The path of a member of the request, through the input. Members may be in an object of any JSON beside the fields:
+ * in `options`, behind them, or in `more`, before them. Names within JSON are those that the client wrote.
+ */
+function pathIn(input: object | undefined, param: string): string {
+  const path: string[] = [];
+  let value: unknown = input;
+  let isJson = false;
+  for (const name of param.split(".")) {
+    const steps: readonly string[] = isJson ? [name] : stepsOf(value, name);
+    isJson ||= steps.length > 1 || (steps[0] !== toFieldName(name) && steps[0] === name);
+    path.push(...steps);
+    for (const step of steps) value = sent(value, step);
+  }
+  return path.join(".");
+}
+
+function stepsOf(value: unknown, name: string): readonly string[] {
+  const field = toFieldName(name);
+  const other = RENAMED[field];
+  if (sent(sent(value, "more"), name) !== undefined) return ["more", name];
+  if (sent(value, field) != null) return [field];
+  if (other !== undefined && sent(value, other) != null) return [other];
+  if (sent(sent(value, "options"), name) !== undefined) return ["options", name];
+  return sent(value, name) === undefined ? [field] : [name];
+}
+
+function memberOf(input: object, code: ErrorCode): string | null {
+  if (OF_CAPS.has(code)) {
+    const routing = sent(input, "routing");
+    const caps = CAPS.filter((name) => sent(routing, name) != null);
+    if (caps.length === 0) return null;
+    return caps.length === 1 ? `routing.${caps[0]}` : "routing";
+  }
+  const isSent = (path: string) => path.split(".").reduce<unknown>(sent, input) != null;
+  return MEMBERS[code]?.find(isSent) ?? null;
+}
+
+/** The member of a value that the client sent; undefined if it has none. */
+function sent(value: unknown, name: string): unknown {
+  const isObject = typeof value === "object" && value !== null;
+  return isObject && Object.hasOwn(value, name)
+    ? (value as Readonly<Record<string, unknown>>)[name]
+    : undefined;
+}
+
+/** A message in which a member has its other name. */
+function renamed(message: string, param: string, field: string): string {
+  if (param === field) return message;
+  const word = param.replace(/[^\w-]/g, "\\$&");
+  return message.replace(new RegExp(`(?<![\\w.])${word}(?![\\w-])`, "g"), () => field);
+}

@@ -1,0 +1,315 @@
+import { readFileSync } from "node:fs";
+import {
+  buildSchema,
+  type GraphQLInputObjectType,
+  isInputObjectType,
+  isNonNullType,
+  isScalarType,
+} from "graphql";
+import { describe, expect, test } from "vitest";
+import { drawImage } from "../../src/devnet/provider/image.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { openSession } from "../support/callers.ts";
+import { MODEL } from "../support/chain/network.ts";
+import { ask, followSocket, type GraphResult, isRouted } from "../support/clients/graph-client.ts";
+import { toWav } from "../support/inference/wav.ts";
+import { seedAccount } from "../support/seed.ts";
+import { SERVICES, useServices } from "../support/services.ts";
+import { useStack } from "../support/stack.ts";
+
+const stack = useStack({ TOKEN_USD: "0.5" });
+useServices(stack, ["messages", "images", "edits", "speech", "embeddings"]);
+const PNG = drawImage("a sea", { width: 8, height: 8 }).toString("base64");
+const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
+
+const CHAT = { model: MODEL, messages: [{ role: "user", content: "hi" }] };
+const MESSAGE = {
+  model: SERVICES.messages.model,
+  messages: [{ role: "USER", content: "hi" }],
+  maxTokens: 3,
+};
+const AUDIO = { model: SERVICES.speech.model, fileBase64: toWav(1).toString("base64") };
+
+/** A valid input of each mutation that bills. */
+const BILLED = {
+  completeChat: CHAT,
+  createMessage: MESSAGE,
+  generateImages: { model: SERVICES.images.model, prompt: "a sea" },
+  submitImageJob: { model: SERVICES.images.model, prompt: "a sea" },
+  editImages: { model: SERVICES.edits.model, prompt: "a sea", images: [{ fileBase64: PNG }] },
+  submitImageEditJob: { model: SERVICES.edits.model, prompt: "a sea", images: [{ fileBase64: PNG }] },
+  createEmbeddings: { model: SERVICES.embeddings.model, texts: ["a sea"] },
+  transcribeAudio: AUDIO,
+} as const;
+
+type Fault = { readonly field: string | null; readonly message: string; readonly code: string };
+
+async function mutate(
+  field: string,
+  input: object,
+  secret?: string,
+): Promise<GraphResult & { faults: Fault[] }> {
+  const given = secret ?? (await seedAccount(stack().app.database, 10n ** 9n)).secret;
+  const type = inputOf(field).name;
+  const query = `mutation ($input: ${type}!) { ${field}(input: $input) { userErrors { field message code } } }`;
+  const result = await ask(stack().origin, given, query, { input });
+  return { ...result, faults: result.data?.[field]?.userErrors ?? [] };
+}
+
+async function asked(query: string, variables: object = {}): Promise<GraphResult> {
+  const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
+  return ask(stack().origin, secret, query, variables);
+}
+
+function inputOf(mutation: string): GraphQLInputObjectType {
+  const type = schema.getMutationType()?.getFields()[mutation]?.args[0]?.type;
+  const named = isNonNullType(type) ? type.ofType : type;
+  if (!isInputObjectType(named)) throw new Error(`${mutation} has no input`);
+  return named;
+}
+
+/** The mutations whose input names an object by its `id`. */
+const OF_OBJECTS = Object.keys(schema.getMutationType()?.getFields() ?? {}).filter((field) => {
+  const [argument] = schema.getMutationType()?.getFields()[field]?.args ?? [];
+  return argument !== undefined && "id" in inputOf(field).getFields();
+});
+
+test("every mutation that bills has its row here", () => {
+  const billed = Object.keys(schema.getMutationType()?.getFields() ?? {}).filter(
+    (field) => inputs(field).includes("routing") && inputs(field).includes("idempotencyKey"),
+  );
+  expect(billed.toSorted()).toEqual(Object.keys(BILLED).toSorted());
+});
+
+function inputs(field: string): readonly string[] {
+  const [argument] = schema.getMutationType()?.getFields()[field]?.args ?? [];
+  return argument === undefined || isScalarType(argument.type) ? [] : Object.keys(inputOf(field).getFields());
+}
+
+test.each(OF_OBJECTS)("%s names `id` for an object that does not exist", async (field) => {
+  const { account } = await seedAccount(stack().app.database, 0n);
+  const { faults, errors } = await mutate(field, { id: newId() }, await openSession(stack().app, account));
+  expect(errors).toBeUndefined();
+  expect(faults).toMatchObject([{ field: "id", code: expect.stringMatching(/_not_found$/) }]);
+});
+
+describe.each(Object.entries(BILLED))("%s", (field, input) => {
+  test.each([
+    [{ provider: `0x${"11".repeat(20)}` }, "provider", "provider_not_found"],
+    [{ maxPriceUsdPrompt: "1".repeat(20) }, "maxPriceUsdPrompt", "invalid_max_price_usd"],
+  ])("names the member of `routing` at fault: %j", async (routing, member, code) => {
+    const { faults, errors } = await mutate(field, { ...input, routing });
+    expect(errors).toBeUndefined();
+    expect(faults).toMatchObject([{ field: `routing.${member}`, code }]);
+  });
+
+  test("names the key of another call", async () => {
+    const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
+    const key = { idempotencyKey: newId() };
+    await mutate(field, { ...input, ...key, model: "one" }, secret);
+    await mutate(field, { ...input, ...key }, secret);
+    const { faults, errors } = await mutate(field, { ...input, ...key, model: "another" }, secret);
+    expect(errors).toBeUndefined();
+    expect(faults).toMatchObject([{ field: "idempotencyKey", code: "idempotency_key_reused" }]);
+    const invalid = await mutate(field, { ...input, idempotencyKey: "é" }, secret);
+    expect(invalid.faults).toMatchObject([
+      { field: "idempotencyKey", message: expect.stringMatching(/^idempotencyKey: /) },
+    ]);
+  });
+
+  test("has no message in the spelling of REST", async () => {
+    const wrong = [
+      { model: "" },
+      { model: "x".repeat(300) },
+      { maxTokens: 0 },
+      { n: 0 },
+      { dimensions: 0 },
+      { prompt: "" },
+      { filename: "" },
+      { fileBase64: "?" },
+      { images: [{ fileBase64: "?" }] },
+      { messages: [] },
+      { texts: [] },
+    ].filter((member) => Object.keys(member).every((name) => inputs(field).includes(name)));
+    for (const member of wrong) {
+      const { faults, errors } = await mutate(field, { ...input, ...member });
+      expect(errors).toBeUndefined();
+      for (const { message, field: named } of faults) {
+        expect(message).not.toMatch(/[a-z0-9]_[a-z0-9]/);
+        expect([named?.split(".")[0], message.split(/[.:]/)[0]]).toEqual([
+          Object.keys(member)[0],
+          Object.keys(member)[0],
+        ]);
+      }
+    }
+  });
+});
+
+test.each([
+  ["completeChat", "ChatInput", { ...CHAT, options: { n: 0 } }, "options.n"],
+  ["completeChat", "ChatInput", { ...CHAT, maxTokens: 0 }, "maxTokens"],
+  [
+    "completeChat",
+    "ChatInput",
+    { ...CHAT, routing: { provider: `0x${"11".repeat(20)}` } },
+    "routing.provider",
+  ],
+  [
+    "createMessage",
+    "MessageInput",
+    { ...MESSAGE, options: { provider: { sort: "x" } } },
+    "options.provider.sort",
+  ],
+  ["createMessage", "MessageInput", { ...MESSAGE, maxTokens: 0 }, "maxTokens"],
+] as const)("the subscription %s names the member of its %s", async (field, type, input, param) => {
+  const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
+  const query = `subscription { ${field}(input: $input) { inputTokens } }`.replace(
+    "{",
+    `($input: ${type}!) {`,
+  );
+  const following = await followSocket(stack().origin, secret, query, { variables: { input } });
+  await following.ended;
+  const errors = following.failure ?? following.results.flatMap(({ errors: found = [] }) => found);
+  expect(errors).toMatchObject([{ extensions: { param } }]);
+  expect(errors[0]?.message).not.toMatch(/[a-z0-9]_[a-z0-9]/);
+  await following.stop();
+});
+
+test.each([
+  [
+    "messageTokenCount",
+    "{ messageTokenCount(input: $input) { inputTokens } }",
+    "MessageTokenCountInput!",
+    { model: "", messages: [] },
+    "model",
+  ],
+  [
+    "routingPreview",
+    "{ routingPreview(serviceType: CHATBOT, maxTokens: $input) { providers { address } } }",
+    "Int",
+    0,
+    "maxTokens",
+  ],
+])("the query %s names its argument", async (_, query, type, input, param) => {
+  const { errors } = await asked(`query ($input: ${type}) ${query}`, { input });
+  expect(errors).toMatchObject([{ message: expect.stringMatching(`^${param}: `), extensions: { param } }]);
+});
+
+test.runIf(!isRouted).each([
+  ["query ($n: Int!) { models(first: $n) { totalCount } }", {}, "n", "invalid_parameter"],
+  ["query ($n: Int!) { models(first: $n) { totalCount } }", { n: "many" }, "n", "invalid_parameter"],
+  [
+    "query ($f: ModelFilterInput) { models(filter: $f) { totalCount } }",
+    { f: { providerAddresses: ["0x1"] } },
+    "f.providerAddresses.0",
+    "invalid_parameter",
+  ],
+  [
+    "query ($f: ModelFilterInput) { models(filter: $f) { totalCount } }",
+    { f: { no: 1 } },
+    "no",
+    "invalid_parameter",
+  ],
+  ["query ($c: Cursor) { models(after: $c) { totalCount } }", { c: "ä" }, "after", "invalid_cursor"],
+  [
+    "query ($c: Cursor) { models(last: 1, before: $c) { totalCount } }",
+    { c: "" },
+    "before",
+    "invalid_cursor",
+  ],
+  ["query ($c: Cursor) { models(after: $c) { totalCount } }", { c: "AAAA" }, "after", "invalid_cursor"],
+])("%s with %j names the variable or argument", async (query, variables, param, code) => {
+  const { errors } = await asked(query, variables);
+  expect(errors).toMatchObject([{ extensions: { code, param } }]);
+});
+
+describe("a text that no row can have", () => {
+  test.each([
+    ["models", "ModelFilterInput", { inputModalities: ["image", "\ud800"] }, "filter.inputModalities.1"],
+    ["models", "ModelFilterInput", { supportedParameters: ["\udc00"] }, "filter.supportedParameters.0"],
+    ["models", "ModelFilterInput", { supportedParameters: ["a\0"] }, "filter.supportedParameters.0"],
+    ["providers", "ProviderFilterInput", { modelId: "\ud800" }, "filter.modelId"],
+    ["models", "ModelFilterInput", { minContextLength: -1 }, "filter.minContextLength"],
+  ])("in the filter of %s (%s: %j) is refused by name", async (field, type, filter, param) => {
+    const query = `query ($filter: ${type}) { ${field}(filter: $filter) { totalCount } }`;
+    const { errors } = await asked(query, { filter });
+    expect(errors).toMatchObject([{ extensions: { code: "invalid_parameter", param } }]);
+  });
+});
+
+test.each([
+  "{ models(first: 1) { nodes @stream(initialCount: -1) { modelId } } }",
+  "query ($n: Int!) { models(first: 1) { nodes @stream(initialCount: $n) { modelId } } }",
+])("%s is refused for less than no items", async (query) => {
+  const { errors } = await asked(query, query.includes("$n") ? { n: -1 } : {});
+  expect(errors).toMatchObject([{ extensions: { code: "invalid_parameter", param: "initialCount" } }]);
+});
+
+test("too many content blocks are called so, and a wrong block is named", async () => {
+  const blocks = (count: number) => Array.from({ length: count }, () => ({ type: "text", text: "" }));
+  const {
+    faults: [many],
+  } = await mutate("createMessage", {
+    ...MESSAGE,
+    messages: [{ role: "USER", content: blocks(10_001) }],
+  });
+  expect(many).toMatchObject({ field: "messages.0.content", message: expect.stringMatching(/10,?000/) });
+  const {
+    faults: [wrong],
+  } = await mutate("createMessage", {
+    ...MESSAGE,
+    messages: [{ role: "USER", content: [...blocks(1), { text: "" }] }],
+  });
+  expect(wrong).toMatchObject({ field: "messages.0.content.1.type" });
+  const {
+    faults: [neither],
+  } = await mutate("createMessage", { ...MESSAGE, system: 5 });
+  expect(neither).toMatchObject({ message: "system: must be a string or a list of content blocks" });
+});
+
+test("a member that could change a prototype is named, wherever it arrives", async () => {
+  const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
+  const query =
+    "mutation ($input: CompleteChatInput!) { completeChat(input: $input) { userErrors { field message } } }";
+  const body = (member: string) =>
+    `{"query":${JSON.stringify(query)},"variables":{"input":{"model":"${MODEL}","messages":[{"role":"user"}],"options":{${member}}}}}`;
+  for (const [member, path] of [
+    ['"__proto__":{"a":1}', "__proto__"],
+    ['"constructor":{"prototype":{}}', "constructor.prototype"],
+  ] as const) {
+    const reply = await fetch(`${stack().origin}/graphql`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
+      body: body(member),
+    });
+    const { errors } = (await reply.json()) as GraphResult;
+    expect(errors).toMatchObject([
+      { extensions: { code: "invalid_body", param: `variables.input.options.${path}` } },
+    ]);
+  }
+  const literal = `mutation { completeChat(input: { model: "${MODEL}", messages: [{ role: "user" }], options: { __proto__: { a: 1 } } }) { userErrors { field message } } }`;
+  const { data } = await ask(stack().origin, secret, literal);
+  expect(data.completeChat.userErrors).toMatchObject([{ field: "options.__proto__" }]);
+});
+
+test("a duplicate field of a request is refused", async () => {
+  const reply = await fetch(`${stack().origin}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"query":"{ __typename }","query":"{ models { totalCount } }"}',
+  });
+  const { errors } = (await reply.json()) as GraphResult;
+  expect([reply.status, errors?.[0]]).toMatchObject([
+    400,
+    { message: "The body has a duplicate field.", extensions: { code: "invalid_body" } },
+  ]);
+});
+
+test("granularities of times require the format that has times", async () => {
+  const granular = { ...AUDIO, timestampGranularities: ["WORD"] };
+  for (const format of ["JSON", "TEXT", "SRT", "VTT"]) {
+    const { faults } = await mutate("transcribeAudio", { ...granular, format });
+    expect(faults).toMatchObject([{ field: "timestampGranularities", code: "invalid_body" }]);
+  }
+  expect((await mutate("transcribeAudio", granular)).faults).toEqual([]);
+});
