@@ -92,6 +92,38 @@ export function entitiesAreObjects(schema: GraphQLSchema): readonly string[] {
     .map(({ path, name }) => `${path} is not a ${ENTITIES[name]}: name it after the key that it is`);
 }
 
+/** An argument or input field `id` accepts the global id: any other key is named after what it is the key of. */
+export function idArgumentsAreGlobal(schema: GraphQLSchema): readonly string[] {
+  const args = fieldsOf(schema).flatMap(({ path, args }) =>
+    args.map(({ name, type }) => ({ place: `${path}(${name})`, name, type })),
+  );
+  const members = Object.values(schema.getTypeMap())
+    .filter(isInputObjectType)
+    .flatMap((input) =>
+      Object.values(input.getFields()).map(({ name, type }) => ({
+        ...{ place: `${input.name}.${name}`, name, type },
+      })),
+    );
+  return [...args, ...members]
+    .filter(({ name, type }) => name === "id" && getNamedType(type).name !== "ID")
+    .map(({ place }) => `${place} is not of type ID: name it after the key that it is`);
+}
+
+/** What a field says that is the number of something which other fields list. */
+const COUNTS = /\bThe number of [^.]*(rows|segments|sectors|peers|shards|sessions|requests|models)\b/;
+
+/** A number of things ends in `Count`, so that it is not taken for the list of them; a size ends in `Bytes`. */
+export function countsAndSizesAreNamed(schema: GraphQLSchema): readonly string[] {
+  return fieldsOf(schema).flatMap(({ path, name, type, description, args }) => {
+    if (!["Int", "BigInt"].includes(getNamedType(type).name) || args.length > 0) return [];
+    if (/\bsize\b[^.]*\bbytes\b/i.test(description ?? "") && !name.endsWith("Bytes"))
+      return [`${path} is a size in bytes whose name does not end in Bytes`];
+    return COUNTS.test(description ?? "") && !/(Count|Id)$/.test(name)
+      ? [`${path} is a number of things whose name does not end in Count`]
+      : [];
+  });
+}
+
 /** Inputs end in `Input`, the results of mutations in `Payload`, events in `Event`; no other type does. */
 export function typesEndInTheirRole(schema: GraphQLSchema): readonly string[] {
   const inputs = Object.values(schema.getTypeMap())

@@ -1,5 +1,5 @@
 import { type GraphQLSchema, getNamedType, getNullableType, isListType, isNonNullType } from "graphql";
-import { fieldsOf, rootFieldsOf } from "./schema-walk.ts";
+import { fieldsOf, objectTypesOf, rootFieldsOf } from "./schema-walk.ts";
 
 /**
  * A field of `Query`, a page of a list, and every field with arguments can be null: each is read by itself, so that a
@@ -15,6 +15,25 @@ export function whatIsReadCanBeNull(schema: GraphQLSchema): readonly string[] {
       return isRead && isNonNullType(type);
     })
     .map(({ path }) => `${path} cannot be null, so a failure of it takes its parent away`);
+}
+
+/**
+ * A field that can be null says when, or its type does for all of them, as a payload: a client then knows whether it is
+ * an empty value or a failure. What is read by itself is null when it fails.
+ */
+export function nullsAreExplained(schema: GraphQLSchema): readonly string[] {
+  return objectTypesOf(schema)
+    .filter(({ description }) => !saysNull(description))
+    .flatMap((type) =>
+      Object.values(type.getFields())
+        .filter(({ args, type }) => !isNonNullType(type) && args.length === 0)
+        .filter(({ description }) => !saysNull(description))
+        .map(({ name }) => `${type.name}.${name} can be null and does not say when`),
+    );
+}
+
+function saysNull(description: string | null | undefined): boolean {
+  return /\bnull\b/i.test(description ?? "");
 }
 
 /** Lists whose items answer those of another list one by one. */

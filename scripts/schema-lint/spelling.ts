@@ -24,25 +24,14 @@ const SPELLINGS = {
   value: /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/,
 } as const;
 
-/**
- * Names are spelt by their kind, and every element has a sentence that describes it. Root types need no description.
- */
+/** Names are spelt by their kind, and every element has a sentence that describes it. */
 export function elementsAreSpeltAndDescribed(schema: GraphQLSchema): readonly string[] {
-  const roots = new Set<unknown>([
-    schema.getQueryType(),
-    schema.getMutationType(),
-    schema.getSubscriptionType(),
-  ]);
   const types = Object.values(schema.getTypeMap()).filter(
     (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
   );
   return types.flatMap((type) => {
     const self: Named = { kind: "type", path: type.name, name: type.name, description: type.description };
-    const isRoot = roots.has(type);
-    return [
-      ...faultsOf(isRoot ? { ...self, description: "A root type." } : self),
-      ...membersOf(type).flatMap(faultsOf),
-    ];
+    return [...faultsOf(self), ...membersOf(type).flatMap(faultsOf)];
   });
 }
 

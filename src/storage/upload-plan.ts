@@ -47,7 +47,9 @@ export function planUpload(sizeBytes: number, nodes: readonly SubmissionNode[]):
  */
 export function nodeHeights(sizeBytes: number): readonly number[] {
   if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 1 || sizeBytes > MAX_FILE_BYTES)
-    throw new AppError("invalid_parameter", `A file has 1 to ${MAX_FILE_BYTES} bytes.`, { param: "size" });
+    throw new AppError("invalid_parameter", `A file has 1 to ${MAX_FILE_BYTES} bytes.`, {
+      param: "sizeBytes",
+    });
   const digits = fileShape(sizeBytes).paddedChunks.toString(2);
   return [...digits].flatMap((digit, at) => (digit === "1" ? [digits.length - 1 - at] : []));
 }

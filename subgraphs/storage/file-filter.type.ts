@@ -29,7 +29,7 @@ class FileFilterInput {
   owner!: Hex | null | undefined;
 
   @Field(() => SizeRangeInput, { nullable: true, description: "Files with a size in this range." })
-  size!: SizeRangeInput | null | undefined;
+  sizeBytes!: SizeRangeInput | null | undefined;
 
   @Field(() => TimeRangeInput, {
     nullable: true,
@@ -48,11 +48,11 @@ export class FilesArgs extends PageArgs {
 /** Maps the filter of a client. */
 export function toFileFilter(filter: FileFilterInput | null | undefined): FileFilter {
   if (!filter) return {};
-  const { owner, size, seenAt } = filter;
+  const { owner, sizeBytes, seenAt } = filter;
   return {
     owner: owner ?? undefined,
-    minSize: size?.min == null ? undefined : BigInt(size.min),
-    maxSize: size?.max == null ? undefined : BigInt(size.max),
+    minSize: sizeBytes?.min == null ? undefined : BigInt(sizeBytes.min),
+    maxSize: sizeBytes?.max == null ? undefined : BigInt(sizeBytes.max),
     ...toTimes(seenAt),
   };
 }

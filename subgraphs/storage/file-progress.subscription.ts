@@ -33,10 +33,18 @@ class FileEventType extends EventType {
   })
   txSeq!: bigint | null;
 
-  @Field(() => Int, { description: "The number of segments of the file." })
+  @Field(() => Int, {
+    name: "segmentCount",
+    simple: false,
+    description: "The number of 256 KiB segments of the file.",
+  })
   segments!: number;
 
-  @Field(() => Int, { description: "The number of segments stored by this service." })
+  @Field(() => Int, {
+    name: "uploadedSegmentCount",
+    simple: false,
+    description: "The number of segments stored by this service.",
+  })
   uploadedSegments!: number;
 }
 

@@ -58,7 +58,7 @@ export class FileResolver {
   @FieldResolver(() => BigIntScalar, {
     description: "The size in bytes, as stated by the file's first submission.",
   })
-  size(@Root() { sizeBytes }: SubmittedFile): bigint {
+  sizeBytes(@Root() { sizeBytes }: SubmittedFile): bigint {
     return sizeBytes;
   }
 
@@ -114,7 +114,7 @@ export class FileResolver {
     nullable: true,
     description: "The number of 256 KiB segments of the file. Null if no storage node answers.",
   })
-  async segments(@Root() { root }: SubmittedFile, @Ctx() { loaders }: Context): Promise<number | null> {
+  async segmentCount(@Root() { root }: SubmittedFile, @Ctx() { loaders }: Context): Promise<number | null> {
     return (await loaders.nodeFiles.load(root))?.segments ?? null;
   }
 
@@ -122,7 +122,7 @@ export class FileResolver {
     nullable: true,
     description: "The number of stored segments. Null if no storage node answers.",
   })
-  async uploadedSegments(
+  async uploadedSegmentCount(
     @Root() { root }: SubmittedFile,
     @Ctx() { loaders }: Context,
   ): Promise<number | null> {

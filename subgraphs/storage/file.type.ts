@@ -51,11 +51,15 @@ export class StorageLocationType {
 
   @Field(() => Int, {
     description:
-      "The node's shard: it stores the segments of the flow whose index modulo `numShard` is this number.",
+      "The node's shard: it stores the segments of the network's log whose index modulo `shardCount` is this number.",
   })
   shardId!: number;
 
-  @Field(() => Int, { description: "The number of shards of the flow, a power of two." })
+  @Field(() => Int, {
+    name: "shardCount",
+    simple: false,
+    description: "The number of shards of the network's log, a power of two.",
+  })
   numShard!: number;
 
   @Field(() => Int, {

@@ -28,7 +28,7 @@ export class FolderEntryType {
     nullable: true,
     description: "The size of a file in bytes. Null for directories and links.",
   })
-  size!: bigint | null;
+  sizeBytes!: bigint | null;
 
   @Field(() => [Hash32Scalar], {
     description:
@@ -60,7 +60,7 @@ export function toFolderEntry(root: string, names: readonly string[], entry: Fol
     name: entry.name,
     path: `/${names.join("/")}`,
     kind: entry.kind,
-    size: entry.kind === "file" ? BigInt(entry.sizeBytes) : null,
+    sizeBytes: entry.kind === "file" ? BigInt(entry.sizeBytes) : null,
     roots: entry.kind === "file" ? entry.roots : [],
     link: entry.kind === "symbolic" ? entry.link : null,
     url: entry.kind === "symbolic" ? null : `/file/${root}/${path}`,

@@ -36,10 +36,10 @@ export class KvStreamResolver {
       "A key-value stream. Null if nothing was written to it, or if this service does not hold it.",
   })
   kvStream(
-    @Arg("id", () => Hash32Scalar, { description: "The id of the stream." }) id: Hex,
+    @Arg("streamId", () => Hash32Scalar, { description: "The id of the stream." }) streamId: Hex,
     @Ctx() { services }: Context,
   ): Promise<KvStream | undefined> {
-    return services.kv.stream(id);
+    return services.kv.stream(streamId);
   }
 
   @Query(() => KvStreamConnection, {
@@ -130,7 +130,7 @@ export class KvEntryResolver {
   }
 
   @FieldResolver(() => BigIntScalar, { description: "The size of the value in bytes." })
-  size(@Root() { sizeBytes }: KvEntry): bigint {
+  sizeBytes(@Root() { sizeBytes }: KvEntry): bigint {
     return BigInt(sizeBytes);
   }
 
@@ -165,7 +165,7 @@ export class KvEntryResolver {
 
   @FieldResolver(() => KvTransactionType, {
     nullable: true,
-    description: "The transaction that wrote this version.",
+    description: "The transaction that wrote this version. Null if a reorg removed it.",
   })
   transaction(@Root() { version }: KvEntry, @Ctx() { loaders }: Context): Promise<KvTransaction | undefined> {
     return loaders.kvTransactions.load(version);
@@ -192,7 +192,10 @@ export class KvTransactionResolver {
     return { address: sender };
   }
 
-  @FieldResolver(() => FileType, { nullable: true, description: "The file that contains the transaction." })
+  @FieldResolver(() => FileType, {
+    nullable: true,
+    description: "The file that contains the transaction. Null if a reorg removed it.",
+  })
   file(@Root() { root }: KvTransaction, @Ctx() { loaders }: Context): Promise<SubmittedFile | undefined> {
     return loaders.files.load(root);
   }

@@ -6,12 +6,12 @@ import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 
 /** How far the storage network has been followed. */
 @ObjectType("StorageStatus", {
-  description: "How far this router has followed the submissions of files on chain.",
+  description: "How far this router has read the submissions of files from the chain.",
   simpleResolvers: true,
 })
 export class StorageStatusType {
   @Field(() => BigIntScalar, {
-    description: "The newest block whose submissions were read. 0 before the first.",
+    description: "The newest block whose submissions were read. 0 before the first block is read.",
   })
   blockNumber!: bigint;
 
@@ -29,7 +29,7 @@ export class StorageStatusType {
 export class StorageStatusResolver {
   @Query(() => StorageStatusType, {
     nullable: true,
-    description: "How far this router has followed the submissions of files on chain.",
+    description: "How far this router has read the submissions of files from the chain.",
   })
   async storageStatus(@Ctx() { services }: Context): Promise<StorageStatusType> {
     return toStatus(await services.submissions.status());

@@ -21,7 +21,10 @@ export class SubmissionResolver {
     return { address: submitter };
   }
 
-  @FieldResolver(() => FileType, { nullable: true, description: "The submitted file." })
+  @FieldResolver(() => FileType, {
+    nullable: true,
+    description: "The submitted file. Null if a reorg removed it.",
+  })
   file(@Root() { root }: Submission, @Ctx() { loaders }: Context): Promise<SubmittedFile | undefined> {
     return loaders.files.load(root);
   }

@@ -19,7 +19,10 @@ export class SubmissionType {
   @Field(() => BigIntScalar, { description: "The submission's transaction sequence number, from 0." })
   txSeq!: bigint;
 
-  @Field(() => BigIntScalar, { description: "The position of the file's first sector in the flow." })
+  @Field(() => BigIntScalar, {
+    description:
+      "The position of the file's first sector in the network's log of all files, in sectors of 256 bytes.",
+  })
   startEntryIndex!: bigint;
 
   @Field(() => HexScalar, { description: "The tags that the sender attached." })

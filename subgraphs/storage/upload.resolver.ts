@@ -10,7 +10,10 @@ import { FileType } from "./file.type.ts";
 import { PreparedUploadType, PrepareUploadInput, SegmentOutcome, UploadSegmentInput } from "./upload.type.ts";
 
 /** The result of uploading a segment. */
-@ObjectType("UploadSegmentPayload", { description: "The result of `uploadSegment`.", simpleResolvers: true })
+@ObjectType("UploadSegmentPayload", {
+  description: "The result of `uploadSegment`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 class UploadSegmentPayload extends PayloadType {
   @Field(() => SegmentOutcome, { nullable: true, description: "The outcome of the upload." })
   outcome?: PutOutcome["kind"] | null;
@@ -30,12 +33,12 @@ export class UploadResolver {
   })
   async prepareUpload(
     @Arg("input", () => PrepareUploadInput, { description: "The file to store." })
-    { content, size, root, nodes, tags, from, abi, again }: PrepareUploadInput,
+    { content, sizeBytes, root, nodes, tags, from, abi, again }: PrepareUploadInput,
     @Ctx() { services }: Context,
   ): Promise<PreparedUploadType> {
     const upload = await services.uploads.prepare({
       content: content == null ? undefined : decodeBase64(content, "content"),
-      sizeBytes: size == null ? undefined : Number(size),
+      sizeBytes: sizeBytes == null ? undefined : Number(sizeBytes),
       root: root ?? undefined,
       nodes: nodes ?? undefined,
       tags: tags ?? undefined,
@@ -73,8 +76,10 @@ export class UploadResolver {
 export function toPreparedUpload(upload: PreparedUpload): PreparedUploadType {
   const { root, sizeBytes, segments, sectors, nodes, file, fee, transaction, proofs } = upload;
   return {
-    ...{ root, segments, sectors, nodes, fee },
-    size: BigInt(sizeBytes),
+    ...{ root, nodes, fee },
+    segmentCount: segments,
+    sectorCount: sectors,
+    sizeBytes: BigInt(sizeBytes),
     alreadySubmitted: file?.txSeq !== undefined,
     alreadyFinalized: file?.finalized ?? false,
     transaction: transaction ?? null,

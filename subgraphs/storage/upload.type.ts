@@ -33,7 +33,7 @@ export class SubmissionNodeInput {
 /** A file to store. */
 @InputType("PrepareUploadInput", {
   description:
-    "A file to store: its `content`, or its `size` with the `nodes` of its merkle tree, or with its `root` if that " +
+    "A file to store: its `content`, or its `sizeBytes` with the `nodes` of its merkle tree, or with its `root` if that " +
     "is the only node.",
 })
 export class PrepareUploadInput {
@@ -41,7 +41,7 @@ export class PrepareUploadInput {
   content?: string | null;
 
   @Field(() => BigIntScalar, { nullable: true, description: "The file's size in bytes." })
-  size?: string | null;
+  sizeBytes?: string | null;
 
   @Field(() => Hash32Scalar, { nullable: true, description: "The file's merkle root." })
   root?: Hex | null;
@@ -92,13 +92,13 @@ export class PreparedUploadType {
   root!: string;
 
   @Field(() => BigIntScalar, { description: "The file's size in bytes." })
-  size!: bigint;
+  sizeBytes!: bigint;
 
   @Field(() => Int, { description: "The number of 256 KiB segments to upload." })
-  segments!: number;
+  segmentCount!: number;
 
   @Field(() => BigIntScalar, { description: "The number of 256-byte sectors to pay for, including padding." })
-  sectors!: bigint;
+  sectorCount!: bigint;
 
   @Field(() => [SubmissionNodeType], { description: "The nodes of the file's merkle tree to submit." })
   nodes!: readonly SubmissionNodeType[];

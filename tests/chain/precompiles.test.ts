@@ -47,10 +47,10 @@ describe("DASigners", () => {
       `query ($a: Address!, $n: Address!) { daSigners { address epochNumber quorumCount(epoch: "41")
         is: isSigner(account: $a) isNot: isSigner(account: $n)
         signers(accounts: [$a]) { accountAddress socket publicKeyG1 { x y } publicKeyG2 { x y } }
-        quorum(epoch: "41", quorumId: "0") { epoch quorumId size
+        quorum(epoch: "41", quorumId: "0") { epoch quorumId rowCount
           rows(first: 2) { nodes { index signer } pageInfo { hasNextPage endCursor } } }
-        quorumRow(epoch: "41", quorumId: "0", rowIndex: 2)
-        registered: registeredEpoch(account: $a, epoch: "41") unregistered: registeredEpoch(account: $a, epoch: "40") } }`,
+        rowSigner(epoch: "41", quorumId: "0", rowIndex: 2)
+        registered(account: $a, epoch: "41") unregistered: registered(account: $a, epoch: "40") } }`,
       { a: IMAGE_PROVIDER.address, n: EDIT_PROVIDER.address },
     );
     expect(errors ?? []).toEqual([]);
@@ -71,7 +71,7 @@ describe("DASigners", () => {
       quorum: {
         epoch: "41",
         quorumId: "0",
-        size: 3,
+        rowCount: 3,
         rows: {
           nodes: [
             { index: 0, signer: IMAGE_PROVIDER.address },
@@ -80,7 +80,7 @@ describe("DASigners", () => {
           pageInfo: { hasNextPage: true, endCursor: expect.any(String) },
         },
       },
-      quorumRow: IMAGE_PROVIDER.address,
+      rowSigner: IMAGE_PROVIDER.address,
       registered: true,
       unregistered: false,
     });
@@ -92,9 +92,9 @@ describe("DASigners", () => {
   });
 
   test.each([
-    ['quorum(epoch: "99", quorumId: "0") { size }', "contract_refused"],
-    ['quorumRow(epoch: "99", quorumId: "0", rowIndex: 0)', "contract_refused"],
-    ['quorumRow(epoch: "41", quorumId: "0", rowIndex: -1)', "invalid_parameter"],
+    ['quorum(epoch: "99", quorumId: "0") { rowCount }', "contract_refused"],
+    ['rowSigner(epoch: "99", quorumId: "0", rowIndex: 0)', "contract_refused"],
+    ['rowSigner(epoch: "41", quorumId: "0", rowIndex: -1)', "invalid_parameter"],
     [`signers(accounts: ["${EDIT_PROVIDER.address}"]) { socket }`, "contract_refused"],
     ["signers(accounts: []) { socket }", "invalid_parameter"],
   ])("%s fails by itself, as %s, and affects no other field", async (field, code) => {

@@ -28,11 +28,11 @@ test("an account has the age and the balance in the vault that REST shows", asyn
   );
   const { viewer } = await read<{ viewer: { account: object } }>(
     secret,
-    "{ viewer { account { createdAt vaultBalance { balance queriedAt } } } }",
+    "{ viewer { account { createdAt vaultBalance { balance asOf } } } }",
   );
   expect(viewer.account).toEqual({
     createdAt: account.body.created_at,
-    vaultBalance: { balance: funds.body.payment_layer.balance, queriedAt: expect.any(String) },
+    vaultBalance: { balance: funds.body.payment_layer.balance, asOf: expect.any(String) },
   });
 });
 

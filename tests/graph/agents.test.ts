@@ -65,8 +65,8 @@ async function newToken({ pieces = 1 } = {}) {
   return { owner, data, tokenId };
 }
 
-const MOVE = `($tokenId: BigInt!, $from: Address!, $to: Address!, $sender: Address, $proofs: [TransferProofInput!]!) {
-  prepared: prepareTransfer(contract: "${CONTRACT}", tokenId: $tokenId, from: $from, to: $to, sender: $sender,
+const MOVE = `($tokenId: BigInt!, $owner: Address!, $to: Address!, $from: Address, $proofs: [TransferProofInput!]!) {
+  prepared: prepareTransfer(contract: "${CONTRACT}", tokenId: $tokenId, owner: $owner, to: $to, from: $from,
     proofs: $proofs) { chainId from to data value warnings } }`;
 
 /** Proofs as GraphQL input. */
@@ -108,7 +108,7 @@ describe("the life of an agent token", () => {
     );
     const { prepared } = await run(`query ${MOVE}`, {
       tokenId: `${tokenId}`,
-      from: owner.address,
+      owner: owner.address,
       to: receiver.address,
       proofs: toInput(proofs),
     });
@@ -251,11 +251,11 @@ describe("the life of an agent token", () => {
       data: [stored, newData()],
       byKey: owner.privateKey,
     });
-    const query = `{ agentToken(contract: "${CONTRACT}", tokenId: "${minted.tokenId}") { data { description file { root size url } } } }`;
+    const query = `{ agentToken(contract: "${CONTRACT}", tokenId: "${minted.tokenId}") { data { description file { root sizeBytes url } } } }`;
     await until(async () => {
       const { agentToken } = await run(query);
       expect(agentToken?.data).toEqual([
-        { description: "weights", file: { root, size: "200", url: `/file?root=${root}` } },
+        { description: "weights", file: { root, sizeBytes: "200", url: `/file?root=${root}` } },
         { description: "an agent", file: null },
       ]);
     });
@@ -295,9 +295,9 @@ describe("what a contract would refuse", () => {
     readonly why: RegExp;
     readonly param?: string;
     readonly proofs?: () => Promise<Proof[]>;
-    readonly from?: () => Hex;
+    readonly owner?: () => Hex;
     readonly to?: () => Hex;
-    readonly sender?: () => Hex;
+    readonly from?: () => Hex;
   };
   const made = (options: Partial<ProofOptions> = {}) => agentProofs(data, { to: receiver, ...options });
   const CASES: readonly Case[] = [
@@ -305,15 +305,15 @@ describe("what a contract would refuse", () => {
     {
       error: "ERC721InvalidSender",
       why: /belongs to/,
-      param: "from",
-      from: () => stranger.address,
-      sender: () => owner.address,
+      param: "owner",
+      owner: () => stranger.address,
+      from: () => owner.address,
     },
     {
       error: "ERC721InsufficientApproval",
       why: /may not transfer/,
-      param: "sender",
-      sender: () => stranger.address,
+      param: "from",
+      from: () => stranger.address,
     },
     { error: "ERC7857EmptyProof", why: /data needs a proof/, param: "proofs", proofs: async () => [] },
     {
@@ -388,13 +388,13 @@ describe("what a contract would refuse", () => {
     "%s: it is not prepared, and the error has the contract's own error and the proof at fault",
     async (_name, { error, why, param, proofs = made, ...who }) => {
       const given = await proofs();
-      const [from, to] = [who.from?.() ?? owner.address, who.to?.() ?? receiver.address];
+      const [stated, to] = [who.owner?.() ?? owner.address, who.to?.() ?? receiver.address];
       const variables = {
         tokenId: `${tokenId}`,
-        from,
+        owner: stated,
         to,
         proofs: toInput(given),
-        sender: who.sender?.() ?? from,
+        from: who.from?.() ?? stated,
       };
       const { errors } = await ask(stack().origin, undefined, `query ${MOVE}`, variables);
       expect(errors).toMatchObject([
@@ -405,10 +405,10 @@ describe("what a contract would refuse", () => {
       ]);
       expect(errors?.[0]?.message.startsWith(error)).toBe(true);
       // Sent anyway, the contract refuses it with the same error.
-      const sender = [owner, receiver, stranger].find(({ address }) => address === variables.sender);
+      const sender = [owner, receiver, stranger].find(({ address }) => address === variables.from);
       const sent = iTransfer(stack().rpcUrl, {
         byKey: sender?.privateKey ?? "0x",
-        from,
+        from: stated,
         to,
         tokenId,
         proofs: given,
@@ -422,7 +422,7 @@ describe("what a contract would refuse", () => {
     const proofs = await made();
     const variables = {
       tokenId: `${tokenId}`,
-      from: owner.address,
+      owner: owner.address,
       to: receiver.address,
       proofs: toInput(proofs),
     };
@@ -452,7 +452,7 @@ describe("what a contract would refuse", () => {
     const proofs = toInput(await agentProofs(data, { to, signer: stranger }));
     const { prepared } = await run(`query ${MOVE}`, {
       tokenId: `${tokenId}`,
-      from: owner.address,
+      owner: owner.address,
       to: to.address,
       proofs,
     });

@@ -249,7 +249,11 @@ describe("app-sk- secrets", () => {
 
   test("are signed by the wallet, accepted by the provider, and void once revoked", async () => {
     const ephemeral = await textOf();
-    expect(ephemeral.data.made).toMatchObject({ accountAddress: user.address, generation: 0, tokenId: 255 });
+    expect(ephemeral.data.made).toMatchObject({
+      accountAddress: user.address,
+      generation: "0",
+      tokenId: 255,
+    });
     const [first, second] = [await secretOf(), await secretOf(", tokenId: 7")];
     expect(second).toMatch(/^app-sk-/);
     expect([await statusAt(first), await statusAt(second)]).toEqual([200, 200]);
@@ -271,7 +275,7 @@ describe("app-sk- secrets", () => {
     await act(user, `prepareRevokeAllTokens(provider: "${PROVIDER.address}")`);
     await until(async () => (await statusAt(first)) === 401);
     expect((await textOf(", tokenId: 7")).data.made).toMatchObject({
-      generation: 1,
+      generation: "1",
       tokenId: 7,
       expiresAt: null,
     });
@@ -376,7 +380,7 @@ describe("fine-tuning", () => {
         services { nodes { url pricePerToken occupied models quota { cpuCount gpuType } provider { address } } }
         service(provider: $p) { models } refundLockSeconds }
       provider(address: $p) { fineTuning { models } }
-      account(address: $a) { direct { fineTuningAccounts(first: 5) { nodes { providerAddress balance deliverablesCount
+      account(address: $a) { direct { fineTuningAccounts(first: 5) { nodes { providerAddress balance deliverableCount
         refunds { amount unlocksAt } deliverables(first: 5) { nodes { deliverableId modelRoot acknowledged settled file { root } } } } } } } }`;
     const variables = { a: user.address, p: PROVIDER.address };
     const { data, errors } = await until(async () => {
@@ -408,7 +412,7 @@ describe("fine-tuning", () => {
       {
         providerAddress: PROVIDER.address,
         balance: String(2n * TOKEN),
-        deliverablesCount: "1",
+        deliverableCount: "1",
         refunds: [],
         deliverables: {
           nodes: [

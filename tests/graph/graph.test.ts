@@ -126,7 +126,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       undefined,
       `{ networks { chainId chainIdHex name symbol decimals storageStartBlock daStartBlock faucetPerDay
           contracts { name address } walletParameters }
-        network { chainId head { number } watchers { name state } }
+        network { chainId head { number } watchers { name phase } }
         models { nodes { modelId pricing { input output } providers { address } } pageInfo { hasNextPage } }
         providers(first: 1) { edges { cursor node { address onChain { modelId } } } } }`,
     );

@@ -12,7 +12,7 @@ const query = async (text: string, variables: object = {}) => {
 };
 
 const PREPARE = `query ($input: PrepareKvWriteInput!) { prepareKvWrite(input: $input) { content tags streamIds
-  upload { root size fee transaction { from to data value } } segments { index data proof { lemma path } } } }`;
+  upload { root sizeBytes fee transaction { from to data value } } segments { index data proof { lemma path } } } }`;
 const UPLOAD = "mutation ($input: UploadSegmentInput!) { uploadSegment(input: $input) { outcome } }";
 
 let writer: Writer;
@@ -57,8 +57,8 @@ test("a stream is written, read, listed and watched through GraphQL alone", asyn
 
   const { data } = await query(
     `query ($id: Hash32!, $before: BigInt!, $account: Address!) {
-      kvStream(id: $id) { streamId firstVersion
-        entries { nodes { keyText key text base64 size version } }
+      kvStream(streamId: $id) { streamId firstVersion
+        entries { nodes { keyText key text base64 sizeBytes version } }
         old: entries(prefixText: "user/", version: $before, reverse: true) { nodes { keyText text } }
         value(keyText: "user/1") { text version transaction { result committed sender { address } file { root } } }
         gone: value(keyText: "user/2") { text }
@@ -77,10 +77,10 @@ test("a stream is written, read, listed and watched through GraphQL alone", asyn
       key: "0x757365722f31",
       text: "Ada L.",
       base64: "QWRhIEwu",
-      size: "6",
+      sizeBytes: "6",
       version: `${second}`,
     },
-    { keyText: null, key: "0xff", text: null, base64: "/wA=", size: "2", version: `${first}` },
+    { keyText: null, key: "0xff", text: null, base64: "/wA=", sizeBytes: "2", version: `${first}` },
   ]);
   expect(kvStream.old.nodes).toEqual([
     { keyText: "user/2", text: "Grace" },
@@ -147,7 +147,7 @@ test("an invalid write is refused before the wallet pays for it", async () => {
     { writes: [{ ...key, text: "v" }], recipientPublicKey: "0x02" },
   ];
   for (const input of wrong) expect([input, await refused(input)]).toEqual([input, "invalid_parameter"]);
-  const value = (args: string) => query(`{ kvValue(streamId: "${streamId}", ${args}) { size } }`);
+  const value = (args: string) => query(`{ kvValue(streamId: "${streamId}", ${args}) { sizeBytes } }`);
   expect((await value('key: "0x00", keyText: "k"')).code).toBe("invalid_parameter");
   expect((await value('key: "0x"')).code).toBe("invalid_parameter");
   expect((await value('keyText: "k"')).data.kvValue).toBeNull();

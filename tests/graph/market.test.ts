@@ -106,11 +106,11 @@ test("a token is sold through GraphQL: signed, checked, fulfilled with its keys,
   await Promise.all(listeners.map(({ stop }) => stop()));
 
   const { market } = await query(`{ market {
-    address token feeRate paused
+    address tokenContract feeRate paused
     fills(filter: { tokenId: "${tokenId}" }) { nodes { price fee feeRate seller { address } token { owner { address } } } } } }`);
   expect(market).toMatchObject({
     address: contractAddresses().agentMarket,
-    token: contractAddresses().agentNft,
+    tokenContract: contractAddresses().agentNft,
     feeRate: 250,
     paused: false,
     fills: { nodes: [{ price: PRICE, fee: "25000", feeRate: 250, seller: { address: seller.address } }] },

@@ -108,7 +108,7 @@ async function populate(): Promise<World> {
         field: "transactionHash",
       },
       KvStream: {
-        query: `{ kvStream(id: "${streamId}") { id streamId } }`,
+        query: `{ kvStream(streamId: "${streamId}") { id streamId } }`,
         path: "kvStream",
         field: "streamId",
       },

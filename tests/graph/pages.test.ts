@@ -268,7 +268,7 @@ describe("a list of the graph", () => {
     const query = `query ($time: DateTime) { viewer { account {
       from: requests(filter: { createdAt: { from: $time } }) { totalCount }
       before: requests(filter: { createdAt: { before: $time } }) { totalCount }
-      usage(from: $time) { stats { requests } buckets(by: MONTH) { startsAt } }
+      usage(from: $time) { stats { requestCount } buckets(by: MONTH) { startsAt } }
     } } }`;
     const { errors } = await ask(stack().origin, secret, query, { time });
     expect(errors?.map(({ extensions }) => extensions?.code)).toEqual(

@@ -339,7 +339,7 @@ describe("routingPreview", () => {
     ask(
       stack().origin,
       secret,
-      `{ routingPreview(${args}) { providers { address trustMode health { circuit inFlight } } refused { providerAddress reason } } }`,
+      `{ routingPreview(${args}) { providers { address trustMode health { circuit inFlight } } excluded { providerAddress reason } } }`,
     );
 
   test("names the providers in order, and the reasons of the others, and charges nothing", async () => {
@@ -349,7 +349,7 @@ describe("routingPreview", () => {
       providers: [
         { address: PROVIDER.address, trustMode: "PRIVATE", health: { circuit: "CLOSED", inFlight: 0 } },
       ],
-      refused: [],
+      excluded: [],
     });
     expect(await requestsOf(seeded)).toEqual([]);
   });
@@ -373,7 +373,7 @@ describe("a request", () => {
     const request = `{ request(id: "${data.completeChat.completion.bill.requestId}") {
       cost { total } timing { firstByteMs durationMs } provider { address profile { formats } }
       model { modelId supportedFormats }
-      routing { tried { providerAddress outcome reason status durationMs } refused { providerAddress reason } }
+      routing { attempts { providerAddress outcome reason status durationMs } excluded { providerAddress reason } }
       evidence { verified verdict providerAddress answerId text signature signer expectedSigner checkedAt }
     } }`;
     const own = await ask(stack().origin, await readerOf(seeded), request);
@@ -384,7 +384,7 @@ describe("a request", () => {
       provider: { address: PROVIDER.address, profile: { formats: ["OPENAI"] } },
       model: { modelId: MODEL, supportedFormats: ["OPENAI"] },
       routing: {
-        tried: [
+        attempts: [
           {
             providerAddress: PROVIDER.address,
             outcome: "ANSWERED",
@@ -393,7 +393,7 @@ describe("a request", () => {
             durationMs: expect.any(Number),
           },
         ],
-        refused: [],
+        excluded: [],
       },
       evidence: {
         verified: true,
@@ -418,12 +418,12 @@ describe("a request", () => {
     const { data } = await ask(
       stack().origin,
       await readerOf(seeded),
-      "{ viewer { account { requests { nodes { status errorCode evidence { verdict } routing { tried { outcome status reason } } } } } } }",
+      "{ viewer { account { requests { nodes { status errorCode evidence { verdict } routing { attempts { outcome status reason } } } } } } }",
     );
     const [request] = data.viewer.account.requests.nodes;
     expect(request).toMatchObject({ status: "FAILED", errorCode: "provider_error", evidence: null });
-    expect(request.routing.tried.length).toBeGreaterThanOrEqual(1);
-    for (const attempt of request.routing.tried)
+    expect(request.routing.attempts.length).toBeGreaterThanOrEqual(1);
+    for (const attempt of request.routing.attempts)
       expect(attempt).toEqual({ outcome: "FAILED", status: 500, reason: "failed" });
   });
 });

@@ -52,8 +52,8 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       session: { sessionId: expect.any(String), expiresAt },
     });
     expect(await codeOf(undefined, SIGN_IN, { input: { message, signature } })).toBe("sign_in_refused");
-    expect((await ask(origin(), token, "mutation { signOut { endedSessions } }")).data).toEqual({
-      signOut: { endedSessions: 1 },
+    expect((await ask(origin(), token, "mutation { signOut { endedSessionCount } }")).data).toEqual({
+      signOut: { endedSessionCount: 1 },
     });
     const after = await ask(origin(), token, VIEWER);
     expect([after.status, after.errors?.[0]?.extensions?.code]).toEqual([
@@ -68,9 +68,9 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
     const { data } = await ask(
       origin(),
       tokens[0],
-      "mutation { signOut(input: { everywhere: true }) { endedSessions } }",
+      "mutation { signOut(input: { everywhere: true }) { endedSessionCount } }",
     );
-    expect(data).toEqual({ signOut: { endedSessions: 2 } });
+    expect(data).toEqual({ signOut: { endedSessionCount: 2 } });
     for (const token of tokens)
       expect(await ask(origin(), token, VIEWER)).toMatchObject({
         status: unauthorized(origin()),
@@ -132,7 +132,7 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
         { id },
       ],
       ["mutation ($id: ID!) { revokeManagementKey(input: { id: $id }) { userErrors { code } } }", { id }],
-      ["mutation { signOut(input: { everywhere: true }) { endedSessions } }", {}],
+      ["mutation { signOut(input: { everywhere: true }) { endedSessionCount } }", {}],
     ];
     for (const [query, variables] of asked) {
       expect(await codeOf(mk, query, variables), query).toBe("insufficient_scope");

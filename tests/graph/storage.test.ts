@@ -18,10 +18,10 @@ const query = async (text: string, variables: object = {}) => {
 };
 
 const PREPARE = `query ($input: PrepareUploadInput!) { prepareUpload(input: $input) {
-  root size segments sectors fee alreadySubmitted alreadyFinalized nodes { root height }
+  root sizeBytes segmentCount sectorCount fee alreadySubmitted alreadyFinalized nodes { root height }
   transaction { chainId from to data value warnings } proofs { lemma path } } }`;
 const UPLOAD = `mutation ($input: UploadSegmentInput!) { uploadSegment(input: $input) {
-  outcome file { root status uploadedSegments segments } userErrors { code } } }`;
+  outcome file { root status uploadedSegmentCount segmentCount } userErrors { code } } }`;
 
 let publisher: Awaited<ReturnType<typeof startPublisher>>;
 beforeAll(async () => {
@@ -42,9 +42,9 @@ describe("an upload", () => {
     const file = prepareFile(content);
     expect(prepared).toMatchObject({
       root: file.root,
-      size: "24",
-      segments: 1,
-      sectors: "1",
+      sizeBytes: "24",
+      segmentCount: 1,
+      sectorCount: "1",
       fee: "1000000000",
       alreadySubmitted: false,
       nodes: file.tree.nodes,
@@ -61,16 +61,16 @@ describe("an upload", () => {
       stack().origin,
       undefined,
       `subscription { fileProgress(root: "${file.root}") {
-        sequence status txSeq segments uploadedSegments cursor file { firstTxSeq } } }`,
+        sequence status txSeq segmentCount uploadedSegmentCount cursor file { firstTxSeq } } }`,
     );
     await send(prepared.transaction);
-    const known = `query ($root: Hash32!) { file(root: $root) { status finalized segments uploadedSegments } }`;
+    const known = `query ($root: Hash32!) { file(root: $root) { status finalized segmentCount uploadedSegmentCount } }`;
     await until(async () => (await query(known, { root: file.root })).data.file !== null);
     expect((await query(known, { root: file.root })).data.file).toEqual({
       status: "SUBMITTED",
       finalized: false,
-      segments: 1,
-      uploadedSegments: 0,
+      segmentCount: 1,
+      uploadedSegmentCount: 0,
     });
     const again = (await query(PREPARE, { input })).data.prepareUpload;
     expect(again).toMatchObject({
@@ -82,7 +82,7 @@ describe("an upload", () => {
     const segment = { root: file.root, ...file.segments[0] };
     expect((await query(UPLOAD, { input: segment })).data.uploadSegment).toEqual({
       outcome: "STORED",
-      file: { root: file.root, status: "FINALIZED", uploadedSegments: 1, segments: 1 },
+      file: { root: file.root, status: "FINALIZED", uploadedSegmentCount: 1, segmentCount: 1 },
       userErrors: [],
     });
     expect((await query(UPLOAD, { input: segment })).data.uploadSegment.outcome).toBe("FINALIZED");
@@ -98,11 +98,11 @@ describe("an upload", () => {
       {
         sequence: 1,
         status: "SUBMITTED",
-        segments: 1,
-        uploadedSegments: 0,
+        segmentCount: 1,
+        uploadedSegmentCount: 0,
         file: { firstTxSeq: expect.any(String) },
       },
-      { sequence: 2, status: "FINALIZED", segments: 1, uploadedSegments: 1 },
+      { sequence: 2, status: "FINALIZED", segmentCount: 1, uploadedSegmentCount: 1 },
     ]);
     await following.stop();
     const reply = await fetch(`${stack().origin}/file?root=${file.root}`);
@@ -111,12 +111,12 @@ describe("an upload", () => {
 
   test("is prepared from nodes as from content, for either ABI, to the calldata of the network's SDK", async () => {
     const file = prepareFile(Buffer.from(Array.from({ length: 700_000 }, (_, at) => at % 251)));
-    const input = { size: "700000", nodes: file.tree.nodes, from: `0x${"1".repeat(40)}`, tags: "0x" };
+    const input = { sizeBytes: "700000", nodes: file.tree.nodes, from: `0x${"1".repeat(40)}`, tags: "0x" };
     const { data } = await query(PREPARE, { input });
     expect(data.prepareUpload).toMatchObject({
       root: "0xedc1104beb6fd3878e8252065418a3a1caa05857b1eebedfbdc7d5a738170962",
-      sectors: "2816",
-      segments: 3,
+      sectorCount: "2816",
+      segmentCount: 3,
       fee: String(2_816n * 10n ** 9n),
       proofs: null,
     });
@@ -127,13 +127,13 @@ describe("an upload", () => {
 
   test.each([
     ["nothing", {}],
-    ["a size alone", { size: "5" }],
-    ["a size of 0", { size: "0", root: `0x${"1".repeat(64)}` }],
-    ["an impossible size", { size: String(2 ** 40), root: `0x${"1".repeat(64)}` }],
-    ["a root for several nodes", { size: "700000", root: `0x${"1".repeat(64)}` }],
-    ["nodes of another size", { size: "5", nodes: [{ root: `0x${"1".repeat(64)}`, height: 3 }] }],
+    ["a size alone", { sizeBytes: "5" }],
+    ["a size of 0", { sizeBytes: "0", root: `0x${"1".repeat(64)}` }],
+    ["an impossible size", { sizeBytes: String(2 ** 40), root: `0x${"1".repeat(64)}` }],
+    ["a root for several nodes", { sizeBytes: "700000", root: `0x${"1".repeat(64)}` }],
+    ["nodes of another size", { sizeBytes: "5", nodes: [{ root: `0x${"1".repeat(64)}`, height: 3 }] }],
     ["content of another root", { content: "aGk=", root: `0x${"1".repeat(64)}` }],
-    ["content of another size", { content: "aGk=", size: "5" }],
+    ["content of another size", { content: "aGk=", sizeBytes: "5" }],
     ["empty content", { content: "" }],
     ["content that is not base64", { content: "a?" }],
   ])("of %s is refused before anything is paid", async (_what, input) => {
@@ -157,13 +157,13 @@ describe("an upload", () => {
     // Events after the cursor are delivered again, though the snapshot already had their state.
     await untilPublished(stack().app.database);
     const text = (after = "") =>
-      `subscription { fileProgress(root: "${file.root}"${after}) { id sequence status uploadedSegments cursor } }`;
+      `subscription { fileProgress(root: "${file.root}"${after}) { id sequence status uploadedSegmentCount cursor } }`;
     const following = await followEvents(stack().origin, undefined, text());
     const [first] = await until(() => following.results.length > 0 && following.results);
     for (const segment of file.segments) await publisher.post({ root: file.root, ...segment });
     await following.closed;
     const seen = following.results.map(({ data }) => data.fileProgress);
-    expect(seen.map(({ status, uploadedSegments }) => [status, uploadedSegments])).toEqual([
+    expect(seen.map(({ status, uploadedSegmentCount }) => [status, uploadedSegmentCount])).toEqual([
       ["SUBMITTED", 0],
       ["SUBMITTED", 1],
       ["SUBMITTED", 2],
@@ -202,8 +202,8 @@ describe("files", () => {
   test("that are folders list their entries, down to the stored files", async () => {
     const { data } = await query(
       `query ($root: Hash32!) { file(root: $root) {
-        entries { nodes { name path kind size link url files { root finalized } } }
-        sub: entries(path: "/sub") { nodes { path kind size roots url } }
+        entries { nodes { name path kind sizeBytes link url files { root finalized } } }
+        sub: entries(path: "/sub") { nodes { path kind sizeBytes roots url } }
         first: entries(first: 1) { nodes { name } pageInfo { hasNextPage endCursor } }
         entry(path: "a b.html") { url } } }`,
       { root: folder.root },
@@ -219,7 +219,7 @@ describe("files", () => {
         name: "a b.html",
         path: "/a b.html",
         kind: "FILE",
-        size: "14",
+        sizeBytes: "14",
         link: null,
         url: `/file/${folder.root}/a%20b.html`,
         files: [{ root: page.root, finalized: true }],
@@ -228,7 +228,7 @@ describe("files", () => {
         name: "link",
         path: "/link",
         kind: "SYMBOLIC",
-        size: null,
+        sizeBytes: null,
         link: "/etc/passwd",
         url: null,
         files: [],
@@ -237,14 +237,14 @@ describe("files", () => {
         name: "sub",
         path: "/sub",
         kind: "DIRECTORY",
-        size: null,
+        sizeBytes: null,
         link: null,
         url: `/file/${folder.root}/sub`,
         files: [],
       },
     ]);
     expect(data.file.sub.nodes).toEqual([
-      { path: "/sub/empty", kind: "FILE", size: "0", roots: [], url: `/file/${folder.root}/sub/empty` },
+      { path: "/sub/empty", kind: "FILE", sizeBytes: "0", roots: [], url: `/file/${folder.root}/sub/empty` },
     ]);
     const reply = await fetch(`${stack().origin}${data.file.entry.url}`);
     expect(await reply.text()).toBe("<h1>hello</h1>");
@@ -265,14 +265,14 @@ describe("files", () => {
   test("show their locations, their proofs, and their submitters", async () => {
     const { data, code } = await query(
       `query ($root: Hash32!) { file(root: $root) {
-        locations { url shardId numShard } proof(segment: 0) { lemma path } pruned
+        locations { url shardId shardCount } proof(segment: 0) { lemma path } pruned
         submissions { nodes { sender { address submissions(first: 1) { nodes { txSeq } } }
           submitter { address } file { root } } } } }`,
       { root: page.root },
     );
     expect(code).toBeUndefined();
     expect(data.file).toMatchObject({
-      locations: [{ url: expect.stringMatching(/^http/), shardId: 0, numShard: 1 }],
+      locations: [{ url: expect.stringMatching(/^http/), shardId: 0, shardCount: 1 }],
       proof: { lemma: [page.root], path: [] },
       pruned: false,
       submissions: {

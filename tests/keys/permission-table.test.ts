@@ -338,7 +338,7 @@ const OPERATIONS: readonly Operation[] = [
     action: "session.end",
     name: "signing out",
     rest: post("/v1/auth/signout"),
-    graph: () => "mutation { signOut { endedSessions } }",
+    graph: () => "mutation { signOut { endedSessionCount } }",
   },
   {
     action: "node.read",

@@ -327,7 +327,7 @@ test.each([
   [
     "a prototype",
     `{"model":"${MODEL}","messages":[{"role":"user","content":"x"}],"__proto__":{"a":1}}`,
-    "body",
+    "__proto__",
   ],
 ] as const)("%s is 400 invalid_body and names the field", async (_, body, param) => {
   const seeded = await seedAccount(stack().app.database, 1_000n);

@@ -279,7 +279,7 @@ describeDatabases("usage", (kind) => {
     const stats = await get<Stats>(customer, "stats");
     const { data } = await get<History>(customer, "history");
     const query = `query ($after: Cursor, $from: DateTime) { viewer { account { usage(from: $from, source: API_KEY) {
-      stats { requests cost }
+      stats { requestCount cost }
       daily { date modelId trustMode stats { cost } }
       history(first: 2, after: $after) { nodes { number inputTokens outputTokens cost request { requestId inputTokens status } } pageInfo { hasNextPage endCursor } }
     } } } }`;
@@ -290,7 +290,7 @@ describeDatabases("usage", (kind) => {
     };
     const first = await usageOf({});
     expect(first).toMatchObject({
-      stats: { requests: "3", cost: stats.total_cost },
+      stats: { requestCount: "3", cost: stats.total_cost },
       daily: [{ modelId: MODEL, trustMode: null, stats: { cost: stats.total_cost } }],
       history: { pageInfo: { hasNextPage: true } },
     });
@@ -304,7 +304,7 @@ describeDatabases("usage", (kind) => {
         request: { requestId: request_id, inputTokens: input_tokens, status: "COMPLETED" },
       })),
     );
-    expect((await usageOf({ from: "2999-01-01T00:00:00Z" })).stats).toEqual({ requests: "0", cost: "0" });
+    expect((await usageOf({ from: "2999-01-01T00:00:00Z" })).stats).toEqual({ requestCount: "0", cost: "0" });
     const refused = await ask(
       stack().origin,
       customer.secret,

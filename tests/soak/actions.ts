@@ -120,7 +120,7 @@ function queryOf(n: number): string {
   const texts = [
     "{ viewer { kind account { address balance { available held } } } }",
     `{ viewer { account { requests(first: ${1 + (n % 20)}) { nodes { id status modelId cost { total } provider { address trustMode } } } } } }`,
-    "{ viewer { account { usage { stats { requests inputTokens outputTokens cost } daily { date modelId stats { requests cost } } } } } }",
+    "{ viewer { account { usage { stats { requestCount inputTokens outputTokens cost } daily { date modelId stats { requestCount cost } } } } } }",
     `{ eventCursor models(first: ${1 + (n % 10)}) { nodes { id } } }`,
   ];
   return texts[n % texts.length] ?? "";

@@ -17,7 +17,7 @@ test("job images become stored files that the router's wallet pays for once each
     const { data } = await ask(origin, secret, text, { model: SERVICES.images.model });
     return until(async () => {
       const query = `query ($id: ID!) { imageJob(id: $id) { status images { b64Json root file {
-        root status url size submissions { nodes { sender { address } } } } } } }`;
+        root status url sizeBytes submissions { nodes { sender { address } } } } } } }`;
       const answer = await ask(origin, secret, query, { id: data.submitImageJob.imageJob.id });
       const { images } = answer.data.imageJob;
       return images?.every(({ file }: { file?: { status: string } }) => file?.status === "FINALIZED")
@@ -28,7 +28,7 @@ test("job images become stored files that the router's wallet pays for once each
   const images = await made();
   for (const { b64Json, root, file } of images) {
     const content = Buffer.from(b64Json, "base64");
-    expect(file).toMatchObject({ root, size: String(content.length) });
+    expect(file).toMatchObject({ root, sizeBytes: String(content.length) });
     expect(file.submissions.nodes).toEqual([{ sender: { address: ROUTER_WALLET.address } }]);
     const reply = await fetch(`${origin}${file.url}`);
     expect(reply.headers.get("content-type")).toBe("image/png");

@@ -32,7 +32,7 @@ export type Filled = {
 const ACCOUNT = `{ viewer { account {
   balance { total deposit credit }
   deposits(first: 100) { nodes { id: depositId amount status transactionHash blockNumber seenAt creditedAt } }
-  usage { stats { requests inputTokens outputTokens cachedTokens cost } daily { date modelId stats { requests cost } } }
+  usage { stats { requests: requestCount inputTokens outputTokens cachedTokens cost } daily { date modelId stats { requests: requestCount cost } } }
   apiKeys(first: 100) { nodes { id: keyId name preview status permission createdAt expiresAt creditLimit used resetPeriod
     allowedModels allowedProviders trustMode } }
   requests(first: 100) { nodes { id: requestId createdAt finishedAt status serviceType modelId providerAddress inputTokens
@@ -40,7 +40,7 @@ const ACCOUNT = `{ viewer { account {
     evidence { verified verdict provider: providerAddress answerId text signature signer } } } } } }`;
 
 const ROUTING = `{ viewer { account { requests(first: 20) { nodes { id: requestId status
-  routing { tried { provider: providerAddress outcome reason status durationMs } refused { provider: providerAddress reason } } } } } } }`;
+  routing { tried: attempts { provider: providerAddress outcome reason status durationMs } refused: excluded { provider: providerAddress reason } } } } } } }`;
 
 const JOB = `query ($id: ID!) { imageJob(id: $id) {
   id: jobId createdAt updatedAt finishedAt status sequence attempt fraction errorCode errorMessage modelId providerAddress } }`;
@@ -52,17 +52,17 @@ const SEALED_KEYS = `query ($receiver: Address!) {
 const AGENTS = `{ agentTokens(first: 10) { nodes {
   contract tokenId movedWithoutKey transactionHash owner { address } creator { address }
   data { description dataHash } authorizedUsers { address } transfers(first: 5) { nodes { withKey transactionHash } }
-  authorizations(first: 5) { nodes { blockNumber endedBlock user { address } } }
+  authorizations(first: 5) { nodes { blockNumber endedBlock: endedBlockNumber user { address } } }
   clones(first: 5) { nodes { transactionHash } } } } }`;
 
 const MARKET = `{ market { fills(first: 10) {
   nodes { tokenId price fee seller { address } buyer { address } transactionHash } } } }`;
 
 const FILE =
-  "query ($root: Hash32!) { file(root: $root) { root size firstTxSeq segments uploadedSegments status } }";
+  "query ($root: Hash32!) { file(root: $root) { root size: sizeBytes firstTxSeq segments: segmentCount uploadedSegments: uploadedSegmentCount status } }";
 
 const STREAM = `query ($stream: Hash32!) {
-  kvStream(id: $stream) { firstVersion entries(first: 10) { nodes { key keyText text version size } } } }`;
+  kvStream(streamId: $stream) { firstVersion entries(first: 10) { nodes { key keyText text version size: sizeBytes } } } }`;
 
 const KV_PAST = `query ($stream: Hash32!, $version: BigInt!) {
   kvEntries(streamId: $stream, version: $version, first: 10) { nodes { keyText text } }

@@ -16,7 +16,7 @@ const SIGN_IN = graphql(`
   mutation SignIn($input: SignInInput!) { signIn(input: $input) { token userErrors { message } } }
 `);
 const SIGN_OUT = graphql(
-  "mutation SignOut($input: SignOutInput) { signOut(input: $input) { endedSessions } }",
+  "mutation SignOut($input: SignOutInput) { signOut(input: $input) { endedSessionCount } }",
 );
 
 const COOKIE = "/dashboard/session";

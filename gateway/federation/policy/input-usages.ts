@@ -122,10 +122,10 @@ class Reader {
       // Any JSON, which may contain variables.
       const inner = node.kind === Kind.LIST ? node.values : node.fields.map(({ value }) => value);
       for (const value of inner) this.#walk(value, type, coordinate, usages);
-    } else if (node.kind === Kind.INT)
-      this.refusal ??= this.#limits.refuseNumber(Number(node.value), coordinate);
-    else if ("value" in node && typeof node.value === "string" && !isAnyJson(type))
+    } else if ("value" in node && typeof node.value === "string" && !isAnyJson(type)) {
       this.refusal ??= this.#limits.refuseText(node.value, coordinate);
+      if (node.kind === Kind.INT) this.refusal ??= this.#limits.refuseNumber(Number(node.value), coordinate);
+    }
   }
 }
 

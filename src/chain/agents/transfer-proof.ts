@@ -57,11 +57,11 @@ export async function explainRefusal(
   switch (refusalName(refusal)) {
     case "ERC721InvalidSender":
     case "ERC721IncorrectOwner":
-      return { text: `the token belongs to ${facts.owner}, not to ${move.from}`, param: "from" };
+      return { text: `the token belongs to ${facts.owner}, not to ${move.from}`, param: "owner" };
     case "ERC721InvalidReceiver":
       return { text: "this receiver cannot receive tokens", param: "to" };
     case "ERC721InsufficientApproval":
-      return { text: `${move.sender} may not transfer this token`, param: "sender" };
+      return { text: `${move.sender} may not transfer this token`, param: "from" };
     case "ERC7857EmptyProof":
       return { text: "each piece of the token's data needs a proof", param: "proofs" };
     case "ERC7857ProofCountMismatch":

@@ -199,7 +199,10 @@ export class RevokeApiKeyInput {
 }
 
 /** A newly created key. */
-@ObjectType("CreateApiKeyPayload", { description: "The result of `createApiKey`.", simpleResolvers: true })
+@ObjectType("CreateApiKeyPayload", {
+  description: "The result of `createApiKey`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class CreateApiKeyPayload extends PayloadType {
   @Field(() => String, {
     nullable: true,
@@ -212,14 +215,20 @@ export class CreateApiKeyPayload extends PayloadType {
 }
 
 /** A changed key. */
-@ObjectType("UpdateApiKeyPayload", { description: "The result of `updateApiKey`.", simpleResolvers: true })
+@ObjectType("UpdateApiKeyPayload", {
+  description: "The result of `updateApiKey`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class UpdateApiKeyPayload extends PayloadType {
   @Field(() => ApiKeyType, { nullable: true, description: "The key with its changes." })
   apiKey?: ApiKey | null;
 }
 
 /** A revoked key. */
-@ObjectType("RevokeApiKeyPayload", { description: "The result of `revokeApiKey`.", simpleResolvers: true })
+@ObjectType("RevokeApiKeyPayload", {
+  description: "The result of `revokeApiKey`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class RevokeApiKeyPayload extends PayloadType {
   @Field(() => ApiKeyType, { nullable: true, description: "The revoked key." })
   apiKey?: ApiKey | null;

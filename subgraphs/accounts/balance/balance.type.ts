@@ -12,7 +12,11 @@ export class VaultBalanceType implements VaultBalance {
   @Field(() => NeuronScalar, { description: "The amount in the vault." })
   balance!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "When the chain was read: at most 2 s ago." })
+  @Field(() => DateTimeScalar, {
+    name: "asOf",
+    simple: false,
+    description: "When the chain was read: at most 2 s ago.",
+  })
   queriedAt!: Date;
 }
 

@@ -31,7 +31,10 @@ export class DepositChangedSubscription {
     return toDepositEvent(event, services.events);
   }
 
-  @FieldResolver(() => DepositType, { nullable: true, description: "The current state of the deposit." })
+  @FieldResolver(() => DepositType, {
+    nullable: true,
+    description: "The current state of the deposit. Null if it cannot be read.",
+  })
   async deposit(
     @Root() { depositId }: DepositEventType,
     @Ctx() { services }: Context,

@@ -132,7 +132,7 @@ export class RevokeManagementKeyInput {
 
 /** A newly created key. */
 @ObjectType("CreateManagementKeyPayload", {
-  description: "The result of `createManagementKey`.",
+  description: "The result of `createManagementKey`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class CreateManagementKeyPayload extends PayloadType {
@@ -148,7 +148,7 @@ export class CreateManagementKeyPayload extends PayloadType {
 
 /** A changed key. */
 @ObjectType("UpdateManagementKeyPayload", {
-  description: "The result of `updateManagementKey`.",
+  description: "The result of `updateManagementKey`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class UpdateManagementKeyPayload extends PayloadType {
@@ -158,7 +158,7 @@ export class UpdateManagementKeyPayload extends PayloadType {
 
 /** A revoked key. */
 @ObjectType("RevokeManagementKeyPayload", {
-  description: "The result of `revokeManagementKey`.",
+  description: "The result of `revokeManagementKey`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class RevokeManagementKeyPayload extends PayloadType {

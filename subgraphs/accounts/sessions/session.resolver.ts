@@ -66,7 +66,7 @@ export class SessionResolver {
   ): Promise<SignOutPayload> {
     const everywhere = input?.everywhere ?? false;
     return answerMutation(input ?? {}, async () => ({
-      endedSessions: await services.sessions.signOut(principal, { everywhere }),
+      endedSessionCount: await services.sessions.signOut(principal, { everywhere }),
     }));
   }
 }

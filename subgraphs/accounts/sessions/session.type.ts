@@ -7,7 +7,8 @@ import { AccountType } from "../account/account.type.ts";
 
 /** The nonce of a sign-in message. */
 @ObjectType("CreateSignInNoncePayload", {
-  description: "The result of `createSignInNonce`: a nonce for one sign-in message (EIP-4361).",
+  description:
+    "The result of `createSignInNonce`: a nonce for one sign-in message (EIP-4361). Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class CreateSignInNoncePayload extends PayloadType {
@@ -43,10 +44,13 @@ export class SignOutInput {
 }
 
 /** What signing out ended. */
-@ObjectType("SignOutPayload", { description: "The result of `signOut`.", simpleResolvers: true })
+@ObjectType("SignOutPayload", {
+  description: "The result of `signOut`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class SignOutPayload extends PayloadType {
   @Field(() => Int, { nullable: true, description: "The number of sessions that were ended." })
-  endedSessions?: number | null;
+  endedSessionCount?: number | null;
 }
 
 /** An open wallet session. */
@@ -64,7 +68,8 @@ export class WalletSessionType {
 
 /** A newly opened session. */
 @ObjectType("SignInPayload", {
-  description: "The result of `signIn`: a newly opened wallet session, with its token.",
+  description:
+    "The result of `signIn`: a newly opened wallet session, with its token. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class SignInPayload extends PayloadType {

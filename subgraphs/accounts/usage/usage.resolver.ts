@@ -52,7 +52,10 @@ export class AccountUsageResolver {
 /** Totals and lists of an account's usage. */
 @Resolver(() => UsageType)
 export class UsageResolver {
-  @FieldResolver(() => UsageStatsType, { nullable: true, description: "Totals over the filtered requests." })
+  @FieldResolver(() => UsageStatsType, {
+    nullable: true,
+    description: "Totals over the requests that match. Null, with an error, if they cannot be read.",
+  })
   stats(
     @Root() { address, filter }: UsageType,
     @Ctx() { services, signal }: Context,

@@ -58,7 +58,11 @@ export class UsageArgs {
 /** Totals over requests. */
 @ObjectType("UsageStats", { description: "Totals over requests.", simpleResolvers: true })
 export class UsageStatsType {
-  @Field(() => BigIntScalar, { description: "The number of requests." })
+  @Field(() => BigIntScalar, {
+    name: "requestCount",
+    simple: false,
+    description: "The number of requests.",
+  })
   requests!: bigint;
 
   @Field(() => BigIntScalar, { description: "The total number of prompt tokens." })
@@ -157,7 +161,7 @@ class UsageRecordType {
   })
   id!: bigint;
 
-  @Field(() => DateTimeScalar, { description: "When the request was admitted." })
+  @Field(() => DateTimeScalar, { description: "When the router accepted the request." })
   createdAt!: Date;
 
   @Field(() => String, { description: "The id of the model." })

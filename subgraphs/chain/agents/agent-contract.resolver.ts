@@ -14,7 +14,8 @@ import { type AgentContract, AgentContractType } from "./agent-token.type.ts";
 export class AgentContractStateResolver {
   @FieldResolver(() => NeuronScalar, {
     nullable: true,
-    description: "The current mint fee, read from the chain. Fails for the generation `AGENTIC_ID`.",
+    description:
+      "The current mint fee, read from the chain. Null, with an error, if the chain cannot be read, and for the generation `AGENTIC_ID`.",
   })
   mintFee(@Root() { address }: AgentContract, @Ctx() { services }: Context): Promise<bigint> {
     return services.agentContracts.mintFee(address);
@@ -22,7 +23,8 @@ export class AgentContractStateResolver {
 
   @FieldResolver(() => [AgentRoleEnum], {
     nullable: true,
-    description: "The current roles of an account, read from the chain. Only for the generation `AGENT_NFT`.",
+    description:
+      "The current roles of an account, read from the chain. Null, with an error, for the generation `AGENTIC_ID`.",
   })
   rolesOf(
     @Root() { address }: AgentContract,
@@ -35,7 +37,7 @@ export class AgentContractStateResolver {
   @FieldResolver(() => AgentVerifierType, {
     nullable: true,
     description:
-      "The state of the contract's `verifier`, with its registered oracles. Fails for the generation `AGENTIC_ID`.",
+      "The state of the contract's `verifier`, with its registered oracles. Null, with an error, if the chain cannot be read, and for the generation `AGENTIC_ID`.",
   })
   proofVerifier(
     @Root() { address }: AgentContract,

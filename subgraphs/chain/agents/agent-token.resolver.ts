@@ -169,7 +169,8 @@ export class AgentTokenResolver {
 
   @FieldResolver(() => AddressScalar, {
     nullable: true,
-    description: "The contract that currently verifies the token's proofs, read from the chain.",
+    description:
+      "The contract that currently verifies the token's proofs, read from the chain. Null, with an error, if the chain cannot be read.",
   })
   verifier(@Root() { contract }: AgentToken, @Ctx() { services }: Context): Promise<Hex> {
     return services.agentTokens.verifierOf(contract);
@@ -193,7 +194,8 @@ export class IntelligentDataResolver {
 export class AgentContractResolver {
   @FieldResolver(() => AddressScalar, {
     nullable: true,
-    description: "The contract that currently verifies proofs for this contract, read from the chain.",
+    description:
+      "The contract that currently verifies proofs for this contract, read from the chain. Null, with an error, if the chain cannot be read.",
   })
   verifier(@Root() { address }: AgentContract, @Ctx() { services }: Context): Promise<Hex> {
     return services.agentTokens.verifierOf(address);
@@ -231,7 +233,10 @@ export class TokenAuthorizationResolver {
 /** The token and the accounts of a clone. */
 @Resolver(() => TokenCloneType)
 export class TokenCloneResolver {
-  @FieldResolver(() => AgentTokenType, { nullable: true, description: "The clone." })
+  @FieldResolver(() => AgentTokenType, {
+    nullable: true,
+    description: "The clone. Null if a reorg removed it.",
+  })
   token(
     @Root() { contract, newTokenId }: TokenClone,
     @Ctx() { loaders }: Context,

@@ -153,6 +153,8 @@ export class TokenAuthorizationType {
   transactionHash!: string;
 
   @Field(() => BigIntScalar, {
+    name: "endedBlockNumber",
+    simple: false,
     nullable: true,
     description: "The block in which the authorization ended. Null while it is in effect.",
   })

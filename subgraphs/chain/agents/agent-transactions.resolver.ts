@@ -10,18 +10,15 @@ import { AccessProofTextType, TransferProofInput } from "./agent-proof.type.ts";
 const ContractArg = () => Arg("contract", () => AddressScalar, { description: "The token's contract." });
 const TokenIdArg = () => Arg("tokenId", () => BigIntScalar, { description: "The token's id." });
 const UserArg = () => Arg("user", () => AddressScalar, { description: "The user's address." });
-const FromArg = (description: string) => Arg("from", () => AddressScalar, { description });
+const OwnerArg = (description: string) => Arg("owner", () => AddressScalar, { description });
 const OptionalFromArg = (description: string) =>
   Arg("from", () => AddressScalar, { nullable: true, description });
 const ProofsArg = () =>
   Arg("proofs", () => [TransferProofInput], {
     description: "Both proofs for each piece of the token's data, in the order of the data.",
   });
-const SenderArg = () =>
-  Arg("sender", () => AddressScalar, {
-    nullable: true,
-    description: "The sender, if an approved operator sends it. Default: the owner.",
-  });
+const SENDER =
+  "The sender of the transaction: the owner or an operator that it approved. Default: the owner.";
 const SIMULATED =
   "The call is simulated first: if the contract would revert, the query fails with `contract_refused`, which names " +
   "the contract's error and, where there are proofs, the one at fault.";
@@ -55,14 +52,15 @@ export class AgentTransactionsResolver {
   prepareTransfer(
     @ContractArg() contract: Hex,
     @TokenIdArg() tokenId: string,
-    @FromArg("The token's owner.") from: Hex,
+    @OwnerArg("The token's owner.") owner: Hex,
     @Arg("to", () => AddressScalar, { description: "The receiver." }) to: Hex,
     @ProofsArg() proofs: readonly TransferProofInput[],
-    @SenderArg() sender: Hex | null,
+    @OptionalFromArg(SENDER) from: Hex | null,
     @Ctx() { services }: Context,
   ): Promise<PreparedTransaction> {
     const token = { contract, tokenId: BigInt(tokenId) };
-    return services.agentTransactions.transfer({ ...token, from, to, proofs, sender: sender ?? undefined });
+    const sender = from ?? undefined;
+    return services.agentTransactions.transfer({ ...token, from: owner, to, proofs, sender });
   }
 
   @Query(() => PreparedTransactionType, {
@@ -72,14 +70,15 @@ export class AgentTransactionsResolver {
   prepareClone(
     @ContractArg() contract: Hex,
     @TokenIdArg() tokenId: string,
-    @FromArg("The original token's owner.") from: Hex,
+    @OwnerArg("The original token's owner.") owner: Hex,
     @Arg("to", () => AddressScalar, { description: "The receiver of the clone." }) to: Hex,
     @ProofsArg() proofs: readonly TransferProofInput[],
-    @SenderArg() sender: Hex | null,
+    @OptionalFromArg(SENDER) from: Hex | null,
     @Ctx() { services }: Context,
   ): Promise<PreparedTransaction> {
     const token = { contract, tokenId: BigInt(tokenId) };
-    return services.agentTransactions.clone({ ...token, from, to, proofs, sender: sender ?? undefined });
+    const sender = from ?? undefined;
+    return services.agentTransactions.clone({ ...token, from: owner, to, proofs, sender });
   }
 
   @Query(() => PreparedTransactionType, {

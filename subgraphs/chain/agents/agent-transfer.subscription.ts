@@ -90,7 +90,10 @@ export class AgentTransferSubscription {
     return toAccount(payload.to);
   }
 
-  @FieldResolver(() => AgentTokenType, { nullable: true, description: "The current state of the token." })
+  @FieldResolver(() => AgentTokenType, {
+    nullable: true,
+    description: "The current state of the token. Null if a reorg removed it.",
+  })
   token(
     @Root() { payload }: TokenTransferEventType,
     @Ctx() { loaders }: Context,

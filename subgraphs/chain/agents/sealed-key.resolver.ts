@@ -35,7 +35,7 @@ export class SealedKeyResolver {
 
   @FieldResolver(() => AgentTokenType, {
     nullable: true,
-    description: "The current state of the token whose data the keys decrypt.",
+    description: "The current state of the token whose data the keys decrypt. Null if a reorg removed it.",
   })
   token(
     @Root() { contract, tokenId }: SealedKey,

@@ -31,10 +31,12 @@ export class DataKeyType {
   @Field(() => HexScalar, { description: "The sealed key. The contract does not specify the encryption." })
   key!: string;
 
-  @Field(() => Int, { description: "The size of the key on chain, in bytes." })
+  @Field(() => Int, {
+    description: "The size of the key on chain, in bytes; `key` has at most the first 4,096.",
+  })
   sizeBytes!: number;
 
-  @Field(() => Boolean, { description: "Whether `key` is truncated to 4,096 bytes." })
+  @Field(() => Boolean, { description: "Whether `key` is shorter than the key on chain." })
   truncated!: boolean;
 }
 

@@ -2,7 +2,13 @@ import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { PreparedSecret } from "../../../src/chain/direct/direct-secrets.service.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
-import { AddressScalar, DateTimeScalar, Hash32Scalar, HexScalar } from "../../shared/schema/scalars.ts";
+import {
+  AddressScalar,
+  BigIntScalar,
+  DateTimeScalar,
+  Hash32Scalar,
+  HexScalar,
+} from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 
 /** The text to sign for a direct-path secret. */
@@ -25,8 +31,10 @@ export class AppSecretTextType {
   @Field(() => AddressScalar, { description: "The address of the provider that accepts the secret." })
   providerAddress!: string;
 
-  @Field(() => Int, { description: "The sub-account's generation. A new generation invalidates the secret." })
-  generation!: number;
+  @Field(() => BigIntScalar, {
+    description: "The sub-account's generation. A new generation invalidates the secret.",
+  })
+  generation!: bigint;
 
   @Field(() => Int, {
     description: "0 to 254 for a secret that can be revoked individually, 255 for an ephemeral one.",
@@ -49,7 +57,7 @@ export class AssembleAppSecretInput {
 
 /** A direct-path secret. */
 @ObjectType("AssembleAppSecretPayload", {
-  description: "The result of `assembleAppSecret`.",
+  description: "The result of `assembleAppSecret`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class AssembleAppSecretPayload extends PayloadType {
@@ -69,6 +77,7 @@ export function toAppSecretText({
 }: PreparedSecret): AppSecretTextType {
   return {
     ...prepared,
+    generation: BigInt(prepared.generation),
     accountAddress: address,
     providerAddress: provider,
     expiresAt: expiresAt === 0 ? null : new Date(expiresAt),

@@ -151,7 +151,7 @@ export class DirectTransactionsResolver {
   })
   prepareAcknowledgeDeliverable(
     @ProviderArg() provider: Hex,
-    @Arg("id", () => String, { description: "The deliverable's id." }) id: string,
+    @Arg("deliverableId", () => String, { description: "The deliverable's id." }) id: string,
     @Arg("version", () => FineTuningVersion, {
       nullable: true,
       description: "The version of the fine-tuning contract. Default: the current one.",

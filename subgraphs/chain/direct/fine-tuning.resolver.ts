@@ -119,7 +119,7 @@ export class FineTuningResolver {
 
   @FieldResolver(() => BigIntScalar, {
     nullable: true,
-    description: "The lock time of a refund, in seconds.",
+    description: "The lock time of a refund, in seconds. Null, with an error, if the chain cannot be read.",
   })
   refundLockSeconds(@Root() contract: FineTuningContract, @Ctx() { services }: Context): Promise<bigint> {
     return services.fineTuning.refundLockSeconds(contract);
@@ -184,7 +184,7 @@ export class FineTuningPathResolver {
 export class FineTuningAccountResolver {
   @FieldResolver(() => [DirectRefundType], {
     nullable: true,
-    description: "The pending refunds, oldest first.",
+    description: "The pending refunds, oldest first. Null, with an error, if the chain cannot be read.",
   })
   refunds(
     @Root() { contract, user, providerAddress }: FineTuningAccountType,

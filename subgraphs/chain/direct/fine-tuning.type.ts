@@ -66,21 +66,20 @@ export class FineTuningType implements FineTuningContract {
 
 /** The machine that a fine-tuning service provides. */
 @ObjectType("FineTuningQuota", {
-  description:
-    "The machine that a fine-tuning service provides, as declared by the provider and in its units.",
+  description: "The machine that a fine-tuning service provides, as the provider declares it.",
   simpleResolvers: true,
 })
 export class FineTuningQuotaType {
   @Field(() => BigIntScalar, { description: "The number of CPUs." })
   cpuCount!: bigint;
 
-  @Field(() => BigIntScalar, { description: "The memory." })
+  @Field(() => BigIntScalar, { description: "The memory, in the provider's own unit." })
   nodeMemory!: bigint;
 
   @Field(() => BigIntScalar, { description: "The number of GPUs." })
   gpuCount!: bigint;
 
-  @Field(() => BigIntScalar, { description: "The storage." })
+  @Field(() => BigIntScalar, { description: "The storage, in the provider's own unit." })
   nodeStorage!: bigint;
 
   @Field(() => String, { description: "The type of GPU." })
@@ -166,7 +165,11 @@ export class FineTuningAccountType implements Omit<FineTuningAccount, "provider"
   @Field(() => BigIntScalar, { description: "The highest settlement nonce so far." })
   nonce!: bigint;
 
-  @Field(() => BigIntScalar, { description: "The number of the sub-account's models in the contract." })
+  @Field(() => BigIntScalar, {
+    name: "deliverableCount",
+    simple: false,
+    description: "The number of the sub-account's models in the contract.",
+  })
   deliverablesCount!: bigint;
 }
 
@@ -187,7 +190,9 @@ export class DeliverableType implements Deliverable {
   id!: string;
 
   @Field(() => HexScalar, {
-    description: "The merkle root of the encrypted model's file, as the contract has it.",
+    description:
+      "The merkle root of the encrypted model's file: the bytes that the provider wrote, which the contract does not " +
+      "require to be a hash.",
   })
   modelRoot!: Deliverable["modelRoot"];
 

@@ -28,7 +28,11 @@ export class OrderFulfilledEventType extends EventType {
   @Field(() => Boolean, { description: "Whether a reorg reverted the fulfillment." })
   removed!: boolean;
 
-  @Field(() => AddressScalar, { description: "The market's contract." })
+  @Field(() => AddressScalar, {
+    name: "marketAddress",
+    simple: false,
+    description: "The market's contract.",
+  })
   market!: string;
 
   @Field(() => AddressScalar, { description: "The token's contract." })

@@ -29,7 +29,9 @@ export const MarketPayment = defineEnum<Payment>(
 );
 
 /** An order. */
-@InputType("MarketOrderInput", { description: "An order, to be signed by the seller." })
+@InputType("MarketOrderInput", {
+  description: "An order, to be signed by the seller. Names and units are those of the market's contract.",
+})
 export class MarketOrderInput {
   @Field(() => BigIntScalar, { description: "The token's id." })
   tokenId!: string;
@@ -60,7 +62,8 @@ export class MarketOrderInput {
 
 /** An offer. */
 @InputType("MarketOfferInput", {
-  description: "An offer, to be signed by the buyer: a price without a currency.",
+  description:
+    "An offer, to be signed by the buyer: a price without a currency. Names and units are those of the market's contract.",
 })
 export class MarketOfferInput {
   @Field(() => BigIntScalar, { description: "The token's id." })
@@ -104,7 +107,7 @@ export class SignableTypedDataType implements Signable {
 /** A problem with an order or an offer. */
 @ObjectType("MarketProblem", { description: "A problem with an order or an offer.", simpleResolvers: true })
 export class MarketProblemType {
-  @Field(() => String, { description: "The contract's error: its name or its text." })
+  @Field(() => String, { description: "The contract's error, by its name or its text." })
   refusal!: string;
 
   @Field(() => String, { description: "What the error means." })

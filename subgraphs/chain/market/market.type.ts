@@ -26,7 +26,11 @@ export class MarketType {
   @Field(() => AddressScalar, { description: "The market's contract." })
   address!: MarketState["address"];
 
-  @Field(() => AddressScalar, { description: "The contract of the traded tokens." })
+  @Field(() => AddressScalar, {
+    name: "tokenContract",
+    simple: false,
+    description: "The contract of the traded tokens.",
+  })
   token!: MarketState["token"];
 
   @Field(() => AddressScalar, { description: "The account that receives the platform's fees." })

@@ -27,7 +27,7 @@ export class WatcherStateType {
   @Field(() => String, { description: "The watcher's name, such as `deposits` or `files`." })
   name!: string;
 
-  @Field(() => WatcherPhase, { description: "The watcher's phase." })
+  @Field(() => WatcherPhase, { name: "phase", simple: false, description: "The watcher's phase." })
   state!: WatcherStatus["state"];
 
   @Field(() => BigIntScalar, {

@@ -36,7 +36,7 @@ export class NodeResolver {
   @FieldResolver(() => NodeConsensusType, {
     nullable: true,
     description:
-      "The status of the consensus client. Requires the scope `account:read` of an operator's account.",
+      "The status of the consensus client. Null, with an error, without the scope `account:read` of an operator's account.",
   })
   async consensus(@Ctx() context: Context): Promise<NodeConsensusType> {
     requireOperator(context);
@@ -47,7 +47,7 @@ export class NodeResolver {
   @FieldResolver(() => NodeExecutionType, {
     nullable: true,
     description:
-      "The status of the execution client. Requires the scope `account:read` of an operator's account.",
+      "The status of the execution client. Null, with an error, without the scope `account:read` of an operator's account.",
   })
   async execution(@Ctx() context: Context): Promise<NodeExecutionType> {
     requireOperator(context);
@@ -57,7 +57,8 @@ export class NodeResolver {
   @Requires("node.read")
   @FieldResolver(() => NodeEngineType, {
     nullable: true,
-    description: "The status of the engine API. Requires the scope `account:read` of an operator's account.",
+    description:
+      "The status of the engine API. Null, with an error, without the scope `account:read` of an operator's account.",
   })
   async engine(@Ctx() context: Context): Promise<NodeEngineType> {
     requireOperator(context);
@@ -68,7 +69,7 @@ export class NodeResolver {
   @FieldResolver(() => [PreflightCheckType], {
     nullable: true,
     description:
-      "A verdict for each preflight rule. Requires the scope `account:read` of an operator's account.",
+      "A verdict for each preflight rule. Null, with an error, without the scope `account:read` of an operator's account.",
   })
   async preflight(@Ctx() context: Context): Promise<readonly PreflightCheck[]> {
     requireOperator(context);

@@ -101,7 +101,7 @@ export class NodeExecutionType {
   highestBlock!: bigint | null;
 
   @Field(() => Int, { nullable: true, description: "The number of peers. Null if unknown." })
-  peers!: number | null;
+  peerCount!: number | null;
 }
 
 /** The engine API. */
@@ -172,7 +172,7 @@ export function toExecution(status: ExecutionStatus): NodeExecutionType {
       syncing: null,
       currentBlock: null,
       highestBlock: null,
-      peers: null,
+      peerCount: null,
     };
   return {
     ...status,
@@ -180,7 +180,7 @@ export function toExecution(status: ExecutionStatus): NodeExecutionType {
     client: status.client ?? null,
     currentBlock: status.currentBlock ?? null,
     highestBlock: status.highestBlock ?? null,
-    peers: status.peers ?? null,
+    peerCount: status.peers ?? null,
   };
 }
 

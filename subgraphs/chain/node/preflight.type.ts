@@ -38,7 +38,7 @@ export class PreflightCheckType implements PreflightCheck {
   @Field(() => PreflightVerdict, { description: "The verdict." })
   verdict!: Verdict;
 
-  @Field(() => String, { description: "The finding." })
+  @Field(() => String, { description: "The finding, in a sentence." })
   detail!: string;
 
   @Field(() => String, { nullable: true, description: "What to do next. Null if nothing." })

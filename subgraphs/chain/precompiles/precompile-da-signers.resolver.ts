@@ -30,7 +30,11 @@ export class DaSignersResolver {
     return { address: services.daSigners.address() };
   }
 
-  @FieldResolver(() => BigIntScalar, { nullable: true, description: "The current epoch." })
+  @FieldResolver(() => BigIntScalar, {
+    nullable: true,
+    description:
+      "The current epoch. Null, with an error, if the chain has no such precompile or cannot be read.",
+  })
   epochNumber(@Ctx() { services }: Context): Promise<bigint> {
     return services.daSigners.epochNumber();
   }
@@ -64,14 +68,14 @@ export class DaSignersResolver {
     @Ctx() { services }: Context,
   ): Promise<DaQuorumType> {
     const signers = await services.daSigners.quorum(BigInt(epoch), BigInt(quorumId));
-    return { epoch: BigInt(epoch), quorumId: BigInt(quorumId), size: signers.length, signers };
+    return { epoch: BigInt(epoch), quorumId: BigInt(quorumId), rowCount: signers.length, signers };
   }
 
   @FieldResolver(() => AddressScalar, {
     nullable: true,
-    description: "The signer of one row of a quorum, without reading the other rows.",
+    description: "The signer of one row of a quorum. It costs less than `quorum`, which reads every row.",
   })
-  quorumRow(
+  rowSigner(
     @EpochArg() epoch: string,
     @QuorumIdArg() quorumId: string,
     @Arg("rowIndex", () => Int, { description: "0-based index of the row." }) rowIndex: number,
@@ -82,9 +86,9 @@ export class DaSignersResolver {
 
   @FieldResolver(() => Boolean, {
     nullable: true,
-    description: "Whether an account is registered for an epoch.",
+    description: "Whether an account is registered as a signer of an epoch.",
   })
-  registeredEpoch(
+  registered(
     @AccountArg() account: Hex,
     @EpochArg() epoch: string,
     @Ctx() { services }: Context,

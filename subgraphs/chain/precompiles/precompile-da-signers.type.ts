@@ -77,7 +77,7 @@ export class DaQuorumType {
   quorumId!: bigint;
 
   @Field(() => Int, { description: "The number of rows." })
-  size!: number;
+  rowCount!: number;
 
   /** The signer of each row. */
   signers!: readonly string[];

@@ -19,7 +19,11 @@ export class WrappedBaseResolver {
     return { address: services.wrappedBase.address() };
   }
 
-  @FieldResolver(() => AddressScalar, { nullable: true, description: "The wrapped token's contract." })
+  @FieldResolver(() => AddressScalar, {
+    nullable: true,
+    description:
+      "The wrapped token's contract. Null, with an error, if the chain has no such precompile or cannot be read.",
+  })
   wrappedToken(@Ctx() { services }: Context): Promise<string> {
     return services.wrappedBase.wrappedToken();
   }

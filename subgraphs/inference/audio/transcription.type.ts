@@ -158,7 +158,7 @@ export class TranscriptionType {
 
 /** The result of the mutation. */
 @ObjectType("TranscribeAudioPayload", {
-  description: "The result of `transcribeAudio`.",
+  description: "The result of `transcribeAudio`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class TranscribeAudioPayload extends PayloadType {

@@ -104,7 +104,10 @@ export class ChatChoiceType {
   })
   toolCalls!: readonly unknown[] | null;
 
-  @Field(() => String, { nullable: true, description: "Why it ended, such as `stop`. Null while it runs." })
+  @Field(() => String, {
+    nullable: true,
+    description: "Why the choice ended, such as `stop`. Null while it runs.",
+  })
   finishReason!: string | null;
 }
 
@@ -184,7 +187,10 @@ export class ChatCompletionType {
 }
 
 /** The result of the mutation. */
-@ObjectType("CompleteChatPayload", { description: "The result of `completeChat`.", simpleResolvers: true })
+@ObjectType("CompleteChatPayload", {
+  description: "The result of `completeChat`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class CompleteChatPayload extends PayloadType {
   @Field(() => ChatCompletionType, { nullable: true, description: "The completion and its bill." })
   completion?: ChatCompletionType | null;
@@ -199,15 +205,21 @@ export class ChatPieceType {
   @Field(() => ChatChoiceType, { nullable: true, description: "The new part. Null in the last piece." })
   delta!: ChatChoiceType | null;
 
-  @Field(() => Int, { nullable: true, description: "The prompt tokens. Set only in the last piece." })
+  @Field(() => Int, {
+    nullable: true,
+    description: "The number of prompt tokens. Null except in the last piece.",
+  })
   inputTokens!: number | null;
 
-  @Field(() => Int, { nullable: true, description: "The completion tokens. Set only in the last piece." })
+  @Field(() => Int, {
+    nullable: true,
+    description: "The number of completion tokens. Null except in the last piece.",
+  })
   outputTokens!: number | null;
 
   @Field(() => InferenceBillType, {
     nullable: true,
-    description: "The bill. Set only in the last piece: the completion is then complete.",
+    description: "The bill. Null except in the last piece: the completion is then complete.",
   })
   bill!: InferenceBillType | null;
 }

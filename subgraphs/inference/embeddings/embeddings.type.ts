@@ -92,7 +92,7 @@ export class EmbeddingsType {
 
 /** The result of the mutation. */
 @ObjectType("CreateEmbeddingsPayload", {
-  description: "The result of `createEmbeddings`.",
+  description: "The result of `createEmbeddings`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class CreateEmbeddingsPayload extends PayloadType {

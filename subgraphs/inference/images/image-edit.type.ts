@@ -82,7 +82,10 @@ export class SubmitImageEditJobInput extends ImageEditInput {
 }
 
 /** Images edited by a synchronous request. */
-@ObjectType("EditImagesPayload", { description: "The result of `editImages`.", simpleResolvers: true })
+@ObjectType("EditImagesPayload", {
+  description: "The result of `editImages`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class EditImagesPayload extends PayloadType {
   @Field(() => [JobImageType], { nullable: true, description: "The edited images." })
   images?: readonly JobImageType[] | null;
@@ -96,7 +99,7 @@ export class EditImagesPayload extends PayloadType {
 
 /** A submitted job. */
 @ObjectType("SubmitImageEditJobPayload", {
-  description: "The result of `submitImageEditJob`.",
+  description: "The result of `submitImageEditJob`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class SubmitImageEditJobPayload extends PayloadType {

@@ -64,7 +64,10 @@ export class ImageJobEventType extends EventType {
   })
   errorCode!: RecordedCode | null;
 
-  @Field(() => String, { nullable: true, description: "The readable error message. Null without a failure." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The error message, for people. Null without a failure.",
+  })
   errorMessage!: string | null;
 }
 

@@ -51,7 +51,10 @@ export class ImageJobProgressSubscription {
     return toJobEvent(event, services.events);
   }
 
-  @FieldResolver(() => ImageJobType, { nullable: true, description: "The current state of the job." })
+  @FieldResolver(() => ImageJobType, {
+    nullable: true,
+    description: "The current state of the job. Null if it is no longer stored.",
+  })
   job(@Root() { jobId }: ImageJobEventType, @Ctx() context: Context): Promise<JobView | undefined> {
     return NODE_FINDERS.ImageJob(jobId, context);
   }

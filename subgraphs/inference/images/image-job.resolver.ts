@@ -92,7 +92,9 @@ export class ImageJobResolver {
     return state;
   }
 
-  @FieldResolver(() => Int, { description: "The sequence number of the job's latest step." })
+  @FieldResolver(() => Int, {
+    description: "The 1-based sequence number of the job's latest step, as in its events.",
+  })
   sequence(@Root() { step }: JobView): number {
     return step.sequence;
   }
@@ -119,7 +121,7 @@ export class ImageJobResolver {
 
   @FieldResolver(() => String, {
     nullable: true,
-    description: "The human-readable error message of a failed job. Null unless failed.",
+    description: "The error message of a failed job, for people. Null unless failed.",
   })
   errorMessage(@Root() { state, step }: JobView): string | null {
     return state === "failed" ? step.errorMessage : null;
@@ -159,7 +161,8 @@ export class ImageJobResolver {
 
   @FieldResolver(() => InferenceRequestType, {
     nullable: true,
-    description: "The inference request that this job is billed as. Requires the scope `account:read`.",
+    description:
+      "The inference request that this job is billed as. Null until the request is listed. Requires the scope `account:read`.",
   })
   async request(
     @Root() { requestId }: JobView,

@@ -147,7 +147,7 @@ export const ImageJobConnection = defineCountedConnection("ImageJob", () => Imag
 
 /** A submitted job. */
 @ObjectType("SubmitImageJobPayload", {
-  description: "The result of `submitImageJob`.",
+  description: "The result of `submitImageJob`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class SubmitImageJobPayload extends PayloadType {
@@ -157,7 +157,7 @@ export class SubmitImageJobPayload extends PayloadType {
 
 /** A cancelled job. */
 @ObjectType("CancelImageJobPayload", {
-  description: "The result of `cancelImageJob`.",
+  description: "The result of `cancelImageJob`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class CancelImageJobPayload extends PayloadType {

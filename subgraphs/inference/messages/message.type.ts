@@ -19,11 +19,14 @@ export class MessageType {
 
   @Field(() => String, {
     nullable: true,
-    description: "Why it ended, such as `end_turn`. Null if not reported.",
+    description: "Why the message ended, such as `end_turn`. Null if not reported.",
   })
   stopReason!: string | null;
 
-  @Field(() => String, { nullable: true, description: "The stop sequence that ended it. Null if none did." })
+  @Field(() => String, {
+    nullable: true,
+    description: "The stop sequence that ended the message. Null if none did.",
+  })
   stopSequence!: string | null;
 
   @Field(() => Int, {
@@ -44,7 +47,10 @@ export class MessageType {
 }
 
 /** The result of the mutation. */
-@ObjectType("CreateMessagePayload", { description: "The result of `createMessage`.", simpleResolvers: true })
+@ObjectType("CreateMessagePayload", {
+  description: "The result of `createMessage`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class CreateMessagePayload extends PayloadType {
   @Field(() => MessageType, { nullable: true, description: "The message and its bill." })
   message?: MessageType | null;
@@ -91,16 +97,19 @@ export class MessagePieceType {
   @Field(() => Int, {
     nullable: true,
     description:
-      "The prompt tokens, including those read from or written to a cache. Set only in the last piece.",
+      "The number of prompt tokens, including those read from or written to a cache. Null except in the last piece.",
   })
   inputTokens!: number | null;
 
-  @Field(() => Int, { nullable: true, description: "The tokens of the message. Set only in the last piece." })
+  @Field(() => Int, {
+    nullable: true,
+    description: "The number of tokens of the message. Null except in the last piece.",
+  })
   outputTokens!: number | null;
 
   @Field(() => InferenceBillType, {
     nullable: true,
-    description: "The bill. Set only in the last piece: the message is then complete.",
+    description: "The bill. Null except in the last piece: the message is then complete.",
   })
   bill!: InferenceBillType | null;
 }

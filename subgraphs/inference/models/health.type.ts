@@ -38,7 +38,7 @@ export class ProviderHealthType {
   })
   uptimePercent!: number | null;
 
-  @Field(() => Int, { description: "The number of requests in flight." })
+  @Field(() => Int, { description: "How many requests the provider is answering now." })
   inFlight!: number;
 }
 

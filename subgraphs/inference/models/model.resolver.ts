@@ -66,7 +66,8 @@ export class ModelResolver {
 
   @FieldResolver(() => String, {
     nullable: true,
-    description: "The name of the model's cheapest provider, or of the network if the provider has none.",
+    description:
+      "The name of the model's cheapest provider, or of the network if the provider has none. Null without a provider.",
   })
   ownedBy(@Root() { providers: [cheapest] }: Model): string | null {
     return cheapest ? ownerOf(cheapest) : null;
@@ -87,7 +88,7 @@ export class ModelResolver {
 
   @FieldResolver(() => PricingType, {
     nullable: true,
-    description: "The prices of the model's cheapest provider.",
+    description: "The prices of the model's cheapest provider. Null without a provider.",
   })
   pricing(@Root() { providers: [cheapest] }: Model): PricingType | null {
     return cheapest ? toPricing(cheapest) : null;
@@ -111,7 +112,7 @@ export class ModelResolver {
 
   @FieldResolver(() => ModelProfileType, {
     nullable: true,
-    description: "The model's profile, as published by its cheapest provider.",
+    description: "The model's profile, as published by its cheapest provider. Null without a provider.",
   })
   profile(@Root() { providers: [cheapest] }: Model): ModelProfileType | null {
     return cheapest ? toProfile(cheapest.profile) : null;

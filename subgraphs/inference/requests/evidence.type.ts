@@ -73,13 +73,15 @@ export class EvidenceType {
 
   @Field(() => String, {
     nullable: true,
-    description: "The SHA-256 of the request's body as it was sent. Null if it was not hashed.",
+    description:
+      "The SHA-256 of the request's body as it was sent to the provider, hexadecimal without `0x`. Null if it was not hashed.",
   })
   requestHash!: string | undefined;
 
   @Field(() => String, {
     nullable: true,
-    description: "The SHA-256 of the answer's body as it was received. Null if it was not hashed.",
+    description:
+      "The SHA-256 of the answer's body as it was received, hexadecimal without `0x`. Null if it was not hashed.",
   })
   responseHash!: string | undefined;
 

@@ -52,13 +52,14 @@ export class RequestTimingType {
 /** A request. The rest of its fields are resolved. */
 @Directive('@key(fields: "id")')
 @ObjectType("InferenceRequest", {
-  description: "An inference request that was admitted.",
+  description: "A request to a model, from the time the router accepted it: running, ended or failed.",
   implements: NodeType,
   simpleResolvers: true,
 })
 export class InferenceRequestType {
   @Field(() => DateTimeScalar, {
-    description: "When the request was admitted: its credential, its limits and the balance allowed it.",
+    description:
+      "When the router accepted the request: its credential, its limits and the balance allowed it.",
   })
   createdAt!: Date;
 

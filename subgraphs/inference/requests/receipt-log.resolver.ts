@@ -48,7 +48,7 @@ export class ReceiptLogResolver {
 
   @FieldResolver(() => ConsistencyProofType, {
     nullable: true,
-    description: "What proves that the newest signed head continues an earlier one.",
+    description: "The proof that the newest signed head continues an earlier one.",
   })
   async consistencyProof(
     @Arg("from", () => BigIntScalar, { description: "The size of the earlier head." }) from: bigint,

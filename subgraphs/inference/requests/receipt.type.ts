@@ -55,7 +55,7 @@ export class ReceiptType {
   @Field(() => String, { description: "The Ed25519 signature of `canonicalJson`, hexadecimal." })
   signature!: string;
 
-  @Field(() => String, { description: "The id of the key that signed it." })
+  @Field(() => String, { description: "The id of the key that signed the receipt." })
   keyId!: string;
 
   @Field(() => String, { description: "The router's key as a C2SP vkey." })
@@ -84,7 +84,7 @@ export class ReceiptType {
 
   @Field(() => InclusionProofType, {
     nullable: true,
-    description: "The proof that it is in the log. Null until it is under a signed head.",
+    description: "The proof that the receipt is in the log. Null until it is under a signed head.",
   })
   inclusionProof!: InclusionProofType | null;
 }

@@ -46,7 +46,7 @@ class RequestFilterInput {
 
   @Field(() => TimeRangeInput, {
     nullable: true,
-    description: "Requests that were admitted in this range of times.",
+    description: "Requests that the router accepted in this range of times.",
   })
   createdAt!: TimeRangeInput | null | undefined;
 
@@ -68,7 +68,7 @@ const RequestOrderField = defineEnum<RequestOrder["sort"]>(
   "RequestOrderField",
   "What a list of requests is ordered by.",
   {
-    created: "The time of admission.",
+    created: "The time at which the router accepted the request.",
     cost: "The total cost. A running request costs nothing yet.",
   },
 );

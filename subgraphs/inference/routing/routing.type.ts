@@ -29,7 +29,7 @@ const ProviderSort = defineEnum<Sort>("ProviderSort", "How providers are ranked.
 });
 
 /** Why a provider is not tried. */
-const RefusalReason = defineEnum<Reason>("RefusalReason", "Why a provider is not tried.", {
+const ExclusionReason = defineEnum<Reason>("ExclusionReason", "Why a provider is not tried for a request.", {
   not_pinned: "The request is pinned to another provider.",
   not_in_only: "The request is limited to other providers.",
   ignored: "The request excludes the provider.",
@@ -175,12 +175,12 @@ function capOf(name: keyof PriceCaps, field: CapField, input: RoutingInput | nul
   throw new AppError("invalid_max_price_usd", `${param} is a decimal of USD, such as 0.25.`, { param });
 }
 
-/** A provider that was refused. */
-@ObjectType("RefusedProvider", {
-  description: "A provider that was refused, and the reason.",
+/** A provider that is not tried. */
+@ObjectType("ExcludedProvider", {
+  description: "A provider that is not tried for a request, and the reason.",
   simpleResolvers: true,
 })
-class RefusedProviderType {
+class ExcludedProviderType {
   @Field(() => AddressScalar, {
     name: "providerAddress",
     simple: false,
@@ -188,7 +188,7 @@ class RefusedProviderType {
   })
   provider!: Hex;
 
-  @Field(() => RefusalReason, { description: "Why the provider was refused." })
+  @Field(() => ExclusionReason, { description: "Why the provider is not tried." })
   reason!: Reason;
 
   @Field(() => String, {
@@ -240,24 +240,36 @@ class RoutingAttemptType {
 /** How a request was routed. */
 @ObjectType("RequestRouting", { description: "How a request was routed.", simpleResolvers: true })
 export class RequestRoutingType {
-  @Field(() => [RoutingAttemptType], { description: "The attempts, in order." })
+  @Field(() => [RoutingAttemptType], {
+    name: "attempts",
+    simple: false,
+    description: "The attempts with providers, in order.",
+  })
   tried!: readonly AttemptRecord[];
 
-  @Field(() => [RefusedProviderType], { description: "The providers that were refused." })
+  @Field(() => [ExcludedProviderType], {
+    name: "excluded",
+    simple: false,
+    description: "The providers of the model that the router did not consider, each with the reason.",
+  })
   refused!: readonly Refused[];
 }
 
 /** How a request would be routed. */
 @ObjectType("RoutingPreview", {
   description:
-    "The providers a request would be routed to now, and those that would be refused. No provider is called and " +
-    "nothing is billed.",
+    "The providers that a request would be routed to now, and those that would not be tried. No provider is called " +
+    "and nothing is billed.",
   simpleResolvers: true,
 })
 export class RoutingPreviewType {
   @Field(() => [ProviderType], { description: "The candidates, in the order of failover." })
   providers!: readonly Provider[];
 
-  @Field(() => [RefusedProviderType], { description: "The providers that would be refused." })
+  @Field(() => [ExcludedProviderType], {
+    name: "excluded",
+    simple: false,
+    description: "The other providers of the model, each with the reason why it would not be tried.",
+  })
   refused!: readonly Refused[];
 }

@@ -5,6 +5,7 @@ import {
   type ConstDirectiveNode,
   type ConstValueNode,
   type FieldDefinitionNode,
+  type GraphQLArgument,
   type GraphQLNamedType,
   type GraphQLSchema,
   isObjectType,
@@ -117,12 +118,32 @@ function toSdl(schema: GraphQLSchema): string {
     visit(
       { ...document, definitions },
       {
+        ObjectTypeDefinition: (type) => {
+          const value = ROOTS[type.name.value];
+          return value === undefined
+            ? undefined
+            : { ...type, description: { kind: Kind.STRING, value, block: true } };
+        },
         FieldDefinition: (field) =>
           isPaged(field) ? { ...field, directives: [...(field.directives ?? []), PAGED] } : undefined,
       },
     ),
   );
 }
+
+/** The root types, which have no class. */
+const ROOTS: Readonly<Record<string, string>> = {
+  Query:
+    "What can be read. Queries change nothing and can be repeated; `prepare...` and `check...` compute something, such " +
+    "as a transaction for a wallet to sign. A field is null when it fails, with its reason in `errors`, or when its " +
+    "description says so; the fields beside it are answered.",
+  Mutation:
+    "What can be changed. A mutation answers a payload: the result, or `userErrors` for a form to show. A failure that " +
+    "the user cannot correct, such as a missing credential or an outage, is in `errors`, and the mutation is null.",
+  Subscription:
+    "What can be followed as it happens, over WebSocket, server-sent events or multipart HTTP. Events carry a `cursor`: " +
+    "pass the last one as `after` to continue without loss after a disconnection.",
+};
 
 function isPaged({ arguments: args = [], type }: FieldDefinitionNode): boolean {
   return (
@@ -177,8 +198,8 @@ function guardMembers(members: object, type: GraphQLNamedType | undefined): obje
     if (field === "__resolveType") return [field, typeNameOf];
     if (field.startsWith("__")) return [field, member];
     if (typeof member === "function") {
-      const isFiltered = fields[field]?.args.some(({ name }) => name === "filter");
-      return [field, guard(isFiltered ? checkFilter(member as Resolve) : (member as Resolve))];
+      const conditions = (fields[field]?.args ?? []).filter(isCondition).map(({ name }) => name);
+      return [field, guard(checkConditions(conditions, member as Resolve))];
     }
     return isSubscription(member)
       ? [
@@ -190,10 +211,16 @@ function guardMembers(members: object, type: GraphQLNamedType | undefined): obje
   return Object.fromEntries(guarded);
 }
 
-/** Refuses a filter with a text that no row can have, which would silently match nothing. */
-function checkFilter(resolve: Resolve): Resolve {
+/** An argument that selects rows: a filter, or the id of what they belong to. */
+function isCondition({ name }: GraphQLArgument): boolean {
+  return name === "filter" || /[a-z]Id$/.test(name);
+}
+
+/** Refuses a condition with a text that no row can have, which would silently match nothing. */
+function checkConditions(names: readonly string[], resolve: Resolve): Resolve {
+  if (names.length === 0) return resolve;
   return (parent, args, ...rest) => {
-    checkTextsIn((args as { readonly filter?: unknown }).filter, "filter");
+    for (const name of names) checkTextsIn((args as Readonly<Record<string, unknown>>)[name], name);
     return resolve(parent, args, ...rest);
   };
 }

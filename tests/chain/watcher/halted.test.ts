@@ -37,9 +37,9 @@ test("a reorg that reverts credited money halts crediting, and everything else c
 });
 
 async function states(origin: string): Promise<Record<string, string>> {
-  const { data } = await ask(origin, undefined, "{ network { watchers { name state } } }");
-  const watchers: { name: string; state: string }[] = data.network.watchers;
-  return Object.fromEntries(watchers.map(({ name, state }) => [name, state]));
+  const { data } = await ask(origin, undefined, "{ network { watchers { name phase } } }");
+  const watchers: { name: string; phase: string }[] = data.network.watchers;
+  return Object.fromEntries(watchers.map(({ name, phase }) => [name, phase]));
 }
 
 type Reorg = { Method: "anvil_reorg"; Parameters: [number, []]; ReturnType: null };

@@ -158,9 +158,9 @@ test("a balance is followed, and a subscriber that resumes by cursor misses noth
 
 test("a file is identified in exactly one way, and an invalid root is reported as such", async () => {
   const root = `0x${"ab".repeat(32)}`;
-  expect(await ask(undefined, `{ file(root: "${root}") { size } }`)).toEqual({ data: { file: null } });
-  expect(codesOf(await ask(undefined, "{ file { size } }"))).toEqual(["invalid_parameter"]);
-  expect(codesOf(await ask(undefined, `{ file(root: "${root}", txSeq: 1) { size } }`))).toEqual([
+  expect(await ask(undefined, `{ file(root: "${root}") { sizeBytes } }`)).toEqual({ data: { file: null } });
+  expect(codesOf(await ask(undefined, "{ file { sizeBytes } }"))).toEqual(["invalid_parameter"]);
+  expect(codesOf(await ask(undefined, `{ file(root: "${root}", txSeq: 1) { sizeBytes } }`))).toEqual([
     "invalid_parameter",
   ]);
 });
@@ -168,7 +168,7 @@ test("a file is identified in exactly one way, and an invalid root is reported a
 test("the network returns its endpoints, and its wallet parameters are the ones to add it by", async () => {
   const answer = await ask(
     undefined,
-    `{ network { networkId chainIdHex served head { number } watchers { name state } walletParameters }
+    `{ network { networkId chainIdHex served head { number } watchers { name phase } walletParameters }
        networks { networkId served head { number } } contract(name: FLOW) { address } block(number: 0) { number } }`,
   );
   expect(answer).toMatchObject({

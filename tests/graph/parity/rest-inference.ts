@@ -245,9 +245,9 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
       "providers.address": "Provider.address",
       "providers.endpoint": "Provider.url",
       "providers.model_id": "Provider.models",
-      "refused.provider": "RefusedProvider.providerAddress",
-      "refused.reason": "RefusedProvider.reason",
-      "refused.model": "RefusedProvider.modelId",
+      "refused.provider": "ExcludedProvider.providerAddress",
+      "refused.reason": "ExcludedProvider.reason",
+      "refused.model": "ExcludedProvider.modelId",
     },
   },
   "GET /v1/models": {

@@ -8,11 +8,11 @@ const FILE: Readonly<Record<string, Counterpart>> = {
   "tx.data": no("always empty"),
   "tx.dataMerkleRoot": "File.root",
   "tx.seq": "Submission.txSeq",
-  "tx.size": "File.size",
+  "tx.size": "File.sizeBytes",
   "tx.startEntryIndex": "Submission.startEntryIndex",
   "tx.streamIds": "Submission.tags",
   isCached: "FileStatus.UPLOADING",
-  uploadedSegNum: "File.uploadedSegments",
+  uploadedSegNum: "File.uploadedSegmentCount",
 };
 
 /** Members of each file of an answer. */

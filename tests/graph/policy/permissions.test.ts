@@ -61,7 +61,7 @@ const ofNoWebhook = (field: string, more = ""): Row => ({
   foreign: "webhook_not_found",
 });
 
-const MOVE = `, from: "0x${"2".repeat(40)}", to: "0x${"3".repeat(40)}", proofs: []`;
+const MOVE = `, owner: "0x${"2".repeat(40)}", to: "0x${"3".repeat(40)}", proofs: []`;
 // A contract that is not read here, which every caller is told alike.
 const ofToken = (field: string, more: string, selection = "{ data }"): Row =>
   open(`{ ${field}(contract: "0x${"1".repeat(40)}", tokenId: 1${more}) ${selection} }`, "not_found");
@@ -107,7 +107,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
     `{ prepareAcknowledgeSigner(provider: "${NOBODY}", service: INFERENCE) { data } }`,
   ),
   "Query.prepareAcknowledgeDeliverable": open(
-    `{ prepareAcknowledgeDeliverable(provider: "${NOBODY}", id: "1") { data } }`,
+    `{ prepareAcknowledgeDeliverable(provider: "${NOBODY}", deliverableId: "1") { data } }`,
   ),
   "Query.prepareRevokeTokens": open(`{ prepareRevokeTokens(provider: "${NOBODY}", tokenIds: [1]) { data } }`),
   "Query.prepareRevokeAllTokens": open(`{ prepareRevokeAllTokens(provider: "${NOBODY}") { data } }`),
@@ -195,10 +195,10 @@ const MATRIX: Readonly<Record<string, Row>> = {
     heard: "invalid_cursor",
   },
   "Query.storageStatus": open("{ storageStatus { nextTxSeq } }"),
-  "Query.kvStream": open(`{ kvStream(id: "0x${"0".repeat(64)}") { streamId } }`),
+  "Query.kvStream": open(`{ kvStream(streamId: "0x${"0".repeat(64)}") { streamId } }`),
   "Query.kvStreams": open("{ kvStreams { nodes { streamId } } }"),
-  "Query.kvValue": open(`{ kvValue(streamId: "0x${"0".repeat(64)}", keyText: "none") { size } }`),
-  "Query.kvEntries": open(`{ kvEntries(streamId: "0x${"0".repeat(64)}") { nodes { size } } }`),
+  "Query.kvValue": open(`{ kvValue(streamId: "0x${"0".repeat(64)}", keyText: "none") { sizeBytes } }`),
+  "Query.kvEntries": open(`{ kvEntries(streamId: "0x${"0".repeat(64)}") { nodes { sizeBytes } } }`),
   "Query.kvTransaction": open('{ kvTransaction(txSeq: "1000000") { result } }'),
   "Query.prepareKvWrite": open(
     `{ prepareKvWrite(input: { from: "0x${"1".repeat(40)}" }) { tags } }`,
@@ -259,7 +259,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
     'mutation { signIn(input: { message: "none", signature: "0x00" }) { token } }',
     "sign_in_refused",
   ),
-  "Mutation.signOut": { access: "session.end", query: () => "mutation { signOut { endedSessions } }" },
+  "Mutation.signOut": { access: "session.end", query: () => "mutation { signOut { endedSessionCount } }" },
   "Query.routingPreview": {
     access: "routing.preview",
     query: () => "{ routingPreview(serviceType: CHATBOT) { providers { id } } }",

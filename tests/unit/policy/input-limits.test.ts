@@ -144,6 +144,7 @@ describe("an input object", () => {
     expect(refusal({ text: "a", nope: 1 }, "x")).toEqual({
       message: '"nope" is not a field of the input.',
       code: "invalid_parameter",
+      param: "nope",
     });
   });
 

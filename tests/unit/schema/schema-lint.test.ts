@@ -14,6 +14,11 @@ const CASES: Readonly<Record<string, readonly (readonly [good: string, bad: stri
       "Kind.one does not follow the value naming rule",
     ],
     [
+      '"All." type Mutation { "A field." a: Int }',
+      'type Mutation { "A field." a: Int }',
+      "Mutation has no description that ends with a period",
+    ],
+    [
       'extend type Query { "A field." a: Int }',
       "extend type Query { a: Int }",
       "Query.a has no description that ends with a period",
@@ -178,6 +183,37 @@ const CASES: Readonly<Record<string, readonly (readonly [good: string, bad: stri
       "type AConnection { a: Int } type Model { list: AConnection }",
       "type AConnection { a: Int } type Model { list: AConnection! }",
       "Model.list cannot be null, so a failure of it takes its parent away",
+    ],
+  ],
+  nullsAreExplained: [
+    [
+      'type Key { "Null if unused." usedAt: Int name: Int! list(first: Int): Int } "Its fields are null." type P { a: Int }',
+      'type Key { "When it was used." usedAt: Int }',
+      "Key.usedAt can be null and does not say when",
+    ],
+  ],
+  idArgumentsAreGlobal: [
+    [
+      "input AInput { id: ID! } extend type Query { model(id: ID!): Int stream(streamId: Int!): Int }",
+      "extend type Query { stream(id: Int!): Int }",
+      "Query.stream(id) is not of type ID: name it after the key that it is",
+    ],
+    [
+      "input AInput { id: ID! } extend type Query { model(a: AInput): Int }",
+      "input AInput { id: String! } extend type Query { model(a: AInput): Int }",
+      "AInput.id is not of type ID: name it after the key that it is",
+    ],
+  ],
+  countsAndSizesAreNamed: [
+    [
+      'type File { "The number of segments." segmentCount: Int "The segments." segments: [Int!]! }',
+      'type File { "The number of segments." segments: Int }',
+      "File.segments is a number of things whose name does not end in Count",
+    ],
+    [
+      'type File { "The size in bytes." sizeBytes: Int "Width and height, such as 8x8." size: String }',
+      'type File { "The size in bytes." size: Int }',
+      "File.size is a size in bytes whose name does not end in Bytes",
     ],
   ],
   listsHaveNoHoles: [

@@ -67,7 +67,7 @@ export type ServiceType =
 
 /** An image generation job to submit. */
 export type SubmitImageJobInput = {
-  /** A text of your choice, 1 to 255 ASCII characters. Repeating the same call with it within 24 h does not run it again, and returns the first response, of a job in its current state. */
+  /** A text of your choice, 1 to 255 printable ASCII characters. A call that is repeated with it within 24 h is not run again: it returns the first response, or a job in its current state. */
   idempotencyKey?: string | null | undefined;
   /** The id of the model. */
   model: string;

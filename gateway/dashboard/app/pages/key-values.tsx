@@ -9,7 +9,7 @@ import { Card, Outcome, Table } from "../ui/show.tsx";
 const VALUES = graphql(`
   query KeyValues($streamId: Hash32!, $prefixText: String, $after: Cursor) {
     kvEntries(streamId: $streamId, prefixText: $prefixText, first: 20, after: $after) {
-      nodes { key keyText version size text }
+      nodes { key keyText version sizeBytes text }
       pageInfo { hasNextPage endCursor }
     }
   }
@@ -68,7 +68,7 @@ export function KeyValues() {
                     <code>{entry.keyText ?? entry.key}</code>
                   </td>
                   <td className="number">{entry.version}</td>
-                  <td className="number">{bytes(entry.size)}</td>
+                  <td className="number">{bytes(entry.sizeBytes)}</td>
                   <td>{entry.text ?? <span className="quiet">not text</span>}</td>
                 </tr>
               ))}

@@ -9,7 +9,7 @@ const NETWORK = graphql(`
     network {
       name chainId chainIdHex symbol explorerUrl
       head { number timestamp }
-      watchers { name state scannedBlock headBlock lagBlocks lastReorgDepth }
+      watchers { name phase scannedBlock headBlock lagBlocks lastReorgDepth }
       contracts { name address note }
     }
   }
@@ -42,7 +42,7 @@ export function NetworkPage() {
                     <tr key={watcher.name}>
                       <td>{watcher.name}</td>
                       <td>
-                        <Badge state={watcher.state} />
+                        <Badge state={watcher.phase} />
                       </td>
                       <td className="number">{watcher.scannedBlock ?? "–"}</td>
                       <td className="number">{watcher.lagBlocks ?? "–"}</td>

@@ -8,7 +8,7 @@ const NODE = graphql(`
   query Node {
     operatorNode {
       consensus { state detail moniker network version latestHeight latestBlockAt catchingUp votingPower }
-      execution { state detail clientVersion chainId blockNumber syncing peers }
+      execution { state detail clientVersion chainId blockNumber syncing peerCount }
       engine { state detail takesSecret refusesOthers }
       preflight { rule verdict detail next }
     }
@@ -71,7 +71,7 @@ export function NodePage() {
                   {node.execution.blockNumber ?? "–"} {node.execution.syncing && <Badge state="SYNCING" />}
                 </dd>
                 <dt>Peers</dt>
-                <dd>{node.execution.peers ?? "–"}</dd>
+                <dd>{node.execution.peerCount ?? "–"}</dd>
               </dl>
               {node.engine && (
                 <p>

@@ -17,8 +17,8 @@ const OVERVIEW = graphql(`
       account {
         balance { available held deposit credit }
         usage(from: $from) {
-          stats { requests inputTokens outputTokens cost }
-          daily { date modelId stats { requests cost } }
+          stats { requestCount inputTokens outputTokens cost }
+          daily { date modelId stats { requestCount cost } }
         }
         requests(first: 50) {
           nodes { requestId createdAt modelId status errorCode cost { total } }
@@ -79,7 +79,7 @@ export function OverviewPage() {
               <Figure label={`Spent in ${DAYS} days`}>
                 {usage?.stats && <Money neuron={usage.stats.cost} />}
               </Figure>
-              <Figure label={`Requests in ${DAYS} days`}>{usage?.stats?.requests}</Figure>
+              <Figure label={`Requests in ${DAYS} days`}>{usage?.stats?.requestCount}</Figure>
             </dl>
             <div className="columns">
               <Card title="Spend per day">
@@ -110,7 +110,7 @@ export function OverviewPage() {
 type Day = {
   readonly date: string;
   readonly modelId: string;
-  readonly stats: { requests: string; cost: string };
+  readonly stats: { requestCount: string; cost: string };
 };
 
 function spentByDay(from: string, daily: readonly Day[]) {
@@ -125,7 +125,7 @@ function spentByDay(from: string, daily: readonly Day[]) {
 function countByModel(daily: readonly Day[]): readonly (readonly [string, number])[] {
   const counts = new Map<string, number>();
   for (const { modelId, stats } of daily)
-    counts.set(modelId, (counts.get(modelId) ?? 0) + Number(stats.requests));
+    counts.set(modelId, (counts.get(modelId) ?? 0) + Number(stats.requestCount));
   return [...counts].toSorted(([, a], [, b]) => b - a).slice(0, 8);
 }
 

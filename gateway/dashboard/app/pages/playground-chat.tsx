@@ -18,7 +18,7 @@ const PREVIEW = graphql(`
   query Preview($model: String!) {
     routingPreview(serviceType: CHATBOT, model: $model) {
       providers { address pricing { input output } health { latencyMs uptimePercent } }
-      refused { providerAddress reason }
+      excluded { providerAddress reason }
     }
   }
 `);
@@ -142,7 +142,7 @@ function Preview({ apiKey, model }: { apiKey: string; model: string }) {
       readonly address: string;
       readonly health: { readonly latencyMs: number | null };
     }[];
-    readonly refused: readonly { readonly providerAddress: string; readonly reason: string }[];
+    readonly excluded: readonly { readonly providerAddress: string; readonly reason: string }[];
   }>();
   useEffect(() => {
     const abort = new AbortController();
@@ -164,7 +164,7 @@ function Preview({ apiKey, model }: { apiKey: string; model: string }) {
           {health.latencyMs !== null && ` (${health.latencyMs} ms)`}{" "}
         </span>
       ))}
-      {preview?.refused.map(({ providerAddress: provider, reason }) => (
+      {preview?.excluded.map(({ providerAddress: provider, reason }) => (
         <span key={provider + reason}>
           not <Hash of={provider} /> ({reason.toLowerCase().replaceAll("_", " ")}){" "}
         </span>

@@ -40,8 +40,8 @@ const REQUEST = graphql(`
       timing { firstByteMs durationMs }
       apiKey { name preview }
       routing {
-        tried { providerAddress outcome reason status durationMs }
-        refused { providerAddress reason }
+        attempts { providerAddress outcome reason status durationMs }
+        excluded { providerAddress reason }
       }
       evidence { verdict signer expectedSigner requestBound responseBound checkedAt }
     }
@@ -198,17 +198,17 @@ function OneRequest({ id }: { id: string }) {
               {row.routing && (
                 <Card title="Routing">
                   <ol className="timeline">
-                    {row.routing.tried.map((attempt) => (
+                    {row.routing.attempts.map((attempt) => (
                       <li key={attempt.providerAddress + attempt.outcome}>
                         <Hash of={attempt.providerAddress} /> {attempt.outcome.toLowerCase()} in{" "}
                         {attempt.durationMs} ms
                         {attempt.reason && <code> {attempt.reason}</code>}
                       </li>
                     ))}
-                    {row.routing.refused.map((refused) => (
-                      <li key={refused.providerAddress + refused.reason} className="quiet">
-                        <Hash of={refused.providerAddress} /> not tried:{" "}
-                        {refused.reason.toLowerCase().replaceAll("_", " ")}
+                    {row.routing.excluded.map((excluded) => (
+                      <li key={excluded.providerAddress + excluded.reason} className="quiet">
+                        <Hash of={excluded.providerAddress} /> not tried:{" "}
+                        {excluded.reason.toLowerCase().replaceAll("_", " ")}
                       </li>
                     ))}
                   </ol>

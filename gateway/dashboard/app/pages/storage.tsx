@@ -19,7 +19,7 @@ import { KeyValues } from "./key-values.tsx";
 const FILES = graphql(`
   query Files($owner: Address, $after: Cursor) {
     files(filter: { owner: $owner }, first: 20, after: $after) {
-      nodes { root size status segments uploadedSegments firstTxSeq }
+      nodes { root sizeBytes status segmentCount uploadedSegmentCount firstTxSeq }
       pageInfo { hasNextPage endCursor }
     }
   }
@@ -27,9 +27,9 @@ const FILES = graphql(`
 const FILE = graphql(`
   query File($root: Hash32!, $path: String!) {
     file(root: $root) {
-      root size status url segments uploadedSegments
+      root sizeBytes status url segmentCount uploadedSegmentCount
       submissions(first: 5) { nodes { txSeq blockNumber seenAt sender { address } } }
-      entries(path: $path, first: 100) { nodes { name path kind size link url } }
+      entries(path: $path, first: 100) { nodes { name path kind sizeBytes link url } }
     }
   }
 `);
@@ -40,7 +40,7 @@ const PREPARE = graphql(`
 `);
 const PROGRESS = graphql(`
   subscription FileProgress($root: Hash32!, $after: Cursor) {
-    fileProgress(root: $root, after: $after) { cursor status segments uploadedSegments }
+    fileProgress(root: $root, after: $after) { cursor status segmentCount uploadedSegmentCount }
   }
 `);
 const SEEN_WITHIN_MS = 120_000;
@@ -83,7 +83,7 @@ function Upload() {
         setStep(`Hashing: ${done} of ${of} segments`),
       );
       setRoot(tree.root);
-      const input = { size: String(file.size), nodes: [...tree.nodes], from: address };
+      const input = { sizeBytes: String(file.size), nodes: [...tree.nodes], from: address };
       const made = await client.query(PREPARE, { input }, { requestPolicy: "network-only" }).toPromise();
       const upload = made.data?.prepareUpload;
       if (!upload) throw new Error(reasonOf(made.error));
@@ -115,8 +115,8 @@ function Upload() {
           <Watch key={root} root={root} onProgress={setProgress} />
           {progress && (
             <p>
-              <Badge state={progress.status} /> {progress.uploadedSegments} of {progress.segments} segments.{" "}
-              <Link to={`/storage/${root}`}>View file</Link>
+              <Badge state={progress.status} /> {progress.uploadedSegmentCount} of {progress.segmentCount}{" "}
+              segments. <Link to={`/storage/${root}`}>View file</Link>
             </p>
           )}
         </>
@@ -191,10 +191,10 @@ function Files() {
                     <Hash of={file.root} />
                   </Link>
                 </td>
-                <td className="number">{bytes(file.size)}</td>
+                <td className="number">{bytes(file.sizeBytes)}</td>
                 <td>{file.status && <Badge state={file.status} />}</td>
                 <td className="number">
-                  {file.uploadedSegments ?? "–"} of {file.segments ?? "–"}
+                  {file.uploadedSegmentCount ?? "–"} of {file.segmentCount ?? "–"}
                 </td>
               </tr>
             ))}
@@ -234,10 +234,10 @@ function OneFile({ root }: { root: string }) {
                   <dt>State</dt>
                   <dd>{file.status ? <Badge state={file.status} /> : "unknown"}</dd>
                   <dt>Size</dt>
-                  <dd>{bytes(file.size)}</dd>
+                  <dd>{bytes(file.sizeBytes)}</dd>
                   <dt>Segments uploaded</dt>
                   <dd>
-                    {file.uploadedSegments ?? "–"} of {file.segments ?? "–"}
+                    {file.uploadedSegmentCount ?? "–"} of {file.segmentCount ?? "–"}
                   </dd>
                 </dl>
               </Card>
@@ -260,7 +260,7 @@ function OneFile({ root }: { root: string }) {
                           {entry.link && <span className="quiet"> to {entry.link}</span>}
                         </td>
                         <td>{entry.kind.toLowerCase()}</td>
-                        <td className="number">{entry.size && bytes(entry.size)}</td>
+                        <td className="number">{entry.sizeBytes && bytes(entry.sizeBytes)}</td>
                       </tr>
                     ))}
                   </Table>

@@ -30,7 +30,7 @@ export async function put(path: string, { settings, print }: Invocation): Promis
   const account = privateKeyToAccount(walletKeyOf(settings.walletKey));
   const client = createClient({ url: settings.url });
   const tree = await hashFile(readFileSync(path), () => {});
-  const input = { size: String(size), nodes: [...tree.nodes], from: account.address };
+  const input = { sizeBytes: String(size), nodes: [...tree.nodes], from: account.address };
   const { prepareUpload: prepared } = await client.query(PrepareUploadDocument, { input });
   if (prepared?.root !== tree.root)
     throw new OperationRefused("root_mismatch", "The gateway computed another root than this command.");

@@ -192,7 +192,7 @@ export type JobStep =
   /** The job was submitted to a provider. */
   | 'SUBMITTED';
 
-/** A file to store: its `content`, or its `size` with the `nodes` of its merkle tree, or with its `root` if that is the only node. */
+/** A file to store: its `content`, or its `sizeBytes` with the `nodes` of its merkle tree, or with its `root` if that is the only node. */
 export type PrepareUploadInput = {
   /** The ABI of the submission. Default: `CURRENT`. */
   abi?: SubmitAbi | null | undefined;
@@ -207,7 +207,7 @@ export type PrepareUploadInput = {
   /** The file's merkle root. */
   root?: string | null | undefined;
   /** The file's size in bytes. */
-  size?: string | null | undefined;
+  sizeBytes?: string | null | undefined;
   /** The tags to attach on chain. */
   tags?: string | null | undefined;
 };
@@ -282,7 +282,7 @@ export type SubmitAbi =
 
 /** An image generation job to submit. */
 export type SubmitImageJobInput = {
-  /** A text of your choice, 1 to 255 ASCII characters. Repeating the same call with it within 24 h does not run it again, and returns the first response, of a job in its current state. */
+  /** A text of your choice, 1 to 255 printable ASCII characters. A call that is repeated with it within 24 h is not run again: it returns the first response, or a job in its current state. */
   idempotencyKey?: string | null | undefined;
   /** The id of the model. */
   model: string;
