@@ -23,7 +23,7 @@ const OF_CAPS: ReadonlySet<ErrorCode> = new Set(["no_provider_within_max_price",
 const CAPS = ["maxPriceUsdPrompt", "maxPriceUsdCompletion", "maxPriceUsdImage"];
 
 /** Members that the request which REST would parse has under another name. */
-const RENAMED: Readonly<Record<string, string>> = { input: "texts" };
+const RENAMED: Readonly<Record<string, string>> = { input: "texts", id: "deliverableId" };
 
 /**
  * Names a failure as a client of the graph sent it: the member is spelt its way in `field` and in the message. `input`

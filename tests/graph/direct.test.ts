@@ -169,7 +169,7 @@ describe("money", () => {
     ["prepareRetrieveFund(providers: [], service: INFERENCE)", "providers"],
     [`prepareRevokeTokens(provider: "${PROVIDER.address}", tokenIds: [255])`, "tokenIds"],
     [`prepareRevokeTokens(provider: "${PROVIDER.address}", tokenIds: [])`, "tokenIds"],
-    [`prepareAcknowledgeDeliverable(provider: "${PROVIDER.address}", id: "")`, "id"],
+    [`prepareAcknowledgeDeliverable(provider: "${PROVIDER.address}", deliverableId: "")`, "deliverableId"],
   ])("%s is refused at once", async (field, param) => {
     const user = await newWalletUser(stack());
     const { errors } = await user.prepare(field, null);
@@ -422,13 +422,19 @@ describe("fine-tuning", () => {
       },
     ]);
 
-    await act(user, `prepareAcknowledgeDeliverable(provider: "${PROVIDER.address}", id: "task-1")`);
+    await act(
+      user,
+      `prepareAcknowledgeDeliverable(provider: "${PROVIDER.address}", deliverableId: "task-1")`,
+    );
     await act(user, `prepareRetrieveFund(providers: ["${PROVIDER.address}"], service: FINE_TUNING)`);
     const later = (await user.ask(query, variables)).data.account.direct.fineTuningAccounts.nodes[0];
     expect(later.deliverables.nodes[0]).toMatchObject({ acknowledged: true });
     expect(later.refunds).toMatchObject([{ amount: String(2n * TOKEN) }]);
     expect(
-      await refusal(user, `prepareAcknowledgeDeliverable(provider: "${PROVIDER.address}", id: "none")`),
+      await refusal(
+        user,
+        `prepareAcknowledgeDeliverable(provider: "${PROVIDER.address}", deliverableId: "none")`,
+      ),
     ).toEqual(["contract_refused", "DeliverableNotExists(none)"]);
   });
 

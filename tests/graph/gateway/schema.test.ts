@@ -153,6 +153,7 @@ describe("a change of the public schema", () => {
       'type Query { "Ends here." Bad_name("An argument." Arg: Int): other } enum other { lower }',
     );
     expect(SCHEMA_RULES.elementsAreSpeltAndDescribed?.(odd)).toEqual([
+      "Query has no description that ends with a period",
       "Query.Bad_name does not follow the field naming rule",
       "Query.Bad_name(Arg) does not follow the argument naming rule",
       "other does not follow the type naming rule",

@@ -145,7 +145,7 @@ describe.each(Object.keys(TRANSPORTS))("over %s", (transport) => {
 
   test("each root field of a mutation counts as one, aliases and fragments included", async () => {
     const { secret, account } = await newKey();
-    const mutation = `mutation { ...more ${aliased(5, "createSignInNonce { nonce }")} } fragment more on Mutation { b: createSignInNonce { nonce } c: signOut { endedSessions } }`;
+    const mutation = `mutation { ...more ${aliased(5, "createSignInNonce { nonce }")} } fragment more on Mutation { b: createSignInNonce { nonce } c: signOut { endedSessionCount } }`;
     expect(requestsOf(parse(mutation), parse(mutation).definitions[0] as never)).toBe(7);
     const passed = await count(mutation, { secret });
     // Opening the socket counts as one more.
