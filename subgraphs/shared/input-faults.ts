@@ -23,7 +23,10 @@ const OF_CAPS: ReadonlySet<ErrorCode> = new Set(["no_provider_within_max_price",
 const CAPS = ["maxPriceUsdPrompt", "maxPriceUsdCompletion", "maxPriceUsdImage"];
 
 /** Members that the request which REST would parse has under another name. */
-const RENAMED: Readonly<Record<string, string>> = { input: "texts", id: "deliverableId" };
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ["input", "texts"],
+  ["id", "deliverableId"],
+]);
 
 /**
  * Names a failure as a client of the graph sent it: the member is spelt its way in `field` and in the message. `input`
@@ -63,7 +66,7 @@ function pathIn(input: object | undefined, param: string): string {
 
 function stepsOf(value: unknown, name: string): readonly string[] {
   const field = toFieldName(name);
-  const other = RENAMED[field];
+  const other = RENAMED.get(field);
   if (sent(sent(value, "more"), name) !== undefined) return ["more", name];
   if (sent(value, field) != null) return [field];
   if (other !== undefined && sent(value, other) != null) return [other];

@@ -221,6 +221,12 @@ describe("every invalid field is named", () => {
     ])
       expect(codeOf(await call("POST", PATH, secret, body))).toEqual([400, "invalid_body"]);
   });
+
+  test.each(["constructor", "toString", "__proto__"])("an unknown field %s is named", async (name) => {
+    const { secret } = await manager();
+    const { status, body } = await call("POST", PATH, secret, `{"name":"a","${name}":1}`);
+    expect([status, body.error.param]).toEqual([400, name]);
+  });
 });
 
 test("a name is unique among the keys that are not revoked", async () => {

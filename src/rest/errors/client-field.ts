@@ -13,7 +13,7 @@ const REST_NAMES: Readonly<Record<string, string>> = {
  */
 export function withClientField(error: unknown, body: unknown): unknown {
   if (!(error instanceof AppError) || error.param === null) return error;
-  const param = isLabelled(error.param, body) ? "label" : REST_NAMES[error.param];
+  const param = isLabelled(error.param, body) ? "label" : restNameOf(error.param);
   if (param === undefined) return error;
   const { code, message, cause, retryAfterSeconds, headers } = error;
   return new AppError(code, message, {
@@ -22,6 +22,11 @@ export function withClientField(error: unknown, body: unknown): unknown {
     headers,
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
+}
+
+/** A client may send any name, also that of a member which every object has. */
+function restNameOf(param: string): string | undefined {
+  return Object.hasOwn(REST_NAMES, param) ? REST_NAMES[param] : undefined;
 }
 
 function isLabelled(param: string, body: unknown): boolean {
