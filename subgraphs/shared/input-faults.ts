@@ -23,9 +23,10 @@ const OF_CAPS: ReadonlySet<ErrorCode> = new Set(["no_provider_within_max_price",
 const CAPS = ["maxPriceUsdPrompt", "maxPriceUsdCompletion", "maxPriceUsdImage"];
 
 /** Members that the request which REST would parse has under another name. */
-const RENAMED: ReadonlyMap<string, string> = new Map([
-  ["input", "texts"],
-  ["id", "deliverableId"],
+const RENAMED: ReadonlyMap<string, readonly string[]> = new Map([
+  ["input", ["texts", "text"]],
+  ["responseFormat", ["format"]],
+  ["id", ["deliverableId"]],
 ]);
 
 /**
@@ -66,10 +67,10 @@ function pathIn(input: object | undefined, param: string): string {
 
 function stepsOf(value: unknown, name: string): readonly string[] {
   const field = toFieldName(name);
-  const other = RENAMED.get(field);
+  const other = RENAMED.get(field)?.find((known) => sent(value, known) != null);
   if (sent(sent(value, "more"), name) !== undefined) return ["more", name];
   if (sent(value, field) != null) return [field];
-  if (other !== undefined && sent(value, other) != null) return [other];
+  if (other !== undefined) return [other];
   if (sent(sent(value, "options"), name) !== undefined) return ["options", name];
   return sent(value, name) === undefined ? [field] : [name];
 }

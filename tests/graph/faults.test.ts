@@ -18,7 +18,7 @@ import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 
 const stack = useStack({ TOKEN_USD: "0.5" });
-useServices(stack, ["messages", "images", "edits", "speech", "embeddings"]);
+useServices(stack, ["messages", "images", "edits", "speech", "embeddings", "voice", "rerank"]);
 const PNG = drawImage("a sea", { width: 8, height: 8 }).toString("base64");
 const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
 
@@ -40,6 +40,8 @@ const BILLED = {
   submitImageEditJob: { model: SERVICES.edits.model, prompt: "a sea", images: [{ fileBase64: PNG }] },
   createEmbeddings: { model: SERVICES.embeddings.model, texts: ["a sea"] },
   transcribeAudio: AUDIO,
+  createSpeech: { model: SERVICES.voice.model, text: "a sea", voice: "alloy" },
+  rerankDocuments: { model: SERVICES.rerank.model, query: "a sea", documents: ["a sea"] },
 } as const;
 
 type Fault = { readonly field: string | null; readonly message: string; readonly code: string };
@@ -130,6 +132,11 @@ describe.each(Object.entries(BILLED))("%s", (field, input) => {
       { images: [{ fileBase64: "?" }] },
       { messages: [] },
       { texts: [] },
+      { text: "" },
+      { voice: "" },
+      { speed: 9 },
+      { documents: [] },
+      { topN: 0 },
     ].filter((member) => Object.keys(member).every((name) => inputs(field).includes(name)));
     for (const member of wrong) {
       const { faults, errors } = await mutate(field, { ...input, ...member });

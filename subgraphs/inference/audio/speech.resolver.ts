@@ -33,7 +33,7 @@ export class SpeechResolver {
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
     answerAllowance.requireRoom("createSpeech");
-    return answerMutation(async () => {
+    return answerMutation(input, async () => {
       const stored = await runOnce(context, { ...caller, field: "createSpeech", key, input }, async () => {
         const request = toSpeechRequest(input);
         const options = { signal, preferences: toPreferences(input.routing), maxBytes: MAX_AUDIO_BYTES };
@@ -43,7 +43,7 @@ export class SpeechResolver {
       answerAllowance.add(stored.length);
       memory.charge(ANSWER_COPIES * stored.length);
       return { speech: toSpeech(stored) };
-    }, input);
+    });
   }
 }
 

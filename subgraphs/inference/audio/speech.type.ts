@@ -101,7 +101,10 @@ export class SpeechType {
 }
 
 /** The result of the mutation. */
-@ObjectType("CreateSpeechPayload", { description: "The result of `createSpeech`.", simpleResolvers: true })
+@ObjectType("CreateSpeechPayload", {
+  description: "The result of `createSpeech`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class CreateSpeechPayload extends PayloadType {
   @Field(() => SpeechType, { nullable: true, description: "The speech and its bill." })
   speech?: SpeechType | null;

@@ -25,13 +25,13 @@ export class RerankResolver {
     const { services, principal } = context;
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
-    return answerMutation(async () => {
+    return answerMutation(input, async () => {
       const body = await runOnce(context, { ...caller, field: "rerankDocuments", key, input }, async () => {
         const request = await toRerankRequest(input);
         const options = { signal, preferences: toPreferences(input.routing) };
         return (await services.rerank.rank(request, caller, options)).body;
       });
       return { ranking: toRanking(body) };
-    }, input);
+    });
   }
 }

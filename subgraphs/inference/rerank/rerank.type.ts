@@ -78,7 +78,7 @@ export class RankingType {
 
 /** The result of the mutation. */
 @ObjectType("RerankDocumentsPayload", {
-  description: "The result of `rerankDocuments`.",
+  description: "The result of `rerankDocuments`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class RerankDocumentsPayload extends PayloadType {
