@@ -27,6 +27,7 @@ const RENAMED: ReadonlyMap<string, readonly string[]> = new Map([
   ["input", ["texts", "text"]],
   ["responseFormat", ["format"]],
   ["id", ["deliverableId"]],
+  ["models", ["fallbackModels"]],
 ]);
 
 /**
@@ -49,8 +50,9 @@ function toFieldName(name: string): string {
 }
 
 /**
- * The path of a member of the request, through the input. Members may be in an object of any JSON beside the fields:
- * in `options`, behind them, or in `more`, before them. Names within JSON are those that the client wrote.
+ * The path of a member of the request, through the input. Members may be in `routing`, and in an object of any JSON
+ * beside the fields: in `options`, behind them, or in `more`, before them. Names within JSON are those that the client
+ * wrote.
  */
 function pathIn(input: object | undefined, param: string): string {
   const path: string[] = [];
@@ -67,10 +69,12 @@ function pathIn(input: object | undefined, param: string): string {
 
 function stepsOf(value: unknown, name: string): readonly string[] {
   const field = toFieldName(name);
-  const other = RENAMED.get(field)?.find((known) => sent(value, known) != null);
+  const names = [field, ...(RENAMED.get(field) ?? [])];
+  const own = names.find((known) => sent(value, known) != null);
+  const preference = names.find((known) => sent(sent(value, "routing"), known) != null);
   if (sent(sent(value, "more"), name) !== undefined) return ["more", name];
-  if (sent(value, field) != null) return [field];
-  if (other !== undefined) return [other];
+  if (own !== undefined) return [own];
+  if (preference !== undefined) return ["routing", preference];
   if (sent(sent(value, "options"), name) !== undefined) return ["options", name];
   return sent(value, name) === undefined ? [field] : [name];
 }

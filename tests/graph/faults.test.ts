@@ -99,6 +99,8 @@ describe.each(Object.entries(BILLED))("%s", (field, input) => {
   test.each([
     [{ provider: `0x${"11".repeat(20)}` }, "provider", "provider_not_found"],
     [{ maxPriceUsdPrompt: "1".repeat(20) }, "maxPriceUsdPrompt", "invalid_max_price_usd"],
+    [{ order: Array(51).fill(`0x${"11".repeat(20)}`) }, "order", "invalid_parameter"],
+    [{ fallbackModels: Array(6).fill("x") }, "fallbackModels", "invalid_parameter"],
   ])("names the member of `routing` at fault: %j", async (routing, member, code) => {
     const { faults, errors } = await mutate(field, { ...input, routing });
     expect(errors).toBeUndefined();
