@@ -128,7 +128,7 @@ describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
     expect(answers.filter(([status]) => status === 429)).toEqual(Array(3).fill([429, "1", "true"]));
   });
 
-  test.each(["stats { requests }", "daily { date }", "history(first: 1) { nodes { number } }"])(
+  test.each(["stats { requestCount }", "daily { date }", "history(first: 1) { nodes { number } }"])(
     "over GraphQL, usage { %s } is cancelled when its client disconnects",
     async (fields) => {
       const { app, origin } = stack();

@@ -182,14 +182,14 @@ describe.each(["local", "remote"] as const)("the graph over %s subgraphs", (kind
       client,
       await client.writeContract({ ...call, args: [{ data, submitter: DEMO_USER.address }] }),
     );
-    const fields = "root size url submissions { nodes { txSeq sender { address } startEntryIndex } }";
+    const fields = "root sizeBytes url submissions { nodes { txSeq sender { address } startEntryIndex } }";
     const byRoot = `query ($root: Hash32!) { file(root: $root) { ${fields} } }`;
     const file = await until(
       async () => (await ask(origin(), undefined, byRoot, { root })).data.file ?? false,
     );
     expect(file).toMatchObject({
       root,
-      size: "100",
+      sizeBytes: "100",
       submissions: { nodes: [{ sender: { address: DEMO_USER.address } }] },
     });
     const [{ txSeq }] = file.submissions.nodes;
