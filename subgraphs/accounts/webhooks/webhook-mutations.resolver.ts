@@ -42,7 +42,7 @@ export class WebhookMutationsResolver {
     const { account } = permit(principal, "webhook.manage");
     const call = { account, requestId: newRequestId(), field: "createWebhook", key: idempotencyKey, input };
     const balanceThreshold = input.balanceThreshold == null ? null : BigInt(input.balanceThreshold);
-    return answerMutation(() =>
+    return answerMutation(input, () =>
       runSecretOnce(context, call, () => services.webhooks.create(principal, { ...input, balanceThreshold })),
     );
   }
@@ -66,7 +66,9 @@ export class WebhookMutationsResolver {
       isEnabled: enabled ?? undefined,
     };
     const id = readKeyOf("Webhook", input.id);
-    return answerMutation(async () => ({ webhook: await services.webhooks.update(principal, id, change) }));
+    return answerMutation(input, async () => ({
+      webhook: await services.webhooks.update(principal, id, change),
+    }));
   }
 
   @Requires("webhook.manage")
@@ -76,12 +78,12 @@ export class WebhookMutationsResolver {
   })
   async deleteWebhook(
     @Arg("input", () => DeleteWebhookInput, { description: "The webhook to delete." })
-    { id }: DeleteWebhookInput,
+    input: DeleteWebhookInput,
     @Ctx() { services, principal }: Context,
   ): Promise<DeleteWebhookPayload> {
     permit(principal, "webhook.manage");
-    return answerMutation(async () => {
-      await services.webhooks.delete(principal, readKeyOf("Webhook", id));
+    return answerMutation(input, async () => {
+      await services.webhooks.delete(principal, readKeyOf("Webhook", input.id));
       return { deleted: true };
     });
   }
@@ -92,12 +94,12 @@ export class WebhookMutationsResolver {
     description: `Delivers a \`webhook.test\` event now, also to a disabled webhook. ${SCOPE}.`,
   })
   async testWebhook(
-    @Arg("input", () => TestWebhookInput, { description: "The webhook to test." }) { id }: TestWebhookInput,
+    @Arg("input", () => TestWebhookInput, { description: "The webhook to test." }) input: TestWebhookInput,
     @Ctx() { services, principal, signal }: Context,
   ): Promise<TestWebhookPayload> {
     permit(principal, "webhook.manage");
-    return answerMutation(async () => ({
-      result: toResult(await services.webhooks.test(principal, readKeyOf("Webhook", id), signal)),
+    return answerMutation(input, async () => ({
+      result: toResult(await services.webhooks.test(principal, readKeyOf("Webhook", input.id), signal)),
     }));
   }
 
@@ -118,7 +120,7 @@ export class WebhookMutationsResolver {
       ...{ account, requestId: newRequestId(), field: "rotateWebhookSecret" },
       ...{ key: idempotencyKey, input },
     };
-    return answerMutation(() =>
+    return answerMutation(input, () =>
       runSecretOnce(context, call, () => services.webhooks.rotateSecret(principal, id)),
     );
   }
@@ -130,12 +132,12 @@ export class WebhookMutationsResolver {
   })
   async replayWebhook(
     @Arg("input", () => ReplayWebhookInput, { description: "Where to begin." })
-    { id, after }: ReplayWebhookInput,
+    input: ReplayWebhookInput,
     @Ctx() { services, principal }: Context,
   ): Promise<ReplayWebhookPayload> {
     permit(principal, "webhook.manage");
-    return answerMutation(async () => ({
-      webhook: await services.webhooks.replay(principal, readKeyOf("Webhook", id), after),
+    return answerMutation(input, async () => ({
+      webhook: await services.webhooks.replay(principal, readKeyOf("Webhook", input.id), input.after),
     }));
   }
 }

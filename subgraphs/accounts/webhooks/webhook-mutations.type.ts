@@ -30,7 +30,10 @@ export class CreateWebhookInput {
 }
 
 /** A webhook that was created. */
-@ObjectType("CreateWebhookPayload", { description: "The result of `createWebhook`.", simpleResolvers: true })
+@ObjectType("CreateWebhookPayload", {
+  description: "The result of `createWebhook`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class CreateWebhookPayload extends PayloadType {
   @Field(() => String, { nullable: true, description: SECRET })
   secret?: string | null;
@@ -67,7 +70,10 @@ export class UpdateWebhookInput {
 }
 
 /** A webhook that was changed. */
-@ObjectType("UpdateWebhookPayload", { description: "The result of `updateWebhook`.", simpleResolvers: true })
+@ObjectType("UpdateWebhookPayload", {
+  description: "The result of `updateWebhook`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class UpdateWebhookPayload extends PayloadType {
   @Field(() => WebhookType, { nullable: true, description: "The webhook with its changes." })
   webhook?: Webhook | null;
@@ -81,7 +87,10 @@ export class DeleteWebhookInput {
 }
 
 /** A webhook that was deleted. */
-@ObjectType("DeleteWebhookPayload", { description: "The result of `deleteWebhook`.", simpleResolvers: true })
+@ObjectType("DeleteWebhookPayload", {
+  description: "The result of `deleteWebhook`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class DeleteWebhookPayload extends PayloadType {
   @Field(() => Boolean, { nullable: true, description: "Whether the webhook was deleted." })
   deleted?: boolean | null;
@@ -95,7 +104,10 @@ export class TestWebhookInput {
 }
 
 /** The outcome of a test. */
-@ObjectType("TestWebhookPayload", { description: "The result of `testWebhook`.", simpleResolvers: true })
+@ObjectType("TestWebhookPayload", {
+  description: "The result of `testWebhook`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class TestWebhookPayload extends PayloadType {
   @Field(() => WebhookResultType, { nullable: true, description: "How the receiver answered." })
   result?: WebhookResultType | null;
@@ -113,7 +125,7 @@ export class RotateWebhookSecretInput {
 
 /** A secret that was replaced. */
 @ObjectType("RotateWebhookSecretPayload", {
-  description: "The result of `rotateWebhookSecret`.",
+  description: "The result of `rotateWebhookSecret`. Its other fields are null if there are `userErrors`.",
   simpleResolvers: true,
 })
 export class RotateWebhookSecretPayload extends PayloadType {
@@ -137,7 +149,10 @@ export class ReplayWebhookInput {
 }
 
 /** A webhook whose events are delivered again. */
-@ObjectType("ReplayWebhookPayload", { description: "The result of `replayWebhook`.", simpleResolvers: true })
+@ObjectType("ReplayWebhookPayload", {
+  description: "The result of `replayWebhook`. Its other fields are null if there are `userErrors`.",
+  simpleResolvers: true,
+})
 export class ReplayWebhookPayload extends PayloadType {
   @Field(() => WebhookType, { nullable: true, description: "The webhook at its new position." })
   webhook?: Webhook | null;
