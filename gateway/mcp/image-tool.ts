@@ -2,7 +2,7 @@ import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { SNIFFED_BYTES, sniffType } from "../../src/storage/content-type.ts";
 import { FOLLOW_IMAGE, READ_IMAGE, SUBMIT_IMAGE } from "./documents.ts";
 import type { McpCall, OperationRunner } from "./run-operation.ts";
-import { failureOf, textOf, toolError, unknownArgument } from "./tool-result.ts";
+import { argumentFault, failureOf, textOf, toolError } from "./tool-result.ts";
 
 const PREFIX_CHARACTERS = Math.ceil((SNIFFED_BYTES * 4) / 3 / 4) * 4;
 
@@ -55,7 +55,7 @@ export async function generateImage(
   args: Readonly<Record<string, unknown>>,
   { call, runner, signal, progress }: Options,
 ): Promise<CallToolResult> {
-  const refused = unknownArgument(args, ARGUMENTS);
+  const refused = argumentFault(args, IMAGE_TOOL.inputSchema);
   if (refused) return refused;
   const submitted = await runner.run(call, { query: SUBMIT_IMAGE, variables: { input: args } }, signal);
   const { imageJob } = Object(submitted.data?.submitImageJob) as { imageJob?: { readonly id: string } };

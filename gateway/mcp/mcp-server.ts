@@ -15,7 +15,7 @@ import type { DocumentTool } from "./document-tools.ts";
 import { generateImage, IMAGE_TOOL } from "./image-tool.ts";
 import { listResources, RESOURCE_TEMPLATES, readResource } from "./resources.ts";
 import type { McpCall, OperationRunner } from "./run-operation.ts";
-import { toolError, toToolResult, unknownArgument } from "./tool-result.ts";
+import { argumentFault, toolError, toToolResult } from "./tool-result.ts";
 
 const PAGE = 100;
 const INSTRUCTIONS =
@@ -57,8 +57,10 @@ function listTools({ tools }: McpParts, { account }: McpCall, cursor: string | u
   if (!Number.isSafeInteger(from) || from < 0)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, "cursor: invalid");
   const { principal } = account;
+  // Mutations without a guard bill a key.
   const isAllowed = ({ guarded, isQuery }: DocumentTool) =>
-    (isQuery || principal.kind !== "anonymous") && denialsOf(guarded, { principal }).denied.size === 0;
+    (isQuery || guarded.length > 0 || principal.kind === "api-key") &&
+    denialsOf(guarded, { principal }).denied.size === 0;
   const allowed = [...tools.values()].filter(isAllowed);
   const listed = [...(principal.kind === "api-key" ? [IMAGE_TOOL] : []), ...allowed.map(toListed)];
   const end = from + PAGE;
@@ -96,7 +98,7 @@ async function callTool(
   }
   const tool = tools.get(name);
   if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`);
-  const refused = unknownArgument(args, tool.inputSchema.properties as object);
+  const refused = argumentFault(args, tool.inputSchema);
   if (refused) return refused;
   return toToolResult(await runner.run(call, { query: tool.text, variables: args }, signal));
 }

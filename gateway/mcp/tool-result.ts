@@ -7,17 +7,32 @@ type Result = FormattedExecutionResult<Readonly<Record<string, unknown>>>;
 /** The result of an operation as that of a tool: an error if it failed in part, or has `userErrors`. */
 export function toToolResult(result: Result): CallToolResult {
   const { data, errors } = result;
-  if (data == null || userErrorsIn(data).length > 0) return failureOf(result);
+  const isEmpty = data == null || Object.values(data).every((value) => value === null);
+  if ((isEmpty && errors) || data == null || userErrorsIn(data).length > 0) return failureOf(result);
   if (errors)
     return { content: [{ type: "text", text: textOf({ data, errors: errorsIn(result) }) }], isError: true };
   return { content: [{ type: "text", text: textOf(data) }], structuredContent: { ...data } };
 }
 
-/** The failure of a call with an argument that its schema lacks; undefined if all are known. */
-export function unknownArgument(args: object, known: object): CallToolResult | undefined {
-  const field = Object.keys(args).find((name) => !Object.hasOwn(known, name));
-  if (field === undefined) return undefined;
-  return toolError({ code: "invalid_parameter", message: `${field}: unknown argument`, field });
+/** The failure of a call that lacks an argument, or has an unknown one; undefined if there is none. */
+export function argumentFault(
+  args: object,
+  { properties = {}, required = [] }: Arguments,
+): CallToolResult | undefined {
+  const unknown = Object.keys(args).find((name) => !Object.hasOwn(properties, name));
+  if (unknown !== undefined) return invalidArgument(unknown, "unknown argument");
+  const missing = required.find((name) => !Object.hasOwn(args, name));
+  return missing === undefined ? undefined : invalidArgument(missing, "required");
+}
+
+/** The part of a tool's schema that names its arguments. */
+type Arguments = {
+  readonly properties?: object | undefined;
+  readonly required?: readonly string[] | undefined;
+};
+
+function invalidArgument(field: string, what: string): CallToolResult {
+  return toolError({ code: "invalid_parameter", message: `${field}: ${what}`, field });
 }
 
 /** The failure of an operation without data, or by its `userErrors`. */

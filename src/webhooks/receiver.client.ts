@@ -7,7 +7,7 @@ import type { DeliveryFailure, DeliveryResult } from "./webhook.ts";
 type Dependencies = {
   /** Whether receivers may have private addresses, as on the development network. */
   readonly allowsPrivate: boolean;
-  /** Deadline for an attempt, from the connection to the end of the answer. */
+  /** Deadline for an attempt, from the connection to the head of the answer. */
   readonly timeoutMs: number;
   /** Resolves host names. Defaults to the system's resolver. */
   readonly resolve?: typeof lookup | undefined;
@@ -27,8 +27,9 @@ export type ReceiverConnection = {
 };
 
 const MAX_HEADER_BYTES = 16_384;
-/** More of an answer is not read: only its status matters. */
+/** More of an answer is not read, nor waited for: only its status matters. */
 const MAX_ANSWER_BYTES = 4_096;
+const MAX_ANSWER_MS = 1_000;
 
 /**
  * The HTTP client for receivers of webhooks: a connection for each turn of deliveries, no redirects, and connections to
@@ -75,7 +76,8 @@ export class ReceiverClient {
         signal: both,
       });
       // A receiver that sends a status has the event, however its answer ends.
-      await body.dump({ limit: MAX_ANSWER_BYTES, signal: both }).catch(() => {});
+      const answered = AbortSignal.any([both, AbortSignal.timeout(MAX_ANSWER_MS)]);
+      await body.dump({ limit: MAX_ANSWER_BYTES, signal: answered }).catch(() => {});
       const retryAfter = headers["retry-after"];
       return {
         status: statusCode,

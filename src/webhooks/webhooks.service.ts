@@ -62,8 +62,8 @@ export const ROTATION_HOURS = 24;
 const MAX_TESTS = 16;
 
 /**
- * The webhooks of accounts. A caller may create or change a webhook only if it may read every event of it, so that a
- * webhook shows nobody more than a subscription would.
+ * The webhooks of accounts. A caller may create, change, stop or delete a webhook only if it may read every event of it:
+ * it learns no more than by a subscription, and cannot silence or forge what watches it.
  */
 export class WebhooksService {
   readonly #dependencies: Dependencies;
@@ -141,10 +141,10 @@ export class WebhooksService {
   update(principal: Principal, id: string, change: WebhookChange): Promise<Webhook> {
     const { account } = permit(principal, "webhook.manage");
     return this.#change(account, id, async (tx, webhook) => {
+      permitEvents(principal, webhook);
       const { isEnabled, ...settings } = withoutUndefined(change);
       const now = this.#dependencies.clock.now();
       if (isEnabled === false) await disableWebhook(tx, { id }, "owner", now);
-      // Anybody who may change webhooks may stop one, whatever it receives.
       if (isEnabled === false && Object.keys(settings).length === 0) return;
       const checked = this.#check(principal, { ...webhook, ...settings });
       await updateSettings(tx, id, checked, now);
@@ -167,7 +167,7 @@ export class WebhooksService {
   replay(principal: Principal, id: string, after: string): Promise<Webhook> {
     const { account } = permit(principal, "webhook.manage");
     return this.#change(account, id, async (tx, webhook) => {
-      this.#check(principal, webhook);
+      permitEvents(principal, webhook);
       const position = this.#dependencies.events.positionOf(after);
       const newest = await lastPublished(tx);
       if (position > newest) throw invalidCursor();
@@ -184,12 +184,16 @@ export class WebhooksService {
     });
   }
 
-  /** Replaces the signing secret; for 24 h deliveries are signed with both. Throws `webhook_not_found`. */
+  /**
+   * Replaces the signing secret; for 24 h deliveries are signed with both. Throws `webhook_not_found`, and
+   * `insufficient_scope` for an event that the caller may not read: whoever has the secret can forge it.
+   */
   async rotateSecret(
     principal: Principal,
     id: string,
   ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
     const { account } = permit(principal, "webhook.manage");
+    permitEvents(principal, await this.get(account, id));
     const { database, clock, secrets } = this.#dependencies;
     const until = new Date(clock.now().getTime() + ROTATION_HOURS * 3_600_000);
     const version = isId(id) ? await advanceSecret(database, account, id, until) : undefined;
@@ -197,9 +201,10 @@ export class WebhooksService {
     return { webhook: await this.get(account, id), secret: secrets.show({ id: id.toLowerCase(), version }) };
   }
 
-  /** Deletes a webhook. Throws `webhook_not_found`. */
+  /** Deletes a webhook. Throws what `rotateSecret` throws. */
   async delete(principal: Principal, id: string): Promise<void> {
     const { account } = permit(principal, "webhook.manage");
+    permitEvents(principal, await this.get(account, id));
     if (!isId(id) || !(await deleteWebhook(this.#dependencies.database, account, id))) throw notFound();
   }
 
@@ -261,7 +266,7 @@ export class WebhooksService {
     const name = readKeyName(input.name);
     const events = WEBHOOK_EVENTS.filter((event) => input.events.includes(event));
     if (events.length === 0) throw invalid("events", "Choose at least one event.");
-    for (const action of readActionsOf(events)) permit(principal, action);
+    permitEvents(principal, { events });
     if (events.includes("balance.low") && balanceThreshold === null)
       throw invalid("balance_threshold", "The event balance.low needs a threshold.");
     if (url.length > MAX_URL_LENGTH) throw invalid("url", `A URL has at most ${MAX_URL_LENGTH} characters.`);
@@ -270,6 +275,11 @@ export class WebhooksService {
     if (fault !== undefined) throw invalid("url", `This URL cannot receive events: ${fault}.`);
     return { name, url, events, topics: topicsOf(events), balanceThreshold };
   }
+}
+
+/** Throws `insufficient_scope` unless the caller may read all of these events. */
+function permitEvents(principal: Principal, { events }: Pick<Webhook, "events">): void {
+  for (const action of readActionsOf(events)) permit(principal, action);
 }
 
 function found<T>(webhook: T | undefined): T {

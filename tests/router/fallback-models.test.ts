@@ -256,10 +256,10 @@ test("a preview lists the candidates of all models, in the order in which they a
   expect(body.providers.map(({ model_id }) => model_id)).toEqual(["second", "first", "third"]);
   expect(body.refused).toMatchObject([{ model: "second", reason: "enough_candidates" }]);
   const query = `{ routingPreview(serviceType: CHATBOT, model: "second", routing: { fallbackModels: ["first", "third"] }) {
-    providers { address } refused { modelId reason } } }`;
+    providers { address } excluded { modelId reason } } }`;
   const { data } = await ask(origin, owner.secret, query);
   expect(data.routingPreview.providers).toHaveLength(3);
-  expect(data.routingPreview.refused).toEqual([{ modelId: "second", reason: "ENOUGH_CANDIDATES" }]);
+  expect(data.routingPreview.excluded).toEqual([{ modelId: "second", reason: "ENOUGH_CANDIDATES" }]);
 });
 
 test("fallback models in the graph, and the model in the bill", async () => {
@@ -274,6 +274,27 @@ test("fallback models in the graph, and the model in the bill", async () => {
     completion: { bill: { modelId: "second", cost: { total: String(SECOND_COST) } } },
     userErrors: [],
   });
+});
+
+test.each([
+  ["/v1/responses", { input: "hi" }, false],
+  ["/v1/responses", { input: "hi", stream: true }, true],
+])("%s falls back too, and names the model that answered (%j)", async (path, body, isStream) => {
+  fail("first");
+  const reply = await fetch(router().origin + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${owner.secret}` },
+    body: JSON.stringify({ models: ["first", "second"], ...body }),
+  });
+  const text = await reply.text();
+  expect(reply.status, text).toBe(200);
+  const named = [...text.matchAll(/"model":"([^"]+)"/g)].map(([, name]) => name);
+  expect(new Set(named)).toEqual(new Set(["second"]));
+  expect(named.length).toBe(isStream ? 4 : 2);
+  const sent = providers.flatMap(({ calls }) => calls.map(({ body: sentBody }) => sentBody));
+  expect(sent.map((one) => (one as { model?: string }).model)).toEqual(["first", "inner-second"]);
+  for (const one of sent) expect(one).not.toHaveProperty("models");
+  await requireAvailable(router().app, owner, { available: BALANCE - SECOND_COST });
 });
 
 test("only chats have fallback models", async () => {

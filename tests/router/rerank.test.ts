@@ -169,6 +169,14 @@ test("a client that leaves before the answer pays nothing", async () => {
   await requireAvailable(router().app, owner, { available: RICH });
 });
 
+test("our own count is never more than the model can read, which is what was held", async () => {
+  answer(0, rankingOf([0], { usage: undefined }));
+  const reply = await send({ model: "short", query: "a sea", documents: ["a quiet river ".repeat(50)] });
+  // The context of the model has 10 tokens.
+  expect(await costOf(reply)).toBe("20");
+  await requireAvailable(router().app, owner, { available: RICH - 20n });
+});
+
 test("1,000 documents of 3 KB and their results pass, charged once", async () => {
   const documents = Array.from({ length: 1_000 }, () => ({ text: "the quiet river ".repeat(190) }));
   const results = documents.map((document, index) => ({ index, relevance_score: 0.5, document }));

@@ -227,11 +227,19 @@ describeDatabases("webhook delivery", (kind) => {
       const timer = setInterval(() => response.write("x".repeat(1_000)), 5);
       response.on("close", () => clearInterval(timer));
     });
+    const open = await startReceiver(
+      onEnd,
+      (_received, response) => void response.writeHead(200).flushHeaders(),
+    );
     const wallet = await world.wallet();
     const { webhook } = await world.create(wallet, silent.url);
     const { webhook: second } = await world.create(wallet, endless.url);
+    const { webhook: third } = await world.create(wallet, open.url);
     await world.deposit(wallet.account, 1);
     await serve(world.worker());
+    expect(await world.webhooks.attempts(wallet.account, third.id)).toMatchObject([
+      { failure: null, status: 200 },
+    ]);
     const [timedOut] = await world.webhooks.attempts(wallet.account, webhook.id);
     expect(timedOut).toMatchObject({ failure: "timed_out", status: null });
     const attempts = await world.webhooks.attempts(wallet.account, second.id);

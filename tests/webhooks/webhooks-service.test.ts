@@ -196,9 +196,14 @@ describeDatabases("webhooks", (kind) => {
       denied,
     );
     await world.webhooks.update(all, webhook.id, { events: ["api_key.created"] });
-    // A key that may not read the events cannot send them elsewhere, but it can stop them.
-    await expect(world.webhooks.update(reader, webhook.id, { url })).rejects.toMatchObject(denied);
-    expect(await world.webhooks.update(manager, webhook.id, { isEnabled: false })).toMatchObject({
+    // A key that may not read the events cannot redirect, silence or forge them.
+    const { id } = webhook;
+    for (const change of [{ url }, { isEnabled: false }, { events: ["job.ended"] as const }])
+      await expect(world.webhooks.update(manager, id, change)).rejects.toMatchObject(denied);
+    await expect(world.webhooks.rotateSecret(manager, id)).rejects.toMatchObject(denied);
+    await expect(world.webhooks.replay(manager, id, "x")).rejects.toMatchObject(denied);
+    await expect(world.webhooks.delete(manager, id)).rejects.toMatchObject(denied);
+    expect(await world.webhooks.update(all, id, { isEnabled: false })).toMatchObject({
       status: "disabled",
       disabledReason: "owner",
     });

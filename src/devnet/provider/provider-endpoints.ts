@@ -14,7 +14,7 @@ import {
   toMessage,
   toMessageEvents,
 } from "./message.ts";
-import { rank, readPairs, readRankingRequest } from "./ranking.ts";
+import { documentsText, rank, readRankingRequest } from "./ranking.ts";
 import { readSpeechRequest, speak } from "./speech.ts";
 import {
   composeText,
@@ -219,7 +219,11 @@ function rankingOf(offer: Offer): Endpoint {
     const request = readRankingRequest(parseJson(body));
     if (!request) return refused("not a request to rank documents");
     if (request.model !== offer.model) return notServed(request.model);
-    const tokens = await offer.countTokens([{ content: readPairs(request).join(" ") }]);
+    const { query, documents } = request;
+    // A model reads the query again with each document.
+    const tokens =
+      documents.length * (await offer.countTokens([{ content: query }])) +
+      (await offer.countTokens([{ content: documentsText(request) }]));
     const usage = usageJson ?? JSON.stringify({ prompt_tokens: tokens, total_tokens: tokens });
     const ranking = { id: `rerank-${randomUUID()}`, model: request.model, results: rank(request) };
     return whole(`${JSON.stringify(ranking).slice(0, -1)},"usage":${usage}}`);

@@ -22,9 +22,9 @@ export function readRankingRequest(body: unknown): RankingRequest | undefined {
   return rankingRequest.safeParse(body).data;
 }
 
-/** The text of each document, with the query, as a model reads them. */
-export function readPairs({ query, documents }: RankingRequest): readonly string[] {
-  return documents.map((document) => `${query} ${textOf(document)}`);
+/** The texts of all documents as one text. */
+export function documentsText({ documents }: RankingRequest): string {
+  return documents.map(textOf).join(" ");
 }
 
 /** Cohere's `id` and `results`: documents by the share of the query's words that they contain, the first one on ties. */

@@ -51,16 +51,20 @@ export function wholeUsage({ input, outputTokens }: StatedUsage): TokenUsage | u
 
 /**
  * The billed usage: each side as the provider reports it, otherwise as the router counts it. `uncounted` counts the
- * answer tokens that came after the reported ones, or all of them. The output never exceeds the requested maximum.
+ * answer tokens that came after the reported ones, or all of them. The output never exceeds the requested maximum, nor
+ * the input what the model can read: the hold covers no more.
  */
 export async function meterUsage(
   { input, outputTokens }: StatedUsage,
   count: { readonly input: () => Promise<number>; readonly uncounted: () => Promise<number> },
-  maxOutputTokens: number,
+  { maxInputTokens, maxOutputTokens }: UsageLimits,
 ): Promise<Metered> {
   const [inputUsage, uncounted] = input
     ? [input, await count.uncounted()]
-    : await Promise.all([count.input().then((inputTokens) => ({ inputTokens })), count.uncounted()]);
+    : await Promise.all([
+        count.input().then((counted) => ({ inputTokens: Math.min(counted, maxInputTokens) })),
+        count.uncounted(),
+      ]);
   return {
     usage: { ...inputUsage, outputTokens: Math.min((outputTokens ?? 0) + uncounted, maxOutputTokens) },
     estimated: input === undefined || outputTokens === undefined || uncounted > 0,

@@ -3,12 +3,12 @@ import type { StreamReader } from "../dispatch/stream-options.ts";
 import type { ChatEvents } from "./chat-events.ts";
 import type { ChatRequest } from "./chat-request.ts";
 
-/** How the answer of a chat becomes one in another format. */
+/** How the answer of a chat by a model becomes one in another format. */
 export type AnswerTranslation = {
   /** Translates a valid whole answer. Throws `unavailable`. */
-  whole(completion: Buffer, billed: TokenUsage): Promise<Buffer>;
+  whole(completion: Buffer, billed: TokenUsage, model: string): Promise<Buffer>;
   /** Translates the events of one attempt. */
-  reader(events: ChatEvents): StreamReader;
+  reader(events: ChatEvents, model: string): StreamReader;
 };
 
 /** A chat, and how its answer is translated for a client that requested another format. */

@@ -19,11 +19,13 @@ export async function readChat(
     readonly limits: UsageLimits;
     /** The model as the client named it, if the provider's name differs. */
     readonly model?: string | undefined;
+    /** The model that answered. */
+    readonly answered: string;
     readonly translation?: AnswerTranslation | undefined;
   },
   bodies: Bodies,
 ): Promise<Reading> {
-  const { bytes, limits, model, translation } = request;
+  const { bytes, limits, model, answered, translation } = request;
   const fields = await readAnswerObject(answer, bodies);
   const { choices, usage: stated } = fields;
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every(isAnswer))
@@ -34,10 +36,10 @@ export async function readChat(
     input: () => bodies.countRequest(bytes),
     uncounted: async () => (usage.outputTokens === undefined ? bodies.countAnswer(answer.body, "chat") : 0),
   };
-  const metered = await meterUsage(usage, count, limits.maxOutputTokens);
+  const metered = await meterUsage(usage, count, limits);
   const answerId = answerIdOf(fields);
   if (translation) {
-    const body = await translation.whole(answer.body, metered.usage);
+    const body = await translation.whole(answer.body, metered.usage, answered);
     return {
       ...metered,
       answerId,

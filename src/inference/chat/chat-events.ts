@@ -148,7 +148,7 @@ export class ChatEvents implements StreamReader {
 
   meter(countInput: () => Promise<number>): Promise<Metered> {
     const count = { input: countInput, uncounted: () => this.#text.count() };
-    return meterUsage(this.#stated, count, this.#limits.maxOutputTokens);
+    return meterUsage(this.#stated, count, this.#limits);
   }
 
   closing(trace: Trace, billed: TokenUsage, failure: AppError | undefined, cost: ShownCost): Buffer {

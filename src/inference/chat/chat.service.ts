@@ -103,7 +103,10 @@ export class ChatService {
       read: (whole, by) =>
         readChat(
           whole,
-          { bytes, choices, translation, limits: this.#limitsOf(request, by), ...requestedModel(by) },
+          {
+            ...{ bytes, choices, translation, limits: this.#limitsOf(request, by) },
+            ...{ answered: by.model, ...requestedModel(by) },
+          },
           bodies,
         ),
     });
@@ -127,7 +130,7 @@ export class ChatService {
           ...{ wantsUsage, choices, limits: this.#limitsOf(request, provider), ...requestedModel(provider) },
           ...{ object: this.#endpoint.chunk, text: new TextMeter(bodies) },
         });
-        return translation?.reader(events) ?? events;
+        return translation?.reader(events, provider.model) ?? events;
       },
     });
   }

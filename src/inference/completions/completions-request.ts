@@ -3,7 +3,15 @@ import { boundPrompt } from "../billing/prompt-bound.ts";
 import { isText } from "../body/elided-text.ts";
 import { forwardedBody, readPromptFields } from "../body/request-fields.ts";
 import { contentText, shortText } from "../body/text-schema.ts";
-import { type ChatRequest, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import {
+  type ChatRequest,
+  FALLBACK_MODELS,
+  modelsOf,
+  NAMES_MODEL,
+  NO_MODEL,
+  namesModel,
+  PROVIDER_OBJECT,
+} from "../chat/chat-request.ts";
 import { invalidField } from "../responses/invalid-field.ts";
 
 /** Answers of one request, to all of its prompts. */
@@ -29,7 +37,8 @@ const PROMPT = z
 /** The fields that the router reads; the provider validates all others. OpenAPI publishes this schema. */
 export const COMPLETIONS_REQUEST = z
   .looseObject({
-    model: shortText(256),
+    model: shortText(256).optional(),
+    models: FALLBACK_MODELS,
     prompt: PROMPT,
     suffix: contentText.nullish(),
     stream: z.boolean().nullish(),
@@ -46,20 +55,13 @@ export const COMPLETIONS_REQUEST = z
     verify_tee: z.boolean().nullish(),
     provider: PROVIDER_OBJECT,
   })
-  .meta({ id: "CompletionsRequest" });
+  .refine(namesModel, NO_MODEL)
+  .meta({ id: "CompletionsRequest", ...NAMES_MODEL });
 
 /** Reads a request for text completions. Throws `invalid_body` naming the invalid field. */
 export async function readCompletionsRequest(bytes: Buffer): Promise<ChatRequest> {
   const { fields, elided } = await readPromptFields(COMPLETIONS_REQUEST, bytes);
-  const {
-    model,
-    prompt,
-    stream,
-    stream_options: options,
-    n,
-    best_of: bestOf,
-    verify_tee: verifyTee,
-  } = fields;
+  const { prompt, stream, stream_options: options, n, best_of: bestOf, verify_tee: verifyTee } = fields;
   const prompts = promptsOf(prompt);
   const choices = prompts * (n ?? 1);
   if (choices > MAX_ANSWERS) throw invalidField("n", `all prompts together may have ${MAX_ANSWERS} answers`);
@@ -73,7 +75,7 @@ export async function readCompletionsRequest(bytes: Buffer): Promise<ChatRequest
       bytes: forwardedBody(limited, { max_tokens: maxTokens }),
       fields: { ...fields, max_tokens: maxTokens },
     }),
-    model,
+    ...modelsOf(fields),
     stream: stream ?? false,
     wantsUsage: options?.include_usage ?? false,
     maxTokens,
@@ -81,7 +83,6 @@ export async function readCompletionsRequest(bytes: Buffer): Promise<ChatRequest
     choices,
     verifyTee: verifyTee ?? false,
     prompt: boundPrompt({ messages: [] }, bytes),
-    preferences: providerPreferences(fields.provider),
   };
 }
 

@@ -81,8 +81,9 @@ export class EmbeddingsService {
     if (read?.vectors === undefined)
       throw emptyAnswer("The provider's answer is not a list of vectors in the requested encoding.");
     if (read.vectors !== request.inputs) throw emptyAnswer("The provider's answer lacks vectors.");
-    const { inputTokens: counted } = readUsage(fields.usage, limitsOf(request, provider)).input ?? {};
-    const inputTokens = counted ?? (await bodies.countRequest(request.bytes));
+    const limits = limitsOf(request, provider);
+    const { inputTokens: counted } = readUsage(fields.usage, limits).input ?? {};
+    const inputTokens = counted ?? Math.min(await bodies.countRequest(request.bytes), limits.maxInputTokens);
     const { model } = requestedModel(provider);
     const usage = counted === undefined ? embeddingsUsage(inputTokens) : undefined;
     const edits = await bodies.findEdits(answer.body, { members: { model, usage }, showsCost: true });

@@ -31,7 +31,7 @@ export async function readMessage(
     input: () => bodies.countRequest(bytes),
     uncounted: async () => (outputTokens === undefined ? bodies.countAnswer(answer.body, "message") : 0),
   };
-  const metered = await meterUsage({ input, outputTokens }, count, limits.maxOutputTokens);
+  const metered = await meterUsage({ input, outputTokens }, count, limits);
   const isBilled = !metered.estimated && isMessageCacheShown(stated, metered.usage);
   const usage = isBilled ? undefined : messageUsage(metered.usage);
   const edits = await bodies.findEdits(answer.body, { members: { model, usage }, showsCost: true });

@@ -64,8 +64,9 @@ export class RerankService {
     const { bodies } = this.#dependencies;
     const fields = await readAnswerObject(answer, bodies);
     requireResults(fields.results, request);
-    const counted = statedTokens(fields, limitsOf(request, provider));
-    const inputTokens = counted ?? (await bodies.countRequest(request.bytes));
+    const limits = limitsOf(request, provider);
+    const counted = statedTokens(fields, limits);
+    const inputTokens = counted ?? Math.min(await bodies.countRequest(request.bytes), limits.maxInputTokens);
     const usage = isShown(fields.usage, inputTokens)
       ? undefined
       : { prompt_tokens: inputTokens, total_tokens: inputTokens };

@@ -38,13 +38,18 @@ export type StreamEnd = {
  * nothing is written before it. Source: OpenAI's types of events, and the Open Responses specification.
  */
 export class ResponseStream {
-  readonly #head: ResponseHead;
+  #head: ResponseHead;
   readonly #items: OutputItems;
   #sequence = 0;
 
   constructor(head: ResponseHead) {
     this.#head = head;
     this.#items = new OutputItems(outputOptions(head));
+  }
+
+  /** Names the model of the next attempt: another one than the requested, if that fails before it answers. */
+  answeredBy(model: string): void {
+    this.#head = { ...this.#head, model };
   }
 
   /** The events of what a delta says, empty if it says nothing. Throws a `ProviderFailure` for an endless answer. */

@@ -5,7 +5,15 @@ import { boundPrompt } from "../billing/prompt-bound.ts";
 import { type ElidedTexts, isText } from "../body/elided-text.ts";
 import { readPromptFields } from "../body/request-fields.ts";
 import { contentText, readText, shortText } from "../body/text-schema.ts";
-import { type ChatRequest, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import {
+  type ChatRequest,
+  FALLBACK_MODELS,
+  modelsOf,
+  NAMES_MODEL,
+  NO_MODEL,
+  namesModel,
+  PROVIDER_OBJECT,
+} from "../chat/chat-request.ts";
 import { chatMessages } from "./input-items.ts";
 import { invalidField } from "./invalid-field.ts";
 import { chatTools, type FunctionTool, readTools } from "./response-tools.ts";
@@ -39,7 +47,6 @@ const setting = z.number().nullish();
 
 /** The fields that a chat has as well. */
 const PASSED_ON = {
-  model: shortText(256),
   stream: z.boolean().nullish(),
   temperature: setting,
   top_p: setting,
@@ -53,6 +60,8 @@ const PASSED_ON = {
 /** The fields that the router reads; the provider validates all others. OpenAPI publishes this schema. */
 export const RESPONSES_REQUEST = z
   .looseObject({
+    model: shortText(256).optional(),
+    models: FALLBACK_MODELS,
     input: INPUT,
     instructions: contentText.nullish(),
     stream_options: z.looseObject({}).nullish(),
@@ -66,7 +75,16 @@ export const RESPONSES_REQUEST = z
     parallel_tool_calls: z.boolean().nullish(),
     text: z
       .looseObject({
-        format: z.looseObject({ type: z.enum(["text", "json_object", "json_schema"]) }).nullish(),
+        format: z
+          .looseObject({
+            type: z.enum(["text", "json_object", "json_schema"]),
+            name: shortText(64).optional(),
+          })
+          .refine(({ type, name }) => type !== "json_schema" || name !== undefined, {
+            path: ["name"],
+            message: "required with json_schema",
+          })
+          .nullish(),
         verbosity: word.nullish(),
       })
       .nullish(),
@@ -90,7 +108,8 @@ export const RESPONSES_REQUEST = z
     verify_tee: z.boolean().nullish(),
     provider: PROVIDER_OBJECT,
   })
-  .meta({ id: "ResponsesRequest" });
+  .refine(namesModel, NO_MODEL)
+  .meta({ id: "ResponsesRequest", ...NAMES_MODEL });
 
 type Request = z.output<typeof RESPONSES_REQUEST>;
 
@@ -142,18 +161,12 @@ async function toChat(
   tools: readonly FunctionTool[],
   elided: ElidedTexts | undefined,
 ): Promise<ChatRequest> {
-  const {
-    model,
-    stream,
-    input,
-    instructions,
-    tool_choice: choice,
-    parallel_tool_calls: isParallel,
-  } = request;
+  const { stream, input, instructions, tool_choice: choice, parallel_tool_calls: isParallel } = request;
   const { max_output_tokens: maxTokens, verify_tee: verifyTee, provider, reasoning, text, include } = request;
   const passed = Object.entries(request).filter(([name, value]) => !TRANSLATED.has(name) && value != null);
+  const chosen = modelsOf({ model: request.model, models: request.models, provider });
   const fields = {
-    ...Object.fromEntries(passed),
+    ...{ model: chosen.model, ...Object.fromEntries(passed) },
     messages: chatMessages(input, instructions),
     ...chatTools(tools, choice),
     ...(tools.length > 0 && isParallel != null && { parallel_tool_calls: isParallel }),
@@ -165,14 +178,13 @@ async function toChat(
   };
   const bytes = await concatInTurns(serialized(fields, elided));
   return {
-    model,
+    ...chosen,
     stream: stream ?? false,
     wantsUsage: false,
     maxTokens: maxTokens ?? undefined,
     choices: 1,
     verifyTee: verifyTee ?? false,
     prompt: boundPrompt(fields, bytes),
-    preferences: providerPreferences(provider),
     ...{ bytes, fields, elided },
   };
 }

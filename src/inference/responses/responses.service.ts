@@ -54,9 +54,12 @@ export class ResponsesService {
     return {
       ...chat,
       translation: {
-        whole: (completion, usage) =>
-          bodies.translateChat(completion, { head, usage, completedAt: nowSeconds() }),
-        reader: (events) => new ResponseEvents({ chat: events, stream, nowSeconds }),
+        whole: (completion, usage, model) =>
+          bodies.translateChat(completion, { head: { ...head, model }, usage, completedAt: nowSeconds() }),
+        reader(events, model) {
+          stream.answeredBy(model);
+          return new ResponseEvents({ chat: events, stream, nowSeconds });
+        },
       },
     };
   }

@@ -116,8 +116,7 @@ describe("tools", () => {
     ];
     for (const name of ["models", "networks"])
       for (const listed of [anyone, key, account]) expect(listed).toContain(name);
-    expect(anyone).not.toContain("complete_chat");
-    for (const name of ["generate_image"])
+    for (const name of ["complete_chat", "generate_image", "create_speech"])
       expect(
         [anyone, key, account].map((listed) => listed.includes(name)),
         name,
@@ -143,6 +142,7 @@ describe("tools", () => {
 
   test.each([
     ["models", { first: "many" }],
+    ["complete_chat", {}],
     ["complete_chat", { model: MODEL }],
     ["complete_chat", { model: "none", question: "hi" }],
     ["generate_image", { ...IMAGE, n: 99 }],

@@ -115,8 +115,8 @@ describe("the billed usage", () => {
           counted: count,
           uncounted: fc.constantFrom(0, 1, 40),
         }),
-        fc.nat(300),
-        async ({ input, output, counted, uncounted }, most) => {
+        fc.record({ maxInputTokens: fc.nat(300), maxOutputTokens: fc.nat(300) }),
+        async ({ input, output, counted, uncounted }, limits) => {
           const stated = {
             input: input === undefined ? undefined : { inputTokens: input },
             outputTokens: output,
@@ -124,11 +124,11 @@ describe("the billed usage", () => {
           const metered = await meterUsage(
             stated,
             { input: async () => counted, uncounted: async () => uncounted },
-            most,
+            limits,
           );
           expect(metered.usage).toEqual({
-            inputTokens: input ?? counted,
-            outputTokens: Math.min((output ?? 0) + uncounted, most),
+            inputTokens: input ?? Math.min(counted, limits.maxInputTokens),
+            outputTokens: Math.min((output ?? 0) + uncounted, limits.maxOutputTokens),
           });
           expect(metered.estimated).toBe(input === undefined || output === undefined || uncounted > 0);
         },
@@ -139,8 +139,9 @@ describe("the billed usage", () => {
   test("keeps the reported cache use, and does not count a reported prompt again", async () => {
     const cache = { read: 3, write: 2, write1h: 1 };
     const stated = { input: { inputTokens: 10, cache }, outputTokens: 4 };
+    const limits = { maxInputTokens: 100, maxOutputTokens: 100 };
     const never = () => Promise.reject(new Error("the prompt was counted"));
-    const metered = await meterUsage(stated, { input: never, uncounted: async () => 0 }, 100);
+    const metered = await meterUsage(stated, { input: never, uncounted: async () => 0 }, limits);
     expect(metered).toEqual({ usage: { inputTokens: 10, outputTokens: 4, cache }, estimated: false });
   });
 });

@@ -234,6 +234,8 @@ describe("a request becomes a chat", () => {
     ["conversation", { input: "a", conversation: { id: "c" } }],
     ["prompt", { input: "a", prompt: { id: "p" } }],
     ["truncation", { input: "a", truncation: "auto" }],
+    ["text.format.name", { input: "a", text: { format: { type: "json_schema", schema: {} } } }],
+    ["model", { model: undefined, input: "a" }],
     ["text.format.type", { input: "a", text: { format: { type: "grammar" } } }],
     ["n", { input: "a", n: 2 }],
     ["max_tokens", { input: "a", max_tokens: 2 }],
