@@ -59,6 +59,11 @@ const VALID: Readonly<Record<string, object>> = {
   "PATCH /v1/api-keys/:id": {},
   "POST /v1/management-keys": {},
   "PATCH /v1/management-keys/:id": {},
+  "POST /v1/webhooks": {},
+  "PATCH /v1/webhooks/:id": {},
+  "POST /v1/webhooks/:id/test": {},
+  "POST /v1/webhooks/:id/rotate-secret": {},
+  "POST /v1/webhooks/:id/replay": {},
   "POST /file/segment": {},
   "POST /": { jsonrpc: "2.0", id: 1, method: "zgs_getStatus" },
 };

@@ -78,7 +78,7 @@ test("serviceTypes lists what GET /v1/service-types lists", async () => {
   const { serviceTypes } = await query<{ serviceTypes: readonly Record<string, unknown>[] }>(
     "serviceTypes { type label providerCount }",
   );
-  expect(serviceTypes).toHaveLength(5);
+  expect(serviceTypes).toHaveLength(7);
   expect(
     serviceTypes.map(({ type, label, providerCount }) => ({
       type: String(type).toLowerCase().replaceAll("_", "-"),
@@ -86,5 +86,5 @@ test("serviceTypes lists what GET /v1/service-types lists", async () => {
       provider_count: providerCount,
     })),
   ).toEqual(body.data);
-  expect(body.data.map(({ provider_count }) => provider_count)).toEqual([2, 1, 0, 1, 0]);
+  expect(body.data.map(({ provider_count }) => provider_count)).toEqual([2, 1, 0, 1, 0, 0, 0]);
 });

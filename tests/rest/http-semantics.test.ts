@@ -187,7 +187,10 @@ test("an unknown query parameter is refused by every route, by its name", async 
     if (errors === "rpc") continue;
     const isSpending = ["inference.run", "job.submit", "routing.preview"].includes(access);
     const as = isSpending ? "sk" : "session";
-    const reply = await ask(`${filled(url)}?no_such=1`, access === "public" ? undefined : as, { method });
+    const required = url === "/v1/generation" ? "&id=none" : "";
+    const reply = await ask(`${filled(url)}?no_such=1${required}`, access === "public" ? undefined : as, {
+      method,
+    });
     expect(reply.status, `${method} ${url}`).toBe(400);
     expect(JSON.stringify(reply.body), `${method} ${url}`).toContain("no_such");
     if (errors === "openai")

@@ -354,8 +354,9 @@ describe.skipIf(!inject("postgresUrl"))("two processes on one database", () => {
 
 test("every route that charges or creates accepts the key, and no other does", () => {
   const taking = routes.filter(({ repetition }) => repetition !== undefined);
-  // Segments and JSON-RPC calls are idempotent by themselves.
-  const free = ["/v1/routing/preview", "/v1/messages/count_tokens", "/file/segment", "/"];
+  // Segments and JSON-RPC calls are idempotent by themselves; a webhook delivers at least once.
+  const deliveries = ["/v1/webhooks/:id/test", "/v1/webhooks/:id/replay"];
+  const free = ["/v1/routing/preview", "/v1/messages/count_tokens", "/file/segment", "/", ...deliveries];
   const expected = routes.filter(
     ({ method, url }) => method === "POST" && !url.startsWith("/v1/auth/") && !free.includes(url),
   );

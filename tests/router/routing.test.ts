@@ -311,9 +311,9 @@ test("lists of providers and throughput are taken from headers, the body and the
   ).toEqual([[second], ["not_in_only", "ignored"]]);
   const routing = `{ only: ["${second}", "${third}"], ignore: ["${third}"], sort: THROUGHPUT }`;
   const query = `{ routingPreview(serviceType: CHATBOT, model: "m-plain", routing: ${routing}) {
-    providers { address } refused { reason } } }`;
+    providers { address } excluded { reason } } }`;
   const { data } = await ask(router().origin, seeded.secret, query);
-  expect(data.routingPreview.refused).toEqual([{ reason: "NOT_IN_ONLY" }, { reason: "IGNORED" }]);
+  expect(data.routingPreview.excluded).toEqual([{ reason: "NOT_IN_ONLY" }, { reason: "IGNORED" }]);
   for (const text of ["", "0x1", `${second},`, `${second} ${third}`, "x".repeat(3_000)]) {
     const reply = await preview(seeded, { model: "m-plain" }, { "x-0g-provider-ignore": text });
     expect(await codeOf(reply)).toEqual([400, "invalid_provider_header"]);

@@ -53,6 +53,12 @@ export const TAGS: readonly Tag[] = [
     description: "The `mk-` keys that manage an account. Only a wallet session can manage them.",
     has: /^\/v1\/management-keys/,
   },
+  {
+    name: "Webhooks",
+    description:
+      "URLs to which events of the account are posted, signed by Standard Webhooks. Needs an `mk-` key or a wallet session.",
+    has: /^\/v1\/webhooks/,
+  },
   { name: "Signing in", description: "Wallet sessions (EIP-4361).", has: /^\/v1\/auth/ },
   {
     name: "Storage",
@@ -210,6 +216,35 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "DELETE /v1/api-keys/:id": {
     description: "Permanent: the key's next request returns 401 `api_key_revoked`.",
+  },
+  "POST /v1/webhooks": {
+    description:
+      "The response has the signing secret, which is only returned here and by a rotation. At most 10 webhooks.",
+    example: {
+      name: "billing",
+      url: "https://example.com/hook",
+      events: ["deposit.credited", "balance.low"],
+      balance_threshold: "1000000000000000000",
+    },
+  },
+  "PATCH /v1/webhooks/:id": {
+    description:
+      "Changes the sent fields. `enabled: true` resumes deliveries after the last delivered event.",
+    example: { enabled: true },
+  },
+  "POST /v1/webhooks/:id/test": {
+    description:
+      "Delivers `webhook.test` at once, also to a disabled webhook, and returns how the receiver answered.",
+    example: {},
+  },
+  "POST /v1/webhooks/:id/rotate-secret": {
+    description: "Returns a new secret; for 24 h deliveries are signed with the previous one as well.",
+    example: {},
+  },
+  "POST /v1/webhooks/:id/replay": {
+    description:
+      "Delivers again what followed the event with this cursor, at most 24 h back, and enables the webhook.",
+    example: { after: "q3Zk1mB0" },
   },
   "POST /v1/management-keys": {
     description: "Takes a preset or a list of scopes. `key` is the secret; it is returned only once.",

@@ -47,7 +47,9 @@ export const getGeneration = defineRoute({
   url: "/v1/generation",
   summary: "Retrieve a request and its cost",
   access: "generation.read",
-  query: z.strictObject({ id: z.string().min(1).max(MAX_ID_LENGTH) }),
+  query: z.strictObject({
+    id: z.string("required: the request_id of an answer's x_0g_trace").min(1).max(MAX_ID_LENGTH),
+  }),
   answer: { json: z.strictObject({ data: GENERATION }) },
   async handle(app, { reach, query: { id } }) {
     const request = await app.requests.find(reach, id);
