@@ -107,6 +107,9 @@ test("the SDL matches the classes: order, descriptions, directives, defaults", (
       x: Int!
     }
 
+    """
+    What can be read. Queries change nothing and can be repeated; \`prepare...\` and \`check...\` compute something, such as a transaction for a wallet to sign. A field is null when it fails, with its reason in \`errors\`, or when its description says so; the fields beside it are answered.
+    """
     type Query {
       """One purse."""
       purse(
@@ -127,6 +130,9 @@ test("the SDL matches the classes: order, descriptions, directives, defaults", (
     """10^-18 of a token, as a decimal string."""
     scalar Neuron
 
+    """
+    What can be followed as it happens, over WebSocket, server-sent events or multipart HTTP. Events carry a \`cursor\`: pass the last one as \`after\` to continue without loss after a disconnection.
+    """
     type Subscription {
       balanceChanged: Neuron!
     }"
