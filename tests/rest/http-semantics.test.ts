@@ -185,7 +185,7 @@ test.each(["org/model", "org%2Fmodel", "a/b/c"])("a model's id may have slashes:
 test("an unknown query parameter is refused by every route, by its name", async () => {
   for (const { method, url, access, errors } of routes) {
     if (errors === "rpc") continue;
-    const isSpending = ["inference.run", "job.submit", "routing.preview"].includes(access);
+    const isSpending = ["inference.run", "job.submit", "routing.preview", "own-key.read"].includes(access);
     const as = isSpending ? "sk" : "session";
     const required = url === "/v1/generation" ? "&id=none" : "";
     const reply = await ask(`${filled(url)}?no_such=1${required}`, access === "public" ? undefined : as, {
