@@ -10,6 +10,7 @@ import {
   TypeInfo,
   typeFromAST,
   type VariableDefinitionNode,
+  validate,
   valueFromAST,
   visit,
   visitWithTypeInfo,
@@ -36,7 +37,7 @@ export type DocumentTool = {
 
 /**
  * The tools of a graph, by name: the operator's trusted documents if there are any, otherwise the examples of the
- * schema. Subscriptions, documents of several operations and repeated names are left out.
+ * schema. Subscriptions, documents of several operations or of another graph, and repeated names are left out.
  */
 export function createDocumentTools(
   { apiSchema, guardOf }: Pick<Graph, "apiSchema" | "guardOf">,
@@ -46,6 +47,7 @@ export function createDocumentTools(
   const tools = new Map<string, DocumentTool>();
   for (const text of texts) {
     const document = parse(text);
+    if (validate(apiSchema, document).length > 0) continue;
     const tool = toTool(apiSchema, document, text);
     if (!tool || tools.has(tool.name)) continue;
     tools.set(tool.name, { ...tool, guarded: findGuardedFields(apiSchema, document, guardOf) });
