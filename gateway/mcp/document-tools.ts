@@ -4,6 +4,7 @@ import {
   type GraphQLSchema,
   getNamedType,
   isInputObjectType,
+  isInputType,
   Kind,
   OperationTypeNode,
   parse,
@@ -90,9 +91,9 @@ function argumentsSchema(
   const members = variables.map(({ variable, type: node, defaultValue }) => {
     const type = typeFromAST(schema, node);
     const name = variable.name.value;
-    if (!type) throw new Error(`the variable $${name} has an unknown type`);
-    const value = described(toJsonSchema(type as never, definitions), descriptions.get(name));
-    const standard = defaultValue && valueFromAST(defaultValue, type as never);
+    if (!isInputType(type)) throw new Error(`the variable $${name} has an unknown type`);
+    const value = described(toJsonSchema(type, definitions), descriptions.get(name));
+    const standard = defaultValue && valueFromAST(defaultValue, type);
     return [name, standard === undefined ? value : { ...value, default: standard }] as const;
   });
   const required = variables

@@ -19,7 +19,7 @@ import { createMcpServer } from "./mcp-server.ts";
 import { type McpCall, OperationRunner } from "./run-operation.ts";
 
 const EVENTS_TYPE = "text/event-stream";
-/** Lists of tools and resources do not change while the server runs: nobody needs to listen for changes. */
+/** Lists of tools and resources never change while the server runs, so clients have no reason to listen. */
 const MAX_LISTENERS = 1;
 
 type Options = {
@@ -88,7 +88,7 @@ function refuseForeignPages(
   throw new AppError("access_denied", "Pages of this origin may not call this server.");
 }
 
-/** The SDK passes this on unchanged; it authenticates nobody itself. */
+/** The SDK passes this on unchanged and does not authenticate callers itself. */
 function authInfoOf(call: McpCall) {
   return { token: "", clientId: call.account.principal.kind, scopes: [], extra: { call } };
 }

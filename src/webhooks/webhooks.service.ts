@@ -273,7 +273,7 @@ export class WebhooksService {
     const { allowsPrivate } = this.#dependencies;
     const fault = faultOf(url, { allowsPrivate, allowsQuery: true });
     if (fault !== undefined) throw invalid("url", `This URL cannot receive events: ${fault}.`);
-    return { name, url, events, topics: topicsOf(events), balanceThreshold };
+    return { name, url: new URL(url).href, events, topics: topicsOf(events), balanceThreshold };
   }
 }
 

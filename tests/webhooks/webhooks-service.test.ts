@@ -219,6 +219,8 @@ describeDatabases("webhooks", (kind) => {
     await expect(world.create(wallet, url, { events: ["balance.low"] })).rejects.toMatchObject(
       refused("balance_threshold"),
     );
+    const spaced = await world.create(wallet, " http://127.0.0.1:1/a b\r\n");
+    expect(spaced.webhook.url).toBe("http://127.0.0.1:1/a%20b");
     const { webhook } = await world.create(wallet, url);
     await expect(
       world.webhooks.update(wallet, webhook.id, { events: ["balance.low"] }),

@@ -19,9 +19,17 @@ export type Metered = { readonly usage: TokenUsage; readonly estimated: boolean 
 /** The longest context of any model today: the limit on a reported prompt where the context is unknown. */
 const MAX_CONTEXT_TOKENS = 10_485_760;
 
-/** The limits for a request whose answer has at most `maxOutputTokens`. */
-export function usageLimits({ profile }: Pick<Provider, "profile">, maxOutputTokens: number): UsageLimits {
-  return { maxInputTokens: profile.contextLength ?? MAX_CONTEXT_TOKENS, maxOutputTokens };
+/**
+ * The limits for a request whose answer has at most `maxOutputTokens`. Each of its separate prompts may be as long as the
+ * model's context.
+ */
+export function usageLimits(
+  { profile: { contextLength } }: Pick<Provider, "profile">,
+  maxOutputTokens: number,
+  prompts = 1,
+): UsageLimits {
+  const maxInputTokens = contextLength === undefined ? MAX_CONTEXT_TOKENS : contextLength * prompts;
+  return { maxInputTokens, maxOutputTokens };
 }
 
 /**

@@ -135,13 +135,12 @@ export class ChatService {
     });
   }
 
-  /** Our own limit applies to a request without a client limit. Each prompt may be as long as the model's context. */
+  /** Our own limit applies to a request without a client limit. */
   #limitsOf(
-    { maxTokens = this.#dependencies.maxCompletionTokens, choices, prompts = 1 }: ChatRequest,
-    { profile }: Provider,
+    { maxTokens = this.#dependencies.maxCompletionTokens, choices, prompts }: ChatRequest,
+    provider: Provider,
   ) {
-    const contextLength = profile.contextLength && profile.contextLength * prompts;
-    return usageLimits({ profile: { ...profile, contextLength } }, maxTokens * choices);
+    return usageLimits(provider, maxTokens * choices, prompts);
   }
 
   /**

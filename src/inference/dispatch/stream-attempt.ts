@@ -221,7 +221,7 @@ export class StreamAttempt implements ProviderListener {
     if (!this.#close()) return;
     this.#lingering = setTimeout(() => this.#exchange?.abort(new Error("the answer is complete")), LINGER_MS);
     const metered = this.#reader.meter(this.#options.countInput);
-    // How fast the provider is shows only where it gave the whole answer and waited for nobody.
+    // Only a whole answer that never waited for the client shows how fast the provider is.
     if (!this.#resumed && !this.#wasBehind) this.#attempt.answered(this.#reader.usage?.outputTokens ?? 0);
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
     const { admitted } = this.#options;

@@ -1,7 +1,7 @@
 import type { AdmissionService } from "../billing/admission.service.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
-import { quotePrompt } from "../billing/prompt-bound.ts";
+import { inputAdmission } from "../billing/input-admission.ts";
 import { readUsage, usageLimits } from "../billing/usage.ts";
 import type { Bodies, BodyPool } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
@@ -81,7 +81,7 @@ export class EmbeddingsService {
     if (read?.vectors === undefined)
       throw emptyAnswer("The provider's answer is not a list of vectors in the requested encoding.");
     if (read.vectors !== request.inputs) throw emptyAnswer("The provider's answer lacks vectors.");
-    const limits = limitsOf(request, provider);
+    const limits = usageLimits(provider, 0, request.inputs);
     const { inputTokens: counted } = readUsage(fields.usage, limits).input ?? {};
     const inputTokens = counted ?? Math.min(await bodies.countRequest(request.bytes), limits.maxInputTokens);
     const { model } = requestedModel(provider);
@@ -95,38 +95,15 @@ export class EmbeddingsService {
     };
   }
 
-  #toAdmissionRequest(
-    request: EmbeddingsRequest,
-    preferences: RoutingPreferences,
-    counted?: number,
-  ): AdmissionRequest {
-    const { bodies } = this.#dependencies;
-    const { model, prompt, inputs } = request;
-    const size = { prompt, counted, prompts: inputs, maxTokens: 0, choices: 1, modelLimit: 0 };
-    return {
-      model,
+  #toAdmissionRequest(request: EmbeddingsRequest, preferences: RoutingPreferences): AdmissionRequest {
+    return inputAdmission(request, {
       serviceType: "embedding",
-      format: "openai",
-      preferences: { ...request.preferences, ...preferences },
-      inputTokens: counted ?? prompt.likelyTokens,
-      outputTokens: 0,
-      counted:
-        counted === undefined
-          ? async () =>
-              this.#toAdmissionRequest(request, preferences, await bodies.countRequest(request.bytes))
-          : undefined,
-      isShort: prompt.isShort,
-      verifyTee: request.verifyTee,
-      quote: (provider) => quotePrompt(size, provider),
+      prompts: request.inputs,
+      preferences,
+      count: () => this.#dependencies.bodies.countRequest(request.bytes),
       body: (provider) => embeddingsBody(request, provider),
-    };
+    });
   }
-}
-
-/** Each input may be as long as the model's context. */
-function limitsOf({ inputs }: EmbeddingsRequest, { profile }: Provider) {
-  const contextLength = profile.contextLength && profile.contextLength * inputs;
-  return usageLimits({ profile: { ...profile, contextLength } }, 0);
 }
 
 /** Usage in OpenAI's format, shown to the client where the provider's own is not what is billed. */

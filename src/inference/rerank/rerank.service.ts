@@ -1,7 +1,7 @@
 import type { AdmissionService } from "../billing/admission.service.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Caller } from "../billing/admitted.ts";
-import { quotePrompt } from "../billing/prompt-bound.ts";
+import { inputAdmission } from "../billing/input-admission.ts";
 import { usageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
@@ -64,7 +64,7 @@ export class RerankService {
     const { bodies } = this.#dependencies;
     const fields = await readAnswerObject(answer, bodies);
     requireResults(fields.results, request);
-    const limits = limitsOf(request, provider);
+    const limits = usageLimits(provider, 0, request.documents);
     const counted = statedTokens(fields, limits);
     const inputTokens = counted ?? Math.min(await bodies.countRequest(request.bytes), limits.maxInputTokens);
     const usage = isShown(fields.usage, inputTokens)
@@ -79,36 +79,13 @@ export class RerankService {
     };
   }
 
-  #toAdmissionRequest(
-    request: RerankRequest,
-    preferences: RoutingPreferences,
-    counted?: number,
-  ): AdmissionRequest {
-    const { bodies } = this.#dependencies;
-    const { model, prompt, documents } = request;
-    const size = { prompt, counted, prompts: documents, maxTokens: 0, choices: 1, modelLimit: 0 };
-    return {
-      model,
+  #toAdmissionRequest(request: RerankRequest, preferences: RoutingPreferences): AdmissionRequest {
+    return inputAdmission(request, {
       serviceType: "rerank",
-      format: "openai",
-      preferences: { ...request.preferences, ...preferences },
-      inputTokens: counted ?? prompt.likelyTokens,
-      outputTokens: 0,
-      counted:
-        counted === undefined
-          ? async () =>
-              this.#toAdmissionRequest(request, preferences, await bodies.countRequest(request.bytes))
-          : undefined,
-      isShort: prompt.isShort,
-      verifyTee: request.verifyTee,
-      quote: (provider) => quotePrompt(size, provider),
+      prompts: request.documents,
+      preferences,
+      count: () => this.#dependencies.bodies.countRequest(request.bytes),
       body: (provider) => rerankBody(request, provider),
-    };
+    });
   }
-}
-
-/** Each document, with the query, may be as long as the model's context. */
-function limitsOf({ documents }: RerankRequest, { profile }: Provider) {
-  const contextLength = profile.contextLength && profile.contextLength * documents;
-  return usageLimits({ profile: { ...profile, contextLength } }, 0);
 }
