@@ -105,12 +105,13 @@ describe("zerograph", () => {
       balance_threshold: "5",
       secret: expect.stringMatching(/^whsec_/),
     });
-    const { secret, webhook_id: id, ...webhook } = made;
+    // Its cursor passes over events that do not concern it.
+    const { secret, webhook_id: id, cursor: _start, ...webhook } = made;
     expect(await run("test", id)).toMatchObject([0, { delivered: true, status: 204, failure: null }]);
     expect(receiver.types()).toEqual(["webhook.test"]);
     for (const delivery of receiver.received) verify(delivery, secret);
-    expect(await run("list")).toEqual([0, [{ webhook_id: id, ...webhook }]]);
-    expect(await run("replay", id, made.cursor)).toMatchObject([0, { webhook_id: id, cursor: made.cursor }]);
+    expect(await run("list")).toMatchObject([0, [{ webhook_id: id, ...webhook }]]);
+    expect(await run("replay", id, made.cursor)).toMatchObject([0, { webhook_id: id }]);
     expect(await run("rotate", id)).toMatchObject([0, { secret: expect.stringMatching(/^whsec_/) }]);
     expect(await run("disable", id)).toMatchObject([0, { status: "disabled", disabled_reason: "owner" }]);
     expect(await run("enable", id)).toMatchObject([0, { status: "active", disabled_reason: null }]);

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { buildSchema, parse, validate } from "graphql";
 import { expect, test } from "vitest";
 import { configurationPage } from "../../../scripts/configuration.ts";
 import { SETTINGS } from "../../../src/config.ts";
@@ -28,6 +29,18 @@ test.each(PAGES)("every link in %s has a target, and every npm script that it na
   if (page.startsWith("examples")) return;
   for (const [, name = ""] of text.matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g))
     expect(Object.keys(scripts), `npm run ${name}`).toContain(name);
+});
+
+test("every GraphQL document in the pages is valid", () => {
+  const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
+  const documents = PAGES.flatMap((page) =>
+    [...readFileSync(page, "utf8").matchAll(/"query": ?"(\{.*?|(?:query|mutation|subscription)\b.*?)"[ ,}]/g)].map(
+      ([, text = ""]) => ({ page, text: text.replaceAll('\\"', '"') }),
+    ),
+  );
+  expect(documents.length).toBeGreaterThan(5);
+  for (const { page, text } of documents)
+    expect(validate(schema, parse(text)), `${page}: ${text}`).toEqual([]);
 });
 
 test("every alert uses metrics that exist", () => {
