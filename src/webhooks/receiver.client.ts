@@ -99,9 +99,18 @@ function failureOfStatus(status: number): DeliveryFailure | null {
 
 function failureOf(error: unknown): DeliveryFailure {
   if (error instanceof ForbiddenAddress) return "address_not_allowed";
-  const isTimeout =
+  if (
     error instanceof errors.ConnectTimeoutError ||
     error instanceof errors.HeadersTimeoutError ||
-    error instanceof errors.BodyTimeoutError;
-  return isTimeout ? "timed_out" : "unreachable";
+    error instanceof errors.BodyTimeoutError
+  )
+    return "timed_out";
+  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError)
+    return "malformed_answer";
+  const { code = "", syscall } = error as NodeJS.ErrnoException;
+  if (syscall === "getaddrinfo") return "name_not_resolved";
+  return TLS_CODES.test(code) ? "tls_failed" : "unreachable";
 }
+
+/** Codes of Node's and OpenSSL's errors for a handshake that fails, or a certificate that is not trusted. */
+const TLS_CODES = /^(?:EPROTO|ERR_TLS_.*|ERR_SSL_.*|.*_CERT(?:_.*)?|CERT_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH)$/;

@@ -46,9 +46,9 @@ export function topicsOf(events: readonly WebhookEvent[]): readonly Topic[] {
 /** The topic whose events may mean that a key has reached its limit, and the one that says so. */
 export const LIMIT_TOPICS = { cause: "balance.changed", reached: "key-limit.reached" } as const;
 
-/** The permissions to read these events, each once. */
-export function readActionsOf(events: readonly WebhookEvent[]): readonly Action[] {
-  return [...new Set(events.flatMap((event) => SOURCES[event].read ?? []))];
+/** The permission to read an event; null if whoever manages webhooks may. */
+export function readActionOf(event: WebhookEvent): Action | null {
+  return SOURCES[event].read;
 }
 
 /** What of a webhook decides what it receives. `isBelow`: its balance was below the threshold before this event. */

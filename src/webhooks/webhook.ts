@@ -42,7 +42,10 @@ export type DisabledReason = WebhookFault | "owner";
 /** Why an attempt failed. */
 export const DELIVERY_FAILURES = [
   "address_not_allowed",
+  "name_not_resolved",
   "unreachable",
+  "tls_failed",
+  "malformed_answer",
   "timed_out",
   "redirected",
   "refused",

@@ -8,7 +8,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import { invalidCursor } from "../kernel/page.ts";
 import { isId, newId } from "../kernel/text/ids.ts";
-import { permit } from "../keys/auth/permissions.ts";
+import { permit, refusalFor } from "../keys/auth/permissions.ts";
 import type { Principal } from "../keys/auth/principal.ts";
 import { readKeyName } from "../keys/shared/key-name.ts";
 import { secretVersions } from "./delivery-turn.ts";
@@ -29,7 +29,7 @@ import {
   updateSettings,
 } from "./webhook.store.ts";
 import { type DeliveryResult, MAX_WEBHOOKS, type Webhook, type WebhookAttempt } from "./webhook.ts";
-import { readActionsOf, TEST_EVENT, topicsOf, WEBHOOK_EVENTS, type WebhookEvent } from "./webhook-events.ts";
+import { readActionOf, TEST_EVENT, topicsOf, WEBHOOK_EVENTS, type WebhookEvent } from "./webhook-events.ts";
 
 type Dependencies = {
   readonly database: Database;
@@ -279,7 +279,12 @@ export class WebhooksService {
 
 /** Throws `insufficient_scope` unless the caller may read all of these events. */
 function permitEvents(principal: Principal, { events }: Pick<Webhook, "events">): void {
-  for (const action of readActionsOf(events)) permit(principal, action);
+  for (const event of events) {
+    const action = readActionOf(event);
+    const refusal = action === null ? undefined : refusalFor(principal, action);
+    if (refusal === undefined) continue;
+    throw new AppError("insufficient_scope", `It may not receive ${event}. ${refusal}`, { param: "events" });
+  }
 }
 
 function found<T>(webhook: T | undefined): T {

@@ -92,6 +92,11 @@ export function isPermitted(principal: Principal, action: Action): boolean {
   return principal.kind !== "anonymous" && isAllowed(principal, PERMISSIONS[action]);
 }
 
+/** The reason that `permit` would give for refusing it; undefined if it would permit it. */
+export function refusalFor(principal: Principal, action: Action): string | undefined {
+  return isPermitted(principal, action) ? undefined : refusalOf(PERMISSIONS[action]);
+}
+
 /** Permits an action on the account with this address. Throws what `permit` throws, also for another account. */
 export function permitOn(principal: Principal, action: Action, account: string): void {
   if (permit(principal, action).account === account) return;

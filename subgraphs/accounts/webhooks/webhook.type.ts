@@ -62,7 +62,11 @@ const WebhookFailure = defineEnum<DeliveryFailure>(
   "Why an attempt to deliver an event failed.",
   {
     address_not_allowed: "The host name resolves to an address that is not public.",
-    unreachable: "The receiver could not be reached, or closed the connection.",
+    name_not_resolved: "The host name could not be resolved.",
+    unreachable: "The receiver refused the connection, closed it, or has no route to it.",
+    tls_failed:
+      "The TLS handshake failed: its certificate is not trusted, has expired, or names another host.",
+    malformed_answer: "The answer was not HTTP/1.1, or its headers exceeded 16 KiB.",
     timed_out: "The receiver did not answer within 15 seconds.",
     redirected: "The receiver redirected, which is not followed.",
     refused: "The receiver answered with another status than 2xx.",

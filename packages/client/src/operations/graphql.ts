@@ -125,7 +125,7 @@ export type ErrorCode =
   | 'precondition_failed'
   /** The provider failed. */
   | 'provider_error'
-  /** The requested provider does not offer the model. */
+  /** None of the requested providers offers the model. */
   | 'provider_model_mismatch'
   /** The provider is not registered. */
   | 'provider_not_found'
