@@ -15,7 +15,7 @@ import type { DocumentTool } from "./document-tools.ts";
 import { generateImage, IMAGE_TOOL } from "./image-tool.ts";
 import { listResources, RESOURCE_TEMPLATES, readResource } from "./resources.ts";
 import type { McpCall, OperationRunner } from "./run-operation.ts";
-import { argumentFault, toolError, toToolResult } from "./tool-result.ts";
+import { argumentFault, protocolError, toolError, toToolResult } from "./tool-result.ts";
 
 const PAGE = 100;
 const INSTRUCTIONS =
@@ -118,8 +118,6 @@ async function shown<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;
   } catch (error) {
-    if (error instanceof AppError)
-      throw new ProtocolError(ProtocolErrorCode.InternalError, error.message, { code: error.code });
-    throw error;
+    throw error instanceof AppError ? protocolError(error.message, error.code) : error;
   }
 }

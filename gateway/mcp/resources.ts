@@ -4,7 +4,7 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { isHash32, lowerHex } from "../../src/kernel/text/hex.ts";
 import { LIST_FILES, LIST_REQUESTS, READ_REQUEST } from "./documents.ts";
 import type { McpCall, OperationRunner } from "./run-operation.ts";
-import { textOf } from "./tool-result.ts";
+import { protocolError, textOf } from "./tool-result.ts";
 
 const JSON_TYPE = "application/json";
 const REQUESTS = "zerograph://requests/";
@@ -73,8 +73,10 @@ export async function readResource(
 async function readRequest(uri: string, { call, runner, signal }: Options): Promise<Contents> {
   const id = decodeURIComponentOrNone(uri.slice(REQUESTS.length));
   const { data, errors } = await runner.run(call, { query: READ_REQUEST, variables: { id } }, signal);
-  if (data?.request == null)
-    throw errors?.[0] ? new Error(errors[0].message) : new ResourceNotFoundError(uri);
+  if (data?.request == null) {
+    const [error] = errors ?? [];
+    throw error ? protocolError(error.message, error.extensions?.code) : new ResourceNotFoundError(uri);
+  }
   return { uri, mimeType: JSON_TYPE, text: textOf(data.request) };
 }
 

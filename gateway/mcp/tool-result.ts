@@ -1,5 +1,6 @@
-import type { CallToolResult } from "@modelcontextprotocol/server";
+import { type CallToolResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import type { FormattedExecutionResult } from "graphql";
+import { type ErrorCode, FAILURES } from "../../src/kernel/errors.ts";
 
 type Failure = { readonly code: string; readonly message: string; readonly field?: string | null };
 type Result = FormattedExecutionResult<Readonly<Record<string, unknown>>>;
@@ -45,6 +46,14 @@ export function failureOf(result: Result): CallToolResult {
 export function toolError({ code, message, field }: Failure): CallToolResult {
   const shown = { error: { code, message, ...(field != null && { field }) } };
   return { content: [{ type: "text", text: textOf(shown) }], isError: true };
+}
+
+/** A failure as an error of the protocol, with the product's error code: `InternalError` only if it is our fault. */
+export function protocolError(message: string, code: unknown): ProtocolError {
+  const isCode = typeof code === "string" && Object.hasOwn(FAILURES, code);
+  const isOurs = !isCode || FAILURES[code as ErrorCode].status >= 500;
+  const kind = isOurs ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidRequest;
+  return new ProtocolError(kind, message, { code });
 }
 
 /** A value as the text of a result. */

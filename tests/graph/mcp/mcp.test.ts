@@ -96,6 +96,10 @@ describe.each(ERAS)("the official client (%s)", (mode) => {
       requestId,
       status: "COMPLETED",
     });
+    await expect((await connect()).readResource({ uri })).rejects.toMatchObject({
+      code: -32_600,
+      data: { code: "missing_authorization" },
+    });
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
       "zerograph://requests/{requestId}",
