@@ -71,7 +71,7 @@ export const FAILURES = {
   provider_model_mismatch: {
     status: 400,
     type: "invalid_request_error",
-    meaning: "The requested provider does not offer the model.",
+    meaning: "None of the requested providers offers the model.",
     isUserError: true,
   },
   context_length_exceeded: {

@@ -199,11 +199,11 @@ const RULES: readonly Rule[] = [
   {
     reason: ({ address }, { preferences: { only } }) =>
       only === undefined || only.includes(address) ? undefined : "not_in_only",
-    failure: excluded,
+    failure: () => excludedBy("only"),
   },
   {
     reason: ({ address }, { preferences: { ignore } }) => (ignore?.includes(address) ? "ignored" : undefined),
-    failure: excluded,
+    failure: () => excludedBy("ignore"),
   },
   {
     reason: ({ address }, { restrictions: { providers } }) =>
@@ -321,10 +321,11 @@ function notFound({ model, serviceType }: ChoiceContext): AppError {
   });
 }
 
-function excluded(): AppError {
+function excludedBy(preference: "only" | "ignore"): AppError {
   return new AppError(
-    "no_available_provider",
+    "provider_model_mismatch",
     "The routing preferences exclude every provider of this model.",
+    { param: `provider.${preference}` },
   );
 }
 

@@ -117,9 +117,14 @@ describe("the order of the candidates", () => {
 
   test("lists that exclude every provider are an error, and a key's restrictions apply beside them", () => {
     const only = [addressOf(1)];
-    for (const preferences of [{ only: [addressOf(9)] }, { only: [] }, { only, ignore: only }])
+    for (const [param, preferences] of [
+      ["provider.only", { only: [addressOf(9)] }],
+      ["provider.only", { only: [] }],
+      ["provider.ignore", { only, ignore: only }],
+    ] as const)
       expect(errorOf(() => chosen(offers, { preferences }))).toMatchObject({
-        code: "no_available_provider",
+        code: "provider_model_mismatch",
+        param,
         message: expect.stringContaining("exclude"),
       });
     const restrictions = { ...UNRESTRICTED, providers: [addressOf(2)] };
