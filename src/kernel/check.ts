@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { AppError } from "./errors.ts";
+import { invalidReason } from "./invalid-reason.ts";
 import { isStorable } from "./text/storable.ts";
 
 /**
@@ -30,7 +31,7 @@ export function checkInput<Schema extends z.ZodType>(
   value: unknown,
   code: "invalid_body" | "invalid_parameter" = "invalid_body",
 ): z.output<Schema> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: invalidReason });
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];

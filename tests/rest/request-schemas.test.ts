@@ -41,7 +41,7 @@ const READERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
  * the same.
  */
 const BEYOND_JSON_SCHEMA: Readonly<Record<string, RegExp>> = {
-  "POST /v1/responses": /^(?:input\[|tools\[|tool_choice)/,
+  "POST /v1/responses": /^(?:input\.|tools\.|tool_choice)/,
   "POST /v1/completions": /^(?:n|best_of)$/,
   "POST /v1/audio/transcriptions": /^file_base64$/,
   "POST /v1/api-keys": /^(?:name|label)$/,

@@ -14,7 +14,7 @@ export function chatContent(content: unknown, path: string): Text | readonly Fie
   if (isText(content)) return content;
   if (!Array.isArray(content)) throw invalidField(path, "must be a string or a list of parts");
   if (content.length > MAX_PARTS) throw invalidField(path, `must have at most ${MAX_PARTS} parts`);
-  const parts = content.map((part, at) => chatPart(part, `${path}[${at}]`));
+  const parts = content.map((part, at) => chatPart(part, `${path}.${at}`));
   const [first] = parts;
   return parts.length === 1 && first && isText(first.text) ? first.text : parts;
 }

@@ -25,7 +25,7 @@ export function chatMessages(input: unknown, instructions: unknown): readonly Fi
   const first = instructions == null ? [] : [{ role: "system", content: instructions }];
   if (isText(input)) return [...first, { role: "user", content: input }];
   const reader = new ItemReader();
-  for (const [at, item] of (input as readonly unknown[]).entries()) reader.read(item, `input[${at}]`);
+  for (const [at, item] of (input as readonly unknown[]).entries()) reader.read(item, `input.${at}`);
   return [...first, ...reader.end()];
 }
 
@@ -114,8 +114,8 @@ function partTexts(parts: unknown, path: string): readonly Text[] {
   if (parts == null) return [];
   if (!Array.isArray(parts)) throw invalidField(path, "must be a list");
   return parts.map((part, at) => {
-    if (!isFields(part)) throw invalidField(`${path}[${at}]`, "must be an object");
-    return textOf(part, "text", `${path}[${at}]`);
+    if (!isFields(part)) throw invalidField(`${path}.${at}`, "must be an object");
+    return textOf(part, "text", `${path}.${at}`);
   });
 }
 

@@ -13,7 +13,7 @@ export type FunctionTool = Fields & { readonly type: "function"; readonly name: 
  */
 export function readTools(tools: readonly unknown[]): readonly FunctionTool[] {
   return tools.map((tool, at) => {
-    const path = `tools[${at}]`;
+    const path = `tools.${at}`;
     if (!isFields(tool)) throw invalidField(path, "must be an object");
     const { type, description, parameters, strict } = tool;
     if (type !== "function")
@@ -66,7 +66,7 @@ function readAllowed(tools: readonly FunctionTool[], { mode, tools: allowed }: F
   if (!Array.isArray(allowed) || allowed.length === 0)
     throw invalidField("tool_choice.tools", "must be a list of at least one tool");
   const known = namesOf(tools);
-  const names = new Set(allowed.map((tool, at) => nameOf(tool, known, `tool_choice.tools[${at}]`)));
+  const names = new Set(allowed.map((tool, at) => nameOf(tool, known, `tool_choice.tools.${at}`)));
   return { offered: tools.filter(({ name }) => names.has(name)), mode };
 }
 

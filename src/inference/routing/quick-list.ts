@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { invalidReason } from "../../kernel/invalid-reason.ts";
 
 /**
  * A list of `item`s whose members are checked by `isItem`, which takes nanoseconds where zod takes microseconds: a body
@@ -33,5 +34,5 @@ export function hasText(value: unknown, name: string): boolean {
 }
 
 function issuesOf(item: z.ZodType, value: unknown) {
-  return item.safeParse(value).error?.issues ?? [];
+  return item.safeParse(value, { error: invalidReason }).error?.issues ?? [];
 }

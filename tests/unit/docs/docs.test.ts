@@ -34,9 +34,11 @@ test.each(PAGES)("every link in %s has a target, and every npm script that it na
 test("every GraphQL document in the pages is valid", () => {
   const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
   const documents = PAGES.flatMap((page) =>
-    [...readFileSync(page, "utf8").matchAll(/"query": ?"(\{.*?|(?:query|mutation|subscription)\b.*?)"[ ,}]/g)].map(
-      ([, text = ""]) => ({ page, text: text.replaceAll('\\"', '"') }),
-    ),
+    [
+      ...readFileSync(page, "utf8").matchAll(
+        /"query": ?"(\{.*?|(?:query|mutation|subscription)\b.*?)"[ ,}]/g,
+      ),
+    ].map(([, text = ""]) => ({ page, text: text.replaceAll('\\"', '"') })),
   );
   expect(documents.length).toBeGreaterThan(5);
   for (const { page, text } of documents)
