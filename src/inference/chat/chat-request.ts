@@ -67,7 +67,11 @@ export const NO_MODEL = { path: ["model"], message: "required" };
 export const NAMES_MODEL = {
   anyOf: [
     { type: "object", required: ["model"], properties: { model: { type: "string" } } },
-    { type: "object", required: ["models"], properties: { models: { type: "array", minItems: 1 } } },
+    {
+      type: "object",
+      required: ["models"],
+      properties: { models: { type: "array", items: { type: "string" }, minItems: 1 } },
+    },
   ],
 };
 

@@ -1,4 +1,5 @@
 import type { Route } from "../route.ts";
+import { READING_NOTES } from "./reading-notes.ts";
 
 /** A group of endpoints in the documentation, and the URLs that belong to it. */
 export type Tag = { readonly name: string; readonly description: string; readonly has: RegExp };
@@ -73,7 +74,7 @@ export function tagOf({ url }: Pick<Route, "url">): string {
   return TAGS.find(({ has }) => has.test(url))?.name ?? "";
 }
 
-type Note = { readonly description?: string; readonly example?: unknown };
+type Note = { readonly description: string; readonly example?: unknown };
 
 const conversation = [
   { role: "system", content: "You answer in one sentence." },
@@ -90,6 +91,7 @@ const BILLED =
 
 /** Descriptions and example bodies for the documentation, by method and URL. */
 export const NOTES: Readonly<Record<string, Note>> = {
+  ...READING_NOTES,
   "POST /v1/chat/completions": {
     description: `OpenAI's chat completion; fields that are not listed here are passed to the provider unchanged. ${BILLED} With \`stream\`, the trace is in the usage chunk if \`stream_options.include_usage\` is sent, else in a comment before \`[DONE]\`. If a provider fails before its first content, the next one is tried.`,
     example: {
@@ -205,7 +207,10 @@ export const NOTES: Readonly<Record<string, Note>> = {
       signature: `0x${"00".repeat(65)}`,
     },
   },
-  "POST /v1/auth/signout": { example: { all: false } },
+  "POST /v1/auth/signout": {
+    description: "The next request with this session returns 401, and its open streams end.",
+    example: { all: false },
+  },
   "POST /v1/api-keys": {
     description: "`key` is the secret. It is returned only once; only its hash is stored.",
     example: { label: "weekend", credit_limit: "0.5", reset_period: "weekly" },
@@ -250,7 +255,10 @@ export const NOTES: Readonly<Record<string, Note>> = {
     description: "Takes a preset or a list of scopes. `key` is the secret; it is returned only once.",
     example: { name: "reporting", preset: "read-only" },
   },
-  "PATCH /v1/management-keys/:id": { example: { name: "reporting", scopes: ["account:read", "keys:read"] } },
+  "PATCH /v1/management-keys/:id": {
+    description: "Changes only the fields that are sent, from the key's next request on.",
+    example: { name: "reporting", scopes: ["account:read", "keys:read"] },
+  },
   "GET /file": {
     description:
       "The whole file or a range. Every byte is verified against the root; `withProof=true` adds the proofs.",
@@ -272,7 +280,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
 };
 
-/** The note of an endpoint. */
-export function noteOf({ method, url }: Pick<Route, "method" | "url">): Note {
+/** The note of an endpoint, which every one has. */
+export function noteOf({ method, url }: Pick<Route, "method" | "url">): Partial<Note> {
   return NOTES[`${method} ${url}`] ?? {};
 }

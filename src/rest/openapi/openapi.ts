@@ -37,6 +37,7 @@ export function toOpenApi(routes: readonly Route[]): Schema {
       title: "zerograph",
       version: API_VERSION,
       description: ABOUT,
+      license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
     tags: TAGS.map(({ name, description }) => ({ name, description })),
