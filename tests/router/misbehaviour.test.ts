@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { countPromptTokens, countTokens } from "../../src/inference/billing/tokens.ts";
 import { balanceAtRest } from "../support/balance.ts";
+import { jsonAnswer, PROVIDER_FAULTS } from "../support/inference/provider-faults.ts";
 import {
   breakOff,
   completion,
@@ -73,130 +74,11 @@ const words = WORDS.map((content) => event({ delta: { content } }));
 const choice = (fields: object) => ({ index: 0, message: { role: "assistant", content: TEXT }, ...fields });
 
 const MISBEHAVIOURS: readonly Misbehaviour[] = [
-  {
-    name: "resets the connection",
-    script: (_, response) => void response.socket?.resetAndDestroy(),
+  ...PROVIDER_FAULTS.map(({ script, ...fault }) => ({
+    ...fault,
+    script: script(jsonAnswer(completion())),
     ...both("the second"),
-  },
-  {
-    name: "closes without an answer",
-    script: (_, response) => void response.destroy(),
-    ...both("the second"),
-  },
-  { name: "never answers", script: () => {}, ...both("the second"), calls: 1 },
-  {
-    name: "sends only the head of its answer",
-    script: (call, response) => {
-      if (call.body.stream) openStream(response).flushHeaders();
-      else response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
-    },
-    ...both("the second"),
-    calls: 1,
-  },
-  {
-    name: "does not speak HTTP",
-    script: (_, response) => void response.socket?.end("SSH-2.0-OpenSSH_9.6\r\n"),
-    ...both("the second"),
-  },
-  {
-    name: "sends a broken chunk",
-    script: (_, response) =>
-      void response.socket?.end("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nhello\r\n"),
-    ...both("the second"),
-  },
-  {
-    name: "sends 60 KiB of headers",
-    script: status(200, completion(), { "x-padding": "x".repeat(61_440) }),
-    ...both("the second"),
-  },
-  {
-    name: "sends two different lengths",
-    script: (_, response) =>
-      void response.socket?.end("HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello"),
-    ...both("the second"),
-  },
-  { name: "fails with 500", script: status(500), ...both("the second"), calls: 1 },
-  {
-    name: "fails with 502 and a page",
-    script: (_, response) =>
-      void response.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad gateway</h1>"),
-    ...both("the second"),
-  },
-  { name: "is unavailable", script: status(503), ...both("the second") },
-  { name: "is overloaded, 529", script: status(529), ...both("the second") },
-  {
-    name: "is busy and sends Retry-After",
-    script: status(429, {}, { "retry-after": "30" }),
-    ...both("the second"),
-    calls: 1,
-  },
-  {
-    name: "is busy and sends an invalid Retry-After",
-    script: status(429, {}, { "retry-after": "soon" }),
-    ...both("the second"),
-  },
-  { name: "refuses our credential", script: status(401), ...both("the second") },
-  { name: "is out of funds", script: status(402), ...both("the second") },
-  { name: "forbids", script: status(403), ...both("the second") },
-  { name: "does not know the path", script: status(404), ...both("the second"), calls: 1 },
-  {
-    name: "does not know the model",
-    script: status(400, { error: { message: "no such model", code: "model_not_found" } }),
-    ...both("the second"),
-  },
-  { name: "reports a timeout of its own", script: status(408), ...both("the second") },
-  {
-    name: "redirects to metadata",
-    script: status(302, {}, { location: "http://169.254.169.254/latest/meta-data" }),
-    ...both("the second"),
-    calls: 1,
-  },
-  {
-    name: "redirects to itself",
-    script: status(307, {}, { location: "/v1/chat/completions" }),
-    ...both("the second"),
-    calls: 1,
-  },
-  { name: "answers 204", script: (_, response) => void response.writeHead(204).end(), ...both("the second") },
-  { name: "answers 206", script: status(206, completion()), ...both("the second") },
-  {
-    name: "answers a page with 200",
-    script: (_, response) =>
-      void response.writeHead(200, { "content-type": "text/html" }).end("<h1>hello</h1>"),
-    ...both("the second"),
-  },
-  {
-    name: "answers 200 with an empty body",
-    script: (_, response) => void response.writeHead(200, { "content-type": "application/json" }).end(),
-    ...both("the second"),
-  },
-  { name: "answers null", script: status(200, null), ...both("the second") },
-  { name: "answers a list", script: status(200, [completion()]), ...both("the second") },
-  {
-    name: "answers an error with 200",
-    script: status(200, { error: { message: "overloaded" } }),
-    ...both("the second"),
-  },
-  {
-    name: "answers compressed bytes",
-    script: status(200, completion(), { "content-encoding": "gzip" }),
-    ...both("the second"),
-  },
-  {
-    name: "answers truncated JSON",
-    script: (_, response) =>
-      void response.writeHead(200, { "content-type": "application/json" }).end('{"choices":[{"mess'),
-    ...both("the second"),
-  },
-  {
-    name: "announces more bytes than it sends",
-    script: async (_, response) => {
-      response.writeHead(200, { "content-type": "application/json", "content-length": "5000" });
-      response.write(JSON.stringify(completion()));
-      await breakOff(response);
-    },
-    ...both("the second"),
-  },
+  })),
   { name: "answers without choices", script: answer({ choices: [] }), plain: "the second" },
   { name: "answers invalid choices", script: answer({ choices: "four" }), plain: "the second" },
   {

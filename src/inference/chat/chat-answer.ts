@@ -21,14 +21,16 @@ export async function readChat(
     readonly model?: string | undefined;
     /** The model that answered. */
     readonly answered: string;
+    /** The member of a choice with its answer. */
+    readonly whole: "message" | "text";
     readonly translation?: AnswerTranslation | undefined;
   },
   bodies: Bodies,
 ): Promise<Reading> {
-  const { bytes, limits, model, answered, translation } = request;
+  const { bytes, limits, model, answered, whole, translation } = request;
   const fields = await readAnswerObject(answer, bodies);
   const { choices, usage: stated } = fields;
-  if (!Array.isArray(choices) || choices.length === 0 || !choices.every(isAnswer))
+  if (!Array.isArray(choices) || choices.length === 0 || !choices.every((choice) => isAnswer(choice, whole)))
     throw emptyAnswer("The provider's answer is not a completion.");
   if (choices.length < request.choices) throw emptyAnswer("The provider's answer lacks choices.");
   const usage = readUsage(stated, limits);
@@ -56,11 +58,12 @@ export async function readChat(
   return { ...metered, answerId, edits };
 }
 
-/** Whether a choice has content, or a reason why it has none, such as a filter. Text completions have `text`. */
-function isAnswer(choice: unknown): boolean {
+/** Whether a choice has content in this member, or a reason why it has none, such as a filter. */
+function isAnswer(choice: unknown, whole: "message" | "text"): boolean {
   if (typeof choice !== "object" || choice === null) return false;
-  const isText = "text" in choice && typeof choice.text === "string";
-  const isMessage = "message" in choice && typeof choice.message === "object" && choice.message !== null;
-  if (!isText && !isMessage) return false;
+  const { [whole]: answer } = choice as Readonly<Record<string, unknown>>;
+  const isRead =
+    whole === "text" ? typeof answer === "string" : typeof answer === "object" && answer !== null;
+  if (!isRead) return false;
   return carriesContent(choice) || ("finish_reason" in choice && typeof choice.finish_reason === "string");
 }

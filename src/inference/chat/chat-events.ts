@@ -53,6 +53,7 @@ export class ChatEvents implements StreamReader {
   readonly #choices: number;
   readonly #model: string | undefined;
   readonly #object: string;
+  readonly #part: "delta" | "text";
   readonly #text: TextMeter;
   readonly #seen = new Set<unknown>();
   readonly #finished = new Set<unknown>();
@@ -73,9 +74,12 @@ export class ChatEvents implements StreamReader {
     readonly model?: string | undefined;
     /** The member `object` of a chunk. */
     readonly object?: string;
+    /** The member of a choice with its part of the answer. */
+    readonly part?: "delta" | "text";
     readonly text: TextMeter;
   }) {
     this.#object = given.object ?? "chat.completion.chunk";
+    this.#part = given.part ?? "delta";
     this.#wantsUsage = given.wantsUsage;
     this.#text = given.text;
     this.#limits = given.limits;
@@ -213,13 +217,14 @@ export class ChatEvents implements StreamReader {
     return "end";
   }
 
-  /** Whether a choice carries content. */
+  /** Whether a choice carries content, which must be where clients of this format read it. */
   #takeChoice(choice: unknown): boolean {
     if (typeof choice !== "object" || choice === null) throw broken();
     const { index = 0, finish_reason: reason } = choice as { index?: unknown; finish_reason?: unknown };
     this.#seen.add(index);
     if (typeof reason === "string" && reason !== "") this.#finished.add(index);
     if (!carriesContent(choice)) return false;
+    if (!(this.#part in choice)) throw broken();
     this.#text.add(answerText(choice));
     return true;
   }

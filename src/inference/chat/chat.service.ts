@@ -25,15 +25,28 @@ import { TextMeter } from "./text-meter.ts";
 const REMEMBERED_PROVIDERS = 1_000;
 
 /** The endpoint of providers that answers, with the format that lists it and the `object` of its chunks. */
-type ChatEndpoint = { readonly format: ApiFormat; readonly path: `/${string}`; readonly chunk: string };
+type ChatEndpoint = {
+  readonly format: ApiFormat;
+  readonly path: `/${string}`;
+  readonly chunk: string;
+  /** The members of a choice with its answer: in a whole answer, and in a chunk. */
+  readonly whole: "message" | "text";
+  readonly part: "delta" | "text";
+};
 
-const CHAT: ChatEndpoint = { format: "openai", path: "/chat/completions", chunk: "chat.completion.chunk" };
+const CHAT: ChatEndpoint = {
+  format: "openai",
+  path: "/chat/completions",
+  chunk: "chat.completion.chunk",
+  ...{ whole: "message", part: "delta" },
+};
 
 /** OpenAI's legacy text completions: chats whose prompt and choices are texts. */
 export const TEXT_COMPLETIONS: ChatEndpoint = {
   format: "completions",
   path: "/completions",
   chunk: "text_completion",
+  ...{ whole: "text", part: "text" },
 };
 
 type Dependencies = {
@@ -105,7 +118,7 @@ export class ChatService {
           whole,
           {
             ...{ bytes, choices, translation, limits: this.#limitsOf(request, by) },
-            ...{ answered: by.model, ...requestedModel(by) },
+            ...{ answered: by.model, whole: this.#endpoint.whole, ...requestedModel(by) },
           },
           bodies,
         ),
@@ -128,7 +141,7 @@ export class ChatService {
       newReader: (provider) => {
         const events = new ChatEvents({
           ...{ wantsUsage, choices, limits: this.#limitsOf(request, provider), ...requestedModel(provider) },
-          ...{ object: this.#endpoint.chunk, text: new TextMeter(bodies) },
+          ...{ object: this.#endpoint.chunk, part: this.#endpoint.part, text: new TextMeter(bodies) },
         });
         return translation?.reader(events, provider.model) ?? events;
       },

@@ -10,6 +10,11 @@ import { answerIdOf, emptyAnswer, readAnswerObject } from "./whole-answer.ts";
 const USUAL_BYTES_PER_SECOND = 16_000;
 /** The last timestamps of subtitles are at their end, so only that part is searched. */
 const MAX_SEARCHED = 65_536;
+/** Media types that are no text of a transcription. */
+const OTHER_TYPE = /html|event-stream/;
+/** How JSON begins: some servers label a text as JSON, and a text may begin with `[music]`. */
+const JSON_START = /^\s*(?:\{|\[\s*[[{"\]]|null\s*$|$)/;
+const MAX_START = 1_024;
 const STAMP = /-->[ \t]{0,8}(?:(\d{1,3}):)?(\d{2}):(\d{2})[.,](\d{3})/g;
 
 /** The billed usage of a transcription: seconds of audio, rounded up. */
@@ -91,7 +96,10 @@ function secondsOfText(answer: ProviderAnswer, format: TranscriptFormat): number
   const { status, contentType, body } = answer;
   if (status !== 200) throw refusalOf(answer, body);
   const text = body.toString("utf8");
-  if (contentType.includes("html") || (contentType.includes("json") && text.startsWith("{")))
+  if (
+    OTHER_TYPE.test(contentType) ||
+    (contentType.includes("json") && JSON_START.test(text.slice(0, MAX_START)))
+  )
     throw emptyAnswer("The provider's answer is not a transcription.");
   if (format === "text") return undefined;
   if (format === "vtt" && !text.startsWith("WEBVTT"))
