@@ -93,12 +93,13 @@ async function offerService(
   accounts: AccountSource,
   bodies: Pick<BodyPool, "countRequest">,
 ): Promise<StandInProvider> {
-  const { account, model, serviceType, inputPrice, outputPrice, info } = offer;
+  const { account, model, serviceType, inputPrice, outputPrice, cachesPrompts = false, info } = offer;
   const { address, privateKey } = account;
   const provider = await startProvider({
     address,
     model,
     serviceType,
+    cachesPrompts,
     countTokens: (messages) => bodies.countRequest(Buffer.from(JSON.stringify({ messages }))),
     accounts,
     signerKey: privateKey,

@@ -1,4 +1,5 @@
 import {
+  CACHING_PROVIDERS,
   EDIT_PROVIDER,
   EMBEDDING_PROVIDER,
   IMAGE_PROVIDER,
@@ -18,6 +19,17 @@ import { useStarted } from "./stack.ts";
 const MESSAGES_PROVIDER = {
   address: "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955",
   privateKey: "0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356",
+} as const;
+
+const [CACHING, ALSO_CACHING] = CACHING_PROVIDERS;
+/** A model of two equally expensive providers that cache prompts. */
+const CACHED = {
+  serviceType: "chatbot",
+  model: "test-cached",
+  inputPrice: 10n,
+  outputPrice: 20n,
+  cachesPrompts: true,
+  info: { SupportedFormats: ["openai", "anthropic", "completions"], CachedPromptPrice: "1" },
 } as const;
 
 /** The offers of the additional providers of a test; the unit prices are those of an image, a second or a character. */
@@ -84,6 +96,8 @@ export const SERVICES = {
     outputPrice: 0n,
     info: { ContextLength: 8_192 },
   },
+  cached: { ...CACHED, account: CACHING },
+  alsoCached: { ...CACHED, account: ALSO_CACHING },
 } as const;
 
 type ServiceName = keyof typeof SERVICES;
@@ -97,12 +111,14 @@ export function useServices<Name extends ServiceName>(
     const { app, rpcUrl } = stack();
     const started: Partial<Record<Name, StandInProvider>> = {};
     for (const name of names) {
-      const { account, serviceType, model, inputPrice, outputPrice, info } = SERVICES[name];
+      const service = SERVICES[name];
+      const { account, serviceType, model, inputPrice, outputPrice, info } = service;
       const provider = await startProvider({
         address: account.address,
         model,
         serviceType,
         countTokens: countPromptTokens,
+        cachesPrompts: "cachesPrompts" in service,
         accounts: { rpcUrl, inference: contractAddresses().inference },
         signerKey: account.privateKey,
       });

@@ -56,8 +56,8 @@ export const EMBEDDING_PROVIDER: DevAccount = {
 };
 
 /**
- * The eleventh and twelfth of the mnemonic, to which anvil gives no money: the stand-in providers of spoken texts and of
- * rankings. WARNING: their keys are PUBLIC, see DEPLOYER.
+ * The eleventh to fourteenth of the mnemonic, to which anvil gives no money: the stand-in providers of spoken texts, of
+ * rankings, and two that cache prompts. WARNING: their keys are PUBLIC, see DEPLOYER.
  */
 export const VOICE_PROVIDER: DevAccount = {
   address: "0xBcd4042DE499D14e55001CcbB24a551F3b954096",
@@ -67,6 +67,17 @@ export const RANKING_PROVIDER: DevAccount = {
   address: "0x71bE63f3384f5fb98995898A86B02Fb2426c5788",
   privateKey: "0x701b615bbdfb9de65240bc28bd21bbc0d996645a3dd57e7b12bc2bdf6f192c82",
 };
+
+export const CACHING_PROVIDERS = [
+  {
+    address: "0xFABB0ac9d68B0B445fB7357272Ff202C5651694a",
+    privateKey: "0xa267530f49f8280200edf313ee7af6b827f2a8bce2897751d06a843f644967b1",
+  },
+  {
+    address: "0x1CBd3b2770909D4e10f157cABC84C7264073C9Ec",
+    privateKey: "0x47c99abed3324a2707c28affff1267e45918ec8c3f20b8aa892e8b065d2942dd",
+  },
+] as const satisfies readonly DevAccount[];
 
 /**
  * Anvil's tenth: the oracle of the agent tokens, whose enclave re-seals keys. WARNING: its key is PUBLIC, see DEPLOYER.

@@ -50,28 +50,38 @@ export function composeMessage(request: MessagesRequest, promptTokens: number): 
   return composeCompletion(chat, promptTokens);
 }
 
-/** The head of a message: its model, and a `usage` object that replaces the true one, as JSON text. */
-export type MessageHead = { readonly model: string; readonly usageJson?: string | undefined };
+/**
+ * The head of a message: its model, the tokens that were read from the cache, and a `usage` object that replaces the true
+ * one, as JSON text.
+ */
+export type MessageHead = {
+  readonly model: string;
+  readonly cachedTokens?: number | undefined;
+  readonly usageJson?: string | undefined;
+};
 
 /** The plain form: one `message` object, as JSON text, and its id. */
-export function toMessage({ model, usageJson }: MessageHead, completion: Completion) {
+export function toMessage({ model, usageJson, cachedTokens }: MessageHead, completion: Completion) {
   const id = `msg_${randomUUID().replaceAll("-", "")}`;
   const head = { id, type: "message", role: "assistant", model, content: contentOf(completion) };
   const end = { stop_reason: stopReason(completion), stop_sequence: null };
   const text = JSON.stringify({ ...head, ...end });
-  return { id, text: `${text.slice(0, -1)},"usage":${usageJson ?? JSON.stringify(usageOf(completion))}}` };
+  return {
+    id,
+    text: `${text.slice(0, -1)},"usage":${usageJson ?? JSON.stringify(usageOf(completion, cachedTokens))}}`,
+  };
 }
 
 /** The streamed form, one named server-sent event per item. */
 export function toMessageEvents(
-  { model, usageJson }: MessageHead,
+  { model, usageJson, cachedTokens }: MessageHead,
   completion: Completion,
   chunks: number | undefined,
 ): { readonly id: string; readonly events: readonly string[] } {
   const id = `msg_${randomUUID().replaceAll("-", "")}`;
-  const { input_tokens, output_tokens } = usageOf(completion);
+  const { output_tokens, ...input } = usageOf(completion, cachedTokens);
   const begun = { id, type: "message", role: "assistant", model, content: [], stop_reason: null };
-  const message = { ...begun, stop_sequence: null, usage: { input_tokens, output_tokens: 1 } };
+  const message = { ...begun, stop_sequence: null, usage: { ...input, output_tokens: 1 } };
   const [block] = contentOf(completion);
   const empty = block?.type === "tool_use" ? { ...block, input: {} } : { type: "text", text: "" };
   const delta = JSON.stringify({ stop_reason: stopReason(completion), stop_sequence: null });
@@ -111,9 +121,14 @@ function stopReason({ finishReason }: Completion): string {
   return { stop: "end_turn", length: "max_tokens", tool_calls: "tool_use" }[finishReason];
 }
 
-function usageOf({ usageJson }: Completion): { input_tokens: number; output_tokens: number } {
-  const { prompt_tokens, completion_tokens } = JSON.parse(usageJson) as Record<string, number>;
-  return { input_tokens: prompt_tokens ?? 0, output_tokens: completion_tokens ?? 0 };
+/** Anthropic's `input_tokens` are those that were not read from the cache. */
+function usageOf({ usageJson }: Completion, cachedTokens: number | undefined) {
+  const { prompt_tokens = 0, completion_tokens = 0 } = JSON.parse(usageJson) as Record<string, number>;
+  return {
+    input_tokens: prompt_tokens - (cachedTokens ?? 0),
+    output_tokens: completion_tokens,
+    ...(cachedTokens !== undefined && { cache_read_input_tokens: cachedTokens }),
+  };
 }
 
 function event(type: string, fields: object): string {

@@ -1,5 +1,6 @@
 import type { ServiceType } from "../../inference/providers/provider.ts";
 import {
+  CACHING_PROVIDERS,
   type DevAccount,
   EDIT_PROVIDER,
   EMBEDDING_PROVIDER,
@@ -17,6 +18,8 @@ export type DevnetOffer = {
   readonly serviceType: ServiceType;
   readonly inputPrice: bigint;
   readonly outputPrice: bigint;
+  /** Whether the provider caches prompts. */
+  readonly cachesPrompts?: boolean;
   /** Its `additionalInfo`. */
   readonly info: Readonly<Record<string, unknown>>;
 };
@@ -24,7 +27,27 @@ export type DevnetOffer = {
 /** The chat model of the development network. */
 export const DEVNET_MODEL = "devnet-chat";
 
-/** One offer of each service type. */
+/** A chat model of two equally expensive providers, each of which caches prompts: requests stay where theirs is. */
+const CACHED_OFFERS: readonly DevnetOffer[] = CACHING_PROVIDERS.map((account) => ({
+  account,
+  model: "devnet-chat-cached",
+  serviceType: "chatbot",
+  inputPrice: 2_000_000_000_000n,
+  outputPrice: 5_000_000_000_000n,
+  cachesPrompts: true,
+  info: {
+    SupportedFormats: ["openai", "anthropic"],
+    Description: "A stand-in that caches prompts: tokens that a provider has seen cost a tenth.",
+    ContextLength: 131_072,
+    MaxCompletionTokens: 4_096,
+    InputModalities: ["text"],
+    OutputModalities: ["text"],
+    SupportedParameters: ["max_tokens", "stream", "tools", "tool_choice", "response_format"],
+    CachedPromptPrice: "200000000000",
+  },
+}));
+
+/** One offer of each service type, and those that cache prompts. */
 export const DEVNET_OFFERS: readonly DevnetOffer[] = [
   {
     account: PROVIDER,
@@ -128,4 +151,5 @@ export const DEVNET_OFFERS: readonly DevnetOffer[] = [
       SupportedParameters: ["top_n", "return_documents"],
     },
   },
+  ...CACHED_OFFERS,
 ];

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { ServiceType } from "../../inference/providers/provider.ts";
 import { readTranscriptionRequest, transcribe } from "./audio-transcript.ts";
-import { toEvents, toPlainAnswer } from "./completion.ts";
+import { type Completion, toEvents, toPlainAnswer } from "./completion.ts";
 import { Composer } from "./composer.ts";
 import { embed, readEmbeddingsRequest, textOf } from "./embeddings.ts";
 import { type Form, readForm } from "./form.ts";
@@ -14,6 +14,7 @@ import {
   toMessage,
   toMessageEvents,
 } from "./message.ts";
+import { PromptCache } from "./prompt-cache.ts";
 import { documentsText, rank, readRankingRequest } from "./ranking.ts";
 import { readSpeechRequest, speak } from "./speech.ts";
 import {
@@ -50,6 +51,8 @@ type Offer = {
   readonly model: string;
   readonly serviceType: ServiceType;
   readonly countTokens: (messages: readonly unknown[]) => number | Promise<number>;
+  /** Whether the provider caches prompts, and reports what it read from its cache. */
+  readonly cachesPrompts?: boolean;
 };
 
 const JSON_TYPE = "application/json";
@@ -86,6 +89,7 @@ export function endpointsOf(offer: Offer): ReadonlyMap<string, Endpoint> {
 
 function chatOf(offer: Offer): Endpoint {
   const composer = new Composer(offer.countTokens);
+  const cache = offer.cachesPrompts ? new PromptCache(offer.countTokens) : undefined;
   return async ({ body, usageJson, chunks }) => {
     const known = await composer.compose(body.toString("utf8"));
     if (!known) return refused("not a chat request");
@@ -97,7 +101,8 @@ function chatOf(offer: Offer): Endpoint {
       model: request.model,
       created: Math.floor(Date.now() / 1_000),
     };
-    const stated = { ...completion, usageJson: usageJson ?? completion.usageJson };
+    const ownUsage = cache ? await withCache(cache, request.messages, completion) : completion.usageJson;
+    const stated = { ...completion, usageJson: usageJson ?? ownUsage };
     if (!request.stream)
       return {
         kind: "whole",
@@ -108,6 +113,17 @@ function chatOf(offer: Offer): Endpoint {
     const includeUsage = request.stream_options?.include_usage === true;
     return { kind: "events", events: toEvents(head, stated, { includeUsage, chunks }), responseKey };
   };
+}
+
+/** The usage of a completion with the tokens that were read from the cache, as OpenAI reports them. */
+async function withCache(
+  cache: PromptCache,
+  messages: readonly unknown[],
+  { usageJson }: Completion,
+): Promise<string> {
+  const usage = JSON.parse(usageJson) as { readonly prompt_tokens: number };
+  const cached_tokens = await cache.read(messages, usage.prompt_tokens);
+  return JSON.stringify({ ...usage, prompt_tokens_details: { cached_tokens } });
 }
 
 function completionsOf(offer: Offer): Endpoint {
@@ -130,12 +146,16 @@ function completionsOf(offer: Offer): Endpoint {
 }
 
 function messagesOf(offer: Offer): Endpoint {
+  const cache = offer.cachesPrompts ? new PromptCache(offer.countTokens) : undefined;
   return async ({ body, usageJson, chunks }) => {
     const request = readMessagesRequest(body.toString("utf8"));
     if (request?.max_tokens === undefined) return refused("not a messages request");
     if (request.model !== offer.model) return notServed(request.model);
-    const completion = composeMessage(request, await offer.countTokens(conversationOf(request)));
-    const head = { model: request.model, usageJson };
+    const messages = conversationOf(request);
+    const promptTokens = await offer.countTokens(messages);
+    const completion = composeMessage(request, promptTokens);
+    const cachedTokens = await cache?.read(messages, promptTokens);
+    const head = { model: request.model, usageJson, cachedTokens };
     if (request.stream) {
       const { id, events } = toMessageEvents(head, completion, chunks);
       return { kind: "events", events, responseKey: id };

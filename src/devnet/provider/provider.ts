@@ -51,6 +51,8 @@ export type ProviderOptions = {
   readonly serviceType?: ServiceType;
   /** Prompt tokens of a conversation, for `usage`. */
   readonly countTokens: (messages: readonly unknown[]) => number | Promise<number>;
+  /** Whether it caches prompts, and reports what it read from its cache; by default not. */
+  readonly cachesPrompts?: boolean;
   /** Where sub-accounts are read; without it only the secret itself is checked. */
   readonly accounts?: AccountSource;
   /** Signs the responses; without it there are no signatures. */
