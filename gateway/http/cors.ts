@@ -15,6 +15,7 @@ const HEADERS = [
   "Last-Event-ID",
   "X-Api-Key",
   "X-Request-ID",
+  "X-Session-Id",
   "Apollo-Require-Preflight",
   "X-GraphQL-Event-Stream-Token",
   // Sent by the official SDKs from browsers.

@@ -36,6 +36,7 @@ import { RequestsService } from "./requests/requests.service.ts";
 import { RerankService } from "./rerank/rerank.service.ts";
 import { ResponsesService } from "./responses/responses.service.ts";
 import { ChoiceService } from "./routing/choice.service.ts";
+import { PromptCachesService } from "./routing/prompt-caches.service.ts";
 import { RoutingService } from "./routing/routing.service.ts";
 import type { Usd } from "./routing/routing-preferences.ts";
 
@@ -120,6 +121,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
       standings.note(provider.address, result);
     },
   });
+  const promptCaches = new PromptCachesService(clock);
   const exchanges = new DispatchService({
     failover: new FailoverService({
       health,
@@ -129,7 +131,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
       totalMs: config.PROVIDER_TOTAL_MS,
     }),
     providers,
-    billing: new BillingService({ holds, evidence, observer }),
+    billing: new BillingService({ holds, evidence, promptCaches, observer }),
     memory,
     settings: dispatchSettings(config),
   });
@@ -139,6 +141,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     restrictionsOf: (keyId) => apiKeys.restrictionsOf(keyId),
     tokenUsd: () => tokenPrice.current(),
     standings,
+    promptCaches,
   });
   const admission = new AdmissionService({
     ...{ choices, holds, clock },

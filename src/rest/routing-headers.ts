@@ -2,6 +2,7 @@ import type { App } from "../app.ts";
 import { MAX_FALLBACK_MODELS } from "../inference/routing/fallback-models.ts";
 import {
   MAX_LISTED_PROVIDERS,
+  MAX_SESSION_ID,
   PROVIDER_SORTS,
   type PriceCaps,
   type RoutingPreferences,
@@ -31,21 +32,34 @@ type SentHeader = { readonly name: string; readonly text: string };
 
 /**
  * Reads a client's routing preferences from `X-<word>-Provider-*` headers under any of the platform's words (SPEC 4.2,
- * facts 1.4). Fields that were not sent are absent. Throws `invalid_provider_header` or `invalid_max_price_usd` for a
- * malformed value and for a control that was sent twice.
+ * facts 1.4), and the session from OpenRouter's `X-Session-Id`. Fields that were not sent are absent. Throws
+ * `invalid_provider_header` or `invalid_max_price_usd` for a malformed value and for a control that was sent twice.
  */
 export function readRouting(rawHeaders: readonly string[], words: readonly string[]): RoutingPreferences {
   let sent: Map<Control, SentHeader> | undefined;
+  let session: SentHeader | undefined;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? "";
-    if (name.length < MIN_NAME || (name[0] !== "x" && name[0] !== "X")) continue;
+    if (name[0] !== "x" && name[0] !== "X") continue;
+    if (name.length === SESSION.length && name.toLowerCase() === SESSION) {
+      if (session) throw malformed("session", name, "was sent twice");
+      session = { name, text: rawHeaders[at + 1] ?? "" };
+    }
+    if (name.length < MIN_NAME) continue;
     const control = controlOf(name.toLowerCase(), words);
     if (control === undefined) continue;
     sent ??= new Map();
     if (sent.has(control)) throw malformed(control, name, "was sent twice");
     sent.set(control, { name, text: rawHeaders[at + 1] ?? "" });
   }
-  return sent ? toPreferences(sent) : {};
+  const preferences = sent ? toPreferences(sent) : {};
+  return session?.text ? { ...preferences, sessionId: readSession(session) } : preferences;
+}
+
+/** The session id of a header: visible ASCII, as bytes of other characters have no agreed meaning there. */
+function readSession({ name, text }: SentHeader): string {
+  if (text.length <= MAX_SESSION_ID && /^[\x20-\x7e]*$/.test(text)) return text;
+  throw malformed("session", name, `must have at most ${MAX_SESSION_ID} characters of ASCII`);
 }
 
 /** The same, as the `headers` of a route, with the words of this deployment. */
@@ -54,6 +68,7 @@ export function routingHeaders({ config }: App, rawHeaders: readonly string[]): 
 }
 
 const MAX_MODEL_LENGTH = 256;
+const SESSION = "x-session-id";
 const MIN_NAME = "x-a-provider-sort".length;
 
 /** Every routing header under each of the platform's words, as documentation spells it. */
@@ -127,7 +142,7 @@ function booleanOf(text: string): boolean | undefined {
 }
 
 /** `name` is the header as the client spelled it. */
-function malformed(control: Control, name: string, what: string): AppError {
+function malformed(control: Control | "session", name: string, what: string): AppError {
   const code = control.startsWith("max-price") ? "invalid_max_price_usd" : "invalid_provider_header";
   return new AppError(code, `The header ${name} ${what}.`, { param: name });
 }

@@ -49,7 +49,12 @@ export const trace = z
       .string()
       .optional()
       .meta({ description: "The model that answered; absent unless the request named several." }),
-    billing: z.strictObject({ input_cost: neuron, output_cost: neuron, total_cost: neuron }),
+    billing: z.strictObject({
+      ...{ input_cost: neuron, output_cost: neuron, total_cost: neuron },
+      cache_saving: neuron
+        .optional()
+        .meta({ description: "What the provider's cache saved; absent unless it saved something." }),
+    }),
     tee_verified: z.boolean().optional().meta({
       description:
         "Whether the provider's acknowledged signer signed this answer; absent unless `verify_tee` was sent.",

@@ -118,7 +118,13 @@ describe("tokens read from or written to the provider's cache", () => {
       const seeded = await seed();
       const bill = await billOf(seeded, { model: CACHED.id, max_tokens: 100, stream });
       const total = input + 8n * 20n;
-      expect(bill.billing).toMatchObject({ input_cost: String(input), total_cost: String(total) });
+      const saving = String(1_000n - input);
+      expect(bill.billing).toEqual({
+        input_cost: String(input),
+        output_cost: String(8n * 20n),
+        total_cost: String(total),
+        cache_saving: saving,
+      });
       await requireAvailable(app, seeded, { available: 10_000_000n - total });
       const reader = await readerOf(seeded);
       const history = await rest<{ data: object[] }>(origin, "/v1/account/usage/history", reader);
@@ -128,14 +134,21 @@ describe("tokens read from or written to the provider's cache", () => {
         cache_write_tokens: 20,
         cache_write_1h_tokens: 5,
         cost: String(total),
+        cache_saving: saving,
       });
-      const query = `{ request(id: "${bill.request_id}") { inputTokens cachedTokens cacheWriteTokens cacheWrite1hTokens cost { input } } }`;
+      const generation = await rest<{ data: object }>(
+        origin,
+        `/v1/generation?id=${bill.request_id}`,
+        seeded.secret,
+      );
+      expect(generation.body.data).toMatchObject({ cache_discount: formatToken(BigInt(saving)) });
+      const query = `{ request(id: "${bill.request_id}") { inputTokens cachedTokens cacheWriteTokens cacheWrite1hTokens cost { input cacheSaving } } }`;
       expect((await askGraph(origin, reader, query)).data.request).toEqual({
         inputTokens: 100,
         cachedTokens: 60,
         cacheWriteTokens: 20,
         cacheWrite1hTokens: 5,
-        cost: { input: String(input) },
+        cost: { input: String(input), cacheSaving: saving },
       });
     },
   );

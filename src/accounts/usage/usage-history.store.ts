@@ -1,6 +1,7 @@
 import { runRead } from "../../db/account-queries.ts";
 import { Parameters } from "../../db/parameters.ts";
 import type { Scan } from "../../kernel/page.ts";
+import { recordedSaving } from "./cache-saving.ts";
 import {
   IS_USAGE,
   ROLLED_UP_TO,
@@ -135,6 +136,10 @@ type HistoryRow = TotalsRow & {
   model: string;
   provider: string;
   api_key_id: string | null;
+  input_price: string;
+  output_price: string;
+  input_cost: string;
+  output_cost: string;
   deposit_used: string;
   credit_used: string;
   trust_mode: TrustMode;
@@ -150,6 +155,14 @@ function toUsageRow(row: HistoryRow): UsageRow {
     model: row.model,
     provider: row.provider,
     apiKeyId: row.api_key_id,
+    cacheSaving: recordedSaving({
+      ...amounts,
+      cacheTokens: amounts.cachedTokens + amounts.cacheWriteTokens + amounts.cacheWrite1hTokens,
+      inputPrice: BigInt(row.input_price),
+      outputPrice: BigInt(row.output_price),
+      inputCost: BigInt(row.input_cost),
+      outputCost: BigInt(row.output_cost),
+    }),
     depositUsed: BigInt(row.deposit_used),
     creditUsed: BigInt(row.credit_used),
     trustMode: row.trust_mode,
@@ -160,5 +173,7 @@ const HISTORY_COLUMNS = `
   r.usage_number::text as id, r.id as request_id, r.model, r.provider, r.api_key_id::text as api_key_id,
   floor(extract(epoch from r.created_at) * 1000)::bigint::text as created_ms, '1' as requests,
   ${TOKENS.map((name) => `coalesce(r.${name}, 0)::text as ${name}`).join(", ")},
+  r.input_price::text as input_price, r.output_price::text as output_price,
+  coalesce(r.input_cost, 0)::text as input_cost, coalesce(r.output_cost, 0)::text as output_cost,
   r.total_cost::text as cost, r.deposit_used::text as deposit_used, r.credit_used::text as credit_used,
   r.trust_mode`;

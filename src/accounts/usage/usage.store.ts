@@ -48,6 +48,8 @@ export type UsageRow = {
   readonly cacheWriteTokens: bigint;
   readonly cacheWrite1hTokens: bigint;
   readonly cost: bigint;
+  /** What the provider's cache saved; null if the balance did not cover the whole cost. */
+  readonly cacheSaving: bigint | null;
   readonly depositUsed: bigint;
   readonly creditUsed: bigint;
   readonly trustMode: TrustMode;

@@ -72,6 +72,7 @@ export class AdmissionService {
           candidates: affordable(plan, heldNeuron, counted),
           refused: plan.choice.refused,
           requiredEvidence: plan.choice.evidence,
+          affinity: plan.choice.affinity,
           heldNeuron,
           tokenUsd: tokenUsd(),
           clock,
@@ -111,7 +112,7 @@ export class AdmissionService {
 
   async #plan(given: AdmissionRequest, payer: Payer, plans: number): Promise<AdmissionPlan> {
     const { choices, holdSeconds: expiresInSeconds } = this.#dependencies;
-    const { choice, restrictions } = await choices.chooseFor(given, payer.keyId);
+    const { choice, restrictions } = await choices.chooseFor(given, payer);
     const request = await this.#countedIfScarce(given, choice, payer);
     const hold = holdFor(request, choice, { payer, restrictions, expiresInSeconds });
     return { request, payer, choice, hold, plans };

@@ -10,6 +10,7 @@ import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { RequestTrace } from "../requests/request-trace.ts";
 import type { Refused } from "../routing/choice.ts";
+import type { Affinity } from "../routing/ranking.ts";
 import type { Usd } from "../routing/routing-preferences.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
 import type { Usage } from "./pricing.ts";
@@ -49,6 +50,8 @@ export type Trace = {
     readonly input_cost: string;
     readonly output_cost: string;
     readonly total_cost: string;
+    /** What the provider's cache saved; present only if it saved something. */
+    readonly cache_saving?: string;
   };
   /** Whether the provider's enclave signed this answer; present only if verification was requested. */
   readonly tee_verified?: boolean;
@@ -88,7 +91,12 @@ export type AttemptRecord = {
 /**
  * The routing of a request: its attempts in order, and the providers not used, with reasons. Stored with the request.
  */
-export type Routing = { readonly attempts: readonly AttemptRecord[]; readonly refused: readonly Refused[] };
+export type Routing = {
+  readonly attempts: readonly AttemptRecord[];
+  readonly refused: readonly Refused[];
+  /** The provider that probably had the prompt cached when the request was admitted. */
+  readonly cachedBy?: Hex;
+};
 
 /** What the attempts of a request came to, when it ends. */
 export type AttemptSummary = {
@@ -112,6 +120,8 @@ export class Admitted {
   readonly client: ClientExchange | undefined;
   /** The proof without which the answer counts as unproven; undefined if none is required. */
   readonly requiredEvidence: EvidenceFloor | undefined;
+  /** The conversation, if it matters which provider has its prompt cached. */
+  readonly affinity: Affinity | undefined;
   readonly #heldNeuron: bigint;
   readonly #tokenUsd: Usd | undefined;
   readonly #refused: readonly Refused[];
@@ -130,6 +140,7 @@ export class Admitted {
     candidates: readonly Provider[];
     refused: readonly Refused[];
     requiredEvidence?: EvidenceFloor | undefined;
+    affinity?: Affinity | undefined;
     heldNeuron: bigint;
     /** The network token's price in dollars, if it is known. */
     tokenUsd?: Usd | undefined;
@@ -144,6 +155,7 @@ export class Admitted {
     this.trace = given.trace;
     this.client = given.client;
     this.requiredEvidence = given.requiredEvidence;
+    this.affinity = given.affinity;
     this.#heldNeuron = given.heldNeuron;
     this.#tokenUsd = given.tokenUsd;
     this.#refused = given.refused;
@@ -233,7 +245,10 @@ export class Admitted {
     if (!provider) throw new Error("a request was admitted without a candidate");
     return {
       provider,
-      routing: { attempts: this.#attempts, refused: this.#refused },
+      routing: {
+        ...{ attempts: this.#attempts, refused: this.#refused },
+        ...(this.affinity?.warm && { cachedBy: this.affinity.warm.provider }),
+      },
       firstByteMs: this.#firstByteMs,
       durationMs: this.#sinceStart(),
     };

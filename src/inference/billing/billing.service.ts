@@ -5,13 +5,15 @@ import type { EvidenceService } from "../evidence/evidence.service.ts";
 import { type EvidenceResult, signerOf } from "../evidence/tee-signature.ts";
 import { type Provider, trustModeOf } from "../providers/provider.ts";
 import type { RequestObserver } from "../requests/request-observer.ts";
+import type { PromptCachesService } from "../routing/prompt-caches.service.ts";
 import type { Admitted, AttemptSummary, Ending, Trace } from "./admitted.ts";
-import { billedOf, type Cost, costOf, ratesFor } from "./pricing.ts";
+import { billedOf, type Cost, cacheSavingOf, costOf, ratesFor } from "./pricing.ts";
 import { draftOf } from "./receipt-draft.ts";
 
 type Dependencies = {
   readonly holds: Pick<HoldsService, "settle">;
   readonly evidence: Pick<EvidenceService, "check">;
+  readonly promptCaches: Pick<PromptCachesService, "answered">;
   readonly observer?: RequestObserver | undefined;
 };
 
@@ -34,7 +36,10 @@ export class BillingService {
     const provider = ending.provider ?? summary.provider;
     const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
     const verified = ending.outcome === "completed" && this.#verify(admitted, provider, ending);
-    const toBill = (billed: Cost) => toTrace(requestId, provider, billed, admitted.hasModels);
+    this.#rememberCache(admitted, provider, ending);
+    const saving = ending.usage && cacheSavingOf(ending.usage, provider);
+    const toBill = (billed: Cost) =>
+      toTrace(requestId, provider, billed, { hasModels: admitted.hasModels, saving });
     const bill = toBill(cost);
     // The receipt commits to what the client is sent, which states the bill: all of that is known now.
     const closing = admitted.client && !verified ? await ending.closing?.(bill) : undefined;
@@ -51,6 +56,17 @@ export class BillingService {
     }
     const charge = charged === cost.total ? bill : toBill(billedOf(cost, charged));
     return verified ? { ...charge, ...toTeeTrace(await verified) } : charge;
+  }
+
+  /** Records that the provider has the prompt of a conversation cached, for its next request. */
+  #rememberCache(
+    { affinity }: Admitted,
+    provider: Provider,
+    { outcome, usage, estimated = false }: Ending,
+  ): void {
+    if (!affinity || outcome === "failed" || !usage || "inputUnits" in usage) return;
+    const isStated = outcome === "completed" && !estimated;
+    this.#dependencies.promptCaches.answered(affinity.conversation, provider, usage, { isStated });
   }
 
   /** Checks the provider's signature of the answer; undefined if that was not requested. Never rejects. */
@@ -87,13 +103,16 @@ function toTrace(
   requestId: string,
   provider: Provider,
   { input, output, total }: Cost,
-  hasModels: boolean,
+  { hasModels, saving = 0n }: { readonly hasModels: boolean; readonly saving?: bigint | undefined },
 ): Trace {
   return {
     request_id: requestId,
     provider: provider.address,
     ...(hasModels && { model: provider.model }),
-    billing: { input_cost: `${input}`, output_cost: `${output}`, total_cost: `${total}` },
+    billing: {
+      ...{ input_cost: `${input}`, output_cost: `${output}`, total_cost: `${total}` },
+      ...(saving !== 0n && { cache_saving: `${saving}` }),
+    },
   };
 }
 

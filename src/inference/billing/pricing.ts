@@ -76,6 +76,17 @@ export function costOf(usage: Usage, price: Price): Cost {
   return { input, output, total: input + output };
 }
 
+/**
+ * What the provider's cache saved, neuron: the prompt at the input price, less its cost; 0 if writing to the cache cost
+ * more than reading from it saved.
+ */
+export function cacheSavingOf(usage: Usage, price: Price): bigint {
+  if ("inputUnits" in usage || !usage.cache) return 0n;
+  const { inputTokens, outputTokens } = usage;
+  const saving = costOf({ inputTokens, outputTokens }, price).input - costOf(usage, price).input;
+  return saving > 0n ? saving : 0n;
+}
+
 /** Splits the charged amount into input, which is filled first, and output (`settlements.store.ts`). */
 export function billedOf({ input }: Cost, charged: bigint): Cost {
   const billedInput = input < charged ? input : charged;

@@ -1,15 +1,27 @@
 import { randomBytes } from "node:crypto";
 import type { TextSpan } from "../../kernel/text/json-shape.ts";
 
+const MAX_HEAD = 4_096;
+
 /** A long string of a JSON body that was not parsed. It is not a `string`, so fields for short texts reject it. */
 export class ElidedText {
-  /** In bytes of JSON. */
-  readonly length: number;
+  readonly #json: Buffer;
   readonly #placeholder: string;
 
-  constructor(length: number, placeholder: string) {
-    this.length = length;
+  /** `json` are the bytes of the string in the body, without its quotes. */
+  constructor(json: Buffer, placeholder: string) {
+    this.#json = json;
     this.#placeholder = placeholder;
+  }
+
+  /** In bytes of JSON. */
+  get length(): number {
+    return this.#json.length;
+  }
+
+  /** Its first bytes, as JSON. */
+  get head(): Buffer {
+    return this.#json.subarray(0, MAX_HEAD);
   }
 
   /** The placeholder that `ElidedTexts` later replaces with the text. */
@@ -79,7 +91,7 @@ export class ElidedTexts {
   #textOf(placeholder: string): ElidedText {
     const span = this.#spans[Number(placeholder.slice(this.#mark.length))];
     if (!span) throw new Error("a placeholder without its text");
-    return new ElidedText(span.end - span.start, placeholder);
+    return new ElidedText(this.#json.subarray(span.start, span.end), placeholder);
   }
 }
 

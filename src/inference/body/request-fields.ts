@@ -20,6 +20,7 @@ export type RequestFields = {
 const EXTENSIONS: ReadonlySet<string> = new Set([
   "provider",
   "verify_tee",
+  "session_id",
   "plugins",
   "attachments",
   "_e2ee",

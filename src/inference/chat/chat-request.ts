@@ -13,7 +13,9 @@ import type { Provider } from "../providers/provider.ts";
 import { MAX_FALLBACK_MODELS } from "../routing/fallback-models.ts";
 import { hasText, quickList } from "../routing/quick-list.ts";
 import {
+  MAX_CACHE_KEY,
   MAX_LISTED_PROVIDERS,
+  MAX_SESSION_ID,
   PROVIDER_SORTS,
   type RoutingPreferences,
 } from "../routing/routing-preferences.ts";
@@ -50,6 +52,12 @@ export const PROVIDER_OBJECT = z
 export const FALLBACK_MODELS = z.array(shortText(256)).max(MAX_FALLBACK_MODELS).nullish().meta({
   description:
     "Models to fall back on, in this order: after `model`, if that is sent too. The request is billed at the prices of the one that answers.",
+});
+
+/** The conversation that a request belongs to, in OpenRouter's form. */
+export const SESSION_ID = readText.max(MAX_SESSION_ID).nullish().meta({
+  description:
+    "The conversation that the request belongs to: its requests go to the provider that has their prompt cached, where that costs less and no routing preference says otherwise. Equivalent to the header `X-Session-Id`, over which it takes precedence. Not sent to the provider.",
 });
 
 /** Whether a request names a model, alone or in a list. */
@@ -90,6 +98,7 @@ export const CHAT_REQUEST = z
     max_completion_tokens: tokens.nullish(),
     n: z.int().min(1).max(MAX_CHOICES).nullish(),
     verify_tee: z.boolean().nullish(),
+    session_id: SESSION_ID,
     provider: PROVIDER_OBJECT,
   })
   .refine(namesModel, NO_MODEL)
@@ -140,22 +149,37 @@ export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
   };
 }
 
-/** The model of a request, and its preferences: those of the `provider` object, and the fallback models. */
-export function modelsOf({
-  model,
-  models,
-  provider,
-}: {
+/** The fields that say which model, which provider and which conversation is meant. */
+type RoutingFields = {
   readonly model?: string | undefined;
   readonly models?: readonly string[] | null | undefined;
   readonly provider?: z.output<typeof PROVIDER_OBJECT>;
-}): { readonly model: string; readonly preferences: RoutingPreferences } {
+  readonly session_id?: string | null | undefined;
+  readonly prompt_cache_key?: unknown;
+  readonly user?: unknown;
+};
+
+/** The model of a request, and its preferences: those of the `provider` object, fallback models, and the conversation. */
+export function modelsOf(fields: RoutingFields): {
+  readonly model: string;
+  readonly preferences: RoutingPreferences;
+} {
+  const { model, models, provider, session_id: sessionId } = fields;
   const [first = "", ...fallbackModels] = [...(model === undefined ? [] : [model]), ...(models ?? [])];
-  const preferences = providerPreferences(provider);
+  const cacheKey = [fields.prompt_cache_key, fields.user].find(isKey);
   return {
     model: first,
-    preferences: fallbackModels.length > 0 ? { ...preferences, fallbackModels } : preferences,
+    preferences: {
+      ...providerPreferences(provider),
+      ...(fallbackModels.length > 0 && { fallbackModels }),
+      ...(sessionId && { sessionId }),
+      ...(cacheKey !== undefined && { cacheKey: cacheKey.slice(0, MAX_CACHE_KEY) }),
+    },
   };
+}
+
+function isKey(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 /** The routing preferences of a `provider` object. */

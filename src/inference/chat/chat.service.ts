@@ -13,7 +13,7 @@ import type { StreamSink } from "../dispatch/stream-options.ts";
 import type { ApiFormat } from "../providers/profile.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
-import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { mergePreferences, type RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { ShownAnswer } from "./answer-edits.ts";
 import type { TranslatedChat } from "./answer-translation.ts";
 import { readChat } from "./chat-answer.ts";
@@ -180,7 +180,8 @@ export class ChatService {
       model,
       serviceType: "chatbot",
       format: this.#endpoint.format,
-      preferences: { ...request.preferences, ...preferences },
+      preferences: mergePreferences(request.preferences, preferences),
+      promptStart: request.fields,
       ...likelySize(request, modelLimit, counted),
       counted:
         counted === undefined

@@ -11,6 +11,7 @@ import {
   NO_MODEL,
   namesModel,
   PROVIDER_OBJECT,
+  SESSION_ID,
 } from "../chat/chat-request.ts";
 import { invalidField } from "../responses/invalid-field.ts";
 
@@ -53,6 +54,7 @@ export const COMPLETIONS_REQUEST = z
     echo: z.boolean().nullish(),
     logprobs: z.int().min(0).max(MAX_LOGPROBS).nullish(),
     verify_tee: z.boolean().nullish(),
+    session_id: SESSION_ID,
     provider: PROVIDER_OBJECT,
   })
   .refine(namesModel, NO_MODEL)

@@ -15,6 +15,7 @@ import {
   NO_MODEL,
   namesModel,
   PROVIDER_OBJECT,
+  SESSION_ID,
 } from "../chat/chat-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import { hasText, quickList } from "../routing/quick-list.ts";
@@ -37,6 +38,7 @@ const prompt = {
   tools: quickList(z.looseObject({}), isObject, { max: 10_000 }).nullish(),
   provider: PROVIDER_OBJECT,
   verify_tee: z.boolean().nullish(),
+  session_id: SESSION_ID,
 };
 
 /** The fields of Anthropic's Messages that the router reads; the provider validates all others. */
@@ -91,13 +93,18 @@ function toPrompt(
   elided: ElidedTexts | undefined,
 ): MessagesPrompt {
   return {
-    ...modelsOf(fields),
+    ...modelsOf({ ...fields, user: userOf(fields.metadata) }),
     prompt: boundPrompt(fields, bytes),
     verifyTee: fields.verify_tee ?? false,
     bytes,
     fields,
     elided,
   };
+}
+
+/** Anthropic's field for the user, in which its clients also name the session. */
+function userOf(metadata: unknown): unknown {
+  return isObject(metadata) ? metadata.user_id : undefined;
 }
 
 function isMessage(value: unknown): boolean {

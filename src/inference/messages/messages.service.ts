@@ -13,7 +13,7 @@ import type { StreamSink } from "../dispatch/stream-options.ts";
 import type { ProviderClient } from "../providers/provider.client.ts";
 import { gatherAnswer } from "../providers/provider-answer.ts";
 import type { ChoiceService } from "../routing/choice.service.ts";
-import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { mergePreferences, type RoutingPreferences } from "../routing/routing-preferences.ts";
 import { readMessage } from "./message-answer.ts";
 import { MessageEvents } from "./message-events.ts";
 import { type MessagesPrompt, type MessagesRequest, messagesBody } from "./messages-request.ts";
@@ -72,12 +72,12 @@ export class MessagesService {
    */
   async countTokens(
     prompt: MessagesPrompt,
-    caller: Pick<Caller, "keyId">,
+    caller: Pick<Caller, "account" | "keyId">,
     { headers, preferences, signal }: MessageOptions & { readonly signal: AbortSignal },
   ): Promise<number> {
     const { choices, providers, bodies } = this.#dependencies;
     const restrictions = await choices.restrictionsOf(caller.keyId);
-    const choice = choices.choose(routingRequest(prompt, preferences), restrictions);
+    const choice = choices.choose(routingRequest(prompt, preferences), restrictions, caller.account);
     const [provider] = choice.candidates;
     if (!provider) return bodies.countRequest(prompt.bytes);
     try {
@@ -140,7 +140,8 @@ function routingRequest(prompt: MessagesPrompt, preferences: RoutingPreferences)
     model: prompt.model,
     serviceType: "chatbot",
     format: "anthropic",
-    preferences: { ...prompt.preferences, ...preferences },
+    preferences: mergePreferences(prompt.preferences, preferences),
+    promptStart: prompt.fields,
     inputTokens: prompt.prompt.likelyTokens,
     verifyTee: prompt.verifyTee,
   } as const;

@@ -1,3 +1,4 @@
+import { recordedSaving } from "../../accounts/usage/cache-saving.ts";
 import type { RowCount } from "../../db/count-rows.ts";
 import type { Database } from "../../db/database.ts";
 import {
@@ -24,6 +25,14 @@ import {
   type RequestSort,
 } from "./request-list.store.ts";
 
+/** The cost of a request, neuron. `cacheSaving` is null if the balance did not cover the whole cost. */
+export type RequestCost = {
+  readonly input: bigint;
+  readonly output: bigint;
+  readonly total: bigint;
+  readonly cacheSaving: bigint | null;
+};
+
 /** An admitted request. Costs are neuron, set when it ends. */
 export type InferenceRequest = Readonly<
   Pick<
@@ -38,7 +47,7 @@ export type InferenceRequest = Readonly<
   readonly cachedTokens: number | null;
   readonly cacheWriteTokens: number | null;
   readonly cacheWrite1hTokens: number | null;
-  readonly cost: { readonly input: bigint; readonly output: bigint; readonly total: bigint } | null;
+  readonly cost: RequestCost | null;
   /** The attempts and the providers not used; set when it ends. */
   readonly routing: Routing | null;
   readonly errorCode: string | null;
@@ -134,9 +143,17 @@ function readPlace(page: PageRequest, order: RequestOrder): RequestPlace | undef
   return { at, id, cost: BigInt(cost) };
 }
 
+function costOf(row: InferenceRequestRow): RequestCost | null {
+  const { inputCost, outputCost, totalCost, inputPrice, outputPrice } = row;
+  if (inputCost == null || outputCost == null || totalCost == null) return null;
+  const cacheTokens = row.cachedTokens + row.cacheWriteTokens + row.cacheWrite1hTokens;
+  const { inputTokens, outputTokens } = row;
+  const tokens = { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, cacheTokens };
+  const cacheSaving = recordedSaving({ ...tokens, inputPrice, outputPrice, inputCost, outputCost });
+  return { input: inputCost, output: outputCost, total: totalCost, cacheSaving };
+}
+
 function toRequest(row: InferenceRequestRow): InferenceRequest {
-  const { inputCost, outputCost, totalCost } = row;
-  const isBilled = inputCost != null && outputCost != null && totalCost != null;
   return {
     id: row.id,
     account: row.account,
@@ -151,7 +168,7 @@ function toRequest(row: InferenceRequestRow): InferenceRequest {
     cacheWriteTokens: row.inputTokens == null ? null : row.cacheWriteTokens,
     cacheWrite1hTokens: row.inputTokens == null ? null : row.cacheWrite1hTokens,
     usageEstimated: row.usageEstimated,
-    cost: isBilled ? { input: inputCost, output: outputCost, total: totalCost } : null,
+    cost: costOf(row),
     routing: row.routing ?? null,
     errorCode: row.errorCode ?? null,
     firstByteMs: row.firstByteMs ?? null,

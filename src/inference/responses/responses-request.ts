@@ -13,6 +13,7 @@ import {
   NO_MODEL,
   namesModel,
   PROVIDER_OBJECT,
+  SESSION_ID,
 } from "../chat/chat-request.ts";
 import { chatMessages } from "./input-items.ts";
 import { invalidField } from "./invalid-field.ts";
@@ -106,6 +107,7 @@ export const RESPONSES_REQUEST = z
     conversation: onlyNull("conversations are not stored here: send the whole conversation as input"),
     prompt: onlyNull("prompts are not stored here: send instructions and input"),
     verify_tee: z.boolean().nullish(),
+    session_id: SESSION_ID,
     provider: PROVIDER_OBJECT,
   })
   .refine(namesModel, NO_MODEL)
@@ -162,9 +164,9 @@ async function toChat(
   elided: ElidedTexts | undefined,
 ): Promise<ChatRequest> {
   const { stream, input, instructions, tool_choice: choice, parallel_tool_calls: isParallel } = request;
-  const { max_output_tokens: maxTokens, verify_tee: verifyTee, provider, reasoning, text, include } = request;
+  const { max_output_tokens: maxTokens, verify_tee: verifyTee, reasoning, text, include } = request;
   const passed = Object.entries(request).filter(([name, value]) => !TRANSLATED.has(name) && value != null);
-  const chosen = modelsOf({ model: request.model, models: request.models, provider });
+  const chosen = modelsOf(request);
   const fields = {
     ...{ model: chosen.model, ...Object.fromEntries(passed) },
     messages: chatMessages(input, instructions),

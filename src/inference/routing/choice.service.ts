@@ -5,8 +5,10 @@ import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { HealthService } from "../providers/health.service.ts";
 import type { Provider } from "../providers/provider.ts";
 import { type Choice, type ChoiceContext, choose, MAX_CANDIDATES } from "./choice.ts";
+import { type ConversationRequest, conversationOf } from "./conversation.ts";
 import type { EvidenceStanding } from "./evidence-floor.ts";
 import { chooseAmong } from "./fallback-models.ts";
+import type { PromptCachesService } from "./prompt-caches.service.ts";
 import type { Usd } from "./routing-preferences.ts";
 
 type Dependencies = {
@@ -17,13 +19,18 @@ type Dependencies = {
   /** The network token's price in dollars; undefined when it is not known. Throws `unavailable`. */
   readonly tokenUsd: () => Usd | undefined;
   readonly standings: { of(provider: Provider): EvidenceStanding };
+  readonly promptCaches: Pick<PromptCachesService, "of">;
 };
 
 /** The part of a request that its providers are chosen by. */
 export type ChoiceRequest = Pick<
   ChoiceContext,
   "model" | "serviceType" | "format" | "preferences" | "inputTokens" | "outputTokens" | "answerTokens"
->;
+> &
+  Pick<ConversationRequest, "promptStart">;
+
+/** The account and the key of a request. */
+type Payer = { readonly account: string; readonly keyId: string };
 
 const REMEMBERED_KEYS = 10_000;
 
@@ -49,20 +56,20 @@ export class ChoiceService {
    * Chooses by these restrictions: for the requested model, then for each fallback model. Throws what `choose` of
    * `choice.ts` throws, and `invalid_parameter` for fallback models of a request that is not a chat.
    */
-  choose(request: ChoiceRequest, restrictions: KeyRestrictions): Choice {
+  choose(request: ChoiceRequest, restrictions: KeyRestrictions, account: string): Choice {
     const { fallbackModels = [], allowFallbacks } = request.preferences;
-    if (fallbackModels.length === 0) return this.#chooseFor(request, restrictions);
+    if (fallbackModels.length === 0) return this.#chooseFor(request, restrictions, account);
     if (request.serviceType !== "chatbot")
       throw new AppError("invalid_parameter", "Only chats may have fallback models.");
     return chooseAmong(
       [...new Set([request.model, ...fallbackModels])],
-      (model) => this.#chooseFor({ ...request, model }, restrictions),
+      (model) => this.#chooseFor({ ...request, model }, restrictions, account),
       allowFallbacks === false ? 1 : MAX_CANDIDATES,
     );
   }
 
-  #chooseFor(request: ChoiceRequest, restrictions: KeyRestrictions): Choice {
-    const { catalogue, health, tokenUsd, standings } = this.#dependencies;
+  #chooseFor(request: ChoiceRequest, restrictions: KeyRestrictions, account: string): Choice {
+    const { catalogue, health, tokenUsd, standings, promptCaches } = this.#dependencies;
     const { model, serviceType, format, preferences, inputTokens, outputTokens, answerTokens } = request;
     return choose(catalogue.model(model, serviceType), {
       model,
@@ -77,6 +84,12 @@ export class ChoiceService {
       standingOf: (provider) => standings.of(provider),
       tokenUsd: preferences.caps && tokenUsd(),
       isKnown: (provider) => catalogue.provider(provider) !== undefined,
+      affinity: () => {
+        const conversation = conversationOf({ ...request, account });
+        return conversation === undefined
+          ? undefined
+          : { conversation, warm: promptCaches.of(conversation, model) };
+      },
     });
   }
 
@@ -86,17 +99,17 @@ export class ChoiceService {
    */
   async chooseFor(
     request: ChoiceRequest,
-    keyId: string,
+    { account, keyId }: Payer,
   ): Promise<{ readonly choice: Choice; readonly restrictions: KeyRestrictions }> {
     const known = this.#known.get(keyId) ?? UNRESTRICTED;
     try {
-      return { choice: this.choose(request, known), restrictions: known };
+      return { choice: this.choose(request, known, account), restrictions: known };
     } catch (error) {
       if (!(error instanceof AppError && BY_RESTRICTIONS.has(error.code))) throw error;
       const restrictions = await this.restrictionsOf(keyId);
       if (restrictions.version === known.version) throw error;
       this.noteRestrictions(keyId, restrictions);
-      return { choice: this.choose(request, restrictions), restrictions };
+      return { choice: this.choose(request, restrictions, account), restrictions };
     }
   }
 

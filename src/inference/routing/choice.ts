@@ -1,10 +1,9 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { EvidenceFloor, KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
-import { costOf, ratesFor } from "../billing/pricing.ts";
+import { ratesFor } from "../billing/pricing.ts";
 import type { ApiFormat } from "../providers/profile.ts";
 import {
-  byPrice,
   inputTokensAt,
   isRoutable,
   type Model,
@@ -13,6 +12,7 @@ import {
   trustModeOf,
 } from "../providers/provider.ts";
 import { type EvidenceStanding, meetsEvidence, noEvidence, requiredEvidence } from "./evidence-floor.ts";
+import { type Affinity, byPreferences, hasCheaperCache, isRankedByClient } from "./ranking.ts";
 import type { PriceCaps, RoutingPreferences, Usd } from "./routing-preferences.ts";
 
 /** The state of a provider at the moment of a choice. */
@@ -61,6 +61,8 @@ export type Choice = {
   readonly refused: readonly Refused[];
   /** The proof that is required of the answer, by the client or by the key. */
   readonly evidence?: EvidenceFloor | undefined;
+  /** The conversation, if it matters which provider has its prompt cached: then the answer is recorded. */
+  readonly affinity?: Affinity | undefined;
 };
 
 /** The inputs of a choice. */
@@ -86,6 +88,8 @@ export type ChoiceContext = {
   readonly tokenUsd: Usd | undefined;
   /** Whether a provider with this address exists. */
   readonly isKnown: (provider: Hex) => boolean;
+  /** The conversation of the request, if it has one; called only if it may decide. */
+  readonly affinity?: (() => Affinity | undefined) | undefined;
 };
 
 /** Maximum number of candidate providers per request. */
@@ -93,7 +97,8 @@ export const MAX_CANDIDATES = 3;
 
 /**
  * Chooses the candidate providers: a pure function. The healthy eligible offers are ranked, and the first three become
- * candidates. If none is healthy, all eligible offers are ranked, because an attempt is better than a refusal.
+ * candidates. If none is healthy, all eligible offers are ranked, because an attempt is better than a refusal. Where the
+ * prompt is cached changes the ranking only, and not that of the client.
  *
  * Throws `access_denied` for a model, or for providers, that the key may not use; `model_not_found`;
  * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that no provider supports;
@@ -127,7 +132,8 @@ export function choose(offered: Model | undefined, context: ChoiceContext): Choi
   }
   const states = new Map(eligible.map((offer) => [offer, context.stateOf(offer)]));
   const healthy = eligible.filter((offer) => isHealthy(states.get(offer)));
-  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byPreferences(context, states));
+  const affinity = affinityFor(eligible, context);
+  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byPreferences(context, states, affinity));
   const isAlone = preferences.pin !== undefined || preferences.allowFallbacks === false;
   const candidates = isAlone ? ranked.slice(0, 1) : firstAndLongest(ranked, context);
   if (healthy.length > 0)
@@ -140,7 +146,15 @@ export function choose(offered: Model | undefined, context: ChoiceContext): Choi
   for (const offer of ranked)
     if (!candidates.includes(offer))
       refused.push({ provider: offer.address, reason: isAlone ? "fallbacks_off" : "enough_candidates" });
-  return { candidates, refused, evidence: requiredEvidence(context) };
+  return { candidates, refused, evidence: requiredEvidence(context), ...(affinity && { affinity }) };
+}
+
+/** The affinity, if several providers may answer, the client does not rank them, and one has cheaper cached tokens. */
+function affinityFor(eligible: readonly Provider[], context: ChoiceContext): Affinity | undefined {
+  const { affinity, serviceType, preferences, inputTokens = 1 } = context;
+  if (!affinity || serviceType !== "chatbot") return undefined;
+  if (eligible.length < 2 || isRankedByClient(preferences)) return undefined;
+  return eligible.some((offer) => hasCheaperCache(offer, inputTokens)) ? affinity() : undefined;
 }
 
 /** The factor by which an estimated token count may be too high. */
@@ -288,30 +302,6 @@ const IMAGES: ReadonlySet<ServiceType> = new Set(["text-to-image", "image-editin
 
 function isHealthy(state: ProviderState | undefined): boolean {
   return state !== undefined && state.circuit !== "open" && !state.isResting;
-}
-
-/**
- * Orders by the client's list, then by its preference, otherwise by the estimated cost of this request; ties by load,
- * then by latency. A provider without recent requests counts as fast, so that it is tried and measured.
- */
-function byPreferences(
-  { preferences: { sort, order = [] }, serviceType, inputTokens = 1, outputTokens = 1 }: ChoiceContext,
-  states: ReadonlyMap<Provider, ProviderState>,
-) {
-  const latency = (offer: Provider) => states.get(offer)?.latencyMs ?? 0;
-  const speed = (offer: Provider) => states.get(offer)?.tokensPerSecond ?? Number.POSITIVE_INFINITY;
-  const place = ({ address }: Provider) => (order.includes(address) ? order.indexOf(address) : order.length);
-  const load = (offer: Provider) => states.get(offer)?.inFlight ?? 0;
-  const usage = serviceType === "chatbot" ? { inputTokens, outputTokens } : { inputUnits: 0, outputUnits: 1 };
-  const cost = (offer: Provider) => costOf(usage, offer).total;
-  return (a: Provider, b: Provider): number => {
-    if (order.length > 0 && place(a) !== place(b)) return place(a) - place(b);
-    if (sort === "throughput" && speed(a) !== speed(b)) return speed(a) > speed(b) ? -1 : 1;
-    if (sort === "latency" && latency(a) !== latency(b)) return latency(a) - latency(b);
-    const costDifference = cost(a) - cost(b);
-    if (costDifference !== 0n) return costDifference < 0n ? -1 : 1;
-    return load(a) - load(b) || latency(a) - latency(b) || byPrice(a, b);
-  };
 }
 
 function notFound({ model, serviceType }: ChoiceContext): AppError {

@@ -53,6 +53,7 @@ export function chooseAmong(
       })),
     ]),
     evidence: first.evidence,
+    affinity: choices.find(({ affinity }) => affinity !== undefined)?.affinity,
   };
 }
 

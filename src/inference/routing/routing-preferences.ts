@@ -38,7 +38,39 @@ export type RoutingPreferences = {
   readonly caps?: PriceCaps | undefined;
   /** The models to use, in this order, if no provider of the requested model answers. For chats only. */
   readonly fallbackModels?: readonly string[] | undefined;
+  /**
+   * The conversation that the request belongs to: its requests go to the provider that has their prompt cached, where
+   * that costs less and no other preference decides.
+   */
+  readonly sessionId?: string | undefined;
+  /** The same, less specific: `prompt_cache_key`, or else `user` of OpenAI's requests. */
+  readonly cacheKey?: string | undefined;
 };
+
+/** Maximum characters of a session id, as OpenRouter's. */
+export const MAX_SESSION_ID = 256;
+
+/** Whether a session id is short enough. Characters are counted as by JSON Schema: each is one or two units of a string. */
+export function isSessionId(text: string): boolean {
+  return (
+    text.length <= MAX_SESSION_ID || (text.length <= 2 * MAX_SESSION_ID && [...text].length <= MAX_SESSION_ID)
+  );
+}
+
+/** Characters of a cache key that count; OpenAI's own are shorter. */
+export const MAX_CACHE_KEY = 1_024;
+
+/**
+ * The preferences of a request, by its body and its headers: headers take precedence field by field (facts 1.2), except
+ * over `session_id`, as at OpenRouter.
+ */
+export function mergePreferences(
+  body: RoutingPreferences,
+  headers: RoutingPreferences | undefined,
+): RoutingPreferences {
+  const { sessionId = headers?.sessionId } = body;
+  return { ...body, ...headers, ...(sessionId !== undefined && { sessionId }) };
+}
 
 const DECIMAL = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;
 const USD_DIGITS = 18;

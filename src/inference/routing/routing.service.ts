@@ -4,6 +4,7 @@ import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { Provider, ServiceType } from "../providers/provider.ts";
 import type { ChoiceService } from "./choice.service.ts";
 import type { Refused } from "./choice.ts";
+import type { PromptStart } from "./conversation.ts";
 import type { RoutingPreferences } from "./routing-preferences.ts";
 
 type Dependencies = {
@@ -37,18 +38,21 @@ export class RoutingService {
       readonly serviceType: ServiceType;
       readonly model?: string | undefined;
       readonly chat?: PlannedChat | undefined;
+      /** The messages of the chat, by which its conversation is known. */
+      readonly promptStart?: PromptStart | undefined;
     },
     preferences: RoutingPreferences,
-    keyId: string,
+    { account, keyId }: { readonly account: string; readonly keyId: string },
   ): Promise<RoutingPreview> {
     const { choices, catalogue, maxCompletionTokens } = this.#dependencies;
     const restrictions = await choices.restrictionsOf(keyId);
-    const { serviceType, chat = {} } = query;
+    const { serviceType, chat = {}, promptStart } = query;
     const size = serviceType === "chatbot" ? likelySize(chat, maxCompletionTokens) : {};
     const choose = (model: string, wanted: RoutingPreferences) => {
       const { candidates, refused } = choices.choose(
-        { model, serviceType, format: "openai", preferences: wanted, ...size },
+        { model, serviceType, format: "openai", preferences: wanted, promptStart, ...size },
         restrictions,
+        account,
       );
       return { providers: candidates, refused };
     };

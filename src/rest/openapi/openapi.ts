@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PROVIDER_SORTS } from "../../inference/routing/routing-preferences.ts";
+import { MAX_SESSION_ID, PROVIDER_SORTS } from "../../inference/routing/routing-preferences.ts";
 import { PERMISSIONS, type Permission } from "../../keys/auth/permissions.ts";
 import { ENVELOPE_FAILURE } from "../envelope.ts";
 import { ERROR_BODY } from "../errors/error-body.ts";
@@ -213,6 +213,13 @@ const ROUTING_HEADERS = [
     name: "X-0G-Provider-Max-Price-Usd-Image",
     description: "The maximum price of an image, in USD.",
     schema: price,
+  },
+  {
+    name: "X-Session-Id",
+    description:
+      "The conversation that the request belongs to: its requests go to the provider that has their prompt cached, " +
+      "where that costs less and no other preference decides. For chats and messages.",
+    schema: { type: "string", maxLength: MAX_SESSION_ID, pattern: "^[ -~]*$" },
   },
 ];
 

@@ -32,6 +32,10 @@ const GENERATION = z
       .boolean()
       .meta({ description: "Whether the router counted tokens that the provider did not report." }),
     total_cost: token.nullable().meta({ description: "What was charged; null while the request runs." }),
+    cache_discount: token.nullable().meta({
+      description:
+        "What the provider's cache saved of the cost: 0 if writing to it cost more; null while the request runs, and if the balance did not cover the whole cost.",
+    }),
     usage: token.nullable().meta({ description: "The same as `total_cost`." }),
     latency: milliseconds.meta({ description: "Milliseconds from the admission to the end." }),
     first_byte_latency: milliseconds.meta({
@@ -62,6 +66,7 @@ export const getGeneration = defineRoute({
 function view(request: InferenceRequest) {
   const { status, inputTokens, outputTokens, cost, firstByteMs, durationMs } = request;
   const charged = cost && formatToken(cost.total);
+  const saving = cost?.cacheSaving ?? null;
   return {
     id: request.id,
     model: request.model,
@@ -80,6 +85,7 @@ function view(request: InferenceRequest) {
     native_tokens_cached: request.cachedTokens,
     usage_estimated: request.usageEstimated,
     total_cost: charged,
+    cache_discount: saving === null ? null : formatToken(saving),
     usage: charged,
     latency: durationMs,
     first_byte_latency: firstByteMs,

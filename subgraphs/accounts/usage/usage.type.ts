@@ -198,6 +198,13 @@ class UsageRecordType {
   @Field(() => NeuronScalar, { description: "The cost of the request." })
   cost!: bigint;
 
+  @Field(() => NeuronScalar, {
+    nullable: true,
+    description:
+      "What the provider's cache saved of the cost: 0 if writing to it cost more. Null if the balance did not cover the whole cost.",
+  })
+  cacheSaving!: bigint | null;
+
   @Field(() => NeuronScalar, { description: "The part of the cost paid from deposits." })
   depositUsed!: bigint;
 

@@ -155,12 +155,15 @@ export class InferenceBillType {
 
 /** Maps a billing trace to its GraphQL type. */
 export function toBill(trace: Trace): InferenceBillType {
-  const { input_cost, output_cost, total_cost } = trace.billing;
+  const { input_cost, output_cost, total_cost, cache_saving = "0" } = trace.billing;
   return {
     requestId: trace.request_id,
     providerAddress: trace.provider,
     modelId: trace.model ?? null,
-    cost: { input: BigInt(input_cost), output: BigInt(output_cost), total: BigInt(total_cost) },
+    cost: {
+      ...{ input: BigInt(input_cost), output: BigInt(output_cost), total: BigInt(total_cost) },
+      cacheSaving: BigInt(cache_saving),
+    },
     teeVerified: trace.tee_verified ?? null,
     teeEvidence: trace.tee_evidence ? toTeeEvidence(trace.tee_evidence) : null,
     unproven: trace.error?.message ?? null,

@@ -90,7 +90,9 @@ export class InferenceRequestResolver {
     description: "How the request was routed. Null until it ended.",
   })
   routing(@Root() { routing }: InferenceRequest): RequestRoutingType | null {
-    return routing && { tried: routing.attempts, refused: routing.refused };
+    if (!routing) return null;
+    const { attempts: tried, refused, cachedBy } = routing;
+    return { tried, refused, cachedBy };
   }
 
   @FieldResolver(() => EvidenceType, {

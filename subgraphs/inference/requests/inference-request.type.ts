@@ -34,6 +34,13 @@ export class CostType {
 
   @Field(() => NeuronScalar, { description: "The sum of input and output." })
   total!: bigint;
+
+  @Field(() => NeuronScalar, {
+    nullable: true,
+    description:
+      "What the provider's cache saved of the input: 0 if writing to it cost more. Null if the balance did not cover the whole cost.",
+  })
+  cacheSaving!: bigint | null;
 }
 
 /** The duration of a request. */

@@ -52,7 +52,7 @@ export class RoutingPreviewResolver {
     n: number | null,
     @Ctx() { services, principal }: Context,
   ): Promise<RoutingPreview> {
-    const { keyId } = permitSpender(principal, "routing.preview");
+    const spender = permitSpender(principal, "routing.preview");
     const sent = { messages: messages?.map(toMessage), max_tokens: maxTokens, n };
     const size = checkInput(CHAT_SIZE, sent, "invalid_parameter");
     const chat = plannedChat({
@@ -60,7 +60,8 @@ export class RoutingPreviewResolver {
       maxTokens: size.max_tokens ?? undefined,
       choices: size.n ?? undefined,
     });
-    const query = { serviceType, model: model ?? undefined, chat };
-    return services.routing.preview(query, toPreferences(routing), keyId);
+    const promptStart = { messages: size.messages };
+    const query = { serviceType, model: model ?? undefined, chat, promptStart };
+    return services.routing.preview(query, toPreferences(routing), spender);
   }
 }

@@ -5,7 +5,9 @@ import type { Provider, TrustMode as Trust } from "../../../src/inference/provid
 import type { RefusalReason as Reason, Refused } from "../../../src/inference/routing/choice.ts";
 import { MAX_FALLBACK_MODELS } from "../../../src/inference/routing/fallback-models.ts";
 import {
+  isSessionId,
   MAX_LISTED_PROVIDERS,
+  MAX_SESSION_ID,
   type PriceCaps,
   type RoutingPreferences,
   readUsd,
@@ -124,14 +126,25 @@ export class RoutingInput {
       "The ids of at most 5 models to use, in this order, if no provider of the requested one answers: the request is billed at the prices of the model that answers. For chats and messages only.",
   })
   fallbackModels?: readonly string[] | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "The conversation that the request belongs to, in at most 256 characters: its requests go to the provider that has their prompt cached, where that costs less and no other preference decides. For chats and messages only.",
+  })
+  sessionId?: string | null;
 }
 
 /** Maps a `RoutingInput` to routing preferences. Throws `invalid_max_price_usd` and `invalid_parameter`. */
 export function toPreferences(input: RoutingInput | null | undefined): RoutingPreferences {
-  const { sort, provider, allowFallbacks, trustMode, evidence, fallbackModels } = input ?? {};
+  const { sort, provider, allowFallbacks, trustMode, evidence, fallbackModels, sessionId } = input ?? {};
   if ((fallbackModels ?? []).length > MAX_FALLBACK_MODELS)
     throw new AppError("invalid_parameter", `fallbackModels has at most ${MAX_FALLBACK_MODELS} models.`, {
       param: "fallbackModels",
+    });
+  if (!isSessionId(sessionId ?? ""))
+    throw new AppError("invalid_parameter", `sessionId has at most ${MAX_SESSION_ID} characters.`, {
+      param: "sessionId",
     });
   const caps: PriceCaps = {
     ...capOf("prompt", "maxPriceUsdPrompt", input),
@@ -149,6 +162,7 @@ export function toPreferences(input: RoutingInput | null | undefined): RoutingPr
     ...(evidence && { evidence }),
     ...(Object.keys(caps).length > 0 && { caps }),
     ...(fallbackModels && fallbackModels.length > 0 && { fallbackModels }),
+    ...(sessionId && { sessionId }),
   };
 }
 
@@ -253,6 +267,15 @@ export class RequestRoutingType {
     description: "The providers of the model that the router did not consider, each with the reason.",
   })
   refused!: readonly Refused[];
+
+  @Field(() => AddressScalar, {
+    name: "cachedByAddress",
+    nullable: true,
+    simple: false,
+    description:
+      "The address of the provider that answered the conversation last, and so probably had the prompt cached. Null if none did, or it made no difference.",
+  })
+  cachedBy?: Hex | undefined;
 }
 
 /** How a request would be routed. */

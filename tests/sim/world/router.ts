@@ -26,6 +26,7 @@ import { CatalogueService } from "../../../src/inference/providers/catalogue.ser
 import { HealthService } from "../../../src/inference/providers/health.service.ts";
 import type { ProviderClient } from "../../../src/inference/providers/provider.client.ts";
 import { ChoiceService } from "../../../src/inference/routing/choice.service.ts";
+import { PromptCachesService } from "../../../src/inference/routing/prompt-caches.service.ts";
 import { JobRunner } from "../../../src/jobs/job.runner.ts";
 import { JobsService } from "../../../src/jobs/jobs.service.ts";
 import type { WaitingClock } from "../../../src/kernel/clock.ts";
@@ -104,12 +105,14 @@ export function bootRouter(given: {
   void catalogue.refresh();
   const health = new HealthService({ clock, coolDownMs: 1 });
   const evidence = { check: async () => nothing("missing"), byRequests: async () => [] };
+  const promptCaches = new PromptCachesService(clock);
   const choices = new ChoiceService({
     catalogue,
     health,
     restrictionsOf: async () => UNRESTRICTED,
     tokenUsd: () => undefined,
     standings: { of: () => ({ isBound: false, isAttested: false }) },
+    promptCaches,
   });
   const admission = new AdmissionService({
     choices,
@@ -131,7 +134,7 @@ export function bootRouter(given: {
       ...{ health, clock, log, tries: plant.tries ?? TRIES, totalMs: TOTAL_MS },
     }),
     providers,
-    billing: new BillingService({ holds, evidence }),
+    billing: new BillingService({ holds, evidence, promptCaches }),
     memory,
     settings: {
       firstByteMs: TOTAL_MS,

@@ -22,6 +22,7 @@ import { ProviderClient } from "../../../src/inference/providers/provider.client
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { RequestsService } from "../../../src/inference/requests/requests.service.ts";
 import { ChoiceService } from "../../../src/inference/routing/choice.service.ts";
+import { PromptCachesService } from "../../../src/inference/routing/prompt-caches.service.ts";
 import { JobRunner, type JobTiming } from "../../../src/jobs/job.runner.ts";
 import { JobsService } from "../../../src/jobs/jobs.service.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
@@ -85,12 +86,14 @@ export async function openJobWorld(
   const evidence = new EvidenceService({ queries: database, signatures, log });
   const holds = new HoldsService({ database, log, committed });
   const apiKeys = new ApiKeyService({ database, clock, committed });
+  const promptCaches = new PromptCachesService(clock);
   const choices = new ChoiceService({
     catalogue,
     health,
     restrictionsOf: (keyId) => apiKeys.restrictionsOf(keyId),
     tokenUsd: () => undefined,
     standings: { of: () => ({ isBound: false, isAttested: false }) },
+    promptCaches,
   });
   const admission = new AdmissionService({
     choices,

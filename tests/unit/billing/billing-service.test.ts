@@ -6,6 +6,7 @@ import { nothing, type Verdict } from "../../../src/inference/evidence/tee-signa
 import { ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
 import type { EndedRequest } from "../../../src/inference/requests/request-observer.ts";
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
+import type { PromptCachesService } from "../../../src/inference/routing/prompt-caches.service.ts";
 import { addressOf, offer } from "../../support/inference/offers.ts";
 
 const [FIRST, SECOND] = [offer(2, { outputPrice: 3n }), offer(5, { isCentralized: true })];
@@ -37,6 +38,7 @@ function openBilling({ charged, verdict = "verified" }: { charged?: bigint; verd
   const settled: Settlement[] = [];
   const observed: EndedRequest[] = [];
   const checked: object[] = [];
+  const remembered: Parameters<PromptCachesService["answered"]>[] = [];
   const billing = new BillingService({
     holds: {
       settle: async (settlement) => {
@@ -50,9 +52,10 @@ function openBilling({ charged, verdict = "verified" }: { charged?: bigint; verd
         return { verdict, form: "hashes", requestBound: false, responseBound: verdict === "verified" };
       },
     },
+    promptCaches: { answered: (...answer) => void remembered.push(answer) },
     observer: { ended: (request) => void observed.push(request) },
   });
-  return { billing, settled, observed, checked };
+  return { billing, settled, observed, checked, remembered };
 }
 
 const usage = { inputTokens: 10, outputTokens: 4, cache: { read: 1, write: 0, write1h: 0 } };
@@ -226,6 +229,7 @@ test("the span of a request contains its settlement and ends with it, even if it
   const failing = new BillingService({
     holds: { settle: () => Promise.reject(new Error("out of reach")) },
     evidence: { check: async () => nothing("missing") },
+    promptCaches: { answered: () => {} },
   });
   const { admitted } = admit({ trace });
   await expect(failing.settle(admitted, { outcome: "completed", usage })).rejects.toThrow("out of reach");

@@ -42,6 +42,8 @@ export type RoutingInput = {
   order?: Array<string> | null | undefined;
   /** The only provider to use. */
   provider?: string | null | undefined;
+  /** The conversation that the request belongs to, in at most 256 characters: its requests go to the provider that has their prompt cached, where that costs less and no other preference decides. For chats and messages only. */
+  sessionId?: string | null | undefined;
   /** How to rank the providers. */
   sort?: ProviderSort | null | undefined;
   /** The lowest acceptable trust mode. */

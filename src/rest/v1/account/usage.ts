@@ -68,6 +68,10 @@ const row = z
     api_key_id: z.uuid().nullable(),
     ...tokens,
     cost: neuron,
+    cache_saving: neuron.nullable().meta({
+      description:
+        "What the provider's cache saved of the cost: 0 if writing to it cost more, null if the balance did not cover the whole cost.",
+    }),
     deposit_used: neuron,
     credit_used: neuron,
     trust_mode: trustMode,
@@ -210,6 +214,7 @@ function viewRow(row: UsageRow) {
     api_key_id: row.apiKeyId,
     ...viewTokens(row),
     cost: String(row.cost),
+    cache_saving: row.cacheSaving === null ? null : String(row.cacheSaving),
     deposit_used: String(row.depositUsed),
     credit_used: String(row.creditUsed),
     trust_mode: row.trustMode,

@@ -4,6 +4,7 @@ import {
   FALLBACK_MODELS,
   modelsOf,
   PROVIDER_OBJECT,
+  SESSION_ID,
 } from "../../../inference/chat/chat-request.ts";
 import { plannedChat } from "../../../inference/chat/chat-size.ts";
 import {
@@ -12,6 +13,7 @@ import {
   SERVICE_TYPES,
   type ServiceType,
 } from "../../../inference/providers/provider.ts";
+import { mergePreferences } from "../../../inference/routing/routing-preferences.ts";
 import { permitSpender } from "../../../keys/auth/permissions.ts";
 import { defineRoute, json } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";
@@ -33,6 +35,9 @@ export const previewRouting = defineRoute({
     model: z.string().min(1).max(256).optional(),
     models: FALLBACK_MODELS,
     provider: PROVIDER_OBJECT,
+    session_id: SESSION_ID,
+    prompt_cache_key: z.string().nullish(),
+    user: z.string().nullish(),
     ...CHAT_SIZE_FIELDS,
   }),
   answer: {
@@ -55,19 +60,19 @@ export const previewRouting = defineRoute({
     }),
   },
   async handle(app, { principal, body, headers }) {
-    const { keyId } = permitSpender(principal, "routing.preview");
+    const spender = permitSpender(principal, "routing.preview");
     const { service_type: serviceType, messages } = body;
     const { model, preferences: stated } = modelsOf(body);
-    const preferences = { ...stated, ...headers };
+    const preferences = mergePreferences(stated, headers);
     const chat = plannedChat({
       messages,
       maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
       choices: body.n ?? undefined,
     });
     const { providers, refused } = await app.routing.preview(
-      { serviceType, model: model === "" ? undefined : model, chat },
+      { serviceType, model: model === "" ? undefined : model, chat, promptStart: { messages } },
       preferences,
-      keyId,
+      spender,
     );
     return json({
       object: "routing.preview",
