@@ -104,6 +104,7 @@ describe.each(Object.entries(BILLED))("%s", (field, input) => {
     [{ maxPriceUsdPrompt: "1".repeat(20) }, "maxPriceUsdPrompt", "invalid_max_price_usd"],
     [{ order: Array(51).fill(`0x${"11".repeat(20)}`) }, "order", "invalid_parameter"],
     [{ fallbackModels: Array(6).fill("x") }, "fallbackModels", "invalid_parameter"],
+    [{ sessionId: "x".repeat(257) }, "sessionId", "invalid_parameter"],
   ])("names the member of `routing` at fault: %j", async (routing, member, code) => {
     const { faults, errors } = await mutate(field, { ...input, routing });
     expect(errors).toBeUndefined();

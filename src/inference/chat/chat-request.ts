@@ -60,6 +60,15 @@ export const SESSION_ID = readText.max(MAX_SESSION_ID).nullish().meta({
     "The conversation that the request belongs to: its requests go to the provider that has their prompt cached, where that costs less and no routing preference says otherwise. Equivalent to the header `X-Session-Id`, over which it takes precedence. Not sent to the provider.",
 });
 
+const cacheKey = (description: string) => z.unknown().optional().meta({ description });
+/** OpenAI's fields that name the conversation less specifically; the provider validates them. */
+export const CACHE_KEYS = {
+  prompt_cache_key: cacheKey(
+    "The conversation, where `session_id` is not sent. The provider receives it too.",
+  ),
+  user: cacheKey("The conversation, where neither of the other two is sent. The provider receives it too."),
+};
+
 /** Whether a request names a model, alone or in a list. */
 export function namesModel({
   model,
@@ -99,6 +108,7 @@ export const CHAT_REQUEST = z
     n: z.int().min(1).max(MAX_CHOICES).nullish(),
     verify_tee: z.boolean().nullish(),
     session_id: SESSION_ID,
+    ...CACHE_KEYS,
     provider: PROVIDER_OBJECT,
   })
   .refine(namesModel, NO_MODEL)

@@ -4,6 +4,7 @@ import { isText } from "../body/elided-text.ts";
 import { forwardedBody, readPromptFields } from "../body/request-fields.ts";
 import { contentText, shortText } from "../body/text-schema.ts";
 import {
+  CACHE_KEYS,
   type ChatRequest,
   FALLBACK_MODELS,
   modelsOf,
@@ -55,6 +56,7 @@ export const COMPLETIONS_REQUEST = z
     logprobs: z.int().min(0).max(MAX_LOGPROBS).nullish(),
     verify_tee: z.boolean().nullish(),
     session_id: SESSION_ID,
+    ...CACHE_KEYS,
     provider: PROVIDER_OBJECT,
   })
   .refine(namesModel, NO_MODEL)

@@ -39,9 +39,11 @@ export const EVERYWHERE: Readonly<Record<string, Counterpart>> = {
   "x_0g_trace.provider": "InferenceBill.providerAddress",
   "x_0g_trace.model": "InferenceBill.modelId",
   models: "RoutingInput.fallbackModels",
+  session_id: "RoutingInput.sessionId",
   "x_0g_trace.billing.input_cost": "Cost.input",
   "x_0g_trace.billing.output_cost": "Cost.output",
   "x_0g_trace.billing.total_cost": "Cost.total",
+  "x_0g_trace.billing.cache_saving": "Cost.cacheSaving",
   "x_0g_trace.tee_verified": "InferenceBill.teeVerified",
   "x_0g_trace.tee_evidence.verdict": "TeeEvidence.verdict",
   "x_0g_trace.tee_evidence.form": "TeeEvidence.form",
@@ -80,4 +82,5 @@ export const HEADERS: Readonly<Record<string, Counterpart>> = {
   "x-0g-provider-max-price-usd-prompt": "RoutingInput.maxPriceUsdPrompt",
   "x-0g-provider-max-price-usd-completion": "RoutingInput.maxPriceUsdCompletion",
   "x-0g-provider-max-price-usd-image": "RoutingInput.maxPriceUsdImage",
+  "x-session-id": "RoutingInput.sessionId",
 };

@@ -46,6 +46,7 @@ export const ACCOUNTS: Readonly<Record<string, Parity>> = {
       "data.native_tokens_cached": "InferenceRequest.cachedTokens",
       "data.total_cost": "Cost.total",
       "data.usage": no("the same as total_cost"),
+      "data.cache_discount": "Cost.cacheSaving",
       "data.latency": "RequestTiming.durationMs",
       "data.first_byte_latency": "RequestTiming.firstByteMs",
       "data.generation_time": no("the difference of the two"),

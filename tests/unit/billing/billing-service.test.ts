@@ -7,13 +7,22 @@ import { ProviderFailure } from "../../../src/inference/providers/provider-failu
 import type { EndedRequest } from "../../../src/inference/requests/request-observer.ts";
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
 import type { PromptCachesService } from "../../../src/inference/routing/prompt-caches.service.ts";
+import type { Affinity } from "../../../src/inference/routing/ranking.ts";
 import { addressOf, offer } from "../../support/inference/offers.ts";
 
 const [FIRST, SECOND] = [offer(2, { outputPrice: 3n }), offer(5, { isCentralized: true })];
 const REFUSED = [{ provider: addressOf(9), reason: "unroutable" }] as const;
 
 /** A request admitted with two candidates at time 100, on a clock that the test sets. */
-function admit({ verifyTee, trace }: { verifyTee?: boolean; trace?: RequestTrace } = {}) {
+function admit({
+  verifyTee,
+  trace,
+  affinity,
+}: {
+  verifyTee?: boolean;
+  trace?: RequestTrace;
+  affinity?: Affinity;
+} = {}) {
   const clock = { nowMs: 100 };
   const admitted = new Admitted({
     requestId: "request-1",
@@ -29,6 +38,7 @@ function admit({ verifyTee, trace }: { verifyTee?: boolean; trace?: RequestTrace
     clock: { now: () => new Date(0), monotonicMs: () => clock.nowMs },
     startedMs: 100,
     trace,
+    affinity,
   });
   return { admitted, at: (ms: number) => Object.assign(clock, { nowMs: 100 + ms }) };
 }
@@ -215,6 +225,30 @@ describe("a request that was not completed", () => {
     await billing.settle(admit().admitted, { outcome: "failed" });
     expect(observed[1]).toMatchObject({ outcome: "failed", serviceType: "chatbot", model: "m" });
   });
+});
+
+test("the provider that answers a conversation is remembered, whatever was expected, unless nothing was delivered", async () => {
+  const affinity = { conversation: "c", warm: { provider: FIRST.address, tokens: 5 } };
+  const { billing, settled, remembered } = openBilling();
+  const settle = async (ending: Ending, given: { affinity?: Affinity } = { affinity }) => {
+    const { admitted } = admit(given);
+    admitted.beginAttempt(FIRST);
+    admitted.beginAttempt(SECOND);
+    await billing.settle(admitted, ending);
+  };
+  await settle({ outcome: "completed", usage });
+  await settle({ outcome: "completed", usage, estimated: true });
+  await settle({ outcome: "aborted", usage });
+  await settle({ outcome: "failed", usage });
+  await settle({ outcome: "aborted" });
+  await settle({ outcome: "completed", usage }, {});
+  expect(remembered).toEqual([
+    ["c", SECOND, usage, { isStated: true }],
+    ["c", SECOND, usage, { isStated: false }],
+    ["c", SECOND, usage, { isStated: false }],
+  ]);
+  expect(settled[0]?.routing).toMatchObject({ cachedBy: FIRST.address });
+  expect(settled.at(-1)?.routing).not.toHaveProperty("cachedBy");
 });
 
 test("the span of a request contains its settlement and ends with it, even if it fails", async () => {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  CACHE_KEYS,
   CHAT_SIZE_FIELDS,
   FALLBACK_MODELS,
   modelsOf,
@@ -36,8 +37,7 @@ export const previewRouting = defineRoute({
     models: FALLBACK_MODELS,
     provider: PROVIDER_OBJECT,
     session_id: SESSION_ID,
-    prompt_cache_key: z.string().nullish(),
-    user: z.string().nullish(),
+    ...CACHE_KEYS,
     ...CHAT_SIZE_FIELDS,
   }),
   answer: {
