@@ -1,7 +1,6 @@
 import type { Hex } from "../../kernel/text/hex.ts";
 import { costOf, ratesFor } from "../billing/pricing.ts";
-import { byPrice, type Provider } from "../providers/provider.ts";
-import type { ChoiceContext, ProviderState } from "./choice.ts";
+import { byPrice, type Provider, type ServiceType } from "../providers/provider.ts";
 import type { RoutingPreferences } from "./routing-preferences.ts";
 
 /** The conversation of a request, and where the start of its prompt is cached. */
@@ -10,6 +9,21 @@ export type Affinity = {
   readonly conversation: string;
   /** The provider that answered it last, and the tokens of this prompt that it has probably cached. */
   readonly warm?: { readonly provider: Hex; readonly tokens: number } | undefined;
+};
+
+/** What providers are ranked for. Tokens are estimates. */
+type RankedRequest = {
+  readonly preferences: RoutingPreferences;
+  readonly serviceType: ServiceType;
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+};
+
+/** What was measured of a provider: see `ProviderState`. */
+type Measured = {
+  readonly latencyMs: number | undefined;
+  readonly tokensPerSecond: number | undefined;
+  readonly inFlight: number;
 };
 
 /** Whether a preference of the client decides which provider comes first. */
@@ -33,13 +47,8 @@ export function hasCheaperCache(offer: Provider, inputTokens: number): boolean {
  * answered last, then to the one with the highest weight for the conversation.
  */
 export function byPreferences(
-  {
-    preferences: { sort, order = [] },
-    serviceType,
-    inputTokens = 1,
-    outputTokens = 1,
-  }: Pick<ChoiceContext, "preferences" | "serviceType" | "inputTokens" | "outputTokens">,
-  states: ReadonlyMap<Provider, ProviderState>,
+  { preferences: { sort, order = [] }, serviceType, inputTokens = 1, outputTokens = 1 }: RankedRequest,
+  states: ReadonlyMap<Provider, Measured>,
   affinity: Affinity | undefined,
 ) {
   const latency = (offer: Provider) => states.get(offer)?.latencyMs ?? 0;
