@@ -91,7 +91,10 @@ export const LIVE_KEYS = `
     select k.id, k.account, k.expires_at <= now() as expired, k.terms_version,
       (extract(epoch from k.expires_at - now()) * 1000)::bigint as lasts_ms,
       jsonb_build_object('version', k.terms_version, 'models', k.allowed_models, 'providers', k.allowed_providers,
-        'trustMode', k.trust_mode, 'providerEvidence', k.provider_evidence)::text as restrictions,
+        'trustMode', k.trust_mode, 'providerEvidence', k.provider_evidence,
+        'guardrails', jsonb_build_object('maxInputTokens', k.max_input_tokens, 'maxInputBytes', k.max_input_bytes,
+          'maxOutputTokens', k.max_output_tokens, 'allowedTools', k.allowed_tools,
+          'blockedParameters', k.blocked_parameters, 'verifyTee', k.verify_tee))::text as restrictions,
       k.credit_limit - k.held - ${spentSql("k")} as left_over
     from api_key k
     where k.id = any(array(select key from requested)) and k.revoked_at is null order by k.id for no key update`;

@@ -143,13 +143,14 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     standings,
     promptCaches,
   });
+  const bodies = new BodyPool({ log });
   const admission = new AdmissionService({
     ...{ choices, holds, clock },
     tokenUsd: () => tokenPrice.known(),
     holdSeconds: requestSeconds(config),
+    countText: (text) => bodies.countText(text),
   });
   const requests = new RequestsService(database);
-  const bodies = new BodyPool({ log });
   const jobModule = createImageJobModule(parts, {
     providers,
     catalogue,

@@ -138,6 +138,12 @@ export const FAILURES = {
     type: "permission_error",
     meaning: "The key's restrictions do not allow the request.",
   },
+  guardrail_violated: {
+    status: 403,
+    type: "permission_error",
+    meaning: "A guardrail of the key does not allow the request.",
+    isUserError: true,
+  },
   not_found: {
     status: 404,
     type: "invalid_request_error",

@@ -80,6 +80,12 @@ test("a created key shows its secret once, is listed without it, and works", asy
     allowed_providers: [provider],
     trust_mode: "verified",
     provider_evidence: null,
+    max_input_tokens: null,
+    max_input_bytes: null,
+    max_output_tokens: null,
+    allowed_tools: [],
+    blocked_parameters: [],
+    verify_tee: false,
   });
   expect((await chat(key)).status).toBe(200);
   const { body } = await call("GET", PATH, secret);

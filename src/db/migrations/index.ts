@@ -32,6 +32,7 @@ import { ListUsageDays } from "./29-usage-days.ts";
 import { FilterRequests } from "./30-request-filters.ts";
 import { FilterLists } from "./31-list-filters.ts";
 import { CreateWebhooks } from "./33-webhooks.ts";
+import { GuardApiKeys } from "./36-guardrails.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -69,4 +70,5 @@ export const migrations = [
   { name: "30-request-filters", class: FilterRequests },
   { name: "31-list-filters", class: FilterLists },
   { name: "33-webhooks", class: CreateWebhooks },
+  { name: "36-guardrails", class: GuardApiKeys },
 ] as const;

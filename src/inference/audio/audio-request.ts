@@ -12,6 +12,7 @@ import {
 } from "../../kernel/text/multipart.ts";
 import { readFields, upstreamModel } from "../body/request-fields.ts";
 import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import { type AudioDuration, audioDuration } from "./audio-duration.ts";
@@ -68,6 +69,8 @@ export type TranscriptionRequest = {
   readonly preferences: RoutingPreferences;
   /** Whether to verify the provider's signature of the answer. */
   readonly verifyTee?: boolean | undefined;
+  /** What the guardrails of a key are compared with. */
+  readonly guarded: GuardedRequest;
   readonly contentType: string;
   /** The body to send to this provider. */
   bodyFor(provider: Provider): Buffer;
@@ -79,11 +82,14 @@ export async function readTranscriptionForm(
   contentType: string,
 ): Promise<TranscriptionRequest> {
   const form = await readMultipart(bytes, contentType);
-  const { model, response_format: format } = checkInput(FormTexts, textsOf(form));
+  const texts = checkInput(FormTexts, textsOf(form));
+  const { model, response_format: format } = texts;
   const files = form.parts.filter(({ filename }) => filename !== undefined);
   const [file] = files;
   if (files.length !== 1 || file?.name !== "file") throw fault("file", "exactly one file is required");
-  return toRequest(form, { file, field: "file" }, { model, format: format ?? "json", preferences: {} });
+  const guarded = guardedForm(form, texts, bytes.length);
+  const common = { model, format: format ?? "json", preferences: {}, guarded };
+  return toRequest(form, { file, field: "file" }, common);
 }
 
 /** A decoded JSON transcription request, made of plain values that can be passed between threads. */
@@ -94,6 +100,8 @@ export type DecodedTranscription = Pick<TranscriptionRequest, "model" | "format"
   readonly texts: readonly (readonly [name: string, text: string])[];
   /** The audio file. */
   readonly bytes: Uint8Array;
+  /** The fields of the body without the file, and its size in bytes. */
+  readonly sent: { readonly fields: Readonly<Record<string, unknown>>; readonly sizeBytes: number };
 };
 
 /**
@@ -117,7 +125,12 @@ export function decodeTranscription(body: Buffer): DecodedTranscription {
     filename: fields.filename ?? `audio.${extension}`,
     texts: [...texts, ...[...times].map((unit) => ["timestamp_granularities[]", unit] as const)],
     bytes,
+    sent: { fields: withoutFile(fields), sizeBytes: body.length },
   };
+}
+
+function withoutFile({ file_base64: _, ...fields }: Readonly<Record<string, unknown>>) {
+  return fields;
 }
 
 /** RFC 2397: a media type, its parameters and the `base64` marker. */
@@ -158,18 +171,26 @@ export function transcriptionOf({
   texts,
   filename,
   bytes: audio,
+  sent,
   ...common
 }: DecodedTranscription): TranscriptionRequest {
   const bytes = Buffer.from(audio.buffer, audio.byteOffset, audio.length);
   const file = { name: "file", filename, contentType: "application/octet-stream", bytes };
   const parts = texts.map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
-  return toRequest(newForm([...parts, file]), { file, field: "file_base64" }, common);
+  return toRequest(
+    newForm([...parts, file]),
+    { file, field: "file_base64" },
+    {
+      ...common,
+      guarded: guardedJson(sent.sizeBytes, sent.fields),
+    },
+  );
 }
 
 function toRequest(
   form: Form,
   { file: { bytes }, field }: { readonly file: FormPart; readonly field: "file" | "file_base64" },
-  common: Pick<TranscriptionRequest, "model" | "format" | "preferences" | "verifyTee">,
+  common: Pick<TranscriptionRequest, "model" | "format" | "preferences" | "verifyTee" | "guarded">,
 ): TranscriptionRequest {
   if (bytes.length === 0) throw fault(field, "is empty");
   if (bytes.length > MAX_AUDIO_BYTES)

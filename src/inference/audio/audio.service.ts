@@ -80,6 +80,7 @@ function toAdmissionRequest(
     format: "openai",
     preferences: { ...request.preferences, ...preferences },
     verifyTee: request.verifyTee,
+    guarded: request.guarded,
     quote: (price) => quoteUnits(audioUnits(request.duration.seconds), price),
     body: (provider) => request.bodyFor(provider),
   };

@@ -6,6 +6,7 @@ import type { Bodies } from "../body/body-pool.ts";
 import type { ShownAnswer } from "../chat/answer-edits.ts";
 import { emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
+import { guardedJson } from "../guardrails/guarded-request.ts";
 import { type ProviderAnswer, refusalOf } from "../providers/provider-answer.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import { SPEECH_TYPES, type SpeechRequest, speechBody } from "./speech-request.ts";
@@ -97,6 +98,7 @@ function toAdmissionRequest(request: SpeechRequest, preferences: RoutingPreferen
     format: "openai",
     preferences: { ...request.preferences, ...preferences },
     verifyTee: request.verifyTee,
+    guarded: guardedJson(request.bytes.length, request.fields),
     quote: (price) => quoteUnits(characterUnits(request.characters), price),
     body: (provider) => speechBody(request, provider),
   };

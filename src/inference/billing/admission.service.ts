@@ -3,6 +3,7 @@ import type { HoldRequest } from "../../accounts/holds.store.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { type KeyRestrictions, KeyRestrictionsChanged } from "../../keys/api-keys/key-settings.ts";
+import { guard, hasGuardrails } from "../guardrails/guard.ts";
 import { inputTokensAt, type Provider, trustModeOf } from "../providers/provider.ts";
 import { RequestTrace } from "../requests/request-trace.ts";
 import type { ChoiceService } from "../routing/choice.service.ts";
@@ -17,7 +18,10 @@ export type Payer = Pick<Caller, "account" | "keyId">;
 
 /** A request whose providers are chosen and whose hold is computed, before anything is held. */
 export type AdmissionPlan = {
+  /** The request with what the guardrails of its key add. */
   readonly request: AdmissionRequest;
+  /** The request as the client sent it. */
+  readonly given: AdmissionRequest;
   readonly payer: Payer;
   readonly choice: Choice;
   /** The hold to place, except for the id of the request. */
@@ -34,6 +38,8 @@ type Dependencies = {
   readonly tokenUsd: () => Usd | undefined;
   /** An unsettled hold is released after this time: the total deadline of a request plus one minute. */
   readonly holdSeconds: number;
+  /** Counts the tokens of a text. Never throws. */
+  readonly countText: (text: string) => Promise<number>;
 };
 
 /**
@@ -87,8 +93,8 @@ export class AdmissionService {
   }
 
   /**
-   * Chooses the providers of a request and computes its hold; nothing is held yet. Throws what
-   * `ChoiceService.chooseFor` throws.
+   * Compares a request with the guardrails of its key, chooses its providers and computes its hold; nothing is held yet.
+   * Throws what `guard`, `ChoiceService.choose` and `ChoiceService.decideFor` throw.
    */
   plan(request: AdmissionRequest, payer: Payer): Promise<AdmissionPlan> {
     return this.#plan(request, payer, 1);
@@ -99,23 +105,28 @@ export class AdmissionService {
    * if its bound is not covered. Throws `error` if another plan would not help, and `unavailable` if the restrictions
    * keep changing.
    */
-  async replan({ request, payer, plans }: AdmissionPlan, error: unknown): Promise<AdmissionPlan> {
-    if (isUncovered(error) && request.counted) return this.#plan(await request.counted(), payer, plans + 1);
+  async replan({ request, given, payer, plans }: AdmissionPlan, error: unknown): Promise<AdmissionPlan> {
+    if (isUncovered(error) && request.counted && given.counted)
+      return this.#plan(await given.counted(), payer, plans + 1);
     if (!(error instanceof KeyRestrictionsChanged)) throw error;
     if (plans >= MAX_PLANS)
       throw new AppError("unavailable", "The restrictions of this key are being changed. Try again.", {
         cause: error,
       });
     this.#dependencies.choices.noteRestrictions(payer.keyId, error.restrictions);
-    return this.#plan(request, payer, plans + 1);
+    return this.#plan(given, payer, plans + 1);
   }
 
   async #plan(given: AdmissionRequest, payer: Payer, plans: number): Promise<AdmissionPlan> {
-    const { choices, holdSeconds: expiresInSeconds } = this.#dependencies;
-    const { choice, restrictions } = await choices.chooseFor(given, payer);
-    const request = await this.#countedIfScarce(given, choice, payer);
+    const { choices, countText, holdSeconds: expiresInSeconds } = this.#dependencies;
+    const { guarded, choice, restrictions } = await choices.decideFor(payer.keyId, async (restrictions) => {
+      const { guardrails } = restrictions;
+      const guarded = hasGuardrails(guardrails) ? await guard(given, guardrails, countText) : given;
+      return { guarded, choice: choices.choose(guarded, restrictions, payer.account), restrictions };
+    });
+    const request = await this.#countedIfScarce(guarded, choice, payer);
     const hold = holdFor(request, choice, { payer, restrictions, expiresInSeconds });
-    return { request, payer, choice, hold, plans };
+    return { request, given, payer, choice, hold, plans };
   }
 
   /** Counts the prompt where that is quick and the key might not cover the bounds of many requests. */

@@ -1,10 +1,11 @@
+import type { RequestFields } from "../body/request-fields.ts";
 import type { Provider, ServiceType } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
 import { type PromptBound, quotePrompt } from "./prompt-bound.ts";
 
 /** A request that is billed by the tokens of its input alone: texts that a model reads one by one. */
-type InputRequest = {
+type InputRequest = RequestFields & {
   readonly model: string;
   readonly prompt: PromptBound;
   readonly verifyTee: boolean;
@@ -29,7 +30,7 @@ export function inputAdmission(
   options: InputOptions,
   counted?: number,
 ): AdmissionRequest {
-  const { model, prompt, verifyTee } = request;
+  const { model, prompt, verifyTee, bytes, fields } = request;
   const { serviceType, prompts, preferences, count, body } = options;
   const size = { prompt, counted, prompts, maxTokens: 0, choices: 1, modelLimit: 0 };
   return {
@@ -42,6 +43,7 @@ export function inputAdmission(
     counted: counted === undefined ? async () => inputAdmission(request, options, await count()) : undefined,
     isShort: prompt.isShort,
     verifyTee,
+    guarded: { sizeBytes: bytes.length, fields, maxInputTokens: prompt.maxTokens },
     quote: (provider) => quotePrompt(size, provider),
     body,
   };

@@ -44,6 +44,8 @@ export type PromptFields = {
   readonly suffix?: unknown;
   readonly system?: unknown;
   readonly tools?: unknown;
+  /** OpenAI's earlier form of tools. */
+  readonly functions?: unknown;
 };
 
 /**
@@ -51,11 +53,12 @@ export type PromptFields = {
  * for less.
  */
 export function countRequestTokens(fields: PromptFields): number {
-  const { messages, system, tools, input, query, documents, prompt, suffix } = fields;
+  const { messages, system, tools, functions, input, query, documents, prompt, suffix } = fields;
   const conversation = system && messages ? [{ role: "system", content: system }, ...messages] : messages;
   return (
     (conversation ? countPromptTokens(conversation) : 0) +
     (tools ? countTokens(JSON.stringify(tools)) : 0) +
+    (functions ? countTokens(JSON.stringify(functions)) : 0) +
     (Array.isArray(documents) ? countRankedTokens(query, documents) : 0) +
     countInputTokens(input) +
     countInputTokens(prompt) +

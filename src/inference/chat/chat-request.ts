@@ -9,6 +9,7 @@ import {
   readPromptFields,
 } from "../body/request-fields.ts";
 import { readText, shortText } from "../body/text-schema.ts";
+import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import { MAX_FALLBACK_MODELS } from "../routing/fallback-models.ts";
 import { hasText, quickList } from "../routing/quick-list.ts";
@@ -129,6 +130,8 @@ export type ChatRequest = RequestFields & {
   /** Whether the client requested the usage chunk at the end of a stream. */
   readonly wantsUsage: boolean;
   readonly maxTokens: number | undefined;
+  /** Whether the client's body has no limit, and `maxTokens` is the default of its format. */
+  readonly isLimitDefault?: boolean;
   readonly choices: number;
   /** The number of separate prompts, by default 1. */
   readonly prompts?: number;
@@ -138,6 +141,8 @@ export type ChatRequest = RequestFields & {
   readonly prompt: PromptBound;
   /** The preferences of its `provider` object. */
   readonly preferences: RoutingPreferences;
+  /** The client's own body, where `bytes` and `fields` are not that. */
+  readonly client?: Pick<GuardedRequest, "sizeBytes" | "fields" | "translated"> | undefined;
 };
 
 /**
@@ -190,6 +195,30 @@ export function modelsOf(fields: RoutingFields): {
 
 function isKey(value: unknown): value is string {
   return typeof value === "string" && value !== "";
+}
+
+/** What the guardrails of a key are compared with. */
+export function guardedChat(request: ChatRequest): GuardedRequest {
+  const { bytes, fields, choices, maxTokens, isLimitDefault, prompt } = request;
+  const { client = { sizeBytes: bytes.length, fields } } = request;
+  return {
+    ...client,
+    maxInputTokens: prompt.maxTokens,
+    answer: { choices, maxTokens: isLimitDefault ? undefined : maxTokens },
+  };
+}
+
+/** A request in which the default limit of its format is at most `tokens`. */
+export function withDefaultLimit(request: ChatRequest, tokens: number): ChatRequest {
+  const { maxTokens } = request;
+  if (maxTokens === undefined || maxTokens <= tokens) return request;
+  const limit = { max_tokens: tokens };
+  return {
+    ...request,
+    maxTokens: tokens,
+    bytes: forwardedBody(request, limit),
+    fields: { ...request.fields, ...limit },
+  };
 }
 
 /** The routing preferences of a `provider` object. */

@@ -2,7 +2,7 @@ import QuickLru from "quick-lru";
 import type { AppError } from "../../kernel/errors.ts";
 import type { AdmissionService } from "../billing/admission.service.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
-import type { Caller } from "../billing/admitted.ts";
+import type { Admitted, Caller } from "../billing/admitted.ts";
 import { affordableTokens } from "../billing/pricing.ts";
 import { promptTokensOf, quotePrompt } from "../billing/prompt-bound.ts";
 import { usageLimits } from "../billing/usage.ts";
@@ -18,7 +18,7 @@ import type { ShownAnswer } from "./answer-edits.ts";
 import type { TranslatedChat } from "./answer-translation.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
-import { type ChatRequest, providerBody } from "./chat-request.ts";
+import { type ChatRequest, guardedChat, providerBody, withDefaultLimit } from "./chat-request.ts";
 import { likelySize } from "./chat-size.ts";
 import { TextMeter } from "./text-meter.ts";
 
@@ -110,14 +110,15 @@ export class ChatService {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
     const { bytes, choices, translation } = request;
+    const answerTokens = this.#answerTokens(request, admitted);
     return exchanges.collect(admitted, this.#endpoint.path, {
       signal,
-      answerTokens: request.maxTokens ?? this.#dependencies.maxCompletionTokens,
+      answerTokens,
       read: (whole, by) =>
         readChat(
           whole,
           {
-            ...{ bytes, choices, translation, limits: this.#limitsOf(request, by) },
+            ...{ bytes, choices, translation, limits: limitsOf(request, answerTokens, by) },
             ...{ answered: by.model, whole: this.#endpoint.whole, ...requestedModel(by) },
           },
           bodies,
@@ -134,13 +135,15 @@ export class ChatService {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
     const { wantsUsage, choices, bytes, translation } = request;
+    const answerTokens = this.#answerTokens(request, admitted);
     await exchanges.stream(admitted, this.#endpoint.path, {
       sink,
       countInput: () => bodies.countRequest(bytes),
       ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
       newReader: (provider) => {
         const events = new ChatEvents({
-          ...{ wantsUsage, choices, limits: this.#limitsOf(request, provider), ...requestedModel(provider) },
+          ...{ wantsUsage, choices, ...requestedModel(provider) },
+          limits: limitsOf(request, answerTokens, provider),
           ...{ object: this.#endpoint.chunk, part: this.#endpoint.part, text: new TextMeter(bodies) },
         });
         return translation?.reader(events, provider.model) ?? events;
@@ -148,12 +151,12 @@ export class ChatService {
     });
   }
 
-  /** Our own limit applies to a request without a client limit. */
-  #limitsOf(
-    { maxTokens = this.#dependencies.maxCompletionTokens, choices, prompts }: ChatRequest,
-    provider: Provider,
-  ) {
-    return usageLimits(provider, maxTokens * choices, prompts);
+  /** The most tokens of each answer: our own limit, and that of the key, apply to a request without a client limit. */
+  #answerTokens(
+    { maxTokens = this.#dependencies.maxCompletionTokens }: ChatRequest,
+    { request: { answerLimit = maxTokens } }: Admitted,
+  ): number {
+    return Math.min(maxTokens, answerLimit);
   }
 
   /**
@@ -171,9 +174,10 @@ export class ChatService {
   #toAdmissionRequest(
     request: ChatRequest,
     preferences: RoutingPreferences | undefined,
-    counted?: number,
+    { counted, answerLimit }: { readonly counted?: number; readonly answerLimit?: number } = {},
   ): AdmissionRequest {
-    const { bodies, maxCompletionTokens: modelLimit } = this.#dependencies;
+    const { bodies, maxCompletionTokens } = this.#dependencies;
+    const modelLimit = Math.min(maxCompletionTokens, answerLimit ?? maxCompletionTokens);
     const { model, prompt, prompts = 1, maxTokens, choices } = request;
     const size = { prompt, counted, prompts, maxTokens, choices, modelLimit };
     return {
@@ -186,8 +190,18 @@ export class ChatService {
       counted:
         counted === undefined
           ? async () =>
-              this.#toAdmissionRequest(request, preferences, await bodies.countRequest(request.bytes))
+              this.#toAdmissionRequest(request, preferences, {
+                counted: await bodies.countRequest(request.bytes),
+                ...(answerLimit !== undefined && { answerLimit }),
+              })
           : undefined,
+      guarded: guardedChat(request),
+      limitedTo: (limit) =>
+        this.#toAdmissionRequest(withDefaultLimit(request, limit), preferences, {
+          ...(counted !== undefined && { counted }),
+          answerLimit: limit,
+        }),
+      answerLimit,
       isShort: prompt.isShort,
       verifyTee: request.verifyTee,
       quote: (provider) => quotePrompt(size, provider),
@@ -200,6 +214,10 @@ export class ChatService {
         ),
     };
   }
+}
+
+function limitsOf({ choices, prompts }: ChatRequest, answerTokens: number, provider: Provider) {
+  return usageLimits(provider, answerTokens * choices, prompts);
 }
 
 function keyOf({ address, url }: Provider): string {

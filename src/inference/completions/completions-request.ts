@@ -78,6 +78,8 @@ export async function readCompletionsRequest(bytes: Buffer): Promise<ChatRequest
     ...(!isLimited && {
       bytes: forwardedBody(limited, { max_tokens: maxTokens }),
       fields: { ...fields, max_tokens: maxTokens },
+      client: { sizeBytes: bytes.length, fields },
+      isLimitDefault: true,
     }),
     ...modelsOf(fields),
     stream: stream ?? false,

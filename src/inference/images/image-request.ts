@@ -4,6 +4,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { type Form, formBody, readMultipart, textsOf } from "../../kernel/text/multipart.ts";
 import { forwardedBody, readFields, upstreamModel } from "../body/request-fields.ts";
 import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
@@ -61,6 +62,8 @@ export type ImageRequest = {
   readonly preferences: RoutingPreferences;
   /** Whether to verify the provider's signature of the answer. */
   readonly verifyTee?: boolean | undefined;
+  /** What the guardrails of a key are compared with. */
+  readonly guarded: GuardedRequest;
   /** The content type of the body, the same for every provider. */
   readonly contentType: string;
   /** The body to send to this provider. */
@@ -77,6 +80,7 @@ export function readImageRequest(bytes: Buffer): ImageRequest {
     count: fields.n ?? 1,
     preferences: providerPreferences(fields.provider),
     verifyTee: fields.verify_tee ?? false,
+    guarded: guardedJson(bytes.length, fields),
     contentType: "application/json",
     bodyFor: (provider) => forwardedBody({ bytes, fields }, { ...format, ...upstreamModel(provider) }),
   };
@@ -85,7 +89,8 @@ export function readImageRequest(bytes: Buffer): ImageRequest {
 /** Reads an image-edit form: one or more images, a prompt, an optional mask. Throws `invalid_body`. */
 export async function readImageEdit(bytes: Buffer, contentType: string): Promise<ImageRequest> {
   const form = await readMultipart(bytes, contentType);
-  const { model, n, response_format } = checkInput(EditTexts, textsOf(form));
+  const texts = checkInput(EditTexts, textsOf(form));
+  const { model, n, response_format } = texts;
   checkFiles(form);
   const format = response_format === undefined ? { response_format: "b64_json" } : {};
   return {
@@ -93,6 +98,7 @@ export async function readImageEdit(bytes: Buffer, contentType: string): Promise
     serviceType: "image-editing",
     count: Number(n ?? 1),
     preferences: {},
+    guarded: guardedForm(form, texts, bytes.length),
     contentType,
     bodyFor: (provider) => formBody(form, { ...format, ...upstreamModel(provider) }),
   };

@@ -77,6 +77,7 @@ export function imageAdmissionRequest(
     format: "openai",
     preferences: { ...request.preferences, ...preferences },
     verifyTee: request.verifyTee,
+    guarded: request.guarded,
     quote: (price) => quoteUnits(imageUnits(count), price),
     body: (provider) => request.bodyFor(provider),
   };

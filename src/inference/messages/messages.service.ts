@@ -165,6 +165,12 @@ function toAdmissionRequest(
         ? async () => toAdmissionRequest(request, preferences, bodies, await bodies.countRequest(bytes))
         : undefined,
     isShort: prompt.isShort,
+    guarded: {
+      sizeBytes: bytes.length,
+      fields: request.fields,
+      maxInputTokens: prompt.maxTokens,
+      answer: { choices: 1, maxTokens },
+    },
     quote: (provider) => quotePrompt(size, provider),
     body: (provider) => messagesBody(request, provider),
   };

@@ -152,7 +152,7 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
   if (bytes.length > MAX_TURN_BYTES) await nextTurn();
   const tools = readTools(fields.tools ?? []);
   return {
-    chat: await toChat(fields, tools, elided),
+    chat: await toChat(fields, tools, { elided, sizeBytes: bytes.length }),
     hasSummary: fields.reasoning?.summary != null,
     repeated: repeatedFields(fields, tools, elided),
   };
@@ -161,7 +161,7 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
 async function toChat(
   request: Request,
   tools: readonly FunctionTool[],
-  elided: ElidedTexts | undefined,
+  { elided, sizeBytes }: { readonly elided: ElidedTexts | undefined; readonly sizeBytes: number },
 ): Promise<ChatRequest> {
   const { stream, input, instructions, tool_choice: choice, parallel_tool_calls: isParallel } = request;
   const { max_output_tokens: maxTokens, verify_tee: verifyTee, reasoning, text, include } = request;
@@ -187,6 +187,7 @@ async function toChat(
     choices: 1,
     verifyTee: verifyTee ?? false,
     prompt: boundPrompt(fields, bytes),
+    client: { sizeBytes, fields: request, translated: fields },
     ...{ bytes, fields, elided },
   };
 }

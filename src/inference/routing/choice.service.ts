@@ -94,22 +94,22 @@ export class ChoiceService {
   }
 
   /**
-   * Chooses by the last known restrictions of a key, and by its current ones before a request is refused by them.
-   * Returns those that were used. Throws what `choose` throws, `api_key_revoked` and `api_key_expired`.
+   * Decides by the last known restrictions of a key, and by its current ones before a request is refused by them.
+   * Throws what `decide` throws, `api_key_revoked` and `api_key_expired`.
    */
-  async chooseFor(
-    request: ChoiceRequest,
-    { account, keyId }: Payer,
-  ): Promise<{ readonly choice: Choice; readonly restrictions: KeyRestrictions }> {
+  async decideFor<Decision>(
+    keyId: string,
+    decide: (restrictions: KeyRestrictions) => Promise<Decision>,
+  ): Promise<Decision> {
     const known = this.#known.get(keyId) ?? UNRESTRICTED;
     try {
-      return { choice: this.choose(request, known, account), restrictions: known };
+      return await decide(known);
     } catch (error) {
       if (!(error instanceof AppError && BY_RESTRICTIONS.has(error.code))) throw error;
       const restrictions = await this.restrictionsOf(keyId);
       if (restrictions.version === known.version) throw error;
       this.noteRestrictions(keyId, restrictions);
-      return { choice: this.choose(request, restrictions, account), restrictions };
+      return decide(restrictions);
     }
   }
 
@@ -119,9 +119,10 @@ export class ChoiceService {
   }
 }
 
-/** Errors of a choice that newer restrictions of the key might resolve. */
+/** Errors of a decision that newer restrictions of the key might resolve. */
 const BY_RESTRICTIONS: ReadonlySet<string> = new Set([
   "access_denied",
+  "guardrail_violated",
   "model_not_found",
   "no_available_provider",
   "no_provider_for_trust_mode",

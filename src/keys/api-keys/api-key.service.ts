@@ -12,6 +12,7 @@ import { type KeyDependencies, KeyStore, oneOf } from "../shared/key.store.ts";
 import { type Key, toKey } from "../shared/key.ts";
 import { ApiKeyRow } from "./api-key.row.ts";
 import { checkKeySettings } from "./check-key-settings.ts";
+import { type Guardrails, NO_GUARDRAILS } from "./guardrails.ts";
 import type { KeyRestrictions, KeySettings } from "./key-settings.ts";
 import { periodStart } from "./reset-period.ts";
 
@@ -63,6 +64,12 @@ export class ApiKeyService {
         allowedProviders: checked.allowedProviders ?? [],
         trustMode: checked.trustMode ?? null,
         providerEvidence: checked.providerEvidence ?? null,
+        maxInputTokens: checked.maxInputTokens ?? null,
+        maxInputBytes: checked.maxInputBytes ?? null,
+        maxOutputTokens: checked.maxOutputTokens ?? null,
+        allowedTools: checked.allowedTools ?? [],
+        blockedParameters: checked.blockedParameters ?? [],
+        verifyTee: checked.verifyTee ?? false,
         termsVersion: hasRestrictions(checked) ? 1 : 0,
         used: 0n,
         spentAt: null,
@@ -151,6 +158,7 @@ export class ApiKeyService {
       providers: allowedProviders,
       trustMode: trustMode ?? null,
       providerEvidence: providerEvidence ?? null,
+      guardrails: guardrailsIn(row),
     };
   }
 
@@ -170,8 +178,21 @@ export class ApiKeyService {
       allowedProviders: row.allowedProviders,
       trustMode: row.trustMode ?? null,
       providerEvidence: row.providerEvidence ?? null,
+      ...guardrailsIn(row),
     };
   }
+}
+
+function guardrailsIn(row: ApiKeyRow): Guardrails {
+  const { maxInputTokens, maxInputBytes, maxOutputTokens, allowedTools, blockedParameters, verifyTee } = row;
+  return {
+    maxInputTokens: maxInputTokens ?? null,
+    maxInputBytes: maxInputBytes ?? null,
+    maxOutputTokens: maxOutputTokens ?? null,
+    allowedTools,
+    blockedParameters,
+    verifyTee,
+  };
 }
 
 function withStatus(status: KeyStatus, now: Date): FilterQuery<ApiKeyRow> {
@@ -190,9 +211,15 @@ function statusOf(row: ApiKeyRow, now: Date): KeyStatus {
   return row.expiresAt && row.expiresAt <= now ? "expired" : "active";
 }
 
+/** The settings that `KeyRestrictions` consists of: each change of one increases its version. */
+const RESTRICTIONS: readonly (keyof KeySettings)[] = [
+  "allowedModels",
+  "allowedProviders",
+  "trustMode",
+  "providerEvidence",
+  ...(Object.keys(NO_GUARDRAILS) as (keyof Guardrails)[]),
+];
+
 function hasRestrictions(settings: Partial<KeySettings>): boolean {
-  const { allowedModels, allowedProviders, trustMode, providerEvidence } = settings;
-  return [allowedModels, allowedProviders, trustMode, providerEvidence].some(
-    (restriction) => restriction !== undefined,
-  );
+  return RESTRICTIONS.some((name) => settings[name] !== undefined);
 }

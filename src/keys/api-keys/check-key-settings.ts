@@ -2,6 +2,13 @@ import { AppError } from "../../kernel/errors.ts";
 import { MAX_NEURON } from "../../kernel/text/amount.ts";
 import { isAddress, lowerHex } from "../../kernel/text/hex.ts";
 import { readKeyName } from "../shared/key-name.ts";
+import {
+  type Guardrails,
+  MAX_GUARDRAIL,
+  MAX_PARAMETER_NAME,
+  MAX_TOOL_NAME,
+  PARAMETER_NAME,
+} from "./guardrails.ts";
 import type { KeySettings } from "./key-settings.ts";
 
 const MAX_MODEL_ID = 256;
@@ -38,7 +45,44 @@ export function checkKeySettings(given: Partial<KeySettings>, now: Date): Partia
     }),
     ...(trustMode !== undefined && { trustMode }),
     ...(providerEvidence !== undefined && { providerEvidence }),
+    ...checkGuardrails(given),
   };
+}
+
+function checkGuardrails(given: Partial<Guardrails>): Partial<Guardrails> {
+  const { maxInputTokens, maxInputBytes, maxOutputTokens, allowedTools, blockedParameters, verifyTee } =
+    given;
+  checkLimit(maxInputTokens, "max_input_tokens");
+  checkLimit(maxInputBytes, "max_input_bytes");
+  checkLimit(maxOutputTokens, "max_output_tokens");
+  return {
+    ...(maxInputTokens !== undefined && { maxInputTokens }),
+    ...(maxInputBytes !== undefined && { maxInputBytes }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(allowedTools && { allowedTools: checkList(allowedTools, "allowed_tools", checkTool) }),
+    ...(blockedParameters && {
+      blockedParameters: checkList(blockedParameters, "blocked_parameters", checkParameter),
+    }),
+    ...(verifyTee !== undefined && { verifyTee }),
+  };
+}
+
+function checkLimit(limit: number | null | undefined, param: string): void {
+  if (limit == null || (Number.isInteger(limit) && limit >= 1 && limit <= MAX_GUARDRAIL)) return;
+  throw refused(param, `The limit must be an integer from 1 to ${MAX_GUARDRAIL}.`);
+}
+
+function checkTool(name: string): string {
+  if (name !== "" && name.length <= MAX_TOOL_NAME && !/[\p{Cc}\p{Cs}]/u.test(name)) return name;
+  throw refused("allowed_tools", `The name of a tool must have 1 to ${MAX_TOOL_NAME} printable characters.`);
+}
+
+function checkParameter(name: string): string {
+  if (name.length <= MAX_PARAMETER_NAME && PARAMETER_NAME.test(name)) return name;
+  throw refused(
+    "blocked_parameters",
+    `A parameter must be the name of a field of the body, of at most ${MAX_PARAMETER_NAME} characters.`,
+  );
 }
 
 function checkModel(model: string): string {

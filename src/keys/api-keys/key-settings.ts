@@ -1,3 +1,4 @@
+import { type Guardrails, NO_GUARDRAILS } from "./guardrails.ts";
 import type { ResetPeriod } from "./reset-period.ts";
 
 /** The minimum trust mode that a key requires; `private` providers also satisfy `verified` (facts 1.4). */
@@ -11,7 +12,7 @@ export type TrustFloor = (typeof TRUST_FLOORS)[number];
 export const EVIDENCE_FLOORS = ["bound", "attested"] as const;
 export type EvidenceFloor = (typeof EVIDENCE_FLOORS)[number];
 
-/** The models and providers that a key may use. An empty list allows all; addresses are in lower case. */
+/** What a key may use, and for which requests. An empty list allows all; addresses are in lower case. */
 export type KeyRestrictions = {
   /** Increases with every change; 0 for a key that was never restricted. */
   readonly version: number;
@@ -19,19 +20,21 @@ export type KeyRestrictions = {
   readonly providers: readonly string[];
   readonly trustMode: TrustFloor | null;
   readonly providerEvidence: EvidenceFloor | null;
+  readonly guardrails: Guardrails;
 };
 
-/** The default: every model and provider. */
+/** The default: every model and provider, for every request. */
 export const UNRESTRICTED: KeyRestrictions = {
   version: 0,
   models: [],
   providers: [],
   trustMode: null,
   providerEvidence: null,
+  guardrails: NO_GUARDRAILS,
 };
 
 /** The settings of a key that its account chooses. */
-export type KeySettings = {
+export type KeySettings = Guardrails & {
   readonly name: string;
   readonly expiresAt: Date | null;
   /** The maximum spending per period, neuron; null for no limit. */

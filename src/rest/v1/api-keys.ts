@@ -1,16 +1,31 @@
 import { z } from "zod";
 import { formatToken, parseToken, plainDecimal } from "../../kernel/text/amount.ts";
 import { type ApiKey, KEY_STATUSES } from "../../keys/api-keys/api-key.service.ts";
+import {
+  MAX_GUARDRAIL,
+  MAX_PARAMETER_NAME,
+  MAX_TOOL_NAME,
+  PARAMETER_NAME,
+} from "../../keys/api-keys/guardrails.ts";
 import { EVIDENCE_FLOORS, type KeySettings, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { defineRoute, json } from "../route.ts";
 import { timestamp, token } from "../wire.ts";
-import { answerKeyList, keyListAnswer, keyListQuery, keyName, REVOKED_KEY } from "./key-shape.ts";
+import {
+  answerKeyList,
+  GUARDRAILS,
+  keyListAnswer,
+  keyListQuery,
+  keyName,
+  REVOKED_KEY,
+  viewGuardrails,
+} from "./key-shape.ts";
 
 const MAX_LISTED = 100;
 const amount = z.string().regex(/^(0|[1-9]\d{0,59})(\.\d{1,18})?$/, "must be tokens such as 0.05");
 /** More than the supply of any token. */
 const NUMBER_LIMIT = 1e60;
+const guardrail = z.union([z.literal(""), z.int().min(1).max(MAX_GUARDRAIL)]).nullish();
 const tokens = z.union([amount, z.number().min(0).lt(NUMBER_LIMIT).transform(plainDecimal).pipe(amount)]);
 
 /** The fields that POST and PATCH share. A null is treated as absent; `""` removes a limit. */
@@ -25,6 +40,15 @@ const settings = {
     .nullish(),
   trust_mode: z.enum(["", ...TRUST_FLOORS]).nullish(),
   provider_evidence: z.enum(["", ...EVIDENCE_FLOORS]).nullish(),
+  max_input_tokens: guardrail,
+  max_input_bytes: guardrail,
+  max_output_tokens: guardrail,
+  allowed_tools: z.array(z.string().min(1).max(MAX_TOOL_NAME)).max(MAX_LISTED).nullish(),
+  blocked_parameters: z
+    .array(z.string().max(MAX_PARAMETER_NAME).regex(PARAMETER_NAME, "must be names of body fields"))
+    .max(MAX_LISTED)
+    .nullish(),
+  verify_tee: z.boolean().nullish(),
 };
 
 const sameName = ({ name, label }: { name?: string | null | undefined; label?: string | null | undefined }) =>
@@ -51,6 +75,7 @@ const item = z
     allowed_providers: z.array(z.string()),
     trust_mode: z.enum(TRUST_FLOORS).nullable(),
     provider_evidence: z.enum(EVIDENCE_FLOORS).nullable(),
+    ...GUARDRAILS,
   })
   .meta({ id: "ApiKey", description: "Amounts are in the network's token, as decimals." });
 
@@ -123,6 +148,8 @@ type Settings = z.output<z.ZodObject<typeof settings>>;
 function toSettings(body: Settings): Partial<Omit<KeySettings, "name">> {
   const { credit_limit, reset_period, expiration, allowed_models, allowed_providers } = body;
   const { trust_mode, provider_evidence } = body;
+  const { max_input_tokens, max_input_bytes, max_output_tokens } = body;
+  const { allowed_tools, blocked_parameters, verify_tee } = body;
   return {
     ...(credit_limit != null && { creditLimit: credit_limit === "" ? null : parseToken(credit_limit) }),
     ...(reset_period != null && { resetPeriod: reset_period }),
@@ -135,6 +162,14 @@ function toSettings(body: Settings): Partial<Omit<KeySettings, "name">> {
     ...(provider_evidence != null && {
       providerEvidence: provider_evidence === "" ? null : provider_evidence,
     }),
+    ...(max_input_tokens != null && { maxInputTokens: max_input_tokens === "" ? null : max_input_tokens }),
+    ...(max_input_bytes != null && { maxInputBytes: max_input_bytes === "" ? null : max_input_bytes }),
+    ...(max_output_tokens != null && {
+      maxOutputTokens: max_output_tokens === "" ? null : max_output_tokens,
+    }),
+    ...(allowed_tools != null && { allowedTools: allowed_tools }),
+    ...(blocked_parameters != null && { blockedParameters: blocked_parameters }),
+    ...(verify_tee != null && { verifyTee: verify_tee }),
   };
 }
 
@@ -159,5 +194,6 @@ function view(key: ApiKey) {
     allowed_providers: key.allowedProviders,
     trust_mode: key.trustMode,
     provider_evidence: key.providerEvidence,
+    ...viewGuardrails(key),
   };
 }

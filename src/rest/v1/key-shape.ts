@@ -1,8 +1,10 @@
 import { z } from "zod";
 import type { Page, PageRequest } from "../../kernel/page.ts";
+import type { Guardrails } from "../../keys/api-keys/guardrails.ts";
 import { type Key, type KeyKind, keyCursor } from "../../keys/shared/key.ts";
 import type { Answer } from "../http/answer.ts";
 import { json, listOf } from "../route.ts";
+import { count } from "../wire.ts";
 
 /** The name of a key in a request body. */
 export const keyName = z.string().trim().min(1).max(100);
@@ -46,3 +48,33 @@ export async function answerKeyList<Listed extends Key, Status extends string>(
 
 /** The response schema of a revocation. */
 export const REVOKED_KEY = { json: z.strictObject({ key_id: z.uuid(), message: z.string() }) };
+
+/** The response schema of an `sk-` key's guardrails. */
+export const GUARDRAILS = {
+  max_input_tokens: count.nullable().meta({ description: "The most tokens of a prompt; null for no limit." }),
+  max_input_bytes: count
+    .nullable()
+    .meta({ description: "The most bytes of a request's body; null for no limit." }),
+  max_output_tokens: count.nullable().meta({
+    description: "The most tokens of all answers to one request; null for no limit.",
+  }),
+  allowed_tools: z.array(z.string()).meta({
+    description: "The names of the tools that a request may offer to the model. An empty list allows all.",
+  }),
+  blocked_parameters: z.array(z.string()).meta({
+    description: "The fields that the body of a request may not have.",
+  }),
+  verify_tee: z.boolean().meta({ description: "Whether the signature of every answer is verified." }),
+};
+
+/** The guardrails of a key, as in `GUARDRAILS`. */
+export function viewGuardrails(key: Guardrails) {
+  return {
+    max_input_tokens: key.maxInputTokens,
+    max_input_bytes: key.maxInputBytes,
+    max_output_tokens: key.maxOutputTokens,
+    allowed_tools: key.allowedTools,
+    blocked_parameters: key.blockedParameters,
+    verify_tee: key.verifyTee,
+  };
+}

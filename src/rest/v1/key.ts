@@ -7,6 +7,7 @@ import { RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { permitSpender } from "../../keys/auth/permissions.ts";
 import { defineRoute, json } from "../route.ts";
 import { count, timestamp, token } from "../wire.ts";
+import { GUARDRAILS, viewGuardrails } from "./key-shape.ts";
 
 const KEY = z
   .strictObject({
@@ -29,6 +30,7 @@ const KEY = z
     allowed_providers: z.array(z.string()),
     trust_mode: z.enum(TRUST_FLOORS).nullable(),
     provider_evidence: z.enum(EVIDENCE_FLOORS).nullable(),
+    ...GUARDRAILS,
   })
   .meta({ id: "OwnKey", description: "An `sk-` key as it sees itself." });
 
@@ -65,5 +67,6 @@ function view(key: ApiKey, requestsPerMinute: number) {
     allowed_providers: key.allowedProviders,
     trust_mode: key.trustMode,
     provider_evidence: key.providerEvidence,
+    ...viewGuardrails(key),
   };
 }

@@ -109,6 +109,8 @@ export class ApiKeyResolver {
 function toSettings(input: KeySettingsInput): Partial<Omit<KeySettings, "name">> {
   const { expiresAt, creditLimit, resetPeriod, allowedModels, allowedProviders } = input;
   const { trustMode, providerEvidence } = input;
+  const { maxInputTokens, maxInputBytes, maxOutputTokens, allowedTools, blockedParameters, verifyTee } =
+    input;
   return {
     ...(typeof expiresAt === "string" && { expiresAt: new Date(expiresAt) }),
     ...(typeof creditLimit === "string" && { creditLimit: BigInt(creditLimit) }),
@@ -117,5 +119,11 @@ function toSettings(input: KeySettingsInput): Partial<Omit<KeySettings, "name">>
     ...(allowedProviders && { allowedProviders }),
     ...(trustMode && { trustMode }),
     ...(providerEvidence && { providerEvidence }),
+    ...(typeof maxInputTokens === "number" && { maxInputTokens }),
+    ...(typeof maxInputBytes === "number" && { maxInputBytes }),
+    ...(typeof maxOutputTokens === "number" && { maxOutputTokens }),
+    ...(allowedTools && { allowedTools }),
+    ...(blockedParameters && { blockedParameters }),
+    ...(typeof verifyTee === "boolean" && { verifyTee }),
   };
 }

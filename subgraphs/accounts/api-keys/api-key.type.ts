@@ -1,5 +1,5 @@
 import "../../shared/schema/reflect.ts";
-import { Directive, Field, ID, InputType, ObjectType } from "type-graphql";
+import { Directive, Field, ID, InputType, Int, ObjectType } from "type-graphql";
 import type { ApiKey } from "../../../src/keys/api-keys/api-key.service.ts";
 import type { EvidenceFloor, TrustFloor } from "../../../src/keys/api-keys/key-settings.ts";
 import type { ResetPeriod } from "../../../src/keys/api-keys/reset-period.ts";
@@ -42,7 +42,14 @@ const KeyTrustMode = defineEnum<TrustFloor>(
 );
 
 /** A limit of a key that can be removed. */
-export type KeyLimit = "creditLimit" | "expiresAt" | "trustMode" | "providerEvidence";
+export type KeyLimit =
+  | "creditLimit"
+  | "expiresAt"
+  | "trustMode"
+  | "providerEvidence"
+  | "maxInputTokens"
+  | "maxInputBytes"
+  | "maxOutputTokens";
 
 /** The limits of a key that can be removed. */
 export const KeyLimitType = defineEnum<KeyLimit>("KeyLimit", "A limit of a key that can be removed.", {
@@ -50,6 +57,9 @@ export const KeyLimitType = defineEnum<KeyLimit>("KeyLimit", "A limit of a key t
   expiresAt: "The key's expiry.",
   trustMode: "The key's lowest accepted trust mode.",
   providerEvidence: "The proof that the key requires of a provider.",
+  maxInputTokens: "The most tokens of a prompt.",
+  maxInputBytes: "The most bytes of a request's body.",
+  maxOutputTokens: "The most tokens of all answers to one request.",
 });
 
 /** An `sk-` key, as its account sees it (SPEC 2.2). */
@@ -114,6 +124,39 @@ export class ApiKeyType {
     description: "The proof that the key requires of a provider. Null requires none.",
   })
   providerEvidence!: EvidenceFloor | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: "The most tokens of a prompt, by the router's count. Null for no limit.",
+  })
+  maxInputTokens!: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: "The most bytes of a request's body. Null for no limit.",
+  })
+  maxInputBytes!: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: "The most tokens of all answers to one request. Null for no limit.",
+  })
+  maxOutputTokens!: number | null;
+
+  @Field(() => [String], {
+    description: "The names of the tools that a request may offer to the model. An empty list allows all.",
+  })
+  allowedTools!: readonly string[];
+
+  @Field(() => [String], {
+    description: "The fields that a request may not have, as in the body of a REST request.",
+  })
+  blockedParameters!: readonly string[];
+
+  @Field(() => Boolean, {
+    description: "Whether the signature of every answer is verified.",
+  })
+  verifyTee!: boolean;
 }
 
 /** The global id of a key, and its raw id. */
@@ -161,6 +204,44 @@ export abstract class KeySettingsInput {
     description: "The proof that the key requires of a provider.",
   })
   providerEvidence?: EvidenceFloor | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: "The most tokens of a prompt, by the router's count.",
+  })
+  maxInputTokens?: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description: "The most bytes of a request's body.",
+  })
+  maxInputBytes?: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      "The most tokens of all answers to one request. A request that asks for more is refused, and one without a limit gets this one.",
+  })
+  maxOutputTokens?: number | null;
+
+  @Field(() => [String], {
+    nullable: true,
+    description: "The names of the tools that a request may offer to the model. An empty list allows all.",
+  })
+  allowedTools?: readonly string[] | null;
+
+  @Field(() => [String], {
+    nullable: true,
+    description:
+      "The fields that a request may not have, as in the body of a REST request. An empty list blocks none.",
+  })
+  blockedParameters?: readonly string[] | null;
+
+  @Field(() => Boolean, {
+    nullable: true,
+    description: "Whether the signature of every answer is verified, also where the request does not say so.",
+  })
+  verifyTee?: boolean | null;
 }
 
 /** A key to create. */

@@ -120,6 +120,7 @@ export function bootRouter(given: {
     clock,
     tokenUsd: () => undefined,
     holdSeconds: HOLD_SECONDS,
+    countText: async ({ length }) => length,
   });
   const admit = admission.admit.bind(admission);
   admission.admit = async (ask, caller) => {

@@ -95,16 +95,17 @@ export async function openJobWorld(
     standings: { of: () => ({ isBound: false, isAttested: false }) },
     promptCaches,
   });
+  const bodies = new BodyPool({ log });
+  onEnd(() => bodies.close());
   const admission = new AdmissionService({
     choices,
     holds,
     clock,
     tokenUsd: () => undefined,
     holdSeconds: 60,
+    countText: (text) => bodies.countText(text),
   });
   const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
-  const bodies = new BodyPool({ log });
-  onEnd(() => bodies.close());
   const readReport = bodies.readReport.bind(bodies);
   bodies.readReport = async (answer) => {
     if (busyReads-- > 0) throw new AppError("unavailable", "Too many long answers are being read.");

@@ -31,6 +31,12 @@ describe("the settings of a key", () => {
       allowedProviders: [address(1)],
       trustMode: "private",
       providerEvidence: "attested",
+      maxInputTokens: 1,
+      maxInputBytes: 2 ** 31 - 1,
+      maxOutputTokens: 100,
+      allowedTools: ["search", "lookup.city"],
+      blockedParameters: ["logprobs", "image[]"],
+      verifyTee: true,
     };
     expect(checked(settings)).toStrictEqual(settings);
   });

@@ -73,6 +73,8 @@ export type ErrorCode =
   | 'generation_not_found'
   /** The GraphQL operation exceeds a limit or is not allowed here. */
   | 'graphql_refused'
+  /** A guardrail of the key does not allow the request. */
+  | 'guardrail_violated'
   /** The first call with this idempotency key is still running. */
   | 'idempotency_in_progress'
   /** The idempotency key belongs to a different call. */

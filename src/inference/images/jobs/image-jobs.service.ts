@@ -103,7 +103,11 @@ export class ImageJobsService {
         account: payer.account,
         keyId: payer.keyId,
         requestId,
-        spec: toSpec(submission, request, { ...plan.choice, candidates }),
+        spec: toSpec(
+          submission,
+          { ...request, verifyTee: plan.request.verifyTee },
+          { ...plan.choice, candidates },
+        ),
         checkpoint: UNTRIED,
         provider: candidates[0]?.address ?? "",
         body: submission.body,
