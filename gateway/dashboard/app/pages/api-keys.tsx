@@ -5,6 +5,12 @@ import { toNeuron, toTokens } from "../amounts.ts";
 import { graphql, resultOf } from "../graph.ts";
 import { useNetwork } from "../session.tsx";
 import { Button, Choice, Field } from "../ui/controls.tsx";
+import {
+  clearedGuardrails,
+  GuardrailFields,
+  type Guardrails,
+  readGuardrails,
+} from "../ui/guardrail-fields.tsx";
 import { KeyActions, KeyDialogs, type OpenDialog } from "../ui/key-dialogs.tsx";
 import { usePages } from "../ui/pages.tsx";
 import { Badge, Live, Money, Outcome, Page, Table, Time } from "../ui/show.tsx";
@@ -16,7 +22,8 @@ const KEYS = graphql(`
         apiKeys(filter: $filter, first: 20, after: $after) {
           nodes {
             id name preview status createdAt lastUsedAt expiresAt creditLimit used resetPeriod allowedModels
-            allowedProviders trustMode providerEvidence
+            allowedProviders trustMode providerEvidence maxInputTokens maxInputBytes maxOutputTokens allowedTools
+            blockedParameters verifyTee
           }
           pageInfo { hasNextPage endCursor }
         }
@@ -50,7 +57,7 @@ const EVIDENCE = {
 } as const;
 const TRUST = { "": "any", VERIFIED: "verified", PRIVATE: "private" } as const;
 
-type Key = {
+type Key = Guardrails & {
   readonly id: string;
   readonly name: string;
   readonly preview: string;
@@ -150,6 +157,7 @@ export function ApiKeysPage() {
             ...(expiresAt ? [] : ["EXPIRES_AT" as const]),
             ...(trustMode ? [] : ["TRUST_MODE" as const]),
             ...(providerEvidence ? [] : ["PROVIDER_EVIDENCE" as const]),
+            ...clearedGuardrails(rest),
           ];
           const limits = {
             ...(creditLimit && { creditLimit }),
@@ -174,7 +182,7 @@ export function ApiKeysPage() {
   );
 }
 
-type Terms = {
+type Terms = Guardrails & {
   readonly expiresAt: string | null;
   readonly creditLimit: string | null;
   readonly resetPeriod: keyof typeof PERIODS;
@@ -245,6 +253,7 @@ function LimitFields({ models, given }: { models: readonly string[]; given: Key 
           </label>
         ))}
       </fieldset>
+      <GuardrailFields given={given} />
     </>
   );
 }
@@ -263,6 +272,7 @@ function termsOf(form: FormData): Terms {
     trustMode: trust === "VERIFIED" || trust === "PRIVATE" ? trust : null,
     providerEvidence: evidence === "BOUND" || evidence === "ATTESTED" ? evidence : null,
     allowedModels: form.getAll("model").map(String),
+    ...readGuardrails(form),
   };
 }
 
