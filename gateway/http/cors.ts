@@ -49,7 +49,11 @@ type Pages = {
  */
 export function allowPages(server: FastifyInstance, pages: Pages): void {
   const { origins, isDevnet, platformWords } = pages;
-  const allowedHeaders = [...HEADERS, ...routingHeaderNames(platformWords)].join(", ");
+  const allowedHeaders = [
+    ...HEADERS,
+    ...routingHeaderNames(platformWords),
+    ...platformWords.map((word) => `X-${word}-Cache`),
+  ].join(", ");
   const listed = new Set(origins?.map((origin) => new URL(origin).origin));
   const isAllowed = (origin: string) =>
     listed.has(origin) || (isDevnet && origins === undefined && isLocal(origin));

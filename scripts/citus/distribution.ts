@@ -45,6 +45,7 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   management_key: by("account"),
   wallet_session: by("account"),
   idempotency_key: by("account"),
+  cached_answer: by("account"),
   inference_request: by("account"),
   hold: by("account"),
   allotment: by("account"),

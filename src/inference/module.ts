@@ -8,6 +8,7 @@ import type { ApiKeyService } from "../keys/api-keys/api-key.service.ts";
 import type { MemoryBudget } from "../load/memory-budget.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { UploadsService } from "../storage/uploads.service.ts";
+import { AnswerCacheService } from "./answer-cache/answer-cache.service.ts";
 import { createAttestationModule } from "./attestation/attestation.module.ts";
 import type { AttestationsService } from "./attestation/attestations.service.ts";
 import { AudioService } from "./audio/audio.service.ts";
@@ -66,6 +67,8 @@ export type InferenceServices = {
   readonly evidence: EvidenceService;
   /** Appraises providers' attestations; undefined if the operator has not enabled it. */
   readonly attestations: AttestationsService | undefined;
+  /** The answers that are returned to equal requests. */
+  readonly answerCache: AnswerCacheService;
   /** What providers have proved so far. */
   readonly standings: StandingsService;
   /** The network token's price in dollars, if it is currently known. */
@@ -122,6 +125,12 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     },
   });
   const promptCaches = new PromptCachesService(clock);
+  const cache = new AnswerCacheService({
+    database,
+    log,
+    maxBytesPerAccount: config.CACHE_MIB_PER_ACCOUNT * 1_048_576,
+    hitPricePercent: config.CACHE_HIT_PRICE_PERCENT,
+  });
   const exchanges = new DispatchService({
     failover: new FailoverService({
       health,
@@ -131,8 +140,11 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
       totalMs: config.PROVIDER_TOTAL_MS,
     }),
     providers,
-    billing: new BillingService({ holds, evidence, promptCaches, observer }),
-    memory,
+    billing: new BillingService({
+      ...{ holds, evidence, promptCaches, observer },
+      hitCost: (cost) => cache.hitCost(cost),
+    }),
+    ...{ memory, cache },
     settings: dispatchSettings(config),
   });
   const choices = new ChoiceService({
@@ -170,6 +182,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
   return {
     services: {
       ...{ registry, catalogue, health, admission, exchanges, requests, evidence, standings },
+      answerCache: cache,
       attestations: attestation?.attestations,
       routing: new RoutingService({ choices, catalogue, maxCompletionTokens }),
       chat,
@@ -189,9 +202,13 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
       await standings.start();
       attestation?.attestations.start();
     },
-    startWork: () => jobModule.startWork?.(),
+    startWork() {
+      cache.start();
+      return jobModule.startWork?.();
+    },
     async stop() {
       await Promise.all([exchanges.drain(), jobModule.stop()]);
+      await cache.stop();
       catalogue.stop();
       tokenPrice.stop();
       await Promise.all([standings.stop(), attestation?.stop()]);

@@ -2,17 +2,18 @@ import type { Caller } from "../inference/billing/admitted.ts";
 import type { ShownAnswer } from "../inference/chat/answer-edits.ts";
 import { type Action, permitSpender } from "../keys/auth/permissions.ts";
 import type { Answer } from "./http/answer.ts";
+import { cacheHeaders } from "./http/cache-headers.ts";
 import { headerOf, mediaTypeOf, unsupportedType } from "./http/headers.ts";
 import type { RouteCall } from "./route.ts";
 
-type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders" | "client">;
+type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders" | "client" | "cache">;
 
 /** The caller of inference. Throws `insufficient_scope` without an `sk-` key. */
 export function callerOf(
-  { principal, requestId, client }: Pick<Call, "principal" | "requestId" | "client">,
+  { principal, requestId, client, cache }: Pick<Call, "principal" | "requestId" | "client" | "cache">,
   action: Action = "inference.run",
 ): Caller {
-  return { ...permitSpender(principal, action), requestId, client };
+  return { ...permitSpender(principal, action), requestId, client, cache };
 }
 
 /** The `Content-Type` of a body, which must be one of `taken`. Throws `unsupported_media_type`. */
@@ -24,10 +25,14 @@ export function contentTypeOf({ rawHeaders }: Call, taken: readonly string[]): s
 
 /** The response of a provider, with the provider's response key, marked if it lacks the proof that was required. */
 export function inferenceBytes(
-  { body, responseKey, trace }: ShownAnswer,
+  { body, responseKey, trace, cache }: ShownAnswer,
   headers: Readonly<Record<string, string>> = {},
 ): Answer {
   const key = responseKey === undefined ? {} : { "zg-res-key": responseKey };
   const mark = trace.error === undefined ? {} : { "x-0g-provider-evidence": "missing" };
-  return { kind: "bytes", bytes: body, headers: { ...headers, ...key, ...mark } };
+  return {
+    kind: "bytes",
+    bytes: body,
+    headers: { ...headers, ...key, ...mark, ...(cache && cacheHeaders(cache)) },
+  };
 }

@@ -175,8 +175,7 @@ async function handle(
     requestId: own,
     client,
     idempotencyKey,
-    replayKey:
-      idempotencyKey === undefined ? undefined : ReplayKey.ofAuthorization(authRequest.authorization),
+    replayKey: () => ReplayKey.ofAuthorization(authRequest.authorization),
     signal: abortSignalOf(reply),
     count: (requests) =>
       app.requestAuthenticator.take({ principal, hop: authRequest.hop }, requests, (quota) =>

@@ -1,13 +1,16 @@
 import { z } from "zod";
 import type { App } from "../app.ts";
 import type { ReplayKey } from "../idempotency/replay-key.ts";
+import type { CacheRequest } from "../inference/answer-cache/cache-request.ts";
 import { parseJson } from "../inference/body/request-fields.ts";
 import { checkInput, checkTexts } from "../kernel/check.ts";
 import { type Action, permit, type Reach } from "../keys/auth/permissions.ts";
 import type { Principal } from "../keys/auth/principal.ts";
 import type { ClientExchange } from "../receipts/client-exchange.ts";
+import { cacheRequestOf } from "./cache-request.ts";
 import { withClientField } from "./errors/client-field.ts";
 import type { Answer } from "./http/answer.ts";
+import { readCacheSeconds } from "./http/cache-headers.ts";
 import { comparableBody } from "./http/comparable-body.ts";
 import { headerOf } from "./http/headers.ts";
 import { answerOnce, type IdempotencyMode } from "./idempotent.ts";
@@ -39,6 +42,8 @@ export type RouteCall<Query, Body, Headers = unknown> = {
   readonly requestId: string;
   /** Hashes the bytes of a request that is billed when it is answered. */
   readonly client: ClientExchange | undefined;
+  /** Set if the client accepts a stored answer, on a route with `isCached`. */
+  readonly cache: CacheRequest | undefined;
   /** Aborts when the client disconnects before the response. */
   readonly signal: AbortSignal;
   /** Counts more requests against the rate limit of the caller. Throws `rate_limit_exceeded`. */
@@ -68,6 +73,8 @@ export type Route = {
   readonly allowAnyOrigin: boolean;
   /** Whether every request goes through an admission, which checks the key again. */
   readonly isAdmitted: boolean;
+  /** Whether an equal request may get a stored answer, if the client requests it. */
+  readonly isCached: boolean;
   readonly bodyLimitBytes: number;
   /** Whether the JSON body is read in parts, as it may be large: base64 texts up to this length are stored. */
   readonly readsParts: { readonly maxTextLength: number } | undefined;
@@ -82,12 +89,12 @@ export type Route = {
   readonly failure: z.ZodType | undefined;
   run(
     app: App,
-    call: Omit<RouteCall<unknown, unknown>, "account" | "reach" | "body" | "headers"> & {
+    call: Omit<RouteCall<unknown, unknown>, "account" | "reach" | "body" | "headers" | "cache"> & {
       readonly body: Buffer;
       /** The header `Idempotency-Key`. */
       readonly idempotencyKey: string | undefined;
-      /** Derived from the credential, if there is an `Idempotency-Key`. */
-      readonly replayKey: ReplayKey | undefined;
+      /** Derived from the credential; undefined without one. */
+      replayKey(): ReplayKey | undefined;
     },
   ): Promise<Answer>;
 };
@@ -124,6 +131,7 @@ export function defineRoute<
   errors?: Route["errors"];
   allowAnyOrigin?: boolean;
   isAdmitted?: boolean;
+  isCached?: boolean;
   bodyLimitBytes?: number;
   readsParts?: Route["readsParts"];
   takesPrompt?: boolean;
@@ -144,6 +152,7 @@ export function defineRoute<
     errors: given.errors ?? "openai",
     allowAnyOrigin: given.allowAnyOrigin ?? false,
     isAdmitted: given.isAdmitted ?? false,
+    isCached: given.isCached ?? false,
     bodyLimitBytes: given.bodyLimitBytes ?? (given.takesPrompt ? PROMPT_BODY_LIMIT : DEFAULT_BODY_LIMIT),
     readsParts: given.readsParts,
     takesPrompt: given.takesPrompt ?? false,
@@ -162,20 +171,30 @@ export function defineRoute<
           : {}) as z.output<Query>,
         headers: given.headers?.(app, call.rawHeaders) as Headers,
       };
+      const { method, url } = given;
+      const cacheSeconds = given.isCached
+        ? readCacheSeconds(call.rawHeaders, app.config.PLATFORM_WORDS)
+        : undefined;
       const handle = async () => {
         const body = readBody(given.body, call.body);
+        const cache =
+          cacheSeconds === undefined
+            ? undefined
+            : await cacheRequestOf(cacheSeconds, {
+                ...{ method, url, account, body: call.body, headers: read.headers },
+                key: replayKey(),
+              });
         return given
-          .handle(app, { ...call, ...read, account, reach, body: body as never })
+          .handle(app, { ...call, ...read, account, reach, cache, body: body as never })
           .catch((error: unknown) => {
             throw withClientField(error, body);
           });
       };
       if (key === undefined || given.repetition === undefined) return handle();
-      const { method, url } = given;
       const body = await comparableBody(call.body, headerOf(call.rawHeaders, "content-type") ?? "");
       return answerOnce(
         app,
-        { ...call, body, account, method, url, key, replayKey },
+        { ...call, body, account, method, url, key, replayKey: replayKey() },
         given.repetition,
         handle,
       );

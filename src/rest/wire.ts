@@ -55,6 +55,10 @@ export const trace = z
         .optional()
         .meta({ description: "What the provider's cache saved; absent unless it saved something." }),
     }),
+    cached_from: z.string().optional().meta({
+      description:
+        "The request that this stored answer was given to, and whose evidence and receipt are about its provider; absent for an answer of its own.",
+    }),
     tee_verified: z.boolean().optional().meta({
       description:
         "Whether the provider's acknowledged signer signed this answer; absent unless `verify_tee` was sent.",

@@ -92,6 +92,18 @@ export const PROVIDER_SETTINGS = {
     about: "The token limit of a completion when the client sets none",
     example: "4096",
   },
+  CACHE_MIB_PER_ACCOUNT: {
+    schema: z.coerce.number().int().min(0).max(65_536).default(64),
+    about:
+      "The most MiB of answers that are stored for an account whose clients send X-0G-Cache; the oldest are deleted first. 0 stores none",
+    example: "64",
+  },
+  CACHE_HIT_PRICE_PERCENT: {
+    schema: z.coerce.number().int().min(0).max(100).default(0),
+    about:
+      "What a request that gets a stored answer is charged, in percent of the charge of the request that the provider answered",
+    example: "10",
+  },
   TEE_CHECK_MS: {
     schema: ms.default(5_000),
     about: "How long to wait for a provider's signature when a client sends verify_tee",

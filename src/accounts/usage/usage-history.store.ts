@@ -143,6 +143,7 @@ type HistoryRow = TotalsRow & {
   deposit_used: string;
   credit_used: string;
   trust_mode: TrustMode;
+  cached_from: string | null;
 };
 
 function toUsageRow(row: HistoryRow): UsageRow {
@@ -155,18 +156,23 @@ function toUsageRow(row: HistoryRow): UsageRow {
     model: row.model,
     provider: row.provider,
     apiKeyId: row.api_key_id,
-    cacheSaving: recordedSaving({
-      ...amounts,
-      cacheTokens: amounts.cachedTokens + amounts.cacheWriteTokens + amounts.cacheWrite1hTokens,
-      inputPrice: BigInt(row.input_price),
-      outputPrice: BigInt(row.output_price),
-      inputCost: BigInt(row.input_cost),
-      outputCost: BigInt(row.output_cost),
-    }),
+    cacheSaving: row.cached_from === null ? savingOf(row, amounts) : null,
     depositUsed: BigInt(row.deposit_used),
     creditUsed: BigInt(row.credit_used),
     trustMode: row.trust_mode,
+    cachedFrom: row.cached_from,
   };
+}
+
+function savingOf(row: HistoryRow, amounts: Omit<UsageTotals, "requests">): bigint | null {
+  return recordedSaving({
+    ...amounts,
+    cacheTokens: amounts.cachedTokens + amounts.cacheWriteTokens + amounts.cacheWrite1hTokens,
+    inputPrice: BigInt(row.input_price),
+    outputPrice: BigInt(row.output_price),
+    inputCost: BigInt(row.input_cost),
+    outputCost: BigInt(row.output_cost),
+  });
 }
 
 const HISTORY_COLUMNS = `
@@ -176,4 +182,4 @@ const HISTORY_COLUMNS = `
   r.input_price::text as input_price, r.output_price::text as output_price,
   coalesce(r.input_cost, 0)::text as input_cost, coalesce(r.output_cost, 0)::text as output_cost,
   r.total_cost::text as cost, r.deposit_used::text as deposit_used, r.credit_used::text as credit_used,
-  r.trust_mode`;
+  r.trust_mode, r.routing->>'cachedFrom' as cached_from`;

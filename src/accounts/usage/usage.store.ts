@@ -53,6 +53,8 @@ export type UsageRow = {
   readonly depositUsed: bigint;
   readonly creditUsed: bigint;
   readonly trustMode: TrustMode;
+  /** The request whose stored answer was returned; null if a provider answered. */
+  readonly cachedFrom: string | null;
 };
 
 /** A read of the usage of an account. */

@@ -33,6 +33,7 @@ import { FilterRequests } from "./30-request-filters.ts";
 import { FilterLists } from "./31-list-filters.ts";
 import { CreateWebhooks } from "./33-webhooks.ts";
 import { GuardApiKeys } from "./36-guardrails.ts";
+import { CacheAnswers } from "./36-response-cache.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -71,4 +72,5 @@ export const migrations = [
   { name: "31-list-filters", class: FilterLists },
   { name: "33-webhooks", class: CreateWebhooks },
   { name: "36-guardrails", class: GuardApiKeys },
+  { name: "36-response-cache", class: CacheAnswers },
 ] as const;

@@ -74,6 +74,8 @@ export class AdmissionService {
         const counted = heldNeuron < plan.hold.maximum ? await plan.request.counted?.() : undefined;
         return new Admitted({
           requestId: caller.requestId,
+          account: caller.account,
+          cache: caller.cache,
           request: counted ?? plan.request,
           candidates: affordable(plan, heldNeuron, counted),
           refused: plan.choice.refused,

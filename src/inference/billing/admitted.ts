@@ -3,6 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { EvidenceFloor } from "../../keys/api-keys/key-settings.ts";
 import type { ClientExchange } from "../../receipts/client-exchange.ts";
+import type { CachedAnswer, CacheRequest, CacheUse } from "../answer-cache/cache-request.ts";
 import type { TextForm } from "../evidence/signed-text.ts";
 import type { Verdict } from "../evidence/tee-signature.ts";
 import { ExchangeHasher } from "../providers/exchange-hasher.ts";
@@ -22,6 +23,8 @@ export type Caller = {
   readonly keyId: string;
   readonly requestId: string;
   readonly client?: ClientExchange | undefined;
+  /** Set if the client accepts a stored answer. */
+  readonly cache?: CacheRequest | undefined;
 };
 
 /** How a request ended. `usage` is what is billed; undefined means that nothing was delivered. */
@@ -53,6 +56,8 @@ export type Trace = {
     /** What the provider's cache saved; present only if it saved something. */
     readonly cache_saving?: string;
   };
+  /** The request that this stored answer was given to, and which its evidence is about; present only for one. */
+  readonly cached_from?: string;
   /** Whether the provider's enclave signed this answer; present only if verification was requested. */
   readonly tee_verified?: boolean;
   /** What the signature proves; present only if verification was requested. */
@@ -96,7 +101,12 @@ export type Routing = {
   readonly refused: readonly Refused[];
   /** The provider that probably had the prompt cached when the request was admitted. */
   readonly cachedBy?: Hex;
+  /** The request whose stored answer was returned; absent if a provider answered. */
+  readonly cachedFrom?: string;
 };
+
+/** A stored answer that a request gets, and the candidate that gave it. */
+export type Served = { readonly cached: CachedAnswer; readonly provider: Provider };
 
 /** What the attempts of a request came to, when it ends. */
 export type AttemptSummary = {
@@ -122,6 +132,9 @@ export class Admitted {
   readonly requiredEvidence: EvidenceFloor | undefined;
   /** The conversation, if it matters which provider has its prompt cached. */
   readonly affinity: Affinity | undefined;
+  /** Who pays for it. */
+  readonly account: string;
+  readonly cache: CacheRequest | undefined;
   readonly #heldNeuron: bigint;
   readonly #tokenUsd: Usd | undefined;
   readonly #refused: readonly Refused[];
@@ -133,9 +146,16 @@ export class Admitted {
   #firstByteMs: number | undefined;
   #isDelivered = false;
   #hasher: ExchangeHasher | undefined;
+  #cacheUse: CacheUse | undefined;
+  #served: Served | undefined;
+  #ended:
+    | { readonly outcome: Ending["outcome"]; readonly provider: Provider; readonly bill: Trace }
+    | undefined;
 
   constructor(given: {
     requestId: string;
+    account?: string;
+    cache?: CacheRequest | undefined;
     request: AdmissionRequest;
     candidates: readonly Provider[];
     refused: readonly Refused[];
@@ -150,6 +170,8 @@ export class Admitted {
     client?: ClientExchange | undefined;
   }) {
     this.requestId = given.requestId;
+    this.account = given.account ?? "";
+    this.cache = given.cache;
     this.request = given.request;
     this.candidates = given.candidates;
     this.trace = given.trace;
@@ -166,6 +188,34 @@ export class Admitted {
   /** Whether the answer's signature is to be verified: then its bill needs the answer's id. */
   get isVerified(): boolean {
     return this.request.verifyTee === true || this.requiredEvidence !== undefined;
+  }
+
+  /** What came of the client's cache request; undefined without one. */
+  get cacheUse(): CacheUse | undefined {
+    return this.#cacheUse;
+  }
+
+  /** The stored answer that the request gets in place of a provider's; undefined without one. */
+  get served(): Served | undefined {
+    return this.#served;
+  }
+
+  /** How the request ended, and its bill; undefined until it is committed. */
+  get ended():
+    | { readonly outcome: Ending["outcome"]; readonly provider: Provider; readonly bill: Trace }
+    | undefined {
+    return this.#ended;
+  }
+
+  /** Records what came of the client's cache request. */
+  markCacheUse(use: CacheUse, served?: Served): void {
+    this.#cacheUse = use;
+    this.#served = served;
+  }
+
+  /** Records the committed bill. */
+  markEnded(outcome: Ending["outcome"], provider: Provider, bill: Trace): void {
+    this.#ended = { outcome, provider, bill };
   }
 
   /** Whether the request names models to fall back on. */
@@ -241,13 +291,14 @@ export class Admitted {
   /** Ends the attempt in progress with this outcome, and sums up all attempts. */
   summarize(outcome: Ending["outcome"]): AttemptSummary {
     this.endAttempt(outcome === "completed" ? "answered" : outcome);
-    const provider = this.#last ?? this.candidates[0];
+    const provider = this.#served?.provider ?? this.#last ?? this.candidates[0];
     if (!provider) throw new Error("a request was admitted without a candidate");
     return {
       provider,
       routing: {
         ...{ attempts: this.#attempts, refused: this.#refused },
         ...(this.affinity?.warm && { cachedBy: this.affinity.warm.provider }),
+        ...(this.#served && { cachedFrom: this.#served.cached.requestId }),
       },
       firstByteMs: this.#firstByteMs,
       durationMs: this.#sinceStart(),

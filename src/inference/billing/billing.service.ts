@@ -1,12 +1,13 @@
 import type { HoldsService } from "../../accounts/holds.service.ts";
 import type { Settlement } from "../../accounts/settlements.store.ts";
 import { type ReceiptDraft, withoutReturned } from "../../receipts/draft.ts";
+import type { ChargedCost } from "../answer-cache/cache-request.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import { type EvidenceResult, signerOf } from "../evidence/tee-signature.ts";
 import { type Provider, trustModeOf } from "../providers/provider.ts";
 import type { RequestObserver } from "../requests/request-observer.ts";
 import type { PromptCachesService } from "../routing/prompt-caches.service.ts";
-import type { Admitted, AttemptSummary, Ending, Trace } from "./admitted.ts";
+import type { Admitted, AttemptSummary, Ending, Served, Trace } from "./admitted.ts";
 import { billedOf, type Cost, cacheSavingOf, costOf, ratesFor } from "./pricing.ts";
 import { draftOf } from "./receipt-draft.ts";
 
@@ -15,6 +16,8 @@ type Dependencies = {
   readonly evidence: Pick<EvidenceService, "check">;
   readonly promptCaches: Pick<PromptCachesService, "answered">;
   readonly observer?: RequestObserver | undefined;
+  /** What a request is charged for a stored answer in place of a cost; all of it by default. */
+  readonly hitCost?: ((cost: ChargedCost) => ChargedCost) | undefined;
 };
 
 /** Bills admitted requests: prices their usage, and replaces their hold by the charge. */
@@ -28,18 +31,17 @@ export class BillingService {
   /**
    * Bills a request at the price of the provider that answered and ends its hold. Resolves with the bill once it is
    * committed and, where requested, the answer's signature is verified: the one that `closing` was called with, unless
-   * less than the cost was charged.
+   * less than the cost was charged. A stored answer is charged at its own price, and never verified.
    */
   async settle(admitted: Admitted, ending: Ending): Promise<Trace> {
-    const { requestId, trace } = admitted;
+    const { requestId, trace, served } = admitted;
     const summary = admitted.summarize(ending.outcome);
     const provider = ending.provider ?? summary.provider;
-    const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
-    const verified = ending.outcome === "completed" && this.#verify(admitted, provider, ending);
+    const cost = served ? this.#costOf(served, ending) : priceOf(ending, provider);
+    const verified = ending.outcome === "completed" && !served && this.#verify(admitted, provider, ending);
     this.#rememberCache(admitted, provider, ending);
-    const saving = ending.usage && cacheSavingOf(ending.usage, provider);
-    const toBill = (billed: Cost) =>
-      toTrace(requestId, provider, billed, { hasModels: admitted.hasModels, saving });
+    const saving = served ? undefined : ending.usage && cacheSavingOf(ending.usage, provider);
+    const toBill = (billed: Cost) => toTrace(provider, billed, admitted, saving);
     const bill = toBill(cost);
     // The receipt commits to what the client is sent, which states the bill: all of that is known now.
     const closing = admitted.client && !verified ? await ending.closing?.(bill) : undefined;
@@ -55,16 +57,26 @@ export class BillingService {
       admitted.client?.settled(requestId, charged === cost.total ? receipt : withoutReturned(receipt));
     }
     const charge = charged === cost.total ? bill : toBill(billedOf(cost, charged));
+    if (admitted.cache) admitted.markEnded(ending.outcome, provider, charge);
     return verified ? { ...charge, ...toTeeTrace(await verified) } : charge;
+  }
+
+  /** A whole stored answer costs what its request was charged, a part of it what that is worth, at the price of a hit. */
+  #costOf({ cached, provider }: Served, ending: Ending): Cost {
+    const { hitCost = (cost) => cost } = this.#dependencies;
+    const { input, output } = hitCost(
+      ending.outcome === "completed" ? cached.cost : priceOf(ending, provider),
+    );
+    return { input, output, total: input + output };
   }
 
   /** Records that the provider has the prompt of a conversation cached, for its next request. */
   #rememberCache(
-    { affinity }: Admitted,
+    { affinity, served }: Admitted,
     provider: Provider,
     { outcome, usage, estimated = false }: Ending,
   ): void {
-    if (!affinity || outcome === "failed" || !usage || "inputUnits" in usage) return;
+    if (served || !affinity || outcome === "failed" || !usage || "inputUnits" in usage) return;
     const isStated = outcome === "completed" && !estimated;
     this.#dependencies.promptCaches.answered(affinity.conversation, provider, usage, { isStated });
   }
@@ -99,11 +111,15 @@ export class BillingService {
   }
 }
 
+function priceOf({ usage = { inputTokens: 0, outputTokens: 0 } }: Ending, provider: Provider): Cost {
+  return costOf(usage, provider);
+}
+
 function toTrace(
-  requestId: string,
   provider: Provider,
   { input, output, total }: Cost,
-  { hasModels, saving = 0n }: { readonly hasModels: boolean; readonly saving?: bigint | undefined },
+  { requestId, hasModels, served, request }: Pick<Admitted, "requestId" | "hasModels" | "served" | "request">,
+  saving = 0n,
 ): Trace {
   return {
     request_id: requestId,
@@ -113,6 +129,8 @@ function toTrace(
       ...{ input_cost: `${input}`, output_cost: `${output}`, total_cost: `${total}` },
       ...(saving !== 0n && { cache_saving: `${saving}` }),
     },
+    ...(served && { cached_from: served.cached.requestId }),
+    ...(served && request.verifyTee && { tee_verified: false }),
   };
 }
 

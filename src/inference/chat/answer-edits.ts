@@ -1,4 +1,5 @@
 import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
+import type { CacheUse } from "../answer-cache/cache-request.ts";
 import type { Trace } from "../billing/admitted.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
 import { costEdits, costSlots, usageWithCost } from "../body/cost-edits.ts";
@@ -55,6 +56,8 @@ export type ShownAnswer = {
   /** The provider's key of its signature of the answer. */
   readonly responseKey: string | undefined;
   readonly trace: Trace;
+  /** What came of the client's cache request; absent without one. */
+  readonly cache?: CacheUse | undefined;
 };
 
 /**

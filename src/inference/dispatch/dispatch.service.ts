@@ -1,27 +1,23 @@
 import { AppError, FAILURES } from "../../kernel/errors.ts";
 import { memoizeLast } from "../../kernel/memoize-last.ts";
 import type { MemoryBudget } from "../../load/memory-budget.ts";
-import type { Admitted, Trace } from "../billing/admitted.ts";
+import type { AnswerCacheService } from "../answer-cache/answer-cache.service.ts";
+import { AnswerRecorder } from "../answer-cache/answer-recorder.ts";
+import { replayExchange } from "../answer-cache/replayed-exchange.ts";
+import type { Admitted, Served, Trace } from "../billing/admitted.ts";
 import type { BillingService } from "../billing/billing.service.ts";
 import type { Usage } from "../billing/pricing.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Edit } from "../body/json-member.ts";
 import { type ShownAnswer, shownBody } from "../chat/answer-edits.ts";
-import { DeliveredText } from "../chat/delivered-text.ts";
-import type {
-  PostOptions,
-  ProviderClient,
-  ProviderExchange,
-  ProviderListener,
-} from "../providers/provider.client.ts";
+import type { PostOptions, ProviderClient } from "../providers/provider.client.ts";
 import type { Provider } from "../providers/provider.ts";
 import { gatherAnswer, type ProviderAnswer } from "../providers/provider-answer.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import type { FailoverService } from "./failover.service.ts";
-import { CLIENT_GONE, StreamAttempt } from "./stream-attempt.ts";
 import type { StreamOptions } from "./stream-options.ts";
-import type { Delivery } from "./stream-writer.ts";
+import { StreamRelay } from "./stream-relay.ts";
 
 type Dependencies = {
   readonly failover: FailoverService;
@@ -29,6 +25,7 @@ type Dependencies = {
   readonly billing: BillingService;
   readonly memory: MemoryBudget;
   readonly settings: DispatchSettings;
+  readonly cache?: Pick<AnswerCacheService, "serve" | "keep"> | undefined;
 };
 
 /** How long an answer may take, by its phases, and what happens to an interrupted stream. */
@@ -77,7 +74,7 @@ export class DispatchService {
    * Posts an admitted request to the endpoint `path` and collects the whole answer; `read` validates it and returns the
    * billed usage, and `show` returns it as the client sees it: by default with the edits of `read`, its cost and the bill. If
    * `read` throws a `ProviderFailure`, the next provider is tried; any other `AppError` is the answer to the client.
-   * Resolves when the bill is committed. On every failure the hold is ended. The trace of an answer that lacks the
+   * A stored answer that the client accepts takes the place of a provider's. Resolves when the bill is committed. On every failure the hold is ended. The trace of an answer that lacks the
    * required proof has an `error`: it is billed, so it is delivered.
    */
   async collect(
@@ -93,31 +90,33 @@ export class DispatchService {
     },
   ): Promise<ShownAnswer> {
     const { show = shownBody } = given;
-    const { failover, providers, billing, memory, settings } = this.#dependencies;
+    const { failover, providers, billing, memory, settings, cache } = this.#dependencies;
     const { signal } = given;
     try {
-      const collected = await failover.run(admitted, signal, async (attempt) => {
-        const { provider, totalMs, hasOther } = attempt;
-        const body = admitted.bodyFor(provider);
-        const { firstTokenMs, silenceMs } = settings;
-        const firstByteMs = hasOther ? Math.min(totalMs, this.#wholeAnswerMs(given.answerTokens)) : totalMs;
-        const options = { ...given, totalMs, firstByteMs, silenceMs: 0, hasher: admitted.hasher };
-        const answer = await gatherAnswer(
-          (listener) => providers.post(provider, path, body, listener, options),
-          {
-            signal,
-            maxBytes: given.maxBytes,
-            firstTokenMs: hasOther ? firstTokenMs : undefined,
-            silenceMs,
-            memory,
-            onHead: () => attempt.firstByte(),
-          },
-        );
-        const reading = await readAs(() => given.read(answer, provider));
-        if ("outputTokens" in reading.usage) attempt.answered(reading.usage.outputTokens);
-        return { answer, reading };
-      });
-      const { answer, reading } = collected;
+      const served = admitted.cache && (await cache?.serve(admitted));
+      const ask = () =>
+        failover.run(admitted, signal, async (attempt) => {
+          const { provider, totalMs, hasOther } = attempt;
+          const body = admitted.bodyFor(provider);
+          const { firstTokenMs, silenceMs } = settings;
+          const firstByteMs = hasOther ? Math.min(totalMs, this.#wholeAnswerMs(given.answerTokens)) : totalMs;
+          const options = { ...given, totalMs, firstByteMs, silenceMs: 0, hasher: admitted.hasher };
+          const answer = await gatherAnswer(
+            (listener) => providers.post(provider, path, body, listener, options),
+            {
+              signal,
+              maxBytes: given.maxBytes,
+              firstTokenMs: hasOther ? firstTokenMs : undefined,
+              silenceMs,
+              memory,
+              onHead: () => attempt.firstByte(),
+            },
+          );
+          const reading = await readAs(() => given.read(answer, provider));
+          if ("outputTokens" in reading.usage) attempt.answered(reading.usage.outputTokens);
+          return { answer, reading };
+        });
+      const { answer, reading } = served ? await readServed(served, given.read) : await ask();
       const { responseKey } = answer;
       const { usage, estimated, imageHashes } = reading;
       const closing = memoizeLast((bill: Trace) => show(answer, reading, bill, admitted.shownCost(bill)));
@@ -127,7 +126,8 @@ export class DispatchService {
         answerId: responseKey ?? reading.answerId,
       });
       const trace = marked(bill, admitted.unproven(bill));
-      return { body: await closing(trace), responseKey, trace };
+      if (admitted.cache) await cache?.keep(admitted, answer);
+      return { body: await closing(trace), responseKey, trace, cache: admitted.cacheUse };
     } catch (error) {
       await this.release(admitted, error, signal.aborted);
       throw error;
@@ -148,15 +148,18 @@ export class DispatchService {
         ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
       },
   ): Promise<void> {
-    const { failover, providers, billing, settings } = this.#dependencies;
+    const { failover, providers, billing, settings, cache } = this.#dependencies;
     const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = settings;
     const relay = new StreamRelay({ ...given, admitted, billing, firstTokenMs, silenceMs, stallMs, resumes });
+    let recorder: AnswerRecorder | undefined;
     const run = async (attempt: AttemptOptions) => {
       const { provider, totalMs } = attempt;
       try {
         await relay.run(attempt, (listener) => {
           const body = admitted.bodyFor(provider);
-          return providers.post(provider, path, body, listener, {
+          // An answer that continues that of another provider is not one that can be repeated.
+          recorder = admitted.cache && !admitted.isDelivered ? new AnswerRecorder(listener) : undefined;
+          return providers.post(provider, path, body, recorder ?? listener, {
             ...given,
             totalMs,
             silenceMs: 0,
@@ -168,7 +171,12 @@ export class DispatchService {
       }
     };
     try {
-      await failover.run(admitted, relay.clientGone, run, () => relay.mayFailOver);
+      const served = admitted.cache && (await cache?.serve(admitted));
+      if (served)
+        await relay.run(attemptFor(served, admitted), async (to) => replayExchange(served.cached, to));
+      else await failover.run(admitted, relay.clientGone, run, () => relay.mayFailOver);
+      const recorded = recorder?.answer;
+      if (recorded) await cache?.keep(admitted, recorded);
     } catch (error) {
       if (relay.isSettled) throw error;
       if (relay.isBegun) await relay.breakOff(error);
@@ -205,6 +213,24 @@ export class DispatchService {
   }
 }
 
+/** A stored answer, read as if its provider had just sent it. */
+async function readServed(
+  { cached, provider }: Served,
+  read: (answer: ProviderAnswer, provider: Provider) => Promise<Reading>,
+): Promise<{ readonly answer: ProviderAnswer; readonly reading: Reading }> {
+  const answer = { status: 200, responseKey: undefined, ...cached.answer };
+  return { answer, reading: await readAs(() => read(answer, provider)) };
+}
+
+/** The attempt that replays a stored answer: it counts neither for its provider nor against it. */
+function attemptFor({ provider }: Served, admitted: Admitted): AttemptOptions {
+  return {
+    ...{ provider, hasOther: false, totalMs: 0 },
+    firstByte: () => admitted.markFirstByte(),
+    answered() {},
+  };
+}
+
 function marked(trace: Trace, failure: AppError | undefined): Trace {
   if (!failure) return trace;
   const { code, message } = failure;
@@ -217,85 +243,5 @@ async function readAs<T>(read: () => Promise<T>): Promise<T> {
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new ProviderFailure("malformed", { message: "The provider's answer could not be read.", cause });
-  }
-}
-
-/**
- * Relays the events of successive attempts to a client, byte for byte, and meters them. Nothing is written before the
- * first content, so that an earlier failure can be retried with another provider. After it, there is another attempt
- * only if streams are resumed, and only the continuation of that attempt is written. The last event is written when the
- * bill is committed.
- */
-class StreamRelay {
-  readonly #options: StreamOptions;
-  readonly #abort = new AbortController();
-  readonly #delivery: Delivery;
-  #current: StreamAttempt | undefined;
-  #isBroken = false;
-
-  constructor(options: StreamOptions) {
-    this.#options = options;
-    this.#delivery = { by: undefined, text: options.resumes ? new DeliveredText() : undefined };
-    const { sink } = options;
-    sink.onClose(() => this.#onClientLeft());
-    sink.onDrain(() => this.#current?.onDrain());
-    if (sink.isClosed()) this.#onClientLeft();
-  }
-
-  /** Aborts when the client disconnects. */
-  get clientGone(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  /** Whether the bill has been made, or is being made. */
-  get isSettled(): boolean {
-    return this.#isBroken || (this.#current?.isSettled ?? false);
-  }
-
-  /** Whether the client has received part of the answer. */
-  get isBegun(): boolean {
-    return this.#delivery.by !== undefined;
-  }
-
-  /** Whether another provider may be tried now. */
-  get mayFailOver(): boolean {
-    return !this.isBegun || (this.#delivery.text?.isRepeatable ?? false);
-  }
-
-  /** Runs one attempt. Resolves when it has ended and is billed; rejects with its failure. */
-  async run(
-    attempt: AttemptOptions,
-    post: (listener: ProviderListener) => Promise<ProviderExchange>,
-  ): Promise<void> {
-    const current = new StreamAttempt(this.#options, attempt, this.#delivery);
-    this.#current = current;
-    const exchange = await post(current);
-    if (this.clientGone.aborted) exchange.abort(CLIENT_GONE);
-    await current.follow(exchange);
-  }
-
-  /** Ends an interrupted answer: bills the delivered part, and reports the failure in the stream. */
-  async breakOff(error: unknown): Promise<void> {
-    const { by, failure } = this.#delivery;
-    if (!by) throw new Error("nothing was delivered yet");
-    this.#isBroken = true;
-    const { admitted, billing, sink } = this.#options;
-    const { provider, reader } = by;
-    const reason = failure ?? error;
-    await billing.settle(admitted, {
-      outcome: this.clientGone.aborted ? "aborted" : "failed",
-      ...(!this.clientGone.aborted && {
-        errorCode: reason instanceof AppError ? reason.code : "internal_error",
-      }),
-      provider,
-      ...(await by.usage()),
-    });
-    if (!this.clientGone.aborted) sink.write(reader.broken());
-    sink.end();
-  }
-
-  #onClientLeft(): void {
-    this.#abort.abort();
-    this.#current?.onClientLeft();
   }
 }

@@ -1,4 +1,5 @@
 import type { AppError } from "../../kernel/errors.ts";
+import type { CacheUse } from "../answer-cache/cache-request.ts";
 import type { Admitted, Trace } from "../billing/admitted.ts";
 import type { BillingService } from "../billing/billing.service.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
@@ -10,7 +11,7 @@ import type { Provider } from "../providers/provider.ts";
 /** The destination of the events of a streamed answer. */
 export type StreamSink = {
   /** Called once, before the first write. */
-  start(head: { readonly responseKey: string | undefined }): void;
+  start(head: { readonly responseKey: string | undefined; readonly cache?: CacheUse | undefined }): void;
   /** Returns false when the reader is behind: nothing more is written until `onDrain` fires. */
   write(bytes: Buffer): boolean;
   end(): void;

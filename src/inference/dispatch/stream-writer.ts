@@ -59,8 +59,9 @@ export class StreamWriter {
   /** Starts the client's stream with the events that were held back. */
   begin(responseKey: string | undefined): void {
     this.#claim();
-    this.#options.admitted.markDelivered();
-    this.#options.sink.start({ responseKey });
+    const { admitted, sink } = this.#options;
+    admitted.markDelivered();
+    sink.start({ responseKey, cache: admitted.cacheUse });
     if (this.#preamble.length > 0) this.write(Buffer.concat(this.#preamble.map(({ event }) => event)));
     for (const { pieces } of this.#preamble) this.#delivery.text?.add(pieces);
     this.#preamble = [];

@@ -25,7 +25,10 @@ import {
   type RequestSort,
 } from "./request-list.store.ts";
 
-/** The cost of a request, neuron. `cacheSaving` is null if the balance did not cover the whole cost. */
+/**
+ * The cost of a request, neuron. `cacheSaving` is null if the balance did not cover the whole cost, and for a stored
+ * answer, which no provider was paid for.
+ */
 export type RequestCost = {
   readonly input: bigint;
   readonly output: bigint;
@@ -149,7 +152,9 @@ function costOf(row: InferenceRequestRow): RequestCost | null {
   const cacheTokens = row.cachedTokens + row.cacheWriteTokens + row.cacheWrite1hTokens;
   const { inputTokens, outputTokens } = row;
   const tokens = { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, cacheTokens };
-  const cacheSaving = recordedSaving({ ...tokens, inputPrice, outputPrice, inputCost, outputCost });
+  const cacheSaving = row.routing?.cachedFrom
+    ? null
+    : recordedSaving({ ...tokens, inputPrice, outputPrice, inputCost, outputCost });
   return { input: inputCost, output: outputCost, total: totalCost, cacheSaving };
 }
 

@@ -1,6 +1,8 @@
 import type { ServerResponse } from "node:http";
+import type { CacheUse } from "../../inference/answer-cache/cache-request.ts";
 import type { StreamSink } from "../../inference/dispatch/stream-options.ts";
 import type { ClientExchange } from "../../receipts/client-exchange.ts";
+import { cacheHeaders } from "./cache-headers.ts";
 
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
@@ -14,7 +16,13 @@ export function eventSink(
   { keepAliveMs, client }: { readonly keepAliveMs: number; readonly client?: ClientExchange | undefined },
 ): StreamSink {
   let ended = false;
-  const begin = (responseKey?: string) => {
+  const begin = ({
+    responseKey,
+    cache,
+  }: {
+    responseKey?: string | undefined;
+    cache?: CacheUse | undefined;
+  } = {}) => {
     if (response.headersSent) return;
     response.writeHead(200, {
       ...headers,
@@ -22,6 +30,7 @@ export function eventSink(
       "cache-control": "no-store",
       "x-accel-buffering": "no",
       ...(responseKey !== undefined && { "zg-res-key": responseKey }),
+      ...(cache && cacheHeaders(cache)),
     });
   };
   const keepAlive = setInterval(() => {
@@ -34,7 +43,7 @@ export function eventSink(
   }, keepAliveMs);
   response.once("close", () => clearInterval(keepAlive));
   return {
-    start: ({ responseKey }) => begin(responseKey),
+    start: (head) => begin(head),
     write(bytes) {
       keepAlive.refresh();
       client?.sent(bytes);

@@ -107,7 +107,7 @@ function withExample(content: Schema, example: unknown): Schema {
 }
 
 function parametersOf(
-  { url, wildcard, query, repetition, isAdmitted }: Route,
+  { url, wildcard, query, repetition, isAdmitted, isCached }: Route,
   schemas: Schemas,
 ): readonly Schema[] {
   const inPath = [...url.matchAll(/:(\w+)|\*/g)].map(([, name = wildcard]) => ({
@@ -129,6 +129,7 @@ function parametersOf(
   const headers = [
     ...(repetition ? [IDEMPOTENCY_KEY] : []),
     ...(isAdmitted ? ROUTING_HEADERS : []),
+    ...(isCached ? [CACHE] : []),
     REQUEST_ID,
   ].map((header) => ({ ...header, in: "header", required: false }));
   return [...inPath, ...inQuery, ...headers];
@@ -141,6 +142,13 @@ const IDEMPOTENCY_KEY = {
   description:
     "A repeated request with the same key gets the first response again; it is neither executed nor billed again.",
   schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+const CACHE = {
+  name: "X-0G-Cache",
+  description:
+    "Seconds. An equal request of the same key gets an answer that is not older than this, and the answer is stored for " +
+    "this long. The response's `X-0G-Cache` is `hit`, `miss` or `bypass`.",
+  schema: { type: "integer", minimum: 1, maximum: 86_400 },
 };
 const REQUEST_ID = {
   name: "X-Request-ID",

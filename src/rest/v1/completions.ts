@@ -34,6 +34,7 @@ export const createCompletion = defineRoute({
   summary: "Create a text completion",
   access: "inference.run",
   isAdmitted: true,
+  isCached: true,
   headers: routingHeaders,
   body: "bytes",
   bodies: { "application/json": COMPLETIONS_REQUEST },

@@ -22,6 +22,7 @@ export const createEmbeddings = defineRoute({
   summary: "Create embeddings",
   access: "inference.run",
   isAdmitted: true,
+  isCached: true,
   headers: routingHeaders,
   body: "bytes",
   bodies: { "application/json": EMBEDDINGS_REQUEST },

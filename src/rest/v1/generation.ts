@@ -37,6 +37,10 @@ const GENERATION = z
         "What the provider's cache saved of the cost: 0 if writing to it cost more; null while the request runs, and if the balance did not cover the whole cost.",
     }),
     usage: token.nullable().meta({ description: "The same as `total_cost`." }),
+    cached_from: z.string().nullable().meta({
+      description:
+        "The request whose stored answer was returned, and whose evidence it has; null if a provider answered.",
+    }),
     latency: milliseconds.meta({ description: "Milliseconds from the admission to the end." }),
     first_byte_latency: milliseconds.meta({
       description: "Milliseconds from the admission to the provider's first byte.",
@@ -87,6 +91,7 @@ function view(request: InferenceRequest) {
     total_cost: charged,
     cache_discount: saving === null ? null : formatToken(saving),
     usage: charged,
+    cached_from: request.routing?.cachedFrom ?? null,
     latency: durationMs,
     first_byte_latency: firstByteMs,
     generation_time:

@@ -24,6 +24,7 @@ export const rerankDocuments = defineRoute({
   summary: "Rank documents by a query",
   access: "inference.run",
   isAdmitted: true,
+  isCached: true,
   headers: routingHeaders,
   body: "bytes",
   bodies: { "application/json": RERANK_REQUEST },

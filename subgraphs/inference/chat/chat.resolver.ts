@@ -3,6 +3,7 @@ import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/admitted.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
+import { cacheRequestOf } from "../../shared/cache.ts";
 import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
@@ -26,7 +27,7 @@ export class ChatResolver {
   })
   async completeChat(
     @Arg("input", () => CompleteChatInput, { description: "The chat completion request." })
-    { idempotencyKey: key, ...input }: CompleteChatInput,
+    { idempotencyKey: key, cacheSeconds, ...input }: CompleteChatInput,
     @Ctx() context: Context,
   ): Promise<CompleteChatPayload> {
     const { services, principal } = context;
@@ -35,7 +36,9 @@ export class ChatResolver {
     return answerMutation(input, async () => {
       const body = await runOnce(context, { ...caller, field: "completeChat", key, input }, async () => {
         const request = await toChatRequest(input, { stream: false });
-        return (await services.chat.complete(request, caller, signal, toPreferences(input.routing))).body;
+        const cacheable = { ...caller, field: "completeChat", input, cacheSeconds };
+        const cached = { ...caller, cache: await cacheRequestOf(context, cacheable) };
+        return (await services.chat.complete(request, cached, signal, toPreferences(input.routing))).body;
       });
       return { completion: toCompletion(JSON.parse(body.toString("utf8")) as Answer) };
     });

@@ -2,6 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/admitted.ts";
 import { type ChatRequest, readChatRequest } from "../../../src/inference/chat/chat-request.ts";
+import { CACHE_SECONDS } from "../../shared/cache.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { AddressScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
@@ -58,6 +59,9 @@ export class ChatInput {
 /** A chat completion that is answered at once. */
 @InputType("CompleteChatInput", { description: "A chat completion request." })
 export class CompleteChatInput extends ChatInput {
+  @Field(() => Int, { nullable: true, description: CACHE_SECONDS })
+  cacheSeconds?: number | null;
+
   @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })
   idempotencyKey?: string | null;
 }
@@ -151,6 +155,13 @@ export class InferenceBillType {
       "Why the response lacks the proof that `routing` or the key requires. Null if it has it, or none is required.",
   })
   unproven!: string | null;
+
+  @Field(() => String, {
+    nullable: true,
+    description:
+      "The raw id of the request whose stored response this is, and whose evidence it has. Null for a response of its own.",
+  })
+  cachedFrom!: string | null;
 }
 
 /** Maps a billing trace to its GraphQL type. */
@@ -167,6 +178,7 @@ export function toBill(trace: Trace): InferenceBillType {
     teeVerified: trace.tee_verified ?? null,
     teeEvidence: trace.tee_evidence ? toTeeEvidence(trace.tee_evidence) : null,
     unproven: trace.error?.message ?? null,
+    cachedFrom: trace.cached_from ?? null,
   };
 }
 

@@ -3,6 +3,7 @@ import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import { ANSWER_COPIES } from "../../shared/answer-allowance.ts";
+import { cacheRequestOf } from "../../shared/cache.ts";
 import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
@@ -24,7 +25,7 @@ export class EmbeddingsResolver {
   })
   async createEmbeddings(
     @Arg("input", () => CreateEmbeddingsInput, { description: "The texts to embed." })
-    { idempotencyKey: key, ...input }: CreateEmbeddingsInput,
+    { idempotencyKey: key, cacheSeconds, ...input }: CreateEmbeddingsInput,
     @Ctx() context: Context,
   ): Promise<CreateEmbeddingsPayload> {
     const { services, principal, answerAllowance, memory } = context;
@@ -35,7 +36,9 @@ export class EmbeddingsResolver {
       const body = await runOnce(context, { ...caller, field: "createEmbeddings", key, input }, async () => {
         const request = await toEmbeddingsRequest(input);
         const options = { signal, preferences: toPreferences(input.routing) };
-        return (await services.embeddings.create(request, caller, options)).body;
+        const cacheable = { ...caller, field: "createEmbeddings", input, cacheSeconds };
+        const cached = { ...caller, cache: await cacheRequestOf(context, cacheable) };
+        return (await services.embeddings.create(request, cached, options)).body;
       });
       // The vectors were billed: they are counted, but no longer refused.
       answerAllowance.add(body.length);

@@ -7,6 +7,7 @@ import {
   readEmbeddingsRequest,
 } from "../../../src/inference/embeddings/embeddings-request.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
+import { CACHE_SECONDS } from "../../shared/cache.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
@@ -43,6 +44,9 @@ export class CreateEmbeddingsInput {
     description: "Whether to verify the provider's signature of the response. Default: false.",
   })
   verifyTee?: boolean | null;
+
+  @Field(() => Int, { nullable: true, description: CACHE_SECONDS })
+  cacheSeconds?: number | null;
 
   @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })
   idempotencyKey?: string | null;

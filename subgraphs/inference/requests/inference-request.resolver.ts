@@ -95,6 +95,15 @@ export class InferenceRequestResolver {
     return { tried, refused, cachedBy };
   }
 
+  @FieldResolver(() => String, {
+    nullable: true,
+    description:
+      "The raw id of the request whose stored response was returned, and whose evidence it has. Null if a provider answered.",
+  })
+  cachedFrom(@Root() { routing }: InferenceRequest): string | null {
+    return routing?.cachedFrom ?? null;
+  }
+
   @FieldResolver(() => EvidenceType, {
     nullable: true,
     description:

@@ -40,7 +40,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   db: ["deployment_secret"],
   events: ["outbox", "outbox_forgotten"],
   idempotency: ["idempotency_key"],
-  inference: ["image_file", "image_file_lease", "request_evidence"],
+  inference: ["cached_answer", "image_file", "image_file_lease", "request_evidence"],
   jobs: ["job", "job_content"],
   keys: ["api_key", "management_key", "sign_in_nonce", "wallet_session"],
   receipts: ["receipt", "receipt_draft", "receipt_log"],

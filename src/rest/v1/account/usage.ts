@@ -75,6 +75,9 @@ const row = z
     deposit_used: neuron,
     credit_used: neuron,
     trust_mode: trustMode,
+    cached_from: z.string().optional().meta({
+      description: "The request whose stored answer was returned; absent if a provider answered.",
+    }),
   })
   .meta({ id: "UsageRow" });
 
@@ -218,6 +221,7 @@ function viewRow(row: UsageRow) {
     deposit_used: String(row.depositUsed),
     credit_used: String(row.creditUsed),
     trust_mode: row.trustMode,
+    ...(row.cachedFrom !== null && { cached_from: row.cachedFrom }),
   };
 }
 

@@ -11,6 +11,7 @@ export const chatCompletions = defineRoute({
   summary: "Create a chat completion",
   access: "inference.run",
   isAdmitted: true,
+  isCached: true,
   headers: routingHeaders,
   body: "bytes",
   bodies: { "application/json": CHAT_REQUEST },

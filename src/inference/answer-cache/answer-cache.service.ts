@@ -1,0 +1,137 @@
+import type { Database } from "../../db/database.ts";
+import { type KeptAnswer, openAnswer, sealAnswer } from "../../idempotency/sealed-answer.ts";
+import { deleteInBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
+import type { Logger } from "../../kernel/log.ts";
+import type { Admitted, Served } from "../billing/admitted.ts";
+import { deleteExpired, findAnswer, storeAnswer } from "./answer-cache.store.ts";
+import { type CachedAnswer, type CacheRequest, type ChargedCost, MAX_CACHED_BYTES } from "./cache-request.ts";
+
+type Dependencies = {
+  readonly database: Pick<Database, "rows" | "transaction">;
+  readonly log: Pick<Logger, "error">;
+  /** The most that is stored of one account, bytes; 0 turns the cache off. */
+  readonly maxBytesPerAccount: number;
+  /** What a request costs that is answered from the cache, percent of the cost of the request that it repeats. */
+  readonly hitPricePercent: number;
+};
+
+const SCOPE = "cached answer";
+const SWEEP_EVERY_MS = 60_000;
+const SWEEP_BATCH = 1_000;
+
+/** Stores the answers of providers for equal requests of the same credential, encrypted under its secret. */
+export class AnswerCacheService {
+  readonly #dependencies: Dependencies;
+  readonly #stores = new Set<Promise<void>>();
+  readonly #sweeps = new PeriodicTask({
+    everyMs: SWEEP_EVERY_MS,
+    work: () => this.sweep(),
+    failed: (error) => this.#dependencies.log.error({ err: error }, "deleting old cached answers failed"),
+  });
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** What a request is charged that is answered from the cache in place of one that cost this. Rounded down. */
+  hitCost({ input, output }: ChargedCost): ChargedCost {
+    const percent = BigInt(this.#dependencies.hitPricePercent);
+    return { input: (input * percent) / 100n, output: (output * percent) / 100n };
+  }
+
+  /**
+   * The stored answer that an admitted request gets, undefined without one, and records which it is. It must have been
+   * given by a candidate of the request, so it is one that the client and the key accept. A request that requires proof
+   * of its answer gets none: a stored answer has only that of the request it was given to.
+   */
+  async serve(admitted: Admitted): Promise<Served | undefined> {
+    const { cache, requiredEvidence, candidates } = admitted;
+    if (!cache) return undefined;
+    if (requiredEvidence !== undefined) {
+      admitted.markCacheUse({ status: "bypass" });
+      return undefined;
+    }
+    const found = await this.#find(cache, admitted.account);
+    const provider = candidates.find(
+      ({ address, model }) => address === found?.cached.provider && model === found.cached.model,
+    );
+    if (!found || !provider) {
+      admitted.markCacheUse({ status: "miss" });
+      return undefined;
+    }
+    const { cached, ageSeconds } = found;
+    const served = { cached, provider };
+    admitted.markCacheUse({ status: "hit", requestId: cached.requestId, ageSeconds }, served);
+    return served;
+  }
+
+  /** Stores the whole answer of a provider to a request that had none, unless it is too long. Never rejects. */
+  async keep({ cache, cacheUse, ended, account, requestId }: Admitted, answer: CachedAnswer["answer"]) {
+    if (!cache || cacheUse?.status !== "miss" || ended?.outcome !== "completed") return;
+    const { input_cost: input, output_cost: output } = ended.bill.billing;
+    const { address: provider, model } = ended.provider;
+    const cost = { input: BigInt(input), output: BigInt(output) };
+    await this.#store(cache, account, { requestId, provider, model, cost, answer });
+  }
+
+  /** An answer that cannot be read, and a database that fails, count as none. */
+  async #find({ name, maxAgeSeconds, key }: CacheRequest, account: string) {
+    const { database, log } = this.#dependencies;
+    try {
+      const stored = await findAnswer(database, { account, name, maxAgeSeconds });
+      if (!stored) return undefined;
+      const opened = openAnswer(key, stored.sealed, { scopeName: SCOPE, bodyName: name });
+      return { cached: toCached(opened), ageSeconds: stored.ageSeconds };
+    } catch (error) {
+      log.error({ err: error }, "a cached answer cannot be read");
+      return undefined;
+    }
+  }
+
+  #store({ name, maxAgeSeconds, key }: CacheRequest, account: string, cached: CachedAnswer): Promise<void> {
+    const { database, log, maxBytesPerAccount } = this.#dependencies;
+    if (cached.answer.body.length > Math.min(MAX_CACHED_BYTES, maxBytesPerAccount)) return Promise.resolve();
+    const sealed = sealAnswer(key, toKept(cached), { scopeName: SCOPE, bodyName: name });
+    if (sealed.length > maxBytesPerAccount) return Promise.resolve();
+    const row = { account, name, sealed, keptSeconds: maxAgeSeconds };
+    const done = storeAnswer(database, row, maxBytesPerAccount)
+      .catch((error: unknown) => log.error({ err: error }, "an answer could not be cached"))
+      .finally(() => this.#stores.delete(done));
+    this.#stores.add(done);
+    return done;
+  }
+
+  /** Deletes the answers whose time is over. Returns the count. */
+  sweep(): Promise<number> {
+    return deleteInBatches(SWEEP_BATCH, (limit) => deleteExpired(this.#dependencies.database, limit));
+  }
+
+  /** Sweeps now and every minute until `stop`. */
+  start(): void {
+    this.#sweeps.start();
+  }
+
+  /** Stops sweeping, and waits until every answer is stored. */
+  async stop(): Promise<void> {
+    await this.#sweeps.stop();
+    await Promise.all(this.#stores);
+  }
+}
+
+function toKept({ requestId, provider, model, cost, answer }: CachedAnswer): KeptAnswer {
+  const headers = {
+    ...{ requestId, provider, model, contentType: answer.contentType },
+    ...{ inputCost: `${cost.input}`, outputCost: `${cost.output}` },
+  };
+  return { status: 200, headers, body: answer.body };
+}
+
+function toCached({ headers, body }: KeptAnswer): CachedAnswer {
+  const { requestId = "", provider = "", model = "", contentType = "" } = headers;
+  const { inputCost = "0", outputCost = "0" } = headers;
+  return {
+    ...{ requestId, provider, model },
+    cost: { input: BigInt(inputCost), output: BigInt(outputCost) },
+    answer: { contentType, body },
+  };
+}

@@ -1,0 +1,74 @@
+import type { Database, Queries } from "../../db/database.ts";
+
+/** A stored answer, encrypted, and its age. */
+export type StoredAnswer = { readonly sealed: Buffer; readonly ageSeconds: number };
+
+/** An answer to store: its name is unique in its account. */
+export type AnswerToStore = {
+  readonly account: string;
+  readonly name: string;
+  readonly sealed: Buffer;
+  readonly keptSeconds: number;
+};
+
+/** The most answers of one account: finding the oldest ones reads as many index entries. */
+const MAX_ANSWERS = 4_096;
+
+/** The answer of this name, if it is not older than `maxAgeSeconds`. */
+export async function findAnswer(
+  queries: Queries,
+  { account, name, maxAgeSeconds }: { account: string; name: string; maxAgeSeconds: number },
+): Promise<StoredAnswer | undefined> {
+  const [row] = await queries.rows<{ sealed: string; age: string }>(FIND, [account, name, maxAgeSeconds]);
+  return row && { sealed: Buffer.from(row.sealed, "base64"), ageSeconds: Number(row.age) };
+}
+
+/**
+ * Stores an answer in place of an earlier one of its name, and deletes the oldest ones of the account that exceed
+ * `maxBytes` with it. Stores of one account take turns, so that the bound always holds.
+ */
+export async function storeAnswer(
+  database: Pick<Database, "transaction">,
+  { account, name, sealed, keptSeconds }: AnswerToStore,
+  maxBytes: number,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    await tx.rows(LOCK, [account]);
+    await tx.rows(EVICT, [account, name, maxBytes - sealed.length, MAX_ANSWERS]);
+    await tx.rows(STORE, [account, name, sealed.toString("base64"), sealed.length, keptSeconds]);
+  });
+}
+
+/** Deletes at most `limit` answers whose time is over, and returns the count. */
+export async function deleteExpired(queries: Queries, limit: number): Promise<number> {
+  return (await queries.rows(EXPIRE, [limit])).length;
+}
+
+const FIND = `
+  select encode(sealed, 'base64') as sealed, floor(greatest(extract(epoch from now() - created_at), 0))::text as age
+  from cached_answer
+  where account = $1::text and name = $2::text and expires_at > now()
+    and created_at > now() - make_interval(secs => $3::integer)`;
+
+const LOCK =
+  "select pg_advisory_xact_lock(hashtextextended('cached_answer ' || $1::text, 0))::text as locked";
+
+const EVICT = `
+  delete from cached_answer where account = $1::text and (name = $2::text or name in (
+    select name from (
+      select name, sum(size_bytes) over newest_first as total, row_number() over newest_first as place
+      from cached_answer where account = $1::text and name <> $2::text
+      window newest_first as (order by created_at desc, name rows between unbounded preceding and current row)
+    ) as listed where total > $3::bigint or place >= $4::integer))
+  returning 1`;
+
+const STORE = `
+  insert into cached_answer (account, name, sealed, size_bytes, created_at, expires_at)
+  values ($1::text, $2::text, decode($3::text, 'base64'), $4::integer, now(), now() + make_interval(secs => $5::integer))
+  returning 1`;
+
+const EXPIRE = `
+  delete from cached_answer where (account, name) in (
+    select account, name from cached_answer where expires_at <= now() order by expires_at limit $1::integer
+    for update skip locked
+  ) returning 1`;
