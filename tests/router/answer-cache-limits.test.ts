@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, inject, test } from "vitest";
 import { MODEL } from "../support/chain/network.ts";
@@ -25,13 +26,14 @@ describe("a stored answer at 30 % of its price, within 8 MiB", () => {
     stack().provider.behaviour = {};
     await until(async () => expect(await stored(stack(), owner)).toHaveLength(1));
     const { hostname, port } = new URL(stack().origin);
-    const socket = connect(Number(port), hostname).pause();
+    const socket = connect(Number(port), hostname);
     const body = JSON.stringify(chatBody(large));
     socket.write(
       `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nx-0g-cache: 60\r\n` +
         `authorization: Bearer ${owner.secret}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    // The client reads no more than arrives first: most of the answer waits for it.
+    await once(socket, "readable");
     expect(await rowsOf(stack(), owner)).toHaveLength(1);
     socket.destroy();
     await until(async () => expect(await rowsOf(stack(), owner)).toHaveLength(2));

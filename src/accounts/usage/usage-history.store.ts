@@ -12,6 +12,7 @@ import {
   type UsageFilter,
   type UsageRead,
   type UsageRow,
+  type UsageTotals,
   usageConditions,
 } from "./usage.store.ts";
 

@@ -1,7 +1,9 @@
 import type { Database } from "../../db/database.ts";
 import { type KeptAnswer, openAnswer, sealAnswer } from "../../idempotency/sealed-answer.ts";
 import { deleteInBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
+import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
+import type { MemoryLease } from "../../load/memory-budget.ts";
 import type { Admitted, Served } from "../billing/admitted.ts";
 import { deleteExpired, findAnswer, storeAnswer } from "./answer-cache.store.ts";
 import { type CachedAnswer, type CacheRequest, type ChargedCost, MAX_CACHED_BYTES } from "./cache-request.ts";
@@ -16,6 +18,10 @@ type Dependencies = {
 };
 
 const SCOPE = "cached answer";
+/** Shorter answers are bounded by the number of requests, and not worth counting. */
+const MIN_COUNTED_BYTES = 65_536;
+/** An answer is held as it arrives from the database, as it is stored, and decrypted. */
+const COPIES = 3;
 const SWEEP_EVERY_MS = 60_000;
 const SWEEP_BATCH = 1_000;
 
@@ -42,16 +48,16 @@ export class AnswerCacheService {
   /**
    * The stored answer that an admitted request gets, undefined without one, and records which it is. It must have been
    * given by a candidate of the request, so it is one that the client and the key accept. A request that requires proof
-   * of its answer gets none: a stored answer has only that of the request it was given to.
+   * of its answer gets none: a stored answer has only that of the request it was given to. `lease` counts its memory.
    */
-  async serve(admitted: Admitted): Promise<Served | undefined> {
+  async serve(admitted: Admitted, lease: MemoryLease | undefined): Promise<Served | undefined> {
     const { cache, requiredEvidence, candidates } = admitted;
     if (!cache) return undefined;
     if (requiredEvidence !== undefined) {
       admitted.markCacheUse({ status: "bypass" });
       return undefined;
     }
-    const found = await this.#find(cache, admitted.account);
+    const found = await this.#find(cache, admitted.account, lease);
     const provider = candidates.find(
       ({ address, model }) => address === found?.cached.provider && model === found.cached.model,
     );
@@ -74,15 +80,21 @@ export class AnswerCacheService {
     await this.#store(cache, account, { requestId, provider, model, cost, answer });
   }
 
-  /** An answer that cannot be read, and a database that fails, count as none. */
-  async #find({ name, maxAgeSeconds, key }: CacheRequest, account: string) {
+  /** An answer that cannot be read or has no room in memory, and a database that fails, count as none. */
+  async #find({ name, maxAgeSeconds, key }: CacheRequest, account: string, lease: MemoryLease | undefined) {
     const { database, log } = this.#dependencies;
+    const wanted = { account, name, maxAgeSeconds };
     try {
-      const stored = await findAnswer(database, { account, name, maxAgeSeconds });
-      if (!stored) return undefined;
+      let stored = await findAnswer(database, wanted, MIN_COUNTED_BYTES);
+      if (stored && !stored.sealed) {
+        lease?.reserve(COPIES * stored.sizeBytes);
+        stored = await findAnswer(database, wanted, stored.sizeBytes);
+      }
+      if (!stored?.sealed) return undefined;
       const opened = openAnswer(key, stored.sealed, { scopeName: SCOPE, bodyName: name });
       return { cached: toCached(opened), ageSeconds: stored.ageSeconds };
     } catch (error) {
+      if (error instanceof AppError && error.code === "overloaded") return undefined;
       log.error({ err: error }, "a cached answer cannot be read");
       return undefined;
     }

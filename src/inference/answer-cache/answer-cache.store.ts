@@ -1,7 +1,11 @@
 import type { Database, Queries } from "../../db/database.ts";
 
-/** A stored answer, encrypted, and its age. */
-export type StoredAnswer = { readonly sealed: Buffer; readonly ageSeconds: number };
+/** A stored answer and its age; `sealed`, encrypted, is absent if it is longer than was asked for. */
+type StoredAnswer = {
+  readonly sizeBytes: number;
+  readonly ageSeconds: number;
+  readonly sealed: Buffer | undefined;
+};
 
 /** An answer to store: its name is unique in its account. */
 export type AnswerToStore = {
@@ -14,13 +18,17 @@ export type AnswerToStore = {
 /** The most answers of one account: finding the oldest ones reads as many index entries. */
 const MAX_ANSWERS = 4_096;
 
-/** The answer of this name, if it is not older than `maxAgeSeconds`. */
+/** The answer of this name, if it is not older than `maxAgeSeconds`; with its content if that has at most `maxBytes`. */
 export async function findAnswer(
-  queries: Queries,
+  queries: Pick<Queries, "rows">,
   { account, name, maxAgeSeconds }: { account: string; name: string; maxAgeSeconds: number },
+  maxBytes: number,
 ): Promise<StoredAnswer | undefined> {
-  const [row] = await queries.rows<{ sealed: string; age: string }>(FIND, [account, name, maxAgeSeconds]);
-  return row && { sealed: Buffer.from(row.sealed, "base64"), ageSeconds: Number(row.age) };
+  type Row = { readonly sealed: string | null; readonly size: number; readonly age: string };
+  const [row] = await queries.rows<Row>(FIND, [account, name, maxAgeSeconds, maxBytes]);
+  if (!row) return undefined;
+  const sealed = row.sealed === null ? undefined : Buffer.from(row.sealed, "base64");
+  return { sizeBytes: row.size, ageSeconds: Number(row.age), sealed };
 }
 
 /**
@@ -45,7 +53,7 @@ export async function deleteExpired(queries: Queries, limit: number): Promise<nu
 }
 
 const FIND = `
-  select encode(sealed, 'base64') as sealed, floor(greatest(extract(epoch from now() - created_at), 0))::text as age
+  select case when size_bytes <= $4::integer then encode(sealed, 'base64') end as sealed, size_bytes as size, floor(greatest(extract(epoch from now() - created_at), 0))::text as age
   from cached_answer
   where account = $1::text and name = $2::text and expires_at > now()
     and created_at > now() - make_interval(secs => $3::integer)`;

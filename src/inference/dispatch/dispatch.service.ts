@@ -92,8 +92,9 @@ export class DispatchService {
     const { show = shownBody } = given;
     const { failover, providers, billing, memory, settings, cache } = this.#dependencies;
     const { signal } = given;
+    const lease = admitted.cache && memory.open({ kind: "account", id: admitted.account });
     try {
-      const served = admitted.cache && (await cache?.serve(admitted));
+      const served = admitted.cache && (await cache?.serve(admitted, lease));
       const ask = () =>
         failover.run(admitted, signal, async (attempt) => {
           const { provider, totalMs, hasOther } = attempt;
@@ -131,6 +132,8 @@ export class DispatchService {
     } catch (error) {
       await this.release(admitted, error, signal.aborted);
       throw error;
+    } finally {
+      lease?.release();
     }
   }
 
@@ -148,9 +151,10 @@ export class DispatchService {
         ourFault?(refusal: AppError, provider: Provider): ProviderFailure | undefined;
       },
   ): Promise<void> {
-    const { failover, providers, billing, settings, cache } = this.#dependencies;
+    const { failover, providers, billing, memory, settings, cache } = this.#dependencies;
     const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = settings;
     const relay = new StreamRelay({ ...given, admitted, billing, firstTokenMs, silenceMs, stallMs, resumes });
+    const lease = admitted.cache && memory.open({ kind: "account", id: admitted.account });
     let recorder: AnswerRecorder | undefined;
     const run = async (attempt: AttemptOptions) => {
       const { provider, totalMs } = attempt;
@@ -158,7 +162,8 @@ export class DispatchService {
         await relay.run(attempt, (listener) => {
           const body = admitted.bodyFor(provider);
           // An answer that continues that of another provider is not one that can be repeated.
-          recorder = admitted.cache && !admitted.isDelivered ? new AnswerRecorder(listener) : undefined;
+          recorder =
+            admitted.cache && !admitted.isDelivered ? new AnswerRecorder(listener, lease) : undefined;
           return providers.post(provider, path, body, recorder ?? listener, {
             ...given,
             totalMs,
@@ -171,7 +176,7 @@ export class DispatchService {
       }
     };
     try {
-      const served = admitted.cache && (await cache?.serve(admitted));
+      const served = admitted.cache && (await cache?.serve(admitted, lease));
       if (served)
         await relay.run(attemptFor(served, admitted), async (to) => replayExchange(served.cached, to));
       else await failover.run(admitted, relay.clientGone, run, () => relay.mayFailOver);
@@ -182,6 +187,8 @@ export class DispatchService {
       if (relay.isBegun) await relay.breakOff(error);
       else await this.release(admitted, error, relay.clientGone.aborted);
       if (!relay.isBegun || !(error instanceof AppError)) throw error;
+    } finally {
+      lease?.release();
     }
   }
 

@@ -44,6 +44,7 @@ export const EVERYWHERE: Readonly<Record<string, Counterpart>> = {
   "x_0g_trace.billing.output_cost": "Cost.output",
   "x_0g_trace.billing.total_cost": "Cost.total",
   "x_0g_trace.billing.cache_saving": "Cost.cacheSaving",
+  "x_0g_trace.cached_from": "InferenceBill.cachedFrom",
   "x_0g_trace.tee_verified": "InferenceBill.teeVerified",
   "x_0g_trace.tee_evidence.verdict": "TeeEvidence.verdict",
   "x_0g_trace.tee_evidence.form": "TeeEvidence.form",
@@ -69,6 +70,7 @@ export const EVERYWHERE: Readonly<Record<string, Counterpart>> = {
 /** Headers of REST, by name in lower case; routing headers begin with `x-0g-provider-`. */
 export const HEADERS: Readonly<Record<string, Counterpart>> = {
   "idempotency-key": "CompleteChatInput.idempotencyKey",
+  "x-0g-cache": "CompleteChatInput.cacheSeconds",
   "x-request-id": no("the router generates the id of each request, and the bill names it"),
   "x-0g-provider-sort": "RoutingInput.sort",
   "x-0g-provider-address": "RoutingInput.provider",

@@ -220,6 +220,7 @@ export const ACCOUNTS: Readonly<Record<string, Parity>> = {
       total: "UsageRecordConnection.totalCount",
       "data.id": "UsageRecord.number",
       "data.request_id": "UsageRecord.request",
+      "data.cached_from": "InferenceRequest.cachedFrom",
     },
   },
 };
