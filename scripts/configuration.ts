@@ -1,6 +1,6 @@
 import { DEPOSIT_SETTINGS, NETWORK_SETTINGS } from "../src/settings/chain.ts";
 import { GRAPH_SETTINGS } from "../src/settings/graph.ts";
-import { JOB_SETTINGS, PROVIDER_SETTINGS } from "../src/settings/inference.ts";
+import { BATCH_SETTINGS, JOB_SETTINGS, PROVIDER_SETTINGS } from "../src/settings/inference.ts";
 import { NODE_SETTINGS } from "../src/settings/node.ts";
 import { OPERATION_SETTINGS } from "../src/settings/operation.ts";
 import { LISTENING_SETTINGS, PROCESS_SETTINGS, RATE_LIMIT_SETTINGS } from "../src/settings/server.ts";
@@ -18,6 +18,7 @@ const SECTIONS: readonly { readonly title: string; readonly settings: Settings }
   { title: "Several processes", settings: PROCESS_SETTINGS },
   { title: "Providers and models", settings: PROVIDER_SETTINGS },
   { title: "Image jobs", settings: JOB_SETTINGS },
+  { title: "Batches", settings: BATCH_SETTINGS },
   { title: "Files", settings: FILE_SETTINGS },
   { title: "Key-value streams", settings: KV_SETTINGS },
   { title: "The graph", settings: GRAPH_SETTINGS },

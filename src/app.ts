@@ -90,7 +90,11 @@ export async function createApp(
     const cursors = new EventCursors(secret, new Date(createdAt.getTime() + KEPT_HOURS * 3_600_000));
     const receiptKey = await openReceiptKey(database, config.RECEIPT_KEY);
     const webhookSecret = (await readDeploymentSecret(database, "webhooks")).secret;
-    return wire({ config, network, log, rpc, database, bus, redis, cursors, receiptKey, webhookSecret });
+    const filesSecret = (await readDeploymentSecret(database, "files")).secret;
+    return wire({
+      ...{ config, network, log, rpc, database, bus, redis, cursors, receiptKey },
+      ...{ webhookSecret, filesSecret },
+    });
   } catch (error) {
     await database.close();
     throw error;
@@ -108,6 +112,7 @@ function wire(dependencies: {
   cursors: EventCursors;
   receiptKey: ReceiptKey;
   webhookSecret: string;
+  filesSecret: string;
 }): App {
   const { config, network, log, rpc, database, bus, redis, cursors, receiptKey } = dependencies;
   const relay = new EventRelay(database, bus, log);
@@ -136,7 +141,8 @@ function wire(dependencies: {
     holds: accounts.services.holds,
     apiKeys: keys.services.apiKeys,
     uploads: storage.services.uploads,
-    memory: load.load.memory,
+    load: load.load,
+    filesSecret: dependencies.filesSecret,
     observer: metrics,
     variable: readVariable,
   });

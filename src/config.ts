@@ -6,7 +6,7 @@ import type { Hex } from "./kernel/text/hex.ts";
 import { FILE_SUFFIX, readSecret } from "./secret-files.ts";
 import { DEPOSIT_SETTINGS, NETWORK_SETTINGS } from "./settings/chain.ts";
 import { GRAPH_SETTINGS } from "./settings/graph.ts";
-import { JOB_SETTINGS, PROVIDER_SETTINGS } from "./settings/inference.ts";
+import { BATCH_SETTINGS, JOB_SETTINGS, PROVIDER_SETTINGS } from "./settings/inference.ts";
 import { NODE_SETTINGS } from "./settings/node.ts";
 import { OPERATION_SETTINGS } from "./settings/operation.ts";
 import { LISTENING_SETTINGS, PROCESS_SETTINGS, RATE_LIMIT_SETTINGS } from "./settings/server.ts";
@@ -24,6 +24,7 @@ export const SETTINGS = {
   ...PROCESS_SETTINGS,
   ...PROVIDER_SETTINGS,
   ...JOB_SETTINGS,
+  ...BATCH_SETTINGS,
   ...FILE_SETTINGS,
   ...KV_SETTINGS,
   ...GRAPH_SETTINGS,

@@ -75,6 +75,16 @@ export type JobStep = {
   result: string | null;
   errorCode: string | null;
   errorMessage: string | null;
+  /** The progress of a batch; absent in the steps of other jobs. */
+  batch?: BatchProgress;
+};
+
+/** The status of a batch and how many of its lines have ended, as OpenAI counts them. */
+export type BatchProgress = {
+  status: string;
+  total: number;
+  completed: number;
+  failed: number;
 };
 
 /** The status of a file. `txSeq` is its submission, null before the chain has one. */

@@ -5,7 +5,7 @@ import { CredentialsService } from "../chain/direct/credentials.service.ts";
 import { InferenceRegistry } from "../chain/direct/inference-registry.ts";
 import { addressOf } from "../chain/networks.ts";
 import type { ApiKeyService } from "../keys/api-keys/api-key.service.ts";
-import type { MemoryBudget } from "../load/memory-budget.ts";
+import type { LoadServices } from "../load/module.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { UploadsService } from "../storage/uploads.service.ts";
 import { AnswerCacheService } from "./answer-cache/answer-cache.service.ts";
@@ -13,6 +13,7 @@ import { createAttestationModule } from "./attestation/attestation.module.ts";
 import type { AttestationsService } from "./attestation/attestations.service.ts";
 import { AudioService } from "./audio/audio.service.ts";
 import { SpeechService } from "./audio/speech.service.ts";
+import { type BatchModule, createBatchModule } from "./batches/batch.module.ts";
 import { AdmissionService } from "./billing/admission.service.ts";
 import { BillingService } from "./billing/billing.service.ts";
 import { TokenPriceService } from "./billing/token-price.service.ts";
@@ -73,7 +74,8 @@ export type InferenceServices = {
   readonly standings: StandingsService;
   /** The network token's price in dollars, if it is currently known. */
   tokenUsd(): Usd | undefined;
-} & ImageJobModule["services"];
+} & ImageJobModule["services"] &
+  BatchModule["services"];
 
 /** The inference services and their background work. */
 export type InferenceModule = Lifecycle & {
@@ -86,7 +88,9 @@ type Dependencies = {
   readonly holds: HoldsService;
   readonly apiKeys: ApiKeyService;
   readonly uploads: UploadsService;
-  readonly memory: MemoryBudget;
+  readonly load: LoadServices["load"];
+  /** The secret of this deployment for the files of batches. */
+  readonly filesSecret: string;
   readonly observer: Metrics | undefined;
   /** Reads an environment variable; PROVIDERS_FILE names the variables that hold its API keys. */
   readonly variable: (name: string) => string | undefined;
@@ -103,7 +107,8 @@ export function requestSeconds(config: AppContext["config"]): number {
 /** Builds the inference services. */
 export function createInferenceModule(parts: AppContext, dependencies: Dependencies): InferenceModule {
   const { config, log, clock, database } = parts;
-  const { holds, apiKeys, uploads, memory, observer } = dependencies;
+  const { holds, apiKeys, uploads, load, observer } = dependencies;
+  const { memory } = load;
   const { registry, providers, source } = openProviders(parts, dependencies);
   const health = new HealthService({ clock, coolDownMs: config.PROVIDER_COOL_DOWN_MS });
   const tokenPrice = new TokenPriceService({ setting: config.TOKEN_USD, clock, log });
@@ -131,7 +136,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     maxBytesPerAccount: config.CACHE_MIB_PER_ACCOUNT * 1_048_576,
     hitPricePercent: config.CACHE_HIT_PRICE_PERCENT,
   });
-  const exchanges = new DispatchService({
+  const dispatchParts = {
     failover: new FailoverService({
       health,
       clock,
@@ -140,12 +145,15 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
       totalMs: config.PROVIDER_TOTAL_MS,
     }),
     providers,
+    memory,
+    settings: dispatchSettings(config),
+  };
+  const exchanges = new DispatchService({
+    ...{ ...dispatchParts, cache },
     billing: new BillingService({
       ...{ holds, evidence, promptCaches, observer },
       hitCost: (cost) => cache.hitCost(cost),
     }),
-    ...{ memory, cache },
-    settings: dispatchSettings(config),
   });
   const choices = new ChoiceService({
     catalogue,
@@ -156,12 +164,13 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     promptCaches,
   });
   const bodies = new BodyPool({ log });
-  const admission = new AdmissionService({
-    ...{ choices, holds, clock },
+  const admissionParts = {
+    ...{ choices, clock },
     tokenUsd: () => tokenPrice.known(),
     holdSeconds: requestSeconds(config),
-    countText: (text) => bodies.countText(text),
-  });
+    countText: (text: string) => bodies.countText(text),
+  };
+  const admission = new AdmissionService({ ...admissionParts, holds });
   const requests = new RequestsService(database);
   const jobModule = createImageJobModule(parts, {
     providers,
@@ -175,6 +184,13 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     memory,
     bodies,
     observer,
+  });
+  const batchModule = createBatchModule(parts, {
+    ...{ holds, evidence, catalogue, bodies, observer, load },
+    admission: admissionParts,
+    dispatch: dispatchParts,
+    liveRequests: () => exchanges.running,
+    filesSecret: dependencies.filesSecret,
   });
   const maxCompletionTokens = config.MAX_COMPLETION_TOKENS;
   const chatParts = { admission, exchanges, bodies, maxCompletionTokens };
@@ -196,6 +212,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
       rerank: new RerankService({ admission, exchanges, bodies }),
       tokenUsd: () => tokenPrice.known(),
       ...jobModule.services,
+      ...batchModule.services,
     },
     async start() {
       await Promise.all([catalogue.start(), tokenPrice.start()]);
@@ -204,10 +221,11 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     },
     startWork() {
       cache.start();
-      return jobModule.startWork?.();
+      jobModule.startWork?.();
+      batchModule.startWork?.();
     },
     async stop() {
-      await Promise.all([exchanges.drain(), jobModule.stop()]);
+      await Promise.all([exchanges.drain(), jobModule.stop(), batchModule.stop()]);
       await cache.stop();
       catalogue.stop();
       tokenPrice.stop();

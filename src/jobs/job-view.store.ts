@@ -12,6 +12,7 @@ export type JobView = {
   readonly account: string;
   /** The `sk-` key that created it. */
   readonly keyId: string | null;
+  /** The request that it is billed as; empty for a job of several requests. */
   readonly requestId: string;
   readonly state: JobState;
   readonly spec: unknown;
@@ -22,11 +23,16 @@ export type JobView = {
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly finishedAt: Date | null;
+  /** After this time it is ended, whatever its state. */
+  readonly deadline: Date;
   /** When the result expires; null when there is no result, or it was deleted. */
   readonly resultExpiresAt: Date | null;
   /** The stored size of the result; null when there is no result, or it expired. */
   readonly resultBytes: number | null;
 };
+
+/** The jobs of one kind that a caller may access. */
+export type JobReach = Reach & { readonly kind: string };
 
 /** Filters jobs; every condition must hold. */
 export type JobFilter = {
@@ -44,19 +50,19 @@ export type JobFilter = {
 /** The job with this id, if the caller may access it. */
 export async function findJob(
   queries: Queries,
-  { account, keyId }: Reach,
+  { account, keyId, kind }: JobReach,
   id: string,
 ): Promise<JobView | undefined> {
   const [row] = await (keyId === undefined
-    ? queries.rows<JobRow>(find(""), [account, id])
-    : queries.rows<JobRow>(find("and j.api_key_id = $3::uuid"), [account, id, keyId]));
+    ? queries.rows<JobRow>(find(""), [account, id, kind])
+    : queries.rows<JobRow>(find("and j.api_key_id = $4::uuid"), [account, id, kind, keyId]));
   return row && toView(row);
 }
 
 /** At most `limit` jobs that the caller may access and a filter matches, in the order of `scan`, beyond `from`. */
 export async function listJobs(
   queries: Queries,
-  reach: Reach,
+  reach: JobReach,
   query: {
     readonly limit: number;
     readonly scan: Scan;
@@ -75,15 +81,16 @@ export async function listJobs(
 }
 
 /** How many jobs the caller may access and a filter matches. */
-export function countJobs(queries: Queries, reach: Reach, filter: JobFilter): Promise<RowCount> {
+export function countJobs(queries: Queries, reach: JobReach, filter: JobFilter): Promise<RowCount> {
   const where = new Parameters(reach.account);
   const text = `select 1 from job j where ${conditionsOf(where, reach, filter)}`;
   return countRows(queries, { text, values: where.values });
 }
 
-function conditionsOf(where: Parameters, { keyId }: Reach, filter: JobFilter): string {
+function conditionsOf(where: Parameters, { keyId, kind }: JobReach, filter: JobFilter): string {
   return [
     "j.account = $1::text",
+    ...where.when(kind, (parameter) => `j.kind = ${parameter}::text`),
     ...where.when(keyId, (parameter) => `j.api_key_id = ${parameter}::uuid`),
     ...where.when(filter.states, (parameter) => `j.state = any(${parameter}::text[])`),
     ...where.when(filter.modelId, (parameter) => `j.spec ->> 'model' = ${parameter}::text`),
@@ -118,7 +125,7 @@ type JobRow = {
   readonly id: string;
   readonly account: string;
   readonly key_id: string | null;
-  readonly request_id: string;
+  readonly request_id: string | null;
   readonly state: JobState;
   readonly spec: string;
   readonly checkpoint: string;
@@ -127,6 +134,7 @@ type JobRow = {
   readonly created_ms: string;
   readonly updated_ms: string;
   readonly finished_ms: string | null;
+  readonly deadline_ms: string;
   readonly expires_ms: string | null;
   readonly result_bytes: number | null;
 };
@@ -137,7 +145,7 @@ function toView(row: JobRow): JobView {
     id: row.id,
     account: row.account,
     keyId: row.key_id,
-    requestId: row.request_id,
+    requestId: row.request_id ?? "",
     state: row.state,
     spec: JSON.parse(row.spec),
     checkpoint: JSON.parse(row.checkpoint),
@@ -146,6 +154,7 @@ function toView(row: JobRow): JobView {
     createdAt: new Date(Number(row.created_ms)),
     updatedAt: new Date(Number(row.updated_ms)),
     finishedAt: date(row.finished_ms),
+    deadline: new Date(Number(row.deadline_ms)),
     resultExpiresAt: date(row.expires_ms),
     resultBytes: row.result_bytes,
   };
@@ -157,13 +166,13 @@ const MS = (column: string, name: string) =>
 const COLUMNS = `j.id::text as id, j.account, j.api_key_id::text as key_id, j.request_id, j.state, j.spec::text as spec,
   j.checkpoint::text as checkpoint, j.step::text as step,
   j.event_id::text as event_id, ${MS("j.created_at", "created_ms")}, ${MS("j.updated_at", "updated_ms")},
-  ${MS("j.finished_at", "finished_ms")}, ${MS("c.expires_at", "expires_ms")},
+  ${MS("j.finished_at", "finished_ms")}, ${MS("c.expires_at", "expires_ms")}, ${MS("j.deadline", "deadline_ms")},
   case when c.expires_at > now() then octet_length(c.result) end as result_bytes`;
 
-function find(condition: "" | "and j.api_key_id = $3::uuid"): string {
+function find(condition: "" | "and j.api_key_id = $4::uuid"): string {
   return `
     select ${COLUMNS} from job j left join job_content c on c.id = j.id
-    where j.account = $1::text and j.id = $2::uuid ${condition}`;
+    where j.account = $1::text and j.id = $2::uuid and j.kind = $3::text ${condition}`;
 }
 
 /** Beyond every time: where a list without a cursor begins. */

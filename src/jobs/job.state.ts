@@ -2,14 +2,20 @@
 export const JOB_STATES = ["pending", "processing", "completed", "failed", "cancelled"] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** The transitions of a job: a worker claims, advances and ends it; its owner cancels it. */
-export const JOB_TRANSITIONS = ["claim", "advance", "complete", "fail", "cancel"] as const;
+/** The transitions of a job: a worker claims, advances and ends it, or stops for its owner, who cancels a pending one. */
+export const JOB_TRANSITIONS = ["claim", "advance", "complete", "fail", "stop", "cancel"] as const;
 export type JobTransition = (typeof JOB_TRANSITIONS)[number];
 
 /** A `processing` job is claimed by another worker when the lease of the previous one has expired. */
 const NEXT_STATES: Readonly<Record<JobState, Readonly<Partial<Record<JobTransition, JobState>>>>> = {
   pending: { claim: "processing", cancel: "cancelled" },
-  processing: { claim: "processing", advance: "processing", complete: "completed", fail: "failed" },
+  processing: {
+    claim: "processing",
+    advance: "processing",
+    complete: "completed",
+    fail: "failed",
+    stop: "cancelled",
+  },
   completed: {},
   failed: {},
   cancelled: {},

@@ -1,5 +1,5 @@
 import type { Queries } from "../db/database.ts";
-import type { JobStep } from "../events/topics.ts";
+import type { BatchProgress, JobStep } from "../events/topics.ts";
 import { type JobState, statesBefore } from "./job.state.ts";
 
 /** A job to create. `spec` and `checkpoint` are plain JSON; its first step is `queued`. */
@@ -9,12 +9,15 @@ export type NewJob = {
   readonly account: string;
   /** The `sk-` key that creates it. */
   readonly keyId: string;
-  readonly requestId: string;
+  /** The request that it is billed as, whose funds are held; null for a job of several requests. */
+  readonly requestId: string | null;
   readonly spec: object;
   readonly checkpoint: object;
-  readonly provider: string;
+  readonly provider: string | null;
   /** The body of the request, as sent to the provider. */
   readonly body: Buffer;
+  /** The first step of a batch. */
+  readonly batch?: BatchProgress;
   /** After this time the job is ended, whatever its state. */
   readonly deadlineSeconds: number;
   /** How much longer than the deadline its funds stay held. */
@@ -26,6 +29,7 @@ export type ClaimedJob = {
   readonly id: string;
   readonly fence: number;
   readonly account: string;
+  /** Empty for a job of several requests. */
   readonly requestId: string;
   readonly spec: unknown;
   readonly checkpoint: unknown;
@@ -58,6 +62,7 @@ export async function insertJob(tx: Queries, job: NewJob): Promise<void> {
     result: null,
     errorCode: null,
     errorMessage: null,
+    ...(job.batch && { batch: job.batch }),
   };
   await tx.rows(INSERT, [
     job.id,
@@ -84,7 +89,7 @@ export async function claimJobs(
     id: row.id,
     fence: row.fence,
     account: row.account,
-    requestId: row.request_id,
+    requestId: row.request_id ?? "",
     spec: JSON.parse(row.spec),
     checkpoint: JSON.parse(row.checkpoint),
     step: JSON.parse(row.step) as JobStep,
@@ -138,20 +143,31 @@ export async function lockLeased(tx: Queries, { id, fence }: Fenced): Promise<bo
   return (await tx.rows(LOCK_LEASED, [id, fence])).length > 0;
 }
 
-/** Ends a job locked by `lockLeased`: completed with a result stored for `retentionSeconds`, or failed. */
+/** As `lockLeased`, for a transaction that only requires that no other worker takes over before it ends. */
+export async function shareLeased(tx: Queries, { id, fence }: Fenced): Promise<boolean> {
+  return (await tx.rows(SHARE_LEASED, [id, fence])).length > 0;
+}
+
+/** Ends a job locked by `lockLeased`: completed with a result stored for `retentionSeconds`, or without a result. */
 export async function endJob(
   tx: Queries,
   id: string,
   end:
     | { readonly state: "completed"; readonly result: Uint8Array; readonly retentionSeconds: number }
-    | { readonly state: "failed" },
+    | { readonly state: "completed" | "failed" | "cancelled" },
   change: StepChange,
 ): Promise<void> {
-  if (end.state === "completed") await tx.rows(KEEP_RESULT, [id, end.result, end.retentionSeconds]);
+  if ("result" in end) await tx.rows(KEEP_RESULT, [id, end.result, end.retentionSeconds]);
   else await tx.rows(DROP_CONTENT, [id]);
   const state = JSON.stringify({ ...change, status: end.state, step: end.state });
-  const rows = await tx.rows(end.state === "completed" ? COMPLETE : FAIL, [id, state]);
+  const rows = await tx.rows(ENDS[end.state], [id, state]);
   if (rows.length === 0) throw new Error(`job ${id} could not be ended`);
+}
+
+/** How many jobs of this kind an account has that have not ended. */
+export async function countUnfinished(queries: Queries, kind: string, account: string): Promise<number> {
+  const [row] = await queries.rows<{ count: number }>(COUNT_UNFINISHED, [kind, account]);
+  return row?.count ?? 0;
 }
 
 /** Locks a job of this account until the transaction ends, and returns its state. */
@@ -161,8 +177,8 @@ export async function lockOwned(tx: Queries, account: string, id: string): Promi
 }
 
 /** Cancels a job locked by `lockOwned`. False when it is not pending. */
-export async function cancelJob(tx: Queries, id: string): Promise<boolean> {
-  const change = JSON.stringify({ status: "cancelled", step: "cancelled" });
+export async function cancelJob(tx: Queries, id: string, step: StepChange = {}): Promise<boolean> {
+  const change = JSON.stringify({ ...step, status: "cancelled", step: "cancelled" });
   const rows = await tx.rows(CANCEL, [id, change]);
   if (rows.length > 0) await tx.rows(DROP_CONTENT, [id]);
   return rows.length > 0;
@@ -172,7 +188,7 @@ type ClaimedRow = {
   readonly id: string;
   readonly fence: number;
   readonly account: string;
-  readonly request_id: string;
+  readonly request_id: string | null;
   readonly spec: string;
   readonly checkpoint: string;
   readonly step: string;
@@ -245,7 +261,9 @@ const SAVE = `update job j set checkpoint = $3::text::jsonb where ${HELD} return
 
 const LOCK_LEASED = `select 1 from job j where ${HELD} for update`;
 
-const END = (state: JobState, transition: "complete" | "fail" | "cancel") => `
+const SHARE_LEASED = `select 1 from job j where ${HELD} for key share`;
+
+const END = (state: JobState, transition: "complete" | "fail" | "stop" | "cancel") => `
   with changed as (
     update job j set state = '${state}', leased_until = null, finished_at = now(), ${STEP("$2")}
     where j.id = $1::uuid and j.state in ${statesBefore(transition)}
@@ -253,8 +271,11 @@ const END = (state: JobState, transition: "complete" | "fail" | "cancel") => `
   ), published as (${PUBLISH("changed")})
   select 1 from changed`;
 
-const COMPLETE = END("completed", "complete");
-const FAIL = END("failed", "fail");
+const ENDS = {
+  completed: END("completed", "complete"),
+  failed: END("failed", "fail"),
+  cancelled: END("cancelled", "stop"),
+} as const;
 const CANCEL = END("cancelled", "cancel");
 
 const KEEP_RESULT = `
@@ -264,3 +285,7 @@ const KEEP_RESULT = `
 const DROP_CONTENT = "delete from job_content where id = $1::uuid";
 
 const LOCK_OWNED = "select state from job where id = $1::uuid and account = $2::text for update";
+
+const COUNT_UNFINISHED = `
+  select count(*)::int as count from job
+  where kind = $1::text and account = $2::text and state in ('pending', 'processing')`;

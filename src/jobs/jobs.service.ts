@@ -24,6 +24,7 @@ import {
   countJobs,
   findJob,
   type JobFilter,
+  type JobReach,
   type JobView,
   listJobs,
   positionOf,
@@ -35,7 +36,12 @@ export type { JobFilter, JobView } from "./job-view.store.ts";
 /** How a list is read: the filter, and a signal that cancels it. */
 type ListOptions = { readonly filter?: JobFilter; readonly signal?: AbortSignal | undefined };
 
-type Dependencies = { readonly database: Database; readonly events: EventsService };
+type Dependencies = {
+  readonly database: Database;
+  readonly events: EventsService;
+  /** The kind of the jobs; all others are not found. */
+  readonly kind: string;
+};
 
 /** The list, in its cursors. */
 const LIST = "jobs";
@@ -60,7 +66,7 @@ export class JobsService {
 
   /** A job that the caller may access, undefined if there is none with this id. */
   async find(reach: Reach, id: string): Promise<JobView | undefined> {
-    return isId(id) ? findJob(this.#dependencies.database, reach, id) : undefined;
+    return isId(id) ? findJob(this.#dependencies.database, this.#of(reach), id) : undefined;
   }
 
   /** The result of a job that `get` returned, until it expires. */
@@ -77,12 +83,12 @@ export class JobsService {
     const from = readTimeCursor(page, LIST);
     if (from && !isId(from.id)) throw invalidCursorOf(page);
     const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), filter, from };
-    return toPage(await listJobs(this.#queries(reach, filter, signal), reach, query), page);
+    return toPage(await listJobs(this.#queries(reach, filter, signal), this.#of(reach), query), page);
   }
 
   /** How many jobs the caller may access and a filter matches. Throws what `AccountReads` throws. */
   count(reach: Reach, { filter = {}, signal }: ListOptions = {}): Promise<RowCount> {
-    return countJobs(this.#queries(reach, filter, signal), reach, filter);
+    return countJobs(this.#queries(reach, filter, signal), this.#of(reach), filter);
   }
 
   /** A condition that no index covers may read all jobs of the account. */
@@ -122,7 +128,7 @@ export class JobsService {
       const { database } = this.#dependencies;
       const jobs = await Promise.all(
         states.map((state) =>
-          listJobs(database, reach, {
+          listJobs(database, this.#of(reach), {
             ...{ limit: MAX_CURRENT_JOBS, scan: NEWEST_FIRST },
             filter: { states: [state] },
           }),
@@ -141,7 +147,15 @@ export class JobsService {
       { topic: "job.progressed", subject: account },
       after,
     );
-    return keyId === undefined ? stream : filterStream(stream, ({ data }) => data.keyId === keyId);
+    const isBatch = this.#dependencies.kind === "batch";
+    return filterStream(
+      stream,
+      ({ data }) => (data.batch !== undefined) === isBatch && (keyId === undefined || data.keyId === keyId),
+    );
+  }
+
+  #of(reach: Reach): JobReach {
+    return { ...reach, kind: this.#dependencies.kind };
   }
 
   async #endOnError<T>(source: EventStream, work: () => Promise<T>): Promise<T> {

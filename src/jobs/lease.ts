@@ -14,7 +14,7 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
-/** How a job ends: completed with a result stored for `retentionSeconds`, or failed. */
+/** How a job ends: completed with a result stored for `retentionSeconds`, or without one. */
 export type JobEnd =
   | {
       readonly state: "completed";
@@ -23,7 +23,7 @@ export type JobEnd =
       readonly retentionSeconds: number;
       readonly change: StepChange;
     }
-  | { readonly state: "failed"; readonly change: StepChange };
+  | { readonly state: "completed" | "failed" | "cancelled"; readonly change: StepChange };
 
 type Dependencies = { readonly database: Database; readonly clock: Clock; readonly committed: () => void };
 

@@ -168,6 +168,12 @@ export const FAILURES = {
     meaning: "The account has no webhook with this id.",
     isUserError: true,
   },
+  batch_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The caller has no batch with this id.",
+    isUserError: true,
+  },
   receipt_not_found: {
     status: 404,
     type: "invalid_request_error",
@@ -249,6 +255,18 @@ export const FAILURES = {
     meaning: "The account has the most webhooks that it may have.",
     isUserError: true,
   },
+  batch_limit_reached: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The account has the most unfinished batches that it may have.",
+    isUserError: true,
+  },
+  batch_not_cancellable: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The batch has ended, so it cannot be cancelled.",
+    isUserError: true,
+  },
   async_job_not_pending: {
     status: 409,
     type: "invalid_request_error",
@@ -298,6 +316,12 @@ export const FAILURES = {
     status: 413,
     type: "invalid_request_error",
     meaning: "The file is too large.",
+    isUserError: true,
+  },
+  storage_quota_exceeded: {
+    status: 413,
+    type: "invalid_request_error",
+    meaning: "The files of the account take all the room that it has.",
     isUserError: true,
   },
   unsupported_media_type: {
@@ -394,6 +418,7 @@ export type ErrorCode = keyof typeof FAILURES;
 export const RECORDED_ENDINGS = {
   cancelled: "The job was cancelled before it started.",
   expired: "The request did not end in time, and its hold was released.",
+  interrupted: "The worker that sent the request of a batch ended; the request was sent again, or given up.",
 } as const;
 
 /** Whether the user can correct a failure with this code. */

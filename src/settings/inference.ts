@@ -154,3 +154,35 @@ export const JOB_SETTINGS = {
     example: "on",
   },
 } as const satisfies Settings;
+
+/** Batches of requests, and their files. */
+export const BATCH_SETTINGS = {
+  BATCH_LINES_PARALLEL: {
+    schema: z.coerce.number().int().min(1).max(1_024).default(8),
+    about:
+      "Requests of batches that a worker runs at once; each live request of the same process takes one away, down to one",
+    example: "8",
+  },
+  BATCH_FILE_MIB: {
+    schema: z.coerce.number().int().min(1).max(512).default(100),
+    about: "Largest input file of a batch, MiB",
+    example: "100",
+  },
+  BATCH_FILES_MIB: {
+    schema: z.coerce.number().int().min(1).max(1_048_576).default(1_024),
+    about: "Size of all files of an account from which on it can upload none and create no batch, MiB",
+    example: "1024",
+  },
+  BATCH_FILE_DAYS: {
+    schema: z.coerce.number().int().min(1).max(365).default(30),
+    about: "How long the input and output files of batches are stored",
+    example: "30",
+  },
+  BATCH_FILES_SECRET: {
+    schema: z.string().min(32, "must have 32 characters or more").optional(),
+    about:
+      "A secret outside of the database from which the keys of the files of batches are derived, the same in every process; unset: whoever has a copy of the database can read them. Files that were stored under another one cannot be read",
+    example: "a-secret-of-at-least-32-characters",
+    isSecret: true,
+  },
+} as const satisfies Settings;

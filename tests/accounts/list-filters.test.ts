@@ -168,7 +168,7 @@ describeDatabases("the filters of a list", (kind) => {
       ["times", { from: at(3), before: at(9) }, ({ createdAt }) => createdAt >= at(3) && createdAt < at(9)],
     ];
     // Only lists and counts are read: they need no events.
-    const jobs = new JobsService({ database, events: undefined as never });
+    const jobs = new JobsService({ database, events: undefined as never, kind: "image" });
     for (const reach of [
       { account: seeded.account, keyId: undefined },
       { account: seeded.account, keyId: seeded.keyId },

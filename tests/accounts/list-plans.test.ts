@@ -60,7 +60,7 @@ const LISTS: readonly List[] = [
       const from = cursorOf(page) === undefined ? undefined : { at: new Date(), id: newId() };
       const filter = state === undefined ? {} : { states: [state] };
       const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), filter, from };
-      return listJobs(database, { account: ACCOUNT, keyId: undefined }, query);
+      return listJobs(database, { account: ACCOUNT, keyId: undefined, kind: "image" }, query);
     },
   })),
   {

@@ -32,7 +32,7 @@ export type AdmissionPlan = {
 
 type Dependencies = {
   readonly choices: ChoiceService;
-  readonly holds: HoldsService;
+  readonly holds: Pick<HoldsService, "hold" | "lastSpendable">;
   readonly clock: Clock;
   /** The network token's price in dollars; undefined while it is not known. */
   readonly tokenUsd: () => Usd | undefined;

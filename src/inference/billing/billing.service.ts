@@ -115,7 +115,8 @@ function priceOf({ usage = { inputTokens: 0, outputTokens: 0 } }: Ending, provid
   return costOf(usage, provider);
 }
 
-function toTrace(
+/** A bill as the client sees it. `saving` is what the provider's cache saved, neuron. */
+export function toTrace(
   provider: Provider,
   { input, output, total }: Cost,
   { requestId, hasModels, served, request }: Pick<Admitted, "requestId" | "hasModels" | "served" | "request">,
@@ -153,7 +154,7 @@ export function toTeeTrace({
 }
 
 /** The charge as the ledger writes it, with the provider that answered and the prices of its tier. */
-function toSettlement(
+export function toSettlement(
   id: string,
   { outcome, usage, estimated, errorCode }: Ending,
   {

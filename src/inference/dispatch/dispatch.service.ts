@@ -22,7 +22,7 @@ import { StreamRelay } from "./stream-relay.ts";
 type Dependencies = {
   readonly failover: FailoverService;
   readonly providers: ProviderClient;
-  readonly billing: BillingService;
+  readonly billing: Pick<BillingService, "settle">;
   readonly memory: MemoryBudget;
   readonly settings: DispatchSettings;
   readonly cache?: Pick<AnswerCacheService, "serve" | "keep"> | undefined;
@@ -202,6 +202,11 @@ export class DispatchService {
     if (error instanceof AppError) error.isUncharged = billing.total_cost === "0";
   }
 
+  /** The number of requests that run now. */
+  get running(): number {
+    return this.#running.size;
+  }
+
   /** Makes `drain` wait for a request, including its admission. */
   track<T>(request: Promise<T>): Promise<T> {
     const done = request.finally(() => this.#running.delete(done));
@@ -238,7 +243,8 @@ function attemptFor({ provider }: Served, admitted: Admitted): AttemptOptions {
   };
 }
 
-function marked(trace: Trace, failure: AppError | undefined): Trace {
+/** The bill of an answer that is delivered without the required proof. */
+export function marked(trace: Trace, failure: AppError | undefined): Trace {
   if (!failure) return trace;
   const { code, message } = failure;
   return { ...trace, error: { code, type: FAILURES[code].type, message } };

@@ -61,7 +61,7 @@ export type StreamReader = {
 /** The options of a relay. */
 export type StreamOptions = {
   readonly admitted: Admitted;
-  readonly billing: BillingService;
+  readonly billing: Pick<BillingService, "settle">;
   readonly sink: StreamSink;
   readonly newReader: (provider: Provider) => StreamReader;
   /** The router's own count of the prompt tokens, used if the provider reports none. Never rejects. */

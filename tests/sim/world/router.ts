@@ -145,7 +145,11 @@ export function bootRouter(given: {
       resumesStreams: resumesStreams(process),
     },
   });
-  const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
+  const jobs = new JobsService({
+    database,
+    events: new EventsService(database, bus, TEST_CURSORS),
+    kind: IMAGE_JOB,
+  });
   const work = imageJobWork({
     client: new ImageJobClient({ providers, catalogue, health, memory }),
     bodies: inline,

@@ -105,7 +105,11 @@ export async function openJobWorld(
     holdSeconds: 60,
     countText: (text) => bodies.countText(text),
   });
-  const jobs = new JobsService({ database, events: new EventsService(database, bus, TEST_CURSORS) });
+  const jobs = new JobsService({
+    database,
+    events: new EventsService(database, bus, TEST_CURSORS),
+    kind: IMAGE_JOB,
+  });
   const readReport = bodies.readReport.bind(bodies);
   bodies.readReport = async (answer) => {
     if (busyReads-- > 0) throw new AppError("unavailable", "Too many long answers are being read.");

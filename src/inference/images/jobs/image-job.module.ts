@@ -52,7 +52,7 @@ export function createImageJobModule(parts: AppContext, dependencies: Dependenci
   const { config, log, clock, database, bus, events, committed } = parts;
   const { providers, catalogue, health, admission, evidence, requests, holds, memory, bodies, observer } =
     dependencies;
-  const jobs = new JobsService({ database, events });
+  const jobs = new JobsService({ database, events, kind: IMAGE_JOB });
   const work = imageJobWork({
     client: new ImageJobClient({ providers, catalogue, health, memory }),
     bodies,

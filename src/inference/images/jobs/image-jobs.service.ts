@@ -114,7 +114,7 @@ export class ImageJobsService {
         deadlineSeconds,
         graceSeconds: GRACE_SECONDS,
       });
-      const job = await findJob(tx, payer, id);
+      const job = await findJob(tx, { ...payer, kind: IMAGE_JOB }, id);
       if (!job) throw new Error("a job was not found after it was inserted");
       return job;
     };

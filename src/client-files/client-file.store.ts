@@ -1,0 +1,228 @@
+import type { Queries } from "../db/database.ts";
+import type { Scan } from "../kernel/page.ts";
+import type { Reach } from "../keys/auth/permissions.ts";
+
+/** What a file is for: requests that a client uploaded, or the answers and errors of a batch. */
+export type FilePurpose = "batch" | "batch_output";
+
+/** A file as its owner sees it. */
+export type ClientFile = {
+  readonly id: string;
+  readonly account: string;
+  /** The `sk-` key that uploaded it, or created its batch. */
+  readonly keyId: string;
+  readonly purpose: FilePurpose;
+  readonly filename: string;
+  readonly sizeBytes: number;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+};
+
+/** A file to create; it is hidden until `finishFile`. `sizeBytes` counts against the account's quota from now on. */
+export type NewFile = Omit<ClientFile, "createdAt" | "expiresAt"> & {
+  readonly sealedKey: Buffer;
+  readonly retentionSeconds: number;
+};
+
+/** An encrypted part of a file; parts are in the order of `n`. */
+export type SealedPart = { readonly n: number; readonly bytes: Buffer };
+
+/** Makes the transaction the only one that adds files to this account, until it ends. */
+export async function lockFilesOf(tx: Queries, account: string): Promise<void> {
+  await tx.rows("select pg_advisory_xact_lock(hashtextextended('client_file ' || $1::text, 0))", [account]);
+}
+
+/** The size of all files of an account whose content is stored, also of deleted ones, and their number. */
+export async function usedBy(
+  queries: Queries,
+  account: string,
+): Promise<{ readonly bytes: bigint; readonly files: number }> {
+  const [row] = await queries.rows<{ bytes: string; files: number }>(USED, [account]);
+  return { bytes: BigInt(row?.bytes ?? 0), files: row?.files ?? 0 };
+}
+
+/** Writes a hidden file without parts. */
+export async function insertFile(queries: Queries, file: NewFile): Promise<void> {
+  await queries.rows(INSERT, [
+    ...[file.id, file.account, file.keyId, file.purpose, file.filename, file.sizeBytes],
+    ...[file.sealedKey.toString("base64"), file.retentionSeconds],
+  ]);
+}
+
+/** Appends parts to a hidden file. */
+export async function insertParts(queries: Queries, fileId: string, parts: readonly SealedPart[]): Promise<void> {
+  const rows = parts.map(({ n, bytes }) => ({ n, bytes: bytes.toString("base64") }));
+  await queries.rows(INSERT_PARTS, [fileId, JSON.stringify(rows)]);
+}
+
+/** Appends parts with `sizeBytes` of content to a hidden file, whose size grows by as much. */
+export async function growFile(
+  tx: Queries,
+  fileId: string,
+  parts: readonly SealedPart[],
+  sizeBytes: number,
+): Promise<void> {
+  // One statement per part bounds the size of each.
+  for (const part of parts) await insertParts(tx, fileId, [part]);
+  await tx.rows(GROW, [fileId, sizeBytes]);
+}
+
+/** Shows a file that `growFile` wrote to its owner, or deletes it if it is empty. Returns whether it is shown. */
+export async function closeFile(tx: Queries, id: string): Promise<boolean> {
+  const shown = await tx.rows(CLOSE, [id]);
+  if (shown.length === 0) await tx.rows("delete from client_file where id = $1::uuid and size_bytes = 0", [id]);
+  return shown.length > 0;
+}
+
+/** Shows a complete file to its owner, from now on until it expires. */
+export async function finishFile(queries: Queries, id: string, sizeBytes: number): Promise<void> {
+  await queries.rows(FINISH, [id, sizeBytes]);
+}
+
+/** Marks a file as deleted: nobody sees it any more. Its parts are deleted by `forgetFiles`. */
+export async function hideFile(queries: Queries, id: string): Promise<void> {
+  await queries.rows(HIDE, [id]);
+}
+
+/** The file with this id, if the caller may access it. */
+export async function findFile(queries: Queries, reach: Reach, id: string): Promise<ClientFile | undefined> {
+  const [row] = await queries.rows<FileRow>(FIND, [reach.account, id, reach.keyId ?? null]);
+  return row && toFile(row);
+}
+
+/** At most `limit` files that the caller may access, in the order of `scan`, beyond the file `from`. */
+export async function listFiles(
+  queries: Queries,
+  reach: Reach,
+  query: {
+    readonly limit: number;
+    readonly scan: Scan;
+    readonly purpose?: FilePurpose | undefined;
+    readonly from?: ClientFile | undefined;
+  },
+): Promise<readonly ClientFile[]> {
+  const { scan, from, purpose, limit } = query;
+  const start = from ? [from.createdAt.toISOString(), from.id] : [ENDS[scan.order], NO_ID];
+  const parameters = [reach.account, limit, ...start, reach.keyId ?? null, purpose ?? null];
+  return (await queries.rows<FileRow>(LIST(scan), parameters)).map(toFile);
+}
+
+/** The encrypted key of a file, also of one that is hidden. */
+export async function sealedKeyOf(queries: Queries, id: string): Promise<Buffer | undefined> {
+  const [row] = await queries.rows<{ key: string }>(KEY, [id]);
+  return row && Buffer.from(row.key, "base64");
+}
+
+/** The first parts of a file after part `after`, at least one, together about 1 MiB. */
+export async function readParts(queries: Queries, id: string, after: number): Promise<readonly SealedPart[]> {
+  const rows = await queries.rows<{ n: string; bytes: string }>(READ_PARTS, [id, after]);
+  return rows.map(({ n, bytes }) => ({ n: Number(n), bytes: Buffer.from(bytes, "base64") }));
+}
+
+/**
+ * Deletes at most `limit` parts of files that are deleted, expired, or whose upload was cut off, and returns the count.
+ * A file that `isUsed` is kept: that is SQL about `f`, never user input.
+ */
+export async function forgetParts(queries: Queries, limit: number, isUsed: string): Promise<number> {
+  return (await queries.rows(FORGET_PARTS(isUsed), [limit])).length;
+}
+
+/** Deletes at most `limit` of those files that have no parts left, and returns the count. */
+export async function forgetFiles(queries: Queries, limit: number, isUsed: string): Promise<number> {
+  return (await queries.rows(FORGET_FILES(isUsed), [limit])).length;
+}
+
+type FileRow = {
+  readonly id: string;
+  readonly account: string;
+  readonly key_id: string;
+  readonly purpose: FilePurpose;
+  readonly filename: string;
+  readonly size_bytes: string;
+  readonly created_ms: string;
+  readonly expires_ms: string;
+};
+
+function toFile(row: FileRow): ClientFile {
+  return {
+    id: row.id,
+    account: row.account,
+    keyId: row.key_id,
+    purpose: row.purpose,
+    filename: row.filename,
+    sizeBytes: Number(row.size_bytes),
+    createdAt: new Date(Number(row.created_ms)),
+    expiresAt: new Date(Number(row.expires_ms)),
+  };
+}
+
+const ENDS = { asc: "-infinity", desc: "infinity" } as const;
+const NO_ID = "00000000-0000-0000-0000-000000000000";
+
+const COLUMNS = `id::text as id, account, api_key_id::text as key_id, purpose, filename, size_bytes::text as size_bytes,
+  floor(extract(epoch from created_at) * 1000)::bigint::text as created_ms,
+  floor(extract(epoch from expires_at) * 1000)::bigint::text as expires_ms`;
+
+const IS_SHOWN = "state = 'ready' and expires_at > now()";
+
+const USED = `
+  select coalesce(sum(size_bytes), 0)::text as bytes, count(*)::int as files
+  from client_file where account = $1::text`;
+
+const INSERT = `
+  insert into client_file (id, account, api_key_id, purpose, filename, size_bytes, state, sealed_key, expires_at)
+  values ($1::uuid, $2::text, $3::uuid, $4::text, $5::text, $6::bigint, 'writing', decode($7::text, 'base64'),
+    now() + make_interval(secs => $8::integer))`;
+
+const INSERT_PARTS = `
+  insert into client_file_part (file_id, n, bytes)
+  select $1::uuid, p.n, decode(p.bytes, 'base64')
+  from jsonb_to_recordset($2::text::jsonb) as p(n bigint, bytes text)`;
+
+const FINISH = `
+  update client_file set state = 'ready', size_bytes = $2::bigint, created_at = now(),
+    expires_at = now() + (expires_at - created_at)
+  where id = $1::uuid and state = 'writing'`;
+
+const GROW = "update client_file set size_bytes = size_bytes + $2::bigint where id = $1::uuid";
+
+const CLOSE = `
+  update client_file set state = 'ready', created_at = now(), expires_at = now() + (expires_at - created_at)
+  where id = $1::uuid and state = 'writing' and size_bytes > 0 returning 1`;
+
+const HIDE = "update client_file set state = 'deleted' where id = $1::uuid";
+
+const FIND = `
+  select ${COLUMNS} from client_file
+  where account = $1::text and id = $2::uuid and ($3::uuid is null or api_key_id = $3::uuid) and ${IS_SHOWN}`;
+
+const LIST = ({ beyond, order }: Scan) => `
+  select ${COLUMNS} from client_file
+  where account = $1::text and (created_at, id) ${beyond} ($3::timestamptz, $4::uuid)
+    and ($5::uuid is null or api_key_id = $5::uuid) and ($6::text is null or purpose = $6::text) and ${IS_SHOWN}
+  order by created_at ${order}, id ${order} limit $2::integer`;
+
+const KEY = "select encode(sealed_key, 'base64') as key from client_file where id = $1::uuid";
+
+const READ_PARTS = `
+  select n::text as n, encode(bytes, 'base64') as bytes from (
+    select n, bytes, sum(octet_length(bytes)) over (order by n) - octet_length(bytes) as earlier from (
+      select n, bytes from client_file_part where file_id = $1::uuid and n > $2::bigint order by n limit 256
+    ) next_parts
+  ) parts where earlier < 786432 order by n`;
+
+const IS_OVER = (isUsed: string) => `(f.state = 'deleted' or f.expires_at < now()
+    or f.state = 'writing' and f.purpose = 'batch' and f.created_at < now() - interval '1 hour') and not (${isUsed})`;
+
+const FORGET_PARTS = (isUsed: string) => `
+  delete from client_file_part where (file_id, n) in (
+    select p.file_id, p.n from client_file f join client_file_part p on p.file_id = f.id
+    where ${IS_OVER(isUsed)} limit $1::integer
+  ) returning 1`;
+
+const FORGET_FILES = (isUsed: string) => `
+  delete from client_file where id in (
+    select f.id from client_file f
+    where ${IS_OVER(isUsed)} and not exists (select 1 from client_file_part p where p.file_id = f.id)
+    limit $1::integer
+  ) returning 1`;

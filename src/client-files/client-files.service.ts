@@ -1,0 +1,206 @@
+import type { Database } from "../db/database.ts";
+import { AppError } from "../kernel/errors.ts";
+import { type Page, type PageRequest, pageLimit, scanOf, toPage } from "../kernel/page.ts";
+import { isId, newId } from "../kernel/text/ids.ts";
+import type { Reach, Spender } from "../keys/auth/permissions.ts";
+import {
+  type ClientFile,
+  type FilePurpose,
+  findFile,
+  finishFile,
+  hideFile,
+  insertFile,
+  insertParts,
+  listFiles,
+  lockFilesOf,
+  sealedKeyOf,
+  usedBy,
+} from "./client-file.store.ts";
+import type { FileCipher, FileKey } from "./file-cipher.ts";
+import { FileReader } from "./file-reader.ts";
+import { PART_BYTES } from "./file-shape.ts";
+
+export type { ClientFile, FilePurpose } from "./client-file.store.ts";
+
+type Dependencies = {
+  readonly database: Database;
+  readonly cipher: FileCipher;
+  readonly settings: FileSettings;
+};
+
+/** Limits of files. */
+export type FileSettings = {
+  /** The largest file that is accepted, bytes. */
+  readonly maxBytes: number;
+  /** The size of all files of an account from which on it can add none, bytes. */
+  readonly quotaBytes: number;
+  readonly retentionSeconds: number;
+};
+
+/** The number of files that an account may have. */
+const MAX_FILES = 10_000;
+
+/** The upload of a file, part by part. End it with `finish` or `abandon`. */
+export type FileUpload = {
+  /** Stores more of the content, once it is enough for a part. Throws `file_too_large`. */
+  write(bytes: Buffer): Promise<void>;
+  /** Stores the rest, and shows the file to its owner. */
+  finish(): Promise<ClientFile>;
+  /** Deletes what was stored. */
+  abandon(): Promise<void>;
+};
+
+/**
+ * Files of clients: the requests of batches and their answers. Content is stored encrypted in the database, which every
+ * process can read, and deleted when the file expires. A file that the caller may not access is reported as not found.
+ */
+export class ClientFilesService {
+  readonly #dependencies: Dependencies;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  get settings(): FileSettings {
+    return this.#dependencies.settings;
+  }
+
+  /**
+   * Begins the upload of a file of at most `maxBytes`, which count against the quota until its size is known. Throws
+   * `storage_quota_exceeded` if the account has no room for it.
+   */
+  async begin(
+    { account, keyId }: Spender,
+    { filename, maxBytes, retentionSeconds }: { filename: string; maxBytes: number; retentionSeconds?: number },
+  ): Promise<FileUpload> {
+    const { database, cipher, settings } = this.#dependencies;
+    const id = newId();
+    const sizeBytes = Math.min(maxBytes, settings.maxBytes);
+    const sealedKey = cipher.newKey(id);
+    const file = { id, account, keyId, purpose: "batch", filename, sizeBytes, sealedKey } as const;
+    await database.transaction(async (tx) => {
+      await this.requireRoom(tx, account, sizeBytes);
+      await insertFile(tx, { ...file, retentionSeconds: retentionSeconds ?? settings.retentionSeconds });
+    });
+    return new Upload({ database, file: { id, account, keyId }, key: cipher.open(id, sealedKey), sizeBytes });
+  }
+
+  /**
+   * Requires that an account has room for a file of this size, and lets no other transaction add one meanwhile. Throws
+   * `storage_quota_exceeded`.
+   */
+  async requireRoom(tx: Parameters<typeof lockFilesOf>[0], account: string, sizeBytes: number): Promise<void> {
+    const { quotaBytes } = this.#dependencies.settings;
+    await lockFilesOf(tx, account);
+    const { bytes, files } = await usedBy(tx, account);
+    if (bytes + BigInt(sizeBytes) <= BigInt(quotaBytes) && files < MAX_FILES) return;
+    throw new AppError(
+      "storage_quota_exceeded",
+      `The files of this account may have ${quotaBytes} bytes in all and be ${MAX_FILES}. Delete some to add others.`,
+    );
+  }
+
+  /** A file that the caller may access. Throws `file_not_found`. */
+  async get(reach: Reach, id: string): Promise<ClientFile> {
+    const file = isId(id) ? await findFile(this.#dependencies.database, reach, id) : undefined;
+    if (!file) throw fileNotFound();
+    return file;
+  }
+
+  /** The files that the caller may access, in the order of their creation or, by default, newest first. */
+  async list(
+    reach: Reach,
+    page: { readonly limit: number; readonly after?: string | undefined },
+    { purpose, order = "desc" }: { purpose?: FilePurpose | undefined; order?: "asc" | "desc" | undefined },
+  ): Promise<Page<ClientFile>> {
+    const { limit, after } = page;
+    const from = after === undefined ? undefined : await this.get(reach, after);
+    const request: PageRequest = { first: limit, after };
+    const query = { limit: pageLimit(request), scan: scanOf(request, order), purpose, from };
+    return toPage(await listFiles(this.#dependencies.database, reach, query), request);
+  }
+
+  /** Deletes a file. A batch that reads it goes on. Throws `file_not_found`. */
+  async delete(reach: Reach, id: string): Promise<void> {
+    const file = await this.get(reach, id);
+    await hideFile(this.#dependencies.database, file.id);
+  }
+
+  /** Reads the content of a file that `get` returned, or of the input of a batch. Throws `file_not_found`. */
+  async read(id: string): Promise<FileReader> {
+    const { database } = this.#dependencies;
+    return new FileReader({ queries: database, id, key: await this.keyOf(id) });
+  }
+
+  /** The key of a file, also of one that is hidden. Throws `file_not_found`. */
+  async keyOf(id: string): Promise<FileKey> {
+    const { database, cipher } = this.#dependencies;
+    const sealed = await sealedKeyOf(database, id);
+    if (!sealed) throw fileNotFound();
+    return cipher.open(id, sealed);
+  }
+
+  /** The encrypted key of a new file. */
+  newKey(id: string): Buffer {
+    return this.#dependencies.cipher.newKey(id);
+  }
+}
+
+/** The failure for a file that does not exist, or is not the caller's. */
+export function fileNotFound(): AppError {
+  return new AppError("file_not_found", "There is no such file.");
+}
+
+class Upload implements FileUpload {
+  readonly #database: Database;
+  readonly #file: { readonly id: string } & Spender;
+  readonly #key: FileKey;
+  readonly #maxBytes: number;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #sizeBytes = 0;
+  #parts = 0;
+
+  constructor(given: {
+    database: Database;
+    file: { readonly id: string } & Spender;
+    key: FileKey;
+    sizeBytes: number;
+  }) {
+    this.#database = given.database;
+    this.#file = given.file;
+    this.#key = given.key;
+    this.#maxBytes = given.sizeBytes;
+  }
+
+  async write(bytes: Buffer): Promise<void> {
+    this.#sizeBytes += bytes.length;
+    if (this.#sizeBytes > this.#maxBytes)
+      throw new AppError("file_too_large", `A file may have ${this.#maxBytes} bytes.`, { param: "file" });
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    if (this.#waitingBytes < PART_BYTES) return;
+    const all = Buffer.concat(this.#waiting);
+    const end = all.length - (all.length % PART_BYTES);
+    this.#waiting = [all.subarray(end)];
+    this.#waitingBytes = all.length - end;
+    for (let at = 0; at < end; at += PART_BYTES) await this.#store(all.subarray(at, at + PART_BYTES));
+  }
+
+  async finish(): Promise<ClientFile> {
+    if (this.#waitingBytes > 0) await this.#store(Buffer.concat(this.#waiting));
+    await finishFile(this.#database, this.#file.id, this.#sizeBytes);
+    const file = await findFile(this.#database, this.#file, this.#file.id);
+    if (!file) throw fileNotFound();
+    return file;
+  }
+
+  async abandon(): Promise<void> {
+    await hideFile(this.#database, this.#file.id);
+  }
+
+  async #store(part: Buffer): Promise<void> {
+    const n = this.#parts++;
+    await insertParts(this.#database, this.#file.id, [{ n, bytes: this.#key.seal(part, n) }]);
+  }
+}

@@ -1,0 +1,111 @@
+import type { Queries } from "../../db/database.ts";
+
+/** Where a request is in the input file: `n` is the 1-based number of its line. */
+export type LinePlace = { readonly n: number; readonly startsAt: number; readonly sizeBytes: number };
+
+/** A line that has not ended. `requestId` is the request that a worker sent for it and did not end, if any. */
+export type OpenLine = LinePlace & { readonly attempts: number; readonly requestId: string | null };
+
+/** Deletes the lines of a batch, to check its input again. */
+export async function clearLines(queries: Queries, batchId: string): Promise<void> {
+  await queries.rows("delete from batch_line where batch_id = $1::uuid", [batchId]);
+}
+
+/** Writes lines that were checked. */
+export async function insertLines(
+  queries: Queries,
+  batchId: string,
+  lines: readonly LinePlace[],
+): Promise<void> {
+  const rows = lines.map(({ n, startsAt, sizeBytes }) => ({ n, starts_at: startsAt, size_bytes: sizeBytes }));
+  await queries.rows(INSERT, [batchId, JSON.stringify(rows)]);
+}
+
+/** The first `limit` lines of a batch after line `after` that have not ended. */
+export async function openLines(
+  queries: Queries,
+  batchId: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<readonly OpenLine[]> {
+  const rows = await queries.rows<LineRow>(OPEN, [batchId, after, limit]);
+  return rows.map((row) => ({
+    n: row.n,
+    startsAt: Number(row.starts_at),
+    sizeBytes: row.size_bytes,
+    attempts: row.attempts,
+    requestId: row.request_id,
+  }));
+}
+
+/** Records that a request is about to be sent for a line. False if the line is not waiting for that. */
+export async function beginLine(tx: Queries, batchId: string, n: number, requestId: string): Promise<boolean> {
+  return (await tx.rows(BEGIN, [batchId, n, requestId])).length > 0;
+}
+
+/**
+ * Frees a line whose request ended without an answer, so that it may be sent again. A request that this process aborted
+ * itself (`isUncounted`) is not one of the attempts.
+ */
+export async function freeLine(
+  tx: Queries,
+  batchId: string,
+  { n, requestId, isUncounted }: { n: number; requestId: string; isUncounted: boolean },
+): Promise<void> {
+  await tx.rows(FREE, [batchId, n, requestId, isUncounted ? 1 : 0]);
+}
+
+/** Ends a line whose answer is recorded in this transaction. False if its request is not the current one. */
+export async function endLine(tx: Queries, batchId: string, n: number, requestId: string): Promise<boolean> {
+  return (await tx.rows(END, [batchId, n, requestId])).length > 0;
+}
+
+/** Ends lines that are not being sent. Returns the number of those that had not ended. */
+export async function endWaiting(tx: Queries, batchId: string, lines: readonly number[]): Promise<number> {
+  return (await tx.rows(END_WAITING, [batchId, JSON.stringify(lines)])).length;
+}
+
+/** Deletes at most `limit` lines of batches that have ended. Returns the count. */
+export async function forgetLines(queries: Queries, limit: number): Promise<number> {
+  return (await queries.rows(FORGET, [limit])).length;
+}
+
+type LineRow = {
+  readonly n: number;
+  readonly starts_at: string;
+  readonly size_bytes: number;
+  readonly attempts: number;
+  readonly request_id: string | null;
+};
+
+const INSERT = `
+  insert into batch_line (batch_id, n, starts_at, size_bytes)
+  select $1::uuid, l.n, l.starts_at, l.size_bytes
+  from jsonb_to_recordset($2::text::jsonb) as l(n int, starts_at bigint, size_bytes int)`;
+
+const OPEN = `
+  select n, starts_at::text as starts_at, size_bytes, attempts, request_id from batch_line
+  where batch_id = $1::uuid and n > $2::integer and state <> 'ended' order by n limit $3::integer`;
+
+const LINE = "batch_id = $1::uuid and n = $2::integer";
+
+const BEGIN = `
+  update batch_line set state = 'running', request_id = $3::text, attempts = attempts + 1
+  where ${LINE} and state = 'pending' returning 1`;
+
+const FREE = `
+  update batch_line set state = 'pending', request_id = null, attempts = attempts - $4::integer
+  where ${LINE} and request_id = $3::text and state = 'running'`;
+
+const END = `
+  update batch_line set state = 'ended' where ${LINE} and request_id = $3::text and state = 'running' returning 1`;
+
+const END_WAITING = `
+  update batch_line set state = 'ended'
+  where batch_id = $1::uuid and state = 'pending'
+    and n in (select value::int from jsonb_array_elements_text($2::text::jsonb)) returning 1`;
+
+const FORGET = `
+  delete from batch_line where (batch_id, n) in (
+    select l.batch_id, l.n from batch b join batch_line l on l.batch_id = b.id
+    where b.status in ('failed', 'completed', 'expired', 'cancelled') limit $1::integer
+  ) returning 1`;

@@ -1,0 +1,277 @@
+import type { ClientFilesService } from "../../client-files/client-files.service.ts";
+import { closeFile } from "../../client-files/client-file.store.ts";
+import type { FileReader } from "../../client-files/file-reader.ts";
+import type { Database } from "../../db/database.ts";
+import type { BatchProgress } from "../../events/topics.ts";
+import { shareLeased } from "../../jobs/job.store.ts";
+import type { JobLease } from "../../jobs/lease.ts";
+import type { Logger } from "../../kernel/log.ts";
+import { AppError } from "../../kernel/errors.ts";
+import type { CatalogueService } from "../providers/catalogue.service.ts";
+import { type BatchState, type EndReason, progressOf } from "./batch.ts";
+import { readBatches, setStatus, startBatch, stopBatch } from "./batch.store.ts";
+import { checkInput } from "./batch-check.ts";
+import { InputCheck, type InputLimits, readLine } from "./batch-input.ts";
+import { clearLines, insertLines, openLines } from "./batch-lines.store.ts";
+import { unsentLine } from "./batch-output.ts";
+import { type LineLedger, LineLost, type RunningBatch } from "./line-ledger.ts";
+import { LineRun } from "./line-run.ts";
+import type { LineRequestsService } from "./line-requests.service.ts";
+import type { LineSlots } from "./line-slots.ts";
+
+export type BatchWorkDependencies = {
+  readonly database: Database;
+  readonly files: ClientFilesService;
+  readonly ledger: LineLedger;
+  readonly requests: LineRequestsService;
+  readonly catalogue: Pick<CatalogueService, "model">;
+  readonly slots: LineSlots;
+  readonly log: Logger;
+  readonly limits: InputLimits;
+};
+
+/** Lines read from the database at once. */
+const PAGE = 100;
+/** How often the owner's cancellation is looked for, and progress is published. */
+const LOOK_MS = 1_000;
+const EXPIRED: EndReason = {
+  status: "expired",
+  code: "batch_expired",
+  message: "This request could not be executed before the completion window expired.",
+};
+
+/**
+ * Runs one batch to its end: checks its input, sends the request of each line, and closes its files. What has been done
+ * is in the database, so another worker resumes after the last line that ended. Lines whose outcome the previous
+ * worker did not record are released and sent again, at most twice in all.
+ */
+export function batchWork(dependencies: BatchWorkDependencies): (lease: JobLease) => Promise<void> {
+  return async (lease) => {
+    const { id } = lease.job;
+    const state = (await readBatches(dependencies.database, [id])).get(id);
+    if (!state) throw new Error(`job ${id} has no batch`);
+    await new Work(dependencies, lease, state).run();
+  };
+}
+
+class Work {
+  readonly #dependencies: BatchWorkDependencies;
+  readonly #lease: JobLease;
+  #state: BatchState;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #published = "";
+  #publishing: Promise<void> = Promise.resolve();
+
+  constructor(dependencies: BatchWorkDependencies, lease: JobLease, state: BatchState) {
+    this.#dependencies = dependencies;
+    this.#lease = lease;
+    this.#state = state;
+  }
+
+  async run(): Promise<void> {
+    const isChecked = this.#state.times.in_progress !== undefined;
+    if (!isChecked && this.#state.endReason !== null)
+      await clearLines(this.#dependencies.database, this.#lease.job.id);
+    else if (!isChecked && !(await this.#check())) return;
+    const { signal } = this.#lease;
+    if (signal.aborted) return;
+    const batch = await this.#open();
+    const reader = await this.#dependencies.files.read(this.#state.inputFileId).catch(unlessCancelled(this.#state));
+    if (reader) {
+      await this.#releaseSent(batch);
+      await this.#runLines(batch, reader);
+      if (signal.aborted) return;
+      await this.#closeRest(batch, reader);
+    }
+    if (!signal.aborted) await this.#finish();
+  }
+
+  /** Checks the input. False if the batch has ended by that, or the work was interrupted. */
+  async #check(): Promise<boolean> {
+    const { database, files, catalogue, limits } = this.#dependencies;
+    const { id } = this.#lease.job;
+    const { signal } = this.#lease;
+    const { endpoint, inputFileId } = this.#state;
+    await clearLines(database, id);
+    const check = new InputCheck(endpoint, limits, (model) => catalogue.model(model) !== undefined);
+    const reader = await files.read(inputFileId);
+    await checkInput(reader.parts(), check, {
+      maxLineBytes: limits.maxLineBytes,
+      signal,
+      store: (lines) => insertLines(database, id, lines),
+    });
+    if (signal.aborted) return false;
+    const { errors, lines } = check;
+    if (errors.length > 0) {
+      const [first] = errors;
+      const change = { errorCode: "invalid_body", errorMessage: first?.message ?? null };
+      await this.#lease.end(async (tx) => {
+        await setStatus(tx, id, "failed", errors);
+        await closeFile(tx, this.#state.outputFileId);
+        await closeFile(tx, this.#state.errorFileId);
+        const batch = progressOf({ ...this.#state, status: "failed" });
+        return { state: "failed", change: { ...change, batch } };
+      });
+      return false;
+    }
+    await database.transaction(async (tx) => {
+      if (await shareLeased(tx, this.#lease.job)) await startBatch(tx, id, lines);
+    });
+    await this.#publish();
+    return true;
+  }
+
+  async #open(): Promise<RunningBatch> {
+    const { files } = this.#dependencies;
+    const { endpoint, outputFileId, errorFileId } = this.#state;
+    const { id, account, step } = this.#lease.job;
+    const [output, errors] = await Promise.all([files.keyOf(outputFileId), files.keyOf(errorFileId)]);
+    return {
+      ...{ id, account, endpoint, lease: this.#lease },
+      keyId: step.keyId ?? "",
+      output: { id: outputFileId, key: output },
+      errors: { id: errorFileId, key: errors },
+    };
+  }
+
+  /** Releases what an earlier worker sent and did not end. */
+  async #releaseSent(batch: RunningBatch): Promise<void> {
+    const { database, ledger } = this.#dependencies;
+    for (let after = 0; ; ) {
+      const lines = await openLines(database, batch.id, { after, limit: PAGE });
+      for (const line of lines) await ledger.release(batch, line);
+      const last = lines.at(-1);
+      // Lines are begun in their order, so behind a page of waiting lines none was sent.
+      if (!last || lines.every(({ requestId }) => requestId === null)) return;
+      after = last.n;
+    }
+  }
+
+  /** Sends the requests of the lines, until none is left or there is a reason to stop; waits for those that were sent. */
+  async #runLines(batch: RunningBatch, reader: FileReader): Promise<void> {
+    const { database, slots, ledger, requests, log } = this.#dependencies;
+    const { signal } = this.#lease;
+    const running = new Set<Promise<void>>();
+    const failures: unknown[] = [];
+    const run = new LineRun({ ledger, requests, batch, log, stop: (reason) => this.#stop(reason) });
+    for (let after = 0; failures.length === 0; ) {
+      const lines = await openLines(database, batch.id, { after, limit: PAGE });
+      if (lines.length === 0) break;
+      for (const line of lines) {
+        const release = await slots.acquire(signal);
+        if (!release) break;
+        if (failures.length > 0 || (await this.#mustStop())) {
+          release();
+          break;
+        }
+        const bytes = await reader.range(line.startsAt, line.sizeBytes);
+        const done = run
+          .run(line, bytes)
+          .catch((error: unknown) => void failures.push(error))
+          .finally(() => {
+            release();
+            running.delete(done);
+          });
+        running.add(done);
+      }
+      if (signal.aborted || (await this.#mustStop())) break;
+      after = lines.at(-1)?.n ?? after;
+    }
+    await Promise.all(running);
+    await this.#publishing;
+    const [failure] = failures;
+    if (failure !== undefined && !(failure instanceof LineLost && signal.aborted)) throw failure;
+  }
+
+  /** Whether no more lines may be sent. Once a second it looks, and publishes how far the batch has come. */
+  async #mustStop(): Promise<boolean> {
+    const { signal, leftMs } = this.#lease;
+    if (signal.aborted) return true;
+    if (leftMs <= 0) await this.#stop(EXPIRED);
+    const nowMs = performance.now();
+    if (nowMs - this.#lookedAtMs >= LOOK_MS) {
+      this.#lookedAtMs = nowMs;
+      await this.#refresh();
+      this.#publishing = this.#publishing.then(() => this.#publish());
+      await this.#publishing;
+    }
+    return this.#state.endReason !== null;
+  }
+
+  async #stop(reason: EndReason): Promise<void> {
+    await stopBatch(this.#dependencies.database, this.#lease.job.id, reason);
+    await this.#refresh();
+  }
+
+  async #refresh(): Promise<void> {
+    const { id } = this.#lease.job;
+    this.#state = (await readBatches(this.#dependencies.database, [id])).get(id) ?? this.#state;
+  }
+
+  async #publish(): Promise<void> {
+    await this.#refresh();
+    const batch = progressOf(this.#state);
+    const text = JSON.stringify(batch);
+    if (text === this.#published) return;
+    this.#published = text;
+    await this.#lease.advance({}, { step: "running", batch, fraction: fractionOf(batch) });
+  }
+
+  /** Writes the lines that are left to the error file. */
+  async #closeRest(batch: RunningBatch, reader: FileReader): Promise<void> {
+    const { database, ledger } = this.#dependencies;
+    await this.#refresh();
+    const { endReason: reason } = this.#state;
+    for (let after = 0; reason && !this.#lease.signal.aborted; ) {
+      const lines = await openLines(database, batch.id, { after, limit: PAGE });
+      const last = lines.at(-1);
+      if (!last) return;
+      const texts: Buffer[] = [];
+      for (const { n, startsAt, sizeBytes } of lines) {
+        const { customId } = readLine(await reader.range(startsAt, sizeBytes), batch.endpoint);
+        texts.push(unsentLine(`batch_req_${batch.id.replaceAll("-", "")}_${n}`, customId, reason));
+      }
+      await ledger.fail(batch, lines.map(({ n }) => n), Buffer.concat(texts));
+      after = last.n;
+    }
+  }
+
+  async #finish(): Promise<void> {
+    const { database } = this.#dependencies;
+    const { id } = this.#lease.job;
+    if (this.#state.endReason === null) {
+      await database.transaction(async (tx) => {
+        if (await shareLeased(tx, this.#lease.job)) await setStatus(tx, id, "finalizing");
+      });
+      await this.#publish();
+    }
+    await this.#lease.end(async (tx) => {
+      const state = (await readBatches(tx, [id])).get(id) ?? this.#state;
+      const reason = state.endReason;
+      const status = reason?.status ?? "completed";
+      const errors =
+        reason?.status === "failed" ? [{ code: reason.code, message: reason.message, param: null, line: null }] : [];
+      await closeFile(tx, state.outputFileId);
+      await closeFile(tx, state.errorFileId);
+      await setStatus(tx, id, status, errors);
+      const batch = progressOf({ ...state, status });
+      const failure = reason && status !== "cancelled" ? { errorCode: reason.code, errorMessage: reason.message } : {};
+      return {
+        state: status === "expired" ? "failed" : status,
+        change: { batch, fraction: fractionOf(batch), ...failure },
+      };
+    });
+  }
+}
+
+function fractionOf({ total, completed, failed }: BatchProgress): number | null {
+  return total === 0 ? null : (completed + failed) / total;
+}
+
+/** Without its input, a batch that is to end has nothing left to close. */
+function unlessCancelled({ endReason, lines }: BatchState) {
+  return (error: unknown): undefined => {
+    if (endReason && lines === 0 && error instanceof AppError) return undefined;
+    throw error;
+  };
+}

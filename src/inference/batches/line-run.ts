@@ -1,0 +1,113 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/log.ts";
+import type { EndReason } from "./batch.ts";
+import { readLine } from "./batch-input.ts";
+import type { OpenLine } from "./batch-lines.store.ts";
+import { failedResponse, responseLine, unsentLine } from "./batch-output.ts";
+import { type LineLedger, LineLost, type RunningBatch } from "./line-ledger.ts";
+import type { LineRequestsService } from "./line-requests.service.ts";
+
+type Dependencies = {
+  readonly ledger: LineLedger;
+  readonly requests: LineRequestsService;
+  readonly batch: RunningBatch;
+  readonly log: Logger;
+  /** Ends the batch: no more lines are sent. */
+  stop(reason: EndReason): Promise<void>;
+};
+
+/** How often a line is sent: a second time after its worker died, or its providers failed. */
+const MAX_SENT = 2;
+const MAX_RETRIES = 5;
+const FIRST_PAUSE_MS = 500;
+const MONEY_PAUSE_MS = 250;
+
+const MONEY: ReadonlySet<string> = new Set(["insufficient_balance", "credit_limit_exceeded"]);
+const KEY_ENDED: ReadonlySet<string> = new Set(["api_key_revoked", "api_key_expired"]);
+/** Failures after which the same request may succeed. */
+const PASSING: ReadonlySet<string> = new Set([
+  "provider_error",
+  "no_available_provider",
+  "rate_limit_exceeded",
+  "overloaded",
+  "unavailable",
+]);
+
+/** Runs lines of one batch: each ends with an answer in the output file, or a failure in the error file. */
+export class LineRun {
+  readonly #dependencies: Dependencies;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Sends the request of a line until it is answered or fails for good. A line that is interrupted, or whose key has
+   * ended, is left as it is. Throws what is not a failure of the request.
+   */
+  async run(line: OpenLine, bytes: Buffer): Promise<void> {
+    const { batch, stop } = this.#dependencies;
+    const { signal } = batch.lease;
+    const { customId, body } = readLine(bytes, batch.endpoint);
+    let sent = line.attempts;
+    for (let retries = 0; !signal.aborted; ) {
+      if (sent >= MAX_SENT) return this.#fail(line.n, customId, abandoned());
+      const requestId = `batch_req_${randomUUID().replaceAll("-", "")}`;
+      const failure = await this.#send(requestId, { n: line.n, customId, body });
+      if (failure === undefined || signal.aborted) return;
+      const { error, wasSent } = failure;
+      if (wasSent) sent++;
+      if (KEY_ENDED.has(error.code))
+        return stop({ status: "failed", code: error.code, message: `${error.message} The batch ended.` });
+      if (MONEY.has(error.code) && this.#dependencies.ledger.hasHeld(batch.account)) {
+        // What the other lines do not need comes back when they end.
+        await sleep(MONEY_PAUSE_MS, undefined, { signal }).catch(() => {});
+        continue;
+      }
+      const mayRetry = PASSING.has(error.code) && retries < MAX_RETRIES && sent < MAX_SENT;
+      if (!mayRetry) return this.#fail(line.n, customId, error, requestId);
+      const pauseMs = error.retryAfterSeconds ? error.retryAfterSeconds * 1_000 : FIRST_PAUSE_MS * 2 ** retries;
+      retries++;
+      await sleep(Math.min(pauseMs, 30_000), undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Sends a request. Resolves with its failure, and whether it may have reached a provider. */
+  async #send(
+    requestId: string,
+    line: { readonly n: number; readonly customId: string; readonly body: Buffer },
+  ): Promise<{ readonly error: AppError; readonly wasSent: boolean } | undefined> {
+    const { ledger, requests, batch, log } = this.#dependencies;
+    const { account, keyId, endpoint, lease } = batch;
+    return ledger.track(requestId, { batch, ...line }, async () => {
+      try {
+        await requests.run(endpoint, line.body, { account, keyId, requestId }, lease.signal);
+        return undefined;
+      } catch (error) {
+        if (lease.signal.aborted) return undefined;
+        const wasSent = ledger.wasHeld(requestId);
+        if (error instanceof AppError) return { error, wasSent };
+        if (error instanceof LineLost) return { error: abandoned(), wasSent };
+        if (!wasSent) throw error;
+        log.error({ err: error, requestId }, "the request of a line failed");
+        return { error: new AppError("internal_error", "Something went wrong on our side."), wasSent };
+      }
+    });
+  }
+
+  async #fail(n: number, customId: string, error: AppError, requestId?: string): Promise<void> {
+    const { ledger, batch } = this.#dependencies;
+    const text =
+      requestId === undefined
+        ? unsentLine(`batch_req_${batch.id.replaceAll("-", "")}_${n}`, customId, error)
+        : responseLine(customId, failedResponse(error, requestId));
+    await ledger.fail(batch, [n], text);
+  }
+}
+
+/** The failure of a line that was sent twice without a known outcome. */
+function abandoned(): AppError {
+  return new AppError("provider_error", "The request was interrupted too often, and is not sent again.");
+}
