@@ -50,7 +50,11 @@ export async function insertFile(queries: Queries, file: NewFile): Promise<void>
 }
 
 /** Appends parts to a hidden file. */
-export async function insertParts(queries: Queries, fileId: string, parts: readonly SealedPart[]): Promise<void> {
+export async function insertParts(
+  queries: Queries,
+  fileId: string,
+  parts: readonly SealedPart[],
+): Promise<void> {
   const rows = parts.map(({ n, bytes }) => ({ n, bytes: bytes.toString("base64") }));
   await queries.rows(INSERT_PARTS, [fileId, JSON.stringify(rows)]);
 }
@@ -70,13 +74,19 @@ export async function growFile(
 /** Shows a file that `growFile` wrote to its owner, or deletes it if it is empty. Returns whether it is shown. */
 export async function closeFile(tx: Queries, id: string): Promise<boolean> {
   const shown = await tx.rows(CLOSE, [id]);
-  if (shown.length === 0) await tx.rows("delete from client_file where id = $1::uuid and size_bytes = 0", [id]);
+  if (shown.length === 0)
+    await tx.rows("delete from client_file where id = $1::uuid and size_bytes = 0", [id]);
   return shown.length > 0;
 }
 
-/** Shows a complete file to its owner, from now on until it expires. */
-export async function finishFile(queries: Queries, id: string, sizeBytes: number): Promise<void> {
-  await queries.rows(FINISH, [id, sizeBytes]);
+/** Shows a complete file to its owner, from now on for `retentionSeconds`. */
+export async function finishFile(
+  queries: Queries,
+  id: string,
+  sizeBytes: number,
+  retentionSeconds: number,
+): Promise<void> {
+  await queries.rows(FINISH, [id, sizeBytes, retentionSeconds]);
 }
 
 /** Marks a file as deleted: nobody sees it any more. Its parts are deleted by `forgetFiles`. */
@@ -181,7 +191,7 @@ const INSERT_PARTS = `
 
 const FINISH = `
   update client_file set state = 'ready', size_bytes = $2::bigint, created_at = now(),
-    expires_at = now() + (expires_at - created_at)
+    expires_at = now() + make_interval(secs => $3::integer)
   where id = $1::uuid and state = 'writing'`;
 
 const GROW = "update client_file set size_bytes = size_bytes + $2::bigint where id = $1::uuid";

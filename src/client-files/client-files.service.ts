@@ -44,8 +44,8 @@ const MAX_FILES = 10_000;
 export type FileUpload = {
   /** Stores more of the content, once it is enough for a part. Throws `file_too_large`. */
   write(bytes: Buffer): Promise<void>;
-  /** Stores the rest, and shows the file to its owner. */
-  finish(): Promise<ClientFile>;
+  /** Stores the rest, and shows the file to its owner until it expires: after the default time, or a shorter one. */
+  finish(retentionSeconds?: number): Promise<ClientFile>;
   /** Deletes what was stored. */
   abandon(): Promise<void>;
 };
@@ -71,7 +71,7 @@ export class ClientFilesService {
    */
   async begin(
     { account, keyId }: Spender,
-    { filename, maxBytes, retentionSeconds }: { filename: string; maxBytes: number; retentionSeconds?: number },
+    { filename, maxBytes }: { readonly filename: string; readonly maxBytes: number },
   ): Promise<FileUpload> {
     const { database, cipher, settings } = this.#dependencies;
     const id = newId();
@@ -80,16 +80,22 @@ export class ClientFilesService {
     const file = { id, account, keyId, purpose: "batch", filename, sizeBytes, sealedKey } as const;
     await database.transaction(async (tx) => {
       await this.requireRoom(tx, account, sizeBytes);
-      await insertFile(tx, { ...file, retentionSeconds: retentionSeconds ?? settings.retentionSeconds });
+      await insertFile(tx, { ...file, retentionSeconds: settings.retentionSeconds });
     });
-    return new Upload({ database, file: { id, account, keyId }, key: cipher.open(id, sealedKey), sizeBytes });
+    const { retentionSeconds } = settings;
+    const key = cipher.open(id, sealedKey);
+    return new Upload({ database, file: { id, account, keyId }, key, sizeBytes, retentionSeconds });
   }
 
   /**
    * Requires that an account has room for a file of this size, and lets no other transaction add one meanwhile. Throws
    * `storage_quota_exceeded`.
    */
-  async requireRoom(tx: Parameters<typeof lockFilesOf>[0], account: string, sizeBytes: number): Promise<void> {
+  async requireRoom(
+    tx: Parameters<typeof lockFilesOf>[0],
+    account: string,
+    sizeBytes: number,
+  ): Promise<void> {
     const { quotaBytes } = this.#dependencies.settings;
     await lockFilesOf(tx, account);
     const { bytes, files } = await usedBy(tx, account);
@@ -140,6 +146,11 @@ export class ClientFilesService {
     return cipher.open(id, sealed);
   }
 
+  /** The failure for a file over the limit. */
+  tooLarge(): AppError {
+    return fileTooLarge(this.#dependencies.settings.maxBytes);
+  }
+
   /** The encrypted key of a new file. */
   newKey(id: string): Buffer {
     return this.#dependencies.cipher.newKey(id);
@@ -151,11 +162,16 @@ export function fileNotFound(): AppError {
   return new AppError("file_not_found", "There is no such file.");
 }
 
+function fileTooLarge(maxBytes: number): AppError {
+  return new AppError("file_too_large", `A file may have ${maxBytes} bytes.`, { param: "file" });
+}
+
 class Upload implements FileUpload {
   readonly #database: Database;
   readonly #file: { readonly id: string } & Spender;
   readonly #key: FileKey;
   readonly #maxBytes: number;
+  readonly #retentionSeconds: number;
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #sizeBytes = 0;
@@ -166,7 +182,9 @@ class Upload implements FileUpload {
     file: { readonly id: string } & Spender;
     key: FileKey;
     sizeBytes: number;
+    retentionSeconds: number;
   }) {
+    this.#retentionSeconds = given.retentionSeconds;
     this.#database = given.database;
     this.#file = given.file;
     this.#key = given.key;
@@ -175,8 +193,7 @@ class Upload implements FileUpload {
 
   async write(bytes: Buffer): Promise<void> {
     this.#sizeBytes += bytes.length;
-    if (this.#sizeBytes > this.#maxBytes)
-      throw new AppError("file_too_large", `A file may have ${this.#maxBytes} bytes.`, { param: "file" });
+    if (this.#sizeBytes > this.#maxBytes) throw fileTooLarge(this.#maxBytes);
     this.#waiting.push(bytes);
     this.#waitingBytes += bytes.length;
     if (this.#waitingBytes < PART_BYTES) return;
@@ -187,9 +204,10 @@ class Upload implements FileUpload {
     for (let at = 0; at < end; at += PART_BYTES) await this.#store(all.subarray(at, at + PART_BYTES));
   }
 
-  async finish(): Promise<ClientFile> {
+  async finish(retentionSeconds = this.#retentionSeconds): Promise<ClientFile> {
     if (this.#waitingBytes > 0) await this.#store(Buffer.concat(this.#waiting));
-    await finishFile(this.#database, this.#file.id, this.#sizeBytes);
+    const seconds = Math.min(retentionSeconds, this.#retentionSeconds);
+    await finishFile(this.#database, this.#file.id, this.#sizeBytes, seconds);
     const file = await findFile(this.#database, this.#file, this.#file.id);
     if (!file) throw fileNotFound();
     return file;

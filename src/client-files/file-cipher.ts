@@ -15,7 +15,9 @@ export class FileCipher {
 
   constructor(deploymentSecret: string, filesSecret = "") {
     const salt = Buffer.from(filesSecret);
-    this.#wrappingKey = Buffer.from(hkdfSync("sha256", deploymentSecret, salt, "zerograph/files/1", KEY_BYTES));
+    this.#wrappingKey = Buffer.from(
+      hkdfSync("sha256", deploymentSecret, salt, "zerograph/files/1", KEY_BYTES),
+    );
   }
 
   /** A new key for a file, encrypted. */

@@ -9,6 +9,8 @@ import type { AuthRequest } from "../keys/auth/request-authenticator.ts";
 import { hopOf } from "../keys/auth/source-address.ts";
 import type { ClientExchange } from "../receipts/client-exchange.ts";
 import { toAppError } from "./errors/error-body.ts";
+import { formUploadPlugin } from "./form-upload/form-upload.plugin.ts";
+import { FormUpload } from "./form-upload/form-upload.ts";
 import type { Answer } from "./http/answer.ts";
 import { openToPages, servePreflights } from "./http/cors.ts";
 import { discardBody } from "./http/discard-body.ts";
@@ -49,7 +51,9 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
       ],
       handler: (request: FastifyRequest, reply: FastifyReply) => handle(app, route, request, reply),
     };
-    if (!route.readsParts) server.route(options);
+    if (route.takesUpload)
+      await server.register(formUploadPlugin, { route: options, memory: app.load.requests });
+    else if (!route.readsParts) server.route(options);
     else
       await server.register(jsonPartsPlugin, {
         ...{ route: options, memory: app.load.requests },
@@ -169,6 +173,7 @@ async function handle(
     query: request.query,
     body,
     parts: request.body instanceof JsonParts ? request.body : NO_PARTS,
+    upload: request.body instanceof FormUpload ? request.body : undefined,
     target: request.raw.url ?? "/",
     isHead: request.method === "HEAD",
     rawHeaders: request.raw.rawHeaders,
@@ -214,7 +219,8 @@ export function answerFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
-  if (REFUSED_BODIES.has(toAppError(error).code) && hasLargeBody(request)) discardBody(request, reply);
+  const isRefused = REFUSED_BODIES.has(toAppError(error).code) || request.body instanceof FormUpload;
+  if (isRefused && !request.raw.complete && hasLargeBody(request)) discardBody(request, reply);
   return sendFailure(
     app,
     error,

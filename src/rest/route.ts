@@ -9,6 +9,7 @@ import type { Principal } from "../keys/auth/principal.ts";
 import type { ClientExchange } from "../receipts/client-exchange.ts";
 import { cacheRequestOf } from "./cache-request.ts";
 import { withClientField } from "./errors/client-field.ts";
+import type { FormUpload } from "./form-upload/form-upload.ts";
 import type { Answer } from "./http/answer.ts";
 import { readCacheSeconds } from "./http/cache-headers.ts";
 import { comparableBody } from "./http/comparable-body.ts";
@@ -30,6 +31,8 @@ export type RouteCall<Query, Body, Headers = unknown> = {
   readonly body: Body;
   /** The JSON body of a route with `readsParts`, in place of `body`. */
   readonly parts: JsonParts;
+  /** The form of a route that `takesUpload`, in place of `body`. */
+  readonly upload: FormUpload | undefined;
   /** The headers that the route reads, parsed. */
   readonly headers: Headers;
   /** The raw path and query, not decoded. */
@@ -78,6 +81,8 @@ export type Route = {
   readonly bodyLimitBytes: number;
   /** Whether the JSON body is read in parts, as it may be large: base64 texts up to this length are stored. */
   readonly readsParts: { readonly maxTextLength: number } | undefined;
+  /** Whether the body is a form with a file that is read while it arrives, whatever its size. */
+  readonly takesUpload: boolean;
   /** Whether the body is a prompt, whose size limit the operator sets (`MAX_PROMPT_MIB`). */
   readonly takesPrompt: boolean;
   /** Whether, and how, a request repeated with its `Idempotency-Key` is answered without being executed again. */
@@ -108,7 +113,7 @@ const JSON_TYPE = "application/json";
 /**
  * Defines an endpoint. `query` and `body` are validated before `handle` is called; a fault in them is
  * `invalid_parameter` or `invalid_body`. With `body: "bytes"` the handler reads the body itself, and `bodies` has its
- * schemas by media type; a route with `readsParts` has it in `parts`. A parameter that `query` does not name is
+ * schemas by media type; a route with `readsParts` has it in `parts`, and one that `takesUpload` in `upload`. A parameter that `query` does not name is
  * rejected, unless `query` is a loose object. `headers` parses the headers that the route reads. Query and headers are
  * read before a stored answer is replayed.
  */
@@ -134,6 +139,7 @@ export function defineRoute<
   isCached?: boolean;
   bodyLimitBytes?: number;
   readsParts?: Route["readsParts"];
+  takesUpload?: boolean;
   takesPrompt?: boolean;
   repetition?: IdempotencyMode;
   handle(
@@ -155,6 +161,7 @@ export function defineRoute<
     isCached: given.isCached ?? false,
     bodyLimitBytes: given.bodyLimitBytes ?? (given.takesPrompt ? PROMPT_BODY_LIMIT : DEFAULT_BODY_LIMIT),
     readsParts: given.readsParts,
+    takesUpload: given.takesUpload ?? false,
     takesPrompt: given.takesPrompt ?? false,
     repetition: given.repetition,
     query,

@@ -16,10 +16,12 @@ import { cancelAsyncJob, getAsyncJob, listAsyncJobs } from "./v1/async/jobs.ts";
 import { createSpeech } from "./v1/audio/speech.ts";
 import { createTranscription } from "./v1/audio/transcriptions.ts";
 import { getMe, getNonce, signIn, signOut } from "./v1/auth.ts";
+import { cancelBatch, createBatch, getBatch, listBatches } from "./v1/batches.ts";
 import { chatCompletions } from "./v1/chat/completions.ts";
 import { createCompletion } from "./v1/completions.ts";
 import { getCredits } from "./v1/credits.ts";
 import { createEmbeddings } from "./v1/embeddings.ts";
+import { deleteFile, getFileContent, getFileObject, listFiles, uploadFile } from "./v1/files.ts";
 import { getGeneration } from "./v1/generation.ts";
 import { editImages } from "./v1/images/edits.ts";
 import { generateImages } from "./v1/images/generations.ts";
@@ -60,6 +62,15 @@ export const routes: readonly Route[] = [
   listAsyncJobs,
   getAsyncJob,
   cancelAsyncJob,
+  uploadFile,
+  listFiles,
+  getFileObject,
+  getFileContent,
+  deleteFile,
+  createBatch,
+  listBatches,
+  getBatch,
+  cancelBatch,
   createTranscription,
   createSpeech,
   createEmbeddings,

@@ -51,7 +51,9 @@ export class CreateBatches extends Migration {
         times jsonb not null default '{}',
         check (completed + failed <= lines)
       )`);
-    this.addSql("create index batch_input on batch (input_file_id) where status not in ('failed', 'completed', 'expired', 'cancelled')");
+    this.addSql(
+      "create index batch_input on batch (input_file_id) where status not in ('failed', 'completed', 'expired', 'cancelled')",
+    );
     this.addSql(`
       create table batch_line (
         batch_id uuid not null references batch (id) on delete cascade,

@@ -96,7 +96,8 @@ export class LineSplitter {
 export function readLine(bytes: Buffer, endpoint: BatchEndpoint): BatchRequest {
   const line = parseLine(bytes);
   for (const name of Object.keys(line))
-    if (!MEMBERS.has(name)) throw new LineFault("unknown_parameter", `${clipped(name)}: is not known here`, clipped(name));
+    if (!MEMBERS.has(name))
+      throw new LineFault("unknown_parameter", `${clipped(name)}: is not known here`, clipped(name));
   const { custom_id: customId, method, url, body } = line;
   if (typeof customId !== "string" || customId === "")
     throw new LineFault("missing_required_parameter", "custom_id: a text is required", "custom_id");
@@ -150,8 +151,7 @@ export class InputCheck {
     this.#lines++;
     if (this.#lines > this.#limits.maxLines)
       return this.#fault("too_many_tasks", `A batch may have ${this.#limits.maxLines} requests.`, n);
-    if (!bytes)
-      return this.#fault("line_too_long", `A line may have ${this.#limits.maxLineBytes} bytes.`, n);
+    if (!bytes) return this.#fault("line_too_long", `A line may have ${this.#limits.maxLineBytes} bytes.`, n);
     try {
       const { customId, model } = readLine(bytes, this.#endpoint);
       const digest = createHash("sha256").update(customId).digest("base64").slice(0, DIGEST_CHARACTERS);
@@ -159,7 +159,12 @@ export class InputCheck {
         return this.#fault("duplicate_custom_id", "custom_id: another line has the same", n, "custom_id");
       this.#customIds.add(digest);
       if (typeof model === "string" && !this.#hasModel(model))
-        return this.#fault("model_not_found", "body.model: no provider offers this model here", n, "body.model");
+        return this.#fault(
+          "model_not_found",
+          "body.model: no provider offers this model here",
+          n,
+          "body.model",
+        );
       return true;
     } catch (error) {
       if (!(error instanceof LineFault)) throw error;

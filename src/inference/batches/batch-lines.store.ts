@@ -38,7 +38,12 @@ export async function openLines(
 }
 
 /** Records that a request is about to be sent for a line. False if the line is not waiting for that. */
-export async function beginLine(tx: Queries, batchId: string, n: number, requestId: string): Promise<boolean> {
+export async function beginLine(
+  tx: Queries,
+  batchId: string,
+  n: number,
+  requestId: string,
+): Promise<boolean> {
   return (await tx.rows(BEGIN, [batchId, n, requestId])).length > 0;
 }
 

@@ -1,4 +1,4 @@
-import { AppError, FAILURES } from "../../kernel/errors.ts";
+import { type AppError, FAILURES } from "../../kernel/errors.ts";
 
 /** An HTTP response to a line, with the id of the request that it was billed as. */
 export type LineResponse = { readonly requestId: string; readonly statusCode: number; readonly body: Buffer };
@@ -17,7 +17,9 @@ export function unsentLine(
   customId: string,
   { code, message }: { readonly code: string; readonly message: string },
 ): Buffer {
-  return Buffer.from(`${JSON.stringify({ id, custom_id: customId, response: null, error: { code, message } })}\n`);
+  return Buffer.from(
+    `${JSON.stringify({ id, custom_id: customId, response: null, error: { code, message } })}\n`,
+  );
 }
 
 /** The response to a request that failed with `error`, as a live request would have been answered. */

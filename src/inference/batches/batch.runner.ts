@@ -1,22 +1,22 @@
-import type { ClientFilesService } from "../../client-files/client-files.service.ts";
 import { closeFile } from "../../client-files/client-file.store.ts";
+import type { ClientFilesService } from "../../client-files/client-files.service.ts";
 import type { FileReader } from "../../client-files/file-reader.ts";
 import type { Database } from "../../db/database.ts";
 import type { BatchProgress } from "../../events/topics.ts";
 import { shareLeased } from "../../jobs/job.store.ts";
 import type { JobLease } from "../../jobs/lease.ts";
-import type { Logger } from "../../kernel/log.ts";
 import { AppError } from "../../kernel/errors.ts";
+import type { Logger } from "../../kernel/log.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
-import { type BatchState, type EndReason, progressOf } from "./batch.ts";
 import { readBatches, setStatus, startBatch, stopBatch } from "./batch.store.ts";
+import { type BatchState, type EndReason, progressOf } from "./batch.ts";
 import { checkInput } from "./batch-check.ts";
 import { InputCheck, type InputLimits, readLine } from "./batch-input.ts";
 import { clearLines, insertLines, openLines } from "./batch-lines.store.ts";
 import { unsentLine } from "./batch-output.ts";
 import { type LineLedger, LineLost, type RunningBatch } from "./line-ledger.ts";
-import { LineRun } from "./line-run.ts";
 import type { LineRequestsService } from "./line-requests.service.ts";
+import { LineRun } from "./line-run.ts";
 import type { LineSlots } from "./line-slots.ts";
 
 export type BatchWorkDependencies = {
@@ -76,7 +76,9 @@ class Work {
     const { signal } = this.#lease;
     if (signal.aborted) return;
     const batch = await this.#open();
-    const reader = await this.#dependencies.files.read(this.#state.inputFileId).catch(unlessCancelled(this.#state));
+    const reader = await this.#dependencies.files
+      .read(this.#state.inputFileId)
+      .catch(unlessCancelled(this.#state));
     if (reader) {
       await this.#releaseSent(batch);
       await this.#runLines(batch, reader);
@@ -231,7 +233,11 @@ class Work {
         const { customId } = readLine(await reader.range(startsAt, sizeBytes), batch.endpoint);
         texts.push(unsentLine(`batch_req_${batch.id.replaceAll("-", "")}_${n}`, customId, reason));
       }
-      await ledger.fail(batch, lines.map(({ n }) => n), Buffer.concat(texts));
+      await ledger.fail(
+        batch,
+        lines.map(({ n }) => n),
+        Buffer.concat(texts),
+      );
       after = last.n;
     }
   }
@@ -250,12 +256,15 @@ class Work {
       const reason = state.endReason;
       const status = reason?.status ?? "completed";
       const errors =
-        reason?.status === "failed" ? [{ code: reason.code, message: reason.message, param: null, line: null }] : [];
+        reason?.status === "failed"
+          ? [{ code: reason.code, message: reason.message, param: null, line: null }]
+          : [];
       await closeFile(tx, state.outputFileId);
       await closeFile(tx, state.errorFileId);
       await setStatus(tx, id, status, errors);
       const batch = progressOf({ ...state, status });
-      const failure = reason && status !== "cancelled" ? { errorCode: reason.code, errorMessage: reason.message } : {};
+      const failure =
+        reason && status !== "cancelled" ? { errorCode: reason.code, errorMessage: reason.message } : {};
       return {
         state: status === "expired" ? "failed" : status,
         change: { batch, fraction: fractionOf(batch), ...failure },

@@ -8,6 +8,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
 import { newId } from "../../kernel/text/ids.ts";
 import type { Reach, Spender } from "../../keys/auth/permissions.ts";
+import { insertBatch, readBatches, requestCancel, setStatus } from "./batch.store.ts";
 import {
   BATCH_JOB,
   type Batch,
@@ -18,7 +19,6 @@ import {
   progressOf,
   WINDOW_SECONDS,
 } from "./batch.ts";
-import { insertBatch, readBatches, requestCancel, setStatus } from "./batch.store.ts";
 
 /** A batch to create. */
 export type NewBatchRequest = {

@@ -6,8 +6,8 @@ import type { FileKey } from "../../client-files/file-cipher.ts";
 import type { Database, Transaction } from "../../db/database.ts";
 import { shareLeased } from "../../jobs/job.store.ts";
 import { type JobLease, LeaseLost } from "../../jobs/lease.ts";
-import type { BatchEndpoint } from "./batch.ts";
 import { countEnded } from "./batch.store.ts";
+import type { BatchEndpoint } from "./batch.ts";
 import { beginLine, endLine, endWaiting, freeLine, type OpenLine } from "./batch-lines.store.ts";
 import { responseLine } from "./batch-output.ts";
 
@@ -125,10 +125,7 @@ export class LineLedger {
    * output file in the same transaction; without, the line waits again. Resolves with the neuron charged. Throws
    * `LineLost` for an answer whose hold had ended: then nothing is charged.
    */
-  async settle(
-    settlement: Settlement,
-    answer?: (charged: bigint) => Promise<Buffer>,
-  ): Promise<bigint> {
+  async settle(settlement: Settlement, answer?: (charged: bigint) => Promise<Buffer>): Promise<bigint> {
     const { database, holds, committed } = this.#dependencies;
     const { id } = settlement;
     const { batch, n, customId } = this.lineOf(id);
@@ -159,7 +156,8 @@ export class LineLedger {
     if (first === undefined) return;
     await this.#dependencies.database.transaction(async (tx) => {
       await requireLeased(tx, batch);
-      if ((await endWaiting(tx, batch.id, lines)) !== lines.length) throw new LineLost("a line is not waiting");
+      if ((await endWaiting(tx, batch.id, lines)) !== lines.length)
+        throw new LineLost("a line is not waiting");
       await growFile(tx, batch.errors.id, partsOf(batch.errors.key, first, text), text.length);
       await countEnded(tx, batch.id, { failed: lines.length });
     });

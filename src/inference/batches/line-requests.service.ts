@@ -27,7 +27,12 @@ export class LineRequestsService {
   }
 
   /** Returns the whole answer once it is billed and recorded. Throws what the services throw, and `invalid_body`. */
-  async run(endpoint: BatchEndpoint, body: Buffer, caller: Caller, signal: AbortSignal): Promise<ShownAnswer> {
+  async run(
+    endpoint: BatchEndpoint,
+    body: Buffer,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<ShownAnswer> {
     const { chat, completions, responses, embeddings } = this.#dependencies;
     const options = { signal, preferences: {} };
     switch (endpoint) {

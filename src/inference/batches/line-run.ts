@@ -68,7 +68,9 @@ export class LineRun {
       }
       const mayRetry = PASSING.has(error.code) && retries < MAX_RETRIES && sent < MAX_SENT;
       if (!mayRetry) return this.#fail(line.n, customId, error, requestId);
-      const pauseMs = error.retryAfterSeconds ? error.retryAfterSeconds * 1_000 : FIRST_PAUSE_MS * 2 ** retries;
+      const pauseMs = error.retryAfterSeconds
+        ? error.retryAfterSeconds * 1_000
+        : FIRST_PAUSE_MS * 2 ** retries;
       retries++;
       await sleep(Math.min(pauseMs, 30_000), undefined, { signal }).catch(() => {});
     }

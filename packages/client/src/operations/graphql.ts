@@ -31,6 +31,12 @@ export type ErrorCode =
   | 'async_job_not_found'
   /** The job is not pending any more, so it cannot be cancelled. */
   | 'async_job_not_pending'
+  /** The account has the most unfinished batches that it may have. */
+  | 'batch_limit_reached'
+  /** The batch has ended, so it cannot be cancelled. */
+  | 'batch_not_cancellable'
+  /** The caller has no batch with this id. */
+  | 'batch_not_found'
   /** The body did not arrive in time. */
   | 'body_timeout'
   /** The body is too large. */
@@ -87,6 +93,8 @@ export type ErrorCode =
   | 'insufficient_scope'
   /** Something went wrong on our side. */
   | 'internal_error'
+  /** The worker that sent the request of a batch ended; the request was sent again, or given up. */
+  | 'interrupted'
   /** The credential is unknown or malformed. */
   | 'invalid_api_key'
   /** The body or input is not valid. */
@@ -147,6 +155,8 @@ export type ErrorCode =
   | 'sign_in_refused'
   /** The storage has no room left. */
   | 'storage_full'
+  /** The files of the account take all the room that it has. */
+  | 'storage_quota_exceeded'
   /** The storage network cannot be reached. */
   | 'storage_unavailable'
   /** A part of this service cannot be reached. */

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import {
+  BATCH_ENDPOINTS,
+  BATCH_STATUSES,
+  type Batch,
+  type BatchTimes,
+  COMPLETION_WINDOW,
+} from "../../../inference/batches/batch.ts";
+import { count } from "../../wire.ts";
+import { shownFileId, toRowId, toUnixSeconds } from "./file-shape.ts";
+
+const BATCH_ID = /^batch_([0-9a-f]{32})$/;
+const time = z.int().nullable();
+
+/** Metadata of a batch: at most 16 pairs. */
+export const METADATA = z
+  .record(z.string().min(1).max(64), z.string().max(512))
+  .refine((pairs) => Object.keys(pairs).length <= 16, "at most 16 pairs are allowed");
+
+/** A batch in answers, in OpenAI's shape. */
+export const BATCH = z
+  .strictObject({
+    id: z.string().regex(BATCH_ID),
+    object: z.literal("batch"),
+    endpoint: z.enum(BATCH_ENDPOINTS),
+    errors: z
+      .strictObject({
+        object: z.literal("list"),
+        data: z.array(
+          z.strictObject({
+            code: z.string(),
+            message: z.string(),
+            param: z.string().nullable(),
+            line: z.int().nullable(),
+          }),
+        ),
+      })
+      .nullable(),
+    input_file_id: z.string(),
+    completion_window: z.literal(COMPLETION_WINDOW),
+    status: z.enum(BATCH_STATUSES),
+    output_file_id: z.string().nullable(),
+    error_file_id: z.string().nullable(),
+    created_at: z.int(),
+    in_progress_at: time,
+    expires_at: z.int(),
+    finalizing_at: time,
+    completed_at: time,
+    failed_at: time,
+    expired_at: time,
+    cancelling_at: time,
+    cancelled_at: time,
+    request_counts: z.strictObject({ total: count, completed: count, failed: count }),
+    metadata: z.record(z.string(), z.string()).nullable(),
+  })
+  .meta({ id: "Batch" });
+
+export function viewBatch(batch: Batch) {
+  const { errors, times, outputFileId, errorFileId } = batch;
+  const at = (status: keyof BatchTimes) => {
+    const text = times[status];
+    return text === undefined ? null : toUnixSeconds(new Date(text));
+  };
+  return {
+    id: shownBatchId(batch.id),
+    object: "batch",
+    endpoint: batch.endpoint,
+    errors: errors.length === 0 ? null : { object: "list", data: errors },
+    input_file_id: shownFileId(batch.inputFileId),
+    completion_window: COMPLETION_WINDOW,
+    status: batch.status,
+    output_file_id: outputFileId && shownFileId(outputFileId),
+    error_file_id: errorFileId && shownFileId(errorFileId),
+    created_at: toUnixSeconds(batch.createdAt),
+    in_progress_at: at("in_progress"),
+    expires_at: toUnixSeconds(batch.expiresAt),
+    finalizing_at: at("finalizing"),
+    completed_at: at("completed"),
+    failed_at: at("failed"),
+    expired_at: at("expired"),
+    cancelling_at: at("cancelling"),
+    cancelled_at: at("cancelled"),
+    request_counts: { total: batch.lines, completed: batch.completed, failed: batch.failed },
+    metadata: batch.metadata,
+  };
+}
+
+/** The id of a batch as clients see it. */
+export function shownBatchId(id: string): string {
+  return `batch_${id.replaceAll("-", "")}`;
+}
+
+/** The id of the row of a batch; empty for a text that is no id of a batch. */
+export function readBatchId(text: string): string {
+  return toRowId(BATCH_ID.exec(text)?.[1]);
+}
