@@ -49,14 +49,9 @@ export async function insertFile(queries: Queries, file: NewFile): Promise<void>
   ]);
 }
 
-/** Appends parts to a hidden file. */
-export async function insertParts(
-  queries: Queries,
-  fileId: string,
-  parts: readonly SealedPart[],
-): Promise<void> {
-  const rows = parts.map(({ n, bytes }) => ({ n, bytes: bytes.toString("base64") }));
-  await queries.rows(INSERT_PARTS, [fileId, JSON.stringify(rows)]);
+/** Appends a part to a hidden file. */
+export async function insertPart(queries: Queries, fileId: string, { n, bytes }: SealedPart): Promise<void> {
+  await queries.rows(INSERT_PART, [fileId, n, bytes.toString("base64")]);
 }
 
 /** Appends parts with `sizeBytes` of content to a hidden file, whose size grows by as much. */
@@ -66,8 +61,7 @@ export async function growFile(
   parts: readonly SealedPart[],
   sizeBytes: number,
 ): Promise<void> {
-  // One statement per part bounds the size of each.
-  for (const part of parts) await insertParts(tx, fileId, [part]);
+  for (const part of parts) await insertPart(tx, fileId, part);
   await tx.rows(GROW, [fileId, sizeBytes]);
 }
 
@@ -184,10 +178,8 @@ const INSERT = `
   values ($1::uuid, $2::text, $3::uuid, $4::text, $5::text, $6::bigint, 'writing', decode($7::text, 'base64'),
     now() + make_interval(secs => $8::integer))`;
 
-const INSERT_PARTS = `
-  insert into client_file_part (file_id, n, bytes)
-  select $1::uuid, p.n, decode(p.bytes, 'base64')
-  from jsonb_to_recordset($2::text::jsonb) as p(n bigint, bytes text)`;
+const INSERT_PART = `
+  insert into client_file_part (file_id, n, bytes) values ($1::uuid, $2::bigint, decode($3::text, 'base64'))`;
 
 const FINISH = `
   update client_file set state = 'ready', size_bytes = $2::bigint, created_at = now(),
@@ -219,7 +211,7 @@ const READ_PARTS = `
     select n, bytes, sum(octet_length(bytes)) over (order by n) - octet_length(bytes) as earlier from (
       select n, bytes from client_file_part where file_id = $1::uuid and n > $2::bigint order by n limit 256
     ) next_parts
-  ) parts where earlier < 786432 order by n`;
+  ) parts where earlier < 786432 order by parts.n`;
 
 const IS_OVER = (isUsed: string) => `(f.state = 'deleted' or f.expires_at < now()
     or f.state = 'writing' and f.purpose = 'batch' and f.created_at < now() - interval '1 hour') and not (${isUsed})`;

@@ -10,7 +10,7 @@ import {
   finishFile,
   hideFile,
   insertFile,
-  insertParts,
+  insertPart,
   listFiles,
   lockFilesOf,
   sealedKeyOf,
@@ -219,6 +219,6 @@ class Upload implements FileUpload {
 
   async #store(part: Buffer): Promise<void> {
     const n = this.#parts++;
-    await insertParts(this.#database, this.#file.id, [{ n, bytes: this.#key.seal(part, n) }]);
+    await insertPart(this.#database, this.#file.id, { n, bytes: this.#key.seal(part, n) });
   }
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 import { type ScriptedProvider, startScripted } from "./inference/scripted-provider.ts";
 import { type Seeded, seedAccount } from "./seed.ts";
+import type { DatabaseKind } from "./servers/database.ts";
 import { type Stack, useStack } from "./stack.ts";
 
 /** Neuron per token of each provider: the first is the cheapest, and so tried first. */
@@ -45,8 +46,10 @@ export async function useRouter(given: {
   readonly more?: (n: number) => readonly OfferEntry[];
   /** The environment variable with the key of all providers. */
   readonly keyVariable?: string;
+  /** By default any. */
+  readonly database?: DatabaseKind;
 }): Promise<() => RouterStack> {
-  const { models, count = 2, settings = {}, more = () => [], keyVariable } = given;
+  const { models, count = 2, settings = {}, more = () => [], keyVariable, database } = given;
   const scripted = await Promise.all(Array.from({ length: count }, startScripted));
   const folder = mkdtempSync(join(tmpdir(), "router-"));
   const path = join(folder, "providers.json");
@@ -58,7 +61,7 @@ export async function useRouter(given: {
   });
   const write = () => writeFileSync(path, JSON.stringify({ providers: servers }));
   write();
-  const stack = useStack({ ...QUICK, ...settings, PROVIDERS_FILE: path });
+  const stack = useStack({ ...QUICK, ...settings, PROVIDERS_FILE: path }, database);
   afterAll(async () => {
     await Promise.all(scripted.map((provider) => provider.stop()));
     rmSync(folder, { recursive: true });

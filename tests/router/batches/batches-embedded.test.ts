@@ -1,0 +1,3 @@
+import { batchSuite } from "../../support/batches/batch-suite.ts";
+
+await batchSuite("embedded");
