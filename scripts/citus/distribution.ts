@@ -53,6 +53,7 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   ledger_transfer: by("account"),
   deposit: by("account"),
   job: by("account"),
+  client_file: by("account"),
   webhook: by("account"),
   key_limit_notice: by("account"),
   usage_day: by("account"),
@@ -69,6 +70,9 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   request_evidence: from("inference_request", "request_id"),
   receipt_draft: from("inference_request", "request_id"),
   job_content: from("job", "id"),
+  client_file_part: from("client_file", "file_id"),
+  batch: from("job", "id"),
+  batch_line: from("job", "batch_id"),
   webhook_attempt: from("webhook", "webhook_id"),
   image_file: from("job", "job_id"),
   // Written by jobs of the whole deployment, or before an account is known.

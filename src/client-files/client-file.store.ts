@@ -1,4 +1,5 @@
 import type { Queries } from "../db/database.ts";
+import { Parameters } from "../db/parameters.ts";
 import type { Scan } from "../kernel/page.ts";
 import type { Reach } from "../keys/auth/permissions.ts";
 
@@ -90,7 +91,9 @@ export async function hideFile(queries: Queries, id: string): Promise<void> {
 
 /** The file with this id, if the caller may access it. */
 export async function findFile(queries: Queries, reach: Reach, id: string): Promise<ClientFile | undefined> {
-  const [row] = await queries.rows<FileRow>(FIND, [reach.account, id, reach.keyId ?? null]);
+  const where = new Parameters(reach.account, id);
+  const text = `select ${COLUMNS} from client_file where id = $2::uuid and ${conditionsOf(where, reach)}`;
+  const [row] = await queries.rows<FileRow>(text, where.values);
   return row && toFile(row);
 }
 
@@ -107,8 +110,21 @@ export async function listFiles(
 ): Promise<readonly ClientFile[]> {
   const { scan, from, purpose, limit } = query;
   const start = from ? [from.createdAt.toISOString(), from.id] : [ENDS[scan.order], NO_ID];
-  const parameters = [reach.account, limit, ...start, reach.keyId ?? null, purpose ?? null];
-  return (await queries.rows<FileRow>(LIST(scan), parameters)).map(toFile);
+  const where = new Parameters(reach.account, limit, ...start);
+  const text = `
+    select ${COLUMNS} from client_file
+    where (created_at, id) ${scan.beyond} ($3::timestamptz, $4::uuid) and ${conditionsOf(where, reach, purpose)}
+    order by created_at ${scan.order}, id ${scan.order} limit $2::integer`;
+  return (await queries.rows<FileRow>(text, where.values)).map(toFile);
+}
+
+/** That a file is shown to the caller; `$1` is the account. */
+function conditionsOf(where: Parameters, { keyId }: Reach, purpose?: FilePurpose): string {
+  return [
+    "account = $1::text and state = 'ready' and expires_at > now()",
+    ...where.when(keyId, (parameter) => `api_key_id = ${parameter}::uuid`),
+    ...where.when(purpose, (parameter) => `purpose = ${parameter}::text`),
+  ].join(" and ");
 }
 
 /** The encrypted key of a file, also of one that is hidden. */
@@ -167,8 +183,6 @@ const COLUMNS = `id::text as id, account, api_key_id::text as key_id, purpose, f
   floor(extract(epoch from created_at) * 1000)::bigint::text as created_ms,
   floor(extract(epoch from expires_at) * 1000)::bigint::text as expires_ms`;
 
-const IS_SHOWN = "state = 'ready' and expires_at > now()";
-
 const USED = `
   select coalesce(sum(size_bytes), 0)::text as bytes, count(*)::int as files
   from client_file where account = $1::text`;
@@ -193,16 +207,6 @@ const CLOSE = `
   where id = $1::uuid and state = 'writing' and size_bytes > 0 returning 1`;
 
 const HIDE = "update client_file set state = 'deleted' where id = $1::uuid";
-
-const FIND = `
-  select ${COLUMNS} from client_file
-  where account = $1::text and id = $2::uuid and ($3::uuid is null or api_key_id = $3::uuid) and ${IS_SHOWN}`;
-
-const LIST = ({ beyond, order }: Scan) => `
-  select ${COLUMNS} from client_file
-  where account = $1::text and (created_at, id) ${beyond} ($3::timestamptz, $4::uuid)
-    and ($5::uuid is null or api_key_id = $5::uuid) and ($6::text is null or purpose = $6::text) and ${IS_SHOWN}
-  order by created_at ${order}, id ${order} limit $2::integer`;
 
 const KEY = "select encode(sealed_key, 'base64') as key from client_file where id = $1::uuid";
 

@@ -1,4 +1,5 @@
-import type { DomainEvent, JobStep, SealedKeyPublished, Topic } from "../events/topics.ts";
+import type { BatchProgress, DomainEvent, JobStep, SealedKeyPublished, Topic } from "../events/topics.ts";
+import { shownBatchId } from "../inference/batches/batch-id.ts";
 import type { Action } from "../keys/auth/permissions.ts";
 
 /** The topic that an event of a webhook comes from, and the permission to read it; null for public data. */
@@ -139,7 +140,12 @@ function jobData(step: JobStep): object {
     result: step.result,
     error_code: step.errorCode,
     error_message: step.errorMessage,
+    ...(step.batch && { batch: batchData(step.jobId, step.batch) }),
   };
+}
+
+function batchData(jobId: string, { status, total, completed, failed }: BatchProgress): object {
+  return { id: shownBatchId(jobId), status, request_counts: { total, completed, failed } };
 }
 
 function sealedKeyData(sealed: SealedKeyPublished): object {

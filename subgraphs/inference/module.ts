@@ -5,6 +5,9 @@ import { buildSubgraph, type Subgraph } from "../shared/schema/build-subgraph.ts
 import { findAccount } from "./account.stub.ts";
 import { SpeechResolver } from "./audio/speech.resolver.ts";
 import { TranscriptionResolver } from "./audio/transcription.resolver.ts";
+import { BatchResolver } from "./batches/batch.resolver.ts";
+import { BatchSubscription } from "./batches/batch.subscription.ts";
+import { BatchNodeResolvers } from "./batches/batch.type.ts";
 import { ChatResolver } from "./chat/chat.resolver.ts";
 import { CompleteChatSubscription } from "./chat/complete-chat.subscription.ts";
 import { EmbeddingsResolver } from "./embeddings/embeddings.resolver.ts";
@@ -52,7 +55,10 @@ export function build(): Subgraph {
       SubmitImageJobResolver,
       JobImageResolver,
       ImageJobProgressSubscription,
+      BatchResolver,
+      BatchSubscription,
       EventCursorResolver,
+      ...BatchNodeResolvers,
       ...ImageJobNodeResolvers,
       ...InferenceRequestNodeResolvers,
       ...ModelNodeResolvers,
@@ -64,6 +70,7 @@ export function build(): Subgraph {
         Provider: nodeOrKeyReference("Provider", findProvider),
         InferenceRequest: nodeReference("InferenceRequest"),
         ImageJob: nodeReference("ImageJob"),
+        Batch: nodeReference("Batch"),
         Model: nodeReference("Model"),
       },
     },

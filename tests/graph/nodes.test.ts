@@ -5,6 +5,7 @@ import { depositToVault } from "../../src/devnet/chain/actors.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { SCOPES } from "../../src/keys/auth/principal.ts";
 import { NODE_NAMES, readNodeId, toNodeId } from "../../subgraphs/shared/nodes/node-id.ts";
+import { BatchClient } from "../support/batches/batch-world.ts";
 import { agentNft, handlesOf } from "../support/chain/agent-chain.ts";
 import { agentProofs, iTransfer, mintAgent } from "../support/chain/agents.ts";
 import { MODEL } from "../support/chain/network.ts";
@@ -59,6 +60,7 @@ async function populate(): Promise<World> {
         completion { bill { requestId } } } }`,
   );
   const { jobId } = made.data.submitImageJob.imageJob;
+  await new BatchClient({ origin }, { secret: spender }).start("");
   const { requestId } = made.data.completeChat.completion.bill;
   const streamId = newStream();
   const txSeq = await write(app, await newWriter(rpcUrl), {
@@ -94,6 +96,7 @@ async function populate(): Promise<World> {
         field: "webhookId",
       },
       ImageJob: { query: `{ imageJob(id: "${jobId}") { id modelId } }`, path: "imageJob", field: "modelId" },
+      Batch: { query: "{ batches { nodes { id batchId } } }", path: "batches.nodes.0", field: "batchId" },
       InferenceRequest: {
         query: `{ request(id: "${requestId}") { id requestId } }`,
         path: "request",
@@ -223,7 +226,14 @@ test("a caller that may not read an entity gets the error of the entity's own fi
 
 test("another account's entity is not found, as if it did not exist", async () => {
   const { token } = await signInAs(stack().origin, privateKeyToAccount(generatePrivateKey()));
-  for (const name of ["ApiKey", "ManagementKey", "Deposit", "ImageJob", "InferenceRequest"] as const) {
+  for (const name of [
+    "ApiKey",
+    "ManagementKey",
+    "Deposit",
+    "ImageJob",
+    "Batch",
+    "InferenceRequest",
+  ] as const) {
     const { id } = await find(name);
     const { data, errors } = await ask(stack().origin, token, "query ($id: ID!) { node(id: $id) { id } }", {
       id,

@@ -25,6 +25,15 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "GET /v1/async/jobs": "job.read",
   "GET /v1/async/jobs/:jobId": "job.content",
   "DELETE /v1/async/jobs/:jobId": "job.cancel",
+  "POST /v1/files": "job.submit",
+  "GET /v1/files": "job.read",
+  "GET /v1/files/:id": "job.read",
+  "GET /v1/files/:id/content": "job.content",
+  "DELETE /v1/files/:id": "job.cancel",
+  "POST /v1/batches": "job.submit",
+  "GET /v1/batches": "job.read",
+  "GET /v1/batches/:id": "job.read",
+  "POST /v1/batches/:id/cancel": "job.cancel",
   "POST /v1/routing/preview": "routing.preview",
   "GET /v1/models": "public",
   "GET /v1/models/*": "public",
@@ -88,6 +97,8 @@ const LATER_ERRORS = [
   "api_key_not_found",
   "management_key_not_found",
   "webhook_not_found",
+  "file_not_found",
+  "batch_not_found",
 ];
 /** Bodies of routes that find nothing for an empty one. */
 const BODIES: Readonly<Record<string, string>> = {

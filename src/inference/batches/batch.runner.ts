@@ -1,5 +1,6 @@
 import { closeFile } from "../../client-files/client-file.store.ts";
 import type { ClientFilesService } from "../../client-files/client-files.service.ts";
+import { toDigits } from "../../client-files/file-id.ts";
 import type { FileReader } from "../../client-files/file-reader.ts";
 import type { Database } from "../../db/database.ts";
 import type { BatchProgress } from "../../events/topics.ts";
@@ -231,7 +232,7 @@ class Work {
       const texts: Buffer[] = [];
       for (const { n, startsAt, sizeBytes } of lines) {
         const { customId } = readLine(await reader.range(startsAt, sizeBytes), batch.endpoint);
-        texts.push(unsentLine(`batch_req_${batch.id.replaceAll("-", "")}_${n}`, customId, reason));
+        texts.push(unsentLine(`batch_req_${toDigits(batch.id)}_${n}`, customId, reason));
       }
       await ledger.fail(
         batch,

@@ -19,6 +19,7 @@ import {
   progressOf,
   WINDOW_SECONDS,
 } from "./batch.ts";
+import { shownBatchId } from "./batch-id.ts";
 
 /** A batch to create. */
 export type NewBatchRequest = {
@@ -83,7 +84,7 @@ export class BatchesService {
       ] as const)
         await insertFile(tx, {
           ...{ id: fileId, account, keyId, purpose: "batch_output", sizeBytes: 0 },
-          filename: `batch_${id.replaceAll("-", "")}_${kind}.jsonl`,
+          filename: `${shownBatchId(id)}_${kind}.jsonl`,
           sealedKey: files.newKey(fileId),
           retentionSeconds: request.outputSeconds ?? files.settings.retentionSeconds,
         });

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { toDigits } from "../../client-files/file-id.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { EndReason } from "./batch.ts";
@@ -103,7 +104,7 @@ export class LineRun {
     const { ledger, batch } = this.#dependencies;
     const text =
       requestId === undefined
-        ? unsentLine(`batch_req_${batch.id.replaceAll("-", "")}_${n}`, customId, error)
+        ? unsentLine(`batch_req_${toDigits(batch.id)}_${n}`, customId, error)
         : responseLine(customId, failedResponse(error, requestId));
     await ledger.fail(batch, [n], text);
   }

@@ -1,10 +1,12 @@
 import { z } from "zod";
+import { readFileId } from "../../client-files/file-id.ts";
 import { BATCH_ENDPOINTS, COMPLETION_WINDOW } from "../../inference/batches/batch.ts";
+import { readBatchId } from "../../inference/batches/batch-id.ts";
 import { jobCursor } from "../../jobs/jobs.service.ts";
 import { permitSpender } from "../../keys/auth/permissions.ts";
 import { defineRoute, json } from "../route.ts";
-import { BATCH, METADATA, readBatchId, viewBatch } from "./batches/batch-shape.ts";
-import { pageOf, readFileId, viewPage } from "./batches/file-shape.ts";
+import { BATCH, METADATA, viewBatch } from "./batches/batch-shape.ts";
+import { pageOf, viewPage } from "./batches/file-shape.ts";
 
 /**
  * POST /v1/batches: a batch of requests in OpenAI's shape, which runs with the key of the caller. Beyond SPEC

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { FileUpload } from "../../client-files/client-files.service.ts";
+import { readFileId, shownFileId } from "../../client-files/file-id.ts";
 import { checkInput } from "../../kernel/check.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { permitSpender } from "../../keys/auth/permissions.ts";
 import { attachment } from "../file/content-disposition.ts";
 import { defineRoute, json } from "../route.ts";
-import { FILE, pageOf, readFileId, shownFileId, viewFile, viewPage } from "./batches/file-shape.ts";
+import { FILE, pageOf, viewFile, viewPage } from "./batches/file-shape.ts";
 
 /** The most that one page has, whatever limit is requested: clients read the next one after its last id. */
 const MAX_PAGE = 100;

@@ -1,3 +1,4 @@
+import { readBatchId } from "../../../src/inference/batches/batch-id.ts";
 import { isAddress, isHash32, lowerHex } from "../../../src/kernel/text/hex.ts";
 import { permit } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../context.ts";
@@ -27,6 +28,8 @@ export const NODE_FINDERS = {
   Webhook: (key, { principal, services }) =>
     services.webhooks.find(permit(principal, "webhook.read").account, key),
   ImageJob: (key, { principal, services }) => services.jobs.find(permit(principal, "job.read"), key),
+  Batch: (key, { principal, services }) =>
+    services.batches.find(permit(principal, "job.read"), readBatchId(key)),
   InferenceRequest: (key, { principal, loaders }) => {
     permit(principal, "request.read");
     return loaders.requests.load(key);

@@ -6,6 +6,7 @@ export const NODE_NAMES = [
   "Deposit",
   "Webhook",
   "ImageJob",
+  "Batch",
   "InferenceRequest",
   "Model",
   "Provider",

@@ -36,6 +36,34 @@ const JOB = {
   "data.created": RESTATED,
 };
 
+const FILES = no("pages do not read or write files of batches, which may be 100 MiB");
+const CHANGES = no("the time of the event with which the status began");
+const BATCH: Readonly<Record<string, Counterpart>> = {
+  id: "Batch.batchId",
+  object: KIND,
+  "errors.object": KIND,
+  "errors.data.code": "BatchError.code",
+  "errors.data.message": "BatchError.message",
+  "errors.data.param": "BatchError.param",
+  "errors.data.line": "BatchError.line",
+  completion_window: no("24 h is the only value"),
+  in_progress_at: CHANGES,
+  finalizing_at: CHANGES,
+  completed_at: CHANGES,
+  failed_at: CHANGES,
+  expired_at: CHANGES,
+  cancelling_at: CHANGES,
+  cancelled_at: CHANGES,
+  "request_counts.total": "Batch.requestCount",
+  "request_counts.completed": "Batch.completedCount",
+  "request_counts.failed": "Batch.failedCount",
+};
+
+/** The same members within another. */
+function within(path: string, members: Readonly<Record<string, Counterpart>>) {
+  return Object.fromEntries(Object.entries(members).map(([name, of]) => [`${path}${name}`, of]));
+}
+
 const OFFER: Readonly<Record<string, Counterpart>> = {
   "architecture.modality": no("joins the two lists of modalities"),
   "architecture.input_modalities": "ModelProfile.inputModalities",
@@ -166,6 +194,30 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
     types: ["ImageJob"],
     members: JOB,
   },
+  "POST /v1/files": FILES,
+  "GET /v1/files": FILES,
+  "GET /v1/files/{id}": FILES,
+  "GET /v1/files/{id}/content": FILES,
+  "DELETE /v1/files/{id}": FILES,
+  "POST /v1/batches": no("a batch needs a file, which is uploaded over REST"),
+  "GET /v1/batches": {
+    fields: ["Query.batches", "Subscription.batchChanged"],
+    types: ["Batch"],
+    members: {
+      limit: "Query.batches(first)",
+      after: "Query.batches(after)",
+      first_id: "PageInfo.startCursor",
+      last_id: "PageInfo.endCursor",
+      has_more: "PageInfo.hasNextPage",
+      ...within("data.", BATCH),
+    },
+  },
+  "GET /v1/batches/{id}": {
+    fields: ["Query.batch", "Subscription.batchProgress"],
+    types: ["Batch"],
+    members: BATCH,
+  },
+  "POST /v1/batches/{id}/cancel": { fields: ["Mutation.cancelBatch"], types: ["Batch"], members: BATCH },
   "POST /v1/audio/transcriptions": {
     fields: ["Mutation.transcribeAudio"],
     types: ["TranscribeAudioInput", "Transcription"],

@@ -87,7 +87,9 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
       }
       await requireAvailable(router().app, owner, { available: START - 12n * COST });
       const { openai } = client;
-      expect(await openai.files.retrieve(batch.output_file_id ?? "")).toMatchObject({ purpose: "batch_output" });
+      expect(await openai.files.retrieve(batch.output_file_id ?? "")).toMatchObject({
+        purpose: "batch_output",
+      });
       const files = await Array.fromAsync(await openai.files.list({ limit: 1 }));
       expect(files.map(({ purpose }) => purpose).toSorted()).toEqual(["batch", "batch_output"]);
       expect(await Array.fromAsync(await openai.batches.list({ limit: 1 }))).toEqual([batch]);
@@ -193,7 +195,9 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
             : sendJson(response, 200, {
                 id: "1",
                 object: "chat.completion",
-                choices: [{ index: 0, message: { role: "assistant", content: "Yes" }, finish_reason: "stop" }],
+                choices: [
+                  { index: 0, message: { role: "assistant", content: "Yes" }, finish_reason: "stop" },
+                ],
                 usage: USAGE,
               }),
         );
@@ -248,7 +252,10 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
       expect(completed).toBeGreaterThanOrEqual(4);
       expect(completed + failed).toBe(50);
       expect(failed).toBeGreaterThan(0);
-      const [done, left] = [await client.lines(batch.output_file_id), await client.lines(batch.error_file_id)];
+      const [done, left] = [
+        await client.lines(batch.output_file_id),
+        await client.lines(batch.error_file_id),
+      ];
       expect([done.length, left.length]).toEqual([completed, failed]);
       expect(new Set([...done, ...left].map(({ custom_id }) => custom_id)).size).toBe(50);
       for (const { error, response } of left)
@@ -321,7 +328,12 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
         () => stranger.files.delete(output),
         () => stranger.batches.retrieve(batch.id),
         () => stranger.batches.cancel(batch.id),
-        () => stranger.batches.create({ input_file_id: input, endpoint: "/v1/chat/completions", completion_window: "24h" }),
+        () =>
+          stranger.batches.create({
+            input_file_id: input,
+            endpoint: "/v1/chat/completions",
+            completion_window: "24h",
+          }),
         () => client.openai.files.retrieve("file-nothing"),
         () => client.openai.batches.retrieve(`batch_${"0".repeat(32)}`),
       ])
@@ -341,7 +353,10 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
         code: "file_too_large",
       });
       const first = await client.upload(half);
-      await expect(client.upload(half)).rejects.toMatchObject({ status: 413, code: "storage_quota_exceeded" });
+      await expect(client.upload(half)).rejects.toMatchObject({
+        status: 413,
+        code: "storage_quota_exceeded",
+      });
       await client.openai.files.delete(first.id);
       const other = new BatchClient(router(), await router().seed(START));
       await other.upload(half);

@@ -31,16 +31,16 @@ export class BatchClient {
   }
 
   /** Uploads an input and creates its batch. */
-  async start(
-    text: string | Buffer,
-    endpoint: Endpoint = "/v1/chat/completions",
-  ): Promise<OpenAI.Batch> {
+  async start(text: string | Buffer, endpoint: Endpoint = "/v1/chat/completions"): Promise<OpenAI.Batch> {
     const file = await this.upload(text);
     return this.openai.batches.create({ input_file_id: file.id, endpoint, completion_window: "24h" });
   }
 
   async upload(text: string | Buffer): Promise<OpenAI.FileObject> {
-    return this.openai.files.create({ file: await toFile(Buffer.from(text), "input.jsonl"), purpose: "batch" });
+    return this.openai.files.create({
+      file: await toFile(Buffer.from(text), "input.jsonl"),
+      purpose: "batch",
+    });
   }
 
   /** Waits for the end of a batch. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { shownFileId } from "../../../client-files/file-id.ts";
 import {
   BATCH_ENDPOINTS,
   BATCH_STATUSES,
@@ -6,10 +7,10 @@ import {
   type BatchTimes,
   COMPLETION_WINDOW,
 } from "../../../inference/batches/batch.ts";
+import { BATCH_ID, shownBatchId } from "../../../inference/batches/batch-id.ts";
 import { count } from "../../wire.ts";
-import { shownFileId, toRowId, toUnixSeconds } from "./file-shape.ts";
+import { toUnixSeconds } from "./file-shape.ts";
 
-const BATCH_ID = /^batch_([0-9a-f]{32})$/;
 const time = z.int().nullable();
 
 /** Metadata of a batch: at most 16 pairs. */
@@ -55,6 +56,7 @@ export const BATCH = z
   })
   .meta({ id: "Batch" });
 
+/** A batch as it is answered. */
 export function viewBatch(batch: Batch) {
   const { errors, times, outputFileId, errorFileId } = batch;
   const at = (status: keyof BatchTimes) => {
@@ -83,14 +85,4 @@ export function viewBatch(batch: Batch) {
     request_counts: { total: batch.lines, completed: batch.completed, failed: batch.failed },
     metadata: batch.metadata,
   };
-}
-
-/** The id of a batch as clients see it. */
-export function shownBatchId(id: string): string {
-  return `batch_${id.replaceAll("-", "")}`;
-}
-
-/** The id of the row of a batch; empty for a text that is no id of a batch. */
-export function readBatchId(text: string): string {
-  return toRowId(BATCH_ID.exec(text)?.[1]);
 }

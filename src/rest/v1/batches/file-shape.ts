@@ -1,9 +1,7 @@
 import { z } from "zod";
 import type { ClientFile } from "../../../client-files/client-files.service.ts";
+import { FILE_ID, shownFileId } from "../../../client-files/file-id.ts";
 import { count } from "../../wire.ts";
-
-/** Ids of files and batches are ids of rows, with OpenAI's prefixes. */
-const FILE_ID = /^file-([0-9a-f]{32})$/;
 
 const unixSeconds = z.int().meta({ description: "Seconds since 1970." });
 
@@ -44,6 +42,7 @@ export function viewPage<Item extends { readonly id: string }>(data: readonly It
   };
 }
 
+/** A file as it is answered. */
 export function viewFile(file: ClientFile) {
   return {
     id: shownFileId(file.id),
@@ -58,21 +57,7 @@ export function viewFile(file: ClientFile) {
   };
 }
 
-/** The id of a file as clients see it. */
-export function shownFileId(id: string): string {
-  return `file-${id.replaceAll("-", "")}`;
-}
-
-/** The id of the row of a file; empty for a text that is no id of a file. */
-export function readFileId(text: string): string {
-  return toRowId(FILE_ID.exec(text)?.[1]);
-}
-
-/** A row id from its 32 digits; empty without them. */
-export function toRowId(digits: string | undefined): string {
-  return digits?.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5") ?? "";
-}
-
+/** Seconds since 1970, as OpenAI states times. */
 export function toUnixSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1_000);
 }
