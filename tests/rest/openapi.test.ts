@@ -93,6 +93,22 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
   "DELETE /v1/async/jobs/{jobId}": [
     async (world) => ({ as: "sk", path: `/v1/async/jobs/${await waitingJob(world)}` }),
   ],
+  "POST /v1/files": [() => ({ as: "sk", body: batchForm("{}") })],
+  "GET /v1/files": [() => ({ as: "sk", path: "/v1/files?limit=1" })],
+  "GET /v1/files/{id}": [async (world) => ({ as: "mk", path: `/v1/files/${await batchFile(world)}` })],
+  "GET /v1/files/{id}/content": [
+    async (world) => ({ as: "sk", path: `/v1/files/${await batchFile(world)}/content` }),
+  ],
+  "DELETE /v1/files/{id}": [async (world) => ({ as: "sk", path: `/v1/files/${await batchFile(world)}` })],
+  "POST /v1/batches": [async (world) => ({ as: "sk", body: await newBatch(world) })],
+  "GET /v1/batches": [() => ({ as: "mk", path: "/v1/batches?limit=1" })],
+  "GET /v1/batches/{id}": [
+    async (world) => ({ as: "sk", path: `/v1/batches/${await endedBatch(world, "{}")}` }),
+    async (world) => ({ as: "sk", path: `/v1/batches/${await endedBatch(world, BATCH_LINE)}` }),
+  ],
+  "POST /v1/batches/{id}/cancel": [
+    async (world) => ({ as: "sk", path: `/v1/batches/${await openBatch(world)}/cancel`, body: {} }),
+  ],
   "POST /v1/audio/transcriptions": [
     ...["json", "verbose_json", "text", "srt", "vtt"].map((format) => () => ({
       as: "sk" as const,
@@ -434,6 +450,52 @@ function untilStatus({ sk }: World, id: string, status: string): Promise<true> {
     const { body } = await rest<{ status: string }>(stack().origin, `/v1/async/jobs/${id}`, sk);
     return body.status === status;
   });
+}
+
+const BATCH_LINE = JSON.stringify({
+  custom_id: "1",
+  method: "POST",
+  url: "/v1/chat/completions",
+  body: chat,
+});
+
+/** More than are answered before the next call. */
+const MANY_LINES = Array.from({ length: 5_000 }, (_, n) =>
+  BATCH_LINE.replace('"custom_id":"1"', `"custom_id":"${n}"`),
+).join("\n");
+
+function batchForm(text: string): FormData {
+  const form = new FormData();
+  form.set("purpose", "batch");
+  form.set("file", new Blob([text]), "input.jsonl");
+  return form;
+}
+
+/** Uploads an input, and returns its id. */
+async function batchFile({ sk }: World, text = "{}"): Promise<string> {
+  const headers = { authorization: `Bearer ${sk}` };
+  const reply = await fetch(`${stack().origin}/v1/files`, { method: "POST", headers, body: batchForm(text) });
+  return ((await reply.json()) as { id: string }).id;
+}
+
+async function newBatch(world: World, text?: string) {
+  const endpoint = "/v1/chat/completions";
+  return { input_file_id: await batchFile(world, text), endpoint, completion_window: "24h" };
+}
+
+/** Creates a batch whose input is checked for a while. */
+async function openBatch(world: World, text = MANY_LINES): Promise<string> {
+  const body = await newBatch(world, text);
+  return (await rest<{ id: string }>(stack().origin, "/v1/batches", world.sk, { body })).body.id;
+}
+
+async function endedBatch(world: World, text: string): Promise<string> {
+  const id = await openBatch(world, text);
+  await until(async () => {
+    const { body } = await rest<{ status: string }>(stack().origin, `/v1/batches/${id}`, world.sk);
+    return body.status === "failed" || body.status === "completed";
+  });
+  return id;
 }
 
 test("a trace without a verdict omits the member, and never has null", () => {

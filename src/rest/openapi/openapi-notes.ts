@@ -28,6 +28,12 @@ export const TAGS: readonly Tag[] = [
     has: /^\/v1\/async/,
   },
   {
+    name: "Batches",
+    description:
+      "Batches of requests in OpenAI's format: sent within 24 h, each billed when it is answered. Poll them here, or subscribe to `batchProgress(id, after)` over GraphQL.",
+    has: /^\/v1\/(batches|files)/,
+  },
+  {
     name: "Receipts",
     description:
       "Signed receipts of billed requests, in an append-only log whose signed head anyone may read (RFC 6962, C2SP).",
@@ -167,6 +173,31 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "DELETE /v1/async/jobs/:jobId": {
     description: "A job that no worker has started is cancelled without charge; a later one returns 409.",
+  },
+  "POST /v1/files": {
+    description:
+      'The input of a batch: up to 100 MiB of lines such as `{"custom_id", "method": "POST", "url", "body"}`, with `purpose` `batch`. It is stored encrypted, for 30 days or until `expires_after[seconds]`. A repeated upload is another file.',
+  },
+  "GET /v1/files/:id/content": {
+    description:
+      'The input, or the output or error file of a batch: lines such as `{"id", "custom_id", "response": {"status_code", "request_id", "body"}, "error"}`, in the order of the input.',
+  },
+  "DELETE /v1/files/:id": {
+    description: "A batch that reads the file goes on. Its room is free within a minute.",
+  },
+  "POST /v1/batches": {
+    description:
+      "Checks the input file in the background, then runs its requests with the key of the caller: each is held for, charged and listed like a live one. A line that fails is in the error file with its response, and costs nothing. Up to 50,000 lines of at most 1 MiB.",
+    example: {
+      input_file_id: "file-0123456789abcdef0123456789abcdef",
+      endpoint: "/v1/chat/completions",
+      completion_window: "24h",
+      metadata: { job: "nightly" },
+    },
+  },
+  "POST /v1/batches/:id/cancel": {
+    description:
+      "Sends no more requests. Those that were sent are answered and charged; the others are in the error file as `batch_cancelled`. A batch that has ended returns 409.",
   },
   "GET /v1/receipts/checkpoint": {
     description:

@@ -107,7 +107,7 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
         ["/v1/responses", { model: MODEL, input: "What is the sea?" }],
         ["/v1/embeddings", { model: "embed", input: "the sea" }],
       ] as const) {
-        router().scripted.map(({ scripts }) => {
+        for (const { scripts } of router().scripted) {
           scripts.set("embed", (_, response) =>
             sendJson(response, 200, {
               object: "list",
@@ -125,7 +125,7 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
               usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
             }),
           );
-        });
+        }
         const batch = await client.run(
           inputOf([{ custom_id: "one", method: "POST", url: endpoint, body }]),
           endpoint,
