@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../../kernel/errors.ts";
-import { isStorable } from "../../kernel/text/storable.ts";
+import { isStorable, toStorable } from "../../kernel/text/storable.ts";
 import { valuesOf } from "../body/json-member.ts";
 import { parseJson } from "../body/request-fields.ts";
 import type { BatchEndpoint, BatchError } from "./batch.ts";
@@ -20,6 +20,8 @@ export type BatchRequest = { readonly customId: string; readonly model: unknown;
 
 const MAX_CUSTOM_ID = 512;
 const MEMBERS: ReadonlySet<string> = new Set(["custom_id", "method", "url", "body"]);
+/** How much of a member's name an error states. */
+const MAX_NAMED = 64;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -223,5 +225,5 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 function clipped(name: string): string {
-  return name.slice(0, 64);
+  return toStorable(name.slice(0, MAX_NAMED));
 }

@@ -8,6 +8,7 @@ import {
   COMPLETION_WINDOW,
 } from "../../../inference/batches/batch.ts";
 import { BATCH_ID, shownBatchId } from "../../../inference/batches/batch-id.ts";
+import { isStorable } from "../../../kernel/text/storable.ts";
 import { count } from "../../wire.ts";
 import { toUnixSeconds } from "./file-shape.ts";
 
@@ -16,6 +17,7 @@ const time = z.int().nullable();
 /** Metadata of a batch: at most 16 pairs. */
 export const METADATA = z
   .record(z.string().min(1).max(64), z.string().max(512))
+  .refine((pairs) => Object.entries(pairs).flat().every(isStorable), "has a character that is not allowed")
   .refine((pairs) => Object.keys(pairs).length <= 16, "at most 16 pairs are allowed");
 
 /** A batch in answers, in OpenAI's shape. */
