@@ -1,5 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import { Parameters } from "../db/parameters.ts";
+import { deleteInBatches } from "../kernel/async/periodic-task.ts";
 import type { Scan } from "../kernel/page.ts";
 import type { Reach } from "../keys/auth/permissions.ts";
 
@@ -87,6 +88,15 @@ export async function finishFile(
 /** Marks a file as deleted: nobody sees it any more. Its parts are deleted by `forgetFiles`. */
 export async function hideFile(queries: Queries, id: string): Promise<void> {
   await queries.rows(HIDE, [id]);
+}
+
+/** Deletes a file that was never shown, in small statements. */
+export async function dropFile(queries: Queries, id: string): Promise<void> {
+  await deleteInBatches(
+    DROPPED_AT_ONCE,
+    async (limit) => (await queries.rows(DROP_PARTS, [id, limit])).length,
+  );
+  await queries.rows("delete from client_file where id = $1::uuid and state = 'writing'", [id]);
 }
 
 /** The file with this id, if the caller may access it. */
@@ -205,6 +215,14 @@ const GROW = "update client_file set size_bytes = size_bytes + $2::bigint where 
 const CLOSE = `
   update client_file set state = 'ready', created_at = now(), expires_at = now() + (expires_at - created_at)
   where id = $1::uuid and state = 'writing' and size_bytes > 0 returning 1`;
+
+/** Parts of up to 1 MiB. */
+const DROPPED_AT_ONCE = 50;
+
+const DROP_PARTS = `
+  delete from client_file_part where file_id = $1::uuid and n in (
+    select n from client_file_part where file_id = $1::uuid order by n limit $2::integer
+  ) returning 1`;
 
 const HIDE = "update client_file set state = 'deleted' where id = $1::uuid";
 

@@ -5,6 +5,7 @@ import { isId, newId } from "../kernel/text/ids.ts";
 import type { Reach, Spender } from "../keys/auth/permissions.ts";
 import {
   type ClientFile,
+  dropFile,
   type FilePurpose,
   findFile,
   finishFile,
@@ -214,7 +215,7 @@ class Upload implements FileUpload {
   }
 
   async abandon(): Promise<void> {
-    await hideFile(this.#database, this.#file.id);
+    await dropFile(this.#database, this.#file.id);
   }
 
   async #store(part: Buffer): Promise<void> {

@@ -225,5 +225,5 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 function clipped(name: string): string {
-  return toStorable(name.slice(0, MAX_NAMED));
+  return toStorable(name, MAX_NAMED);
 }

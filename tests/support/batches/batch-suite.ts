@@ -352,6 +352,10 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
         status: 413,
         code: "file_too_large",
       });
+      // What was refused takes no room.
+      await expect(
+        client.openai.files.create({ file: new File([half], "input.jsonl"), purpose: "vision" }),
+      ).rejects.toMatchObject({ status: 400, code: "invalid_body", param: "purpose" });
       const first = await client.upload(half);
       await expect(client.upload(half)).rejects.toMatchObject({
         status: 413,
