@@ -178,6 +178,11 @@ export const NOTES: Readonly<Record<string, Note>> = {
     description:
       'The input of a batch: up to 100 MiB of lines such as `{"custom_id", "method": "POST", "url", "body"}`, with `purpose` `batch`. It is stored encrypted, for 30 days or until `expires_after[seconds]`. A repeated upload is another file.',
   },
+  "GET /v1/files": {
+    description:
+      "Files that the caller uploaded, and output and error files of its batches, newest first. The next page begins after `last_id`; a page has at most 100.",
+  },
+  "GET /v1/files/:id": { description: "The name, size, purpose and expiry of a file, without its content." },
   "GET /v1/files/:id/content": {
     description:
       'The input, or the output or error file of a batch: lines such as `{"id", "custom_id", "response": {"status_code", "request_id", "body"}, "error"}`, in the order of the input.',
@@ -194,6 +199,13 @@ export const NOTES: Readonly<Record<string, Note>> = {
       completion_window: "24h",
       metadata: { job: "nightly" },
     },
+  },
+  "GET /v1/batches": {
+    description: "Batches, newest first. The next page begins after `last_id`.",
+  },
+  "GET /v1/batches/:id": {
+    description:
+      "The status is `validating`, `in_progress`, `finalizing`, then `completed`; or `failed`, `expired`, or `cancelling` and `cancelled`. The files are set when the batch has ended. Not billed.",
   },
   "POST /v1/batches/:id/cancel": {
     description:
