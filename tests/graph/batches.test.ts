@@ -32,8 +32,9 @@ test("the changes of a batch are followed, resumed after a cursor, end with the 
   await until(() => changesOf(all).at(-1)?.status === "COMPLETED");
   const changes = changesOf(all);
   expect(changes.map(({ batchId }) => batchId)).toEqual(changes.map(() => batch.id));
-  expect(changes.map(({ sequence }) => sequence)).toEqual(changes.map((_, n) => n + 1));
-  expect(changes.map(({ status }) => status)).toEqual(expect.arrayContaining(["VALIDATING", "IN_PROGRESS"]));
+  // It begins with the state at the moment of the subscription.
+  const from = changes[0]?.sequence ?? 0;
+  expect(changes.map(({ sequence }) => sequence)).toEqual(changes.map((_, n) => from + n));
   expect(changes.at(-1)).toMatchObject({ requestCount: 31, completedCount: 30, failedCount: 1 });
 
   const [first, ...later] = changes;
