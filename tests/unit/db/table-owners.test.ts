@@ -41,8 +41,10 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   db: ["deployment_secret"],
   events: ["outbox", "outbox_forgotten"],
   idempotency: ["idempotency_key"],
-  inference: ["cached_answer", "image_file", "image_file_lease", "request_evidence"],
-  inference: ["batch", "batch_line", "image_file", "image_file_lease", "request_evidence"],
+  inference: [
+    ...["batch", "batch_line", "cached_answer"],
+    ...["image_file", "image_file_lease", "request_evidence"],
+  ],
   jobs: ["job", "job_content"],
   keys: ["api_key", "management_key", "sign_in_nonce", "wallet_session"],
   receipts: ["receipt", "receipt_draft", "receipt_log"],
