@@ -59,6 +59,8 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   usage_day: by("account"),
   usage_rolled: by("account"),
   usage_rollup: by("account"),
+  usage_tag_rollup: by("account"),
+  tag_budget: by("account"),
   verified_account: by("account"),
   verified_key: {
     kind: "by",
@@ -67,6 +69,7 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   },
   ledger_opening: by("account"),
   removed_usage: by("account"),
+  removed_tag_usage: by("account"),
   request_evidence: from("inference_request", "request_id"),
   receipt_draft: from("inference_request", "request_id"),
   job_content: from("job", "id"),

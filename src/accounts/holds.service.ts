@@ -3,15 +3,22 @@ import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { systemClock, type WaitingClock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
-import { KeyRestrictionsChanged } from "../keys/api-keys/key-settings.ts";
-import { credentialEnded } from "../keys/auth/ended-credential.ts";
 import { AllotmentsService } from "./allotments/allotments.service.ts";
 import { LostAllotments } from "./allotments/lost-allotments.ts";
 import { recallAllotments } from "./allotments/recalls.store.ts";
 import { awaitReturn } from "./allotments/recalls.ts";
-import { countOpen, findExpired, type HoldAnswer, type HoldRequest, placeHold } from "./holds.store.ts";
+import { KnownBudgets } from "./budgets/known-budgets.ts";
+import {
+  countOpen,
+  findExpired,
+  type HoldAnswer,
+  type HoldRequest,
+  hasOtherBudgets,
+  placeHold,
+} from "./holds.store.ts";
 import { OrphanedHolds } from "./orphaned-holds.ts";
-import { failedSettlement, resolveHolds, type Settlement } from "./settlements.store.ts";
+import { refusalOf, TagBudgetsChanged } from "./refusals.ts";
+import { failedSettlement, resolveHolds, type Settlement, withoutAnswer } from "./settlements.store.ts";
 
 /** Observes how requests are admitted and billed. `outcome` is `admitted`, or the error code of the refusal. */
 export type HoldsObserver = {
@@ -34,10 +41,13 @@ const SWEEP_EVERY_MS = 5_000;
 const SWEEP_BATCH = 500;
 /** How often money that other allotments do not use is recalled for one request. */
 const MAX_RECALLS = 3;
+/** How often one request is admitted again because budgets of its account changed meanwhile. */
+const MAX_CHANGES = 5;
 
 /**
  * Holds money before a request and charges its cost afterwards (promises P1-P3). Requests of this process are paid from
- * its allotments; one that any process may end, such as a job, has a hold of its own, in the database.
+ * its allotments; one that any process may end, such as a job, has a hold of its own, in the database. So has one with a
+ * tag that has a budget, of which every process must know what is left.
  */
 export class HoldsService {
   readonly #dependencies: Dependencies;
@@ -45,6 +55,9 @@ export class HoldsService {
   readonly #allotments: AllotmentsService;
   readonly #lost: LostAllotments;
   readonly #orphans: OrphanedHolds;
+  readonly #budgets: KnownBudgets;
+  /** The requests of this process that have a hold of their own. */
+  readonly #placed = new Set<string>();
   /** Refusals that recalling unused allotments may change. */
   readonly #uncertain = new WeakSet<object>();
   readonly #sweeps = new PeriodicTask({
@@ -62,6 +75,7 @@ export class HoldsService {
       admissionBatch: (size) => observer?.admissionBatch(size),
       settlementBatch: (size) => observer?.settlementBatch(size),
     });
+    this.#budgets = new KnownBudgets(queries);
     this.#lost = new LostAllotments({ queries, clock });
     this.#orphans = new OrphanedHolds({ queries, log, committed });
   }
@@ -69,11 +83,25 @@ export class HoldsService {
   /**
    * Sets up to `maximum` aside for a request that this process settles; resolves with that amount. The request is
    * recorded when it is settled, and as running after a second.
-   * Throws `api_key_revoked` or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` if the balance or
-   * the key's limit does not cover `minimum`; and `KeyRestrictionsChanged` if the provider was chosen by outdated
-   * restrictions of the key.
+   * Throws `api_key_revoked` or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` if the balance, the
+   * key's limit or the budget of a tag does not cover `minimum`; and `KeyRestrictionsChanged` if the provider was chosen
+   * by outdated restrictions of the key.
    */
   async hold(request: HoldRequest): Promise<bigint> {
+    if (!request.tags) return this.#hold(request);
+    const { account, tags } = request;
+    for (let changes = 0; ; changes++) {
+      const { version, has } = this.#budgets.of(account);
+      try {
+        return await (has(tags) ? this.#place(request) : this.#hold({ ...request, tagBudgetVersion: version }));
+      } catch (error) {
+        if (!(error instanceof TagBudgetsChanged) || changes === MAX_CHANGES) throw error;
+        await this.#budgets.refresh(account);
+      }
+    }
+  }
+
+  async #hold(request: HoldRequest): Promise<bigint> {
     const { processId } = this.#allotments;
     const recall = () => this.#recall(request.account, { keyId: request.keyId, processId });
     const granted = await this.#unlessElsewhere(recall, async () => {
@@ -82,6 +110,13 @@ export class HoldsService {
       throw this.#refusal(admission.answer, request, admission.unused);
     });
     this.#dependencies.observer?.admission("admitted");
+    return granted;
+  }
+
+  /** Places a hold of its own for a request that this process settles. */
+  async #place(request: HoldRequest): Promise<bigint> {
+    const granted = await this.commit(request, () => this.holdIn(this.#dependencies.database, request));
+    this.#placed.add(request.id);
     return granted;
   }
 
@@ -97,19 +132,20 @@ export class HoldsService {
 
   /**
    * Runs a transaction in which `holdIn` places this hold, and signals its commit. Rejects as the transaction does. It
-   * is repeated if money that was not used elsewhere may be enough.
+   * is repeated if money that was not used elsewhere may be enough, or budgets of the request's tags changed meanwhile.
    */
   async commit<T>(request: HoldRequest, transact: () => Promise<T>): Promise<T> {
     try {
       const result = await this.#unlessElsewhere(
         () => this.#recall(request.account),
-        () => this.#signal(transact),
+        () => this.#signal(() => repeatChanged(transact)),
       );
       this.#dependencies.observer?.admission("admitted");
       return result;
     } catch (error) {
       // After an outage, the hold may or may not have been placed; no request will use it.
-      if (isOutage(error)) this.#orphans.add(failedSettlement(request.id, "unavailable"));
+      if (isOutage(error) && !(error instanceof TagBudgetsChanged))
+        this.#orphans.add(failedSettlement(request.id, "unavailable"));
       throw error;
     }
   }
@@ -126,11 +162,21 @@ export class HoldsService {
    * Ends a request of this process and records its outcome. Resolves with the neuron charged: 0 if it had already ended.
    */
   async settle(settlement: Settlement): Promise<bigint> {
-    const charged = await this.#allotments.settle(settlement);
+    const isPlaced = this.#placed.delete(settlement.id);
+    const charged = await (isPlaced ? this.#settlePlaced(settlement) : this.#allotments.settle(settlement));
     if (charged !== undefined) return charged;
     const { id: requestId } = settlement;
     this.#dependencies.log.warn({ requestId }, "a request had already ended when it was settled");
     return 0n;
+  }
+
+  async #settlePlaced(settlement: Settlement): Promise<bigint | undefined> {
+    try {
+      return await this.#signal(() => this.settleIn(this.#dependencies.database, settlement));
+    } catch (error) {
+      this.#orphans.add(withoutAnswer(settlement));
+      throw error;
+    }
   }
 
   /**
@@ -223,8 +269,9 @@ export class HoldsService {
   }
 
   #refusal(answer: HoldAnswer, request: HoldRequest, unused: bigint): Error {
+    if (answer.hasNewBudgets || hasOtherBudgets(answer, request)) return new TagBudgetsChanged();
     const refusal = refusalOf(answer, request, unused);
-    if (answer.isElsewhere && isForMoney(refusal)) this.#uncertain.add(refusal);
+    if (answer.isElsewhere && !answer.budget && isForMoney(refusal)) this.#uncertain.add(refusal);
     return refusal;
   }
 
@@ -242,20 +289,15 @@ function isForMoney(refusal: Error): boolean {
   return refusal instanceof AppError && MONEY_REFUSALS.has(refusal.code);
 }
 
-/** Why nothing was granted, although `unused` of the process's own allotment was there. */
-function refusalOf(answer: HoldAnswer, request: HoldRequest, unused: bigint): Error {
-  if (answer.key === "revoked") return credentialEnded("api_key_revoked");
-  if (answer.key === "expired") return credentialEnded("api_key_expired");
-  if (answer.restrictions) return new KeyRestrictionsChanged(answer.restrictions);
-  if (answer.keyAvailable !== undefined && answer.keyAvailable + unused < request.minimum)
-    return new AppError(
-      "credit_limit_exceeded",
-      "The remaining credit limit of this key does not cover this request.",
-    );
-  return new AppError(
-    "insufficient_balance",
-    "The balance does not cover this request. Deposit funds to continue.",
-  );
+/** Runs `transact` again while it fails because budgets were changed. */
+async function repeatChanged<T>(transact: () => Promise<T>): Promise<T> {
+  for (let changes = 0; ; changes++) {
+    try {
+      return await transact();
+    } catch (error) {
+      if (!(error instanceof TagBudgetsChanged) || changes === MAX_CHANGES) throw error;
+    }
+  }
 }
 
 function isOutage(error: unknown): boolean {

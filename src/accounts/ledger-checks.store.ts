@@ -1,6 +1,7 @@
 import type { Queries } from "../db/database.ts";
+import { BUDGET_FAULTS, BUDGET_HELD_FAULTS } from "./budgets/tag-budgets.store.ts";
 import { removedBefore } from "./retention/closed-months.store.ts";
-import { ROLLUP_FAULTS } from "./usage/usage-rollups.store.ts";
+import { ROLLUP_FAULTS, TAG_ROLLUP_FAULTS } from "./usage/usage-rollups.store.ts";
 
 /** An inconsistency of the ledger: what is wrong, and with which transfer, account, deposit or request. */
 export type LedgerFault = { readonly fault: string; readonly subject: string };
@@ -22,7 +23,7 @@ export async function findLedgerFaults(
   return faults;
 }
 
-/** SQL for the faults of what is set aside: the accounts' and the keys' open holds and allotments. */
+/** SQL for the faults of what is set aside: the accounts', the keys' and the budgets' open holds and allotments. */
 export const HELD_FAULTS = `
   select 'held is not the sum of the open holds and the allotments' as fault, a.address as subject
     from account a
@@ -38,7 +39,8 @@ export const HELD_FAULTS = `
         from (select api_key_id, amount from hold where state = 'open'
           union all select api_key_id, amount from allotment) p
         group by api_key_id) h on h.api_key_id = k.id
-    where k.held <> coalesce(h.amount, 0)`;
+    where k.held <> coalesce(h.amount, 0)
+  union all${BUDGET_HELD_FAULTS}`;
 
 /**
  * Each check by its subject: its rows are faults, as `fault` and `subject`. A client may choose the id of a request that
@@ -115,4 +117,6 @@ const CHECKS: Readonly<Record<string, string>> = {
     where r.total_cost is distinct from e.paid
       and coalesce(r.finished_at, 'infinity')::timestamptz(3) >= ${removedBefore("ledger")}`,
   "sums of usage": ROLLUP_FAULTS,
+  "sums of tags": TAG_ROLLUP_FAULTS,
+  "budgets of tags": BUDGET_FAULTS,
 };

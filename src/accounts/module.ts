@@ -5,6 +5,7 @@ import { VaultClient } from "../chain/vault.client.ts";
 import { BusListener } from "../events/bus-listener.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { BalanceService } from "./balance.service.ts";
+import { TagBudgetsService } from "./budgets/tag-budgets.service.ts";
 import { DepositsService } from "./deposits.service.ts";
 import { FundsService } from "./funds.service.ts";
 import { HoldsService } from "./holds.service.ts";
@@ -21,6 +22,7 @@ export type AccountServices = {
   readonly usage: UsageService;
   readonly deposits: DepositsService;
   readonly holds: HoldsService;
+  readonly tagBudgets: TagBudgetsService;
 };
 
 /** The services of accounts and their background work. */
@@ -74,6 +76,7 @@ export function createAccountModule(
       usage: new UsageService(database.reads),
       deposits,
       holds,
+      tagBudgets: new TagBudgetsService({ database, clock, committed }),
     },
     startWork: () => {
       holds.start();

@@ -8,6 +8,7 @@ import {
   type ReceiptDraft,
   withoutReturned,
 } from "../receipts/draft.ts";
+import { BUDGET_LEFT, eachTag, HAS_NEW_BUDGETS } from "./budgets/budget-spending.ts";
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
 
@@ -138,7 +139,10 @@ export const END_COLUMNS: readonly string[] = [...OUTCOME, ...OFFER];
  *
  * Keys are locked before accounts, as in `holds.store.ts`, so that the two never wait for each other. The part of a
  * cost that exceeds its hold is charged to what the key's limit (`limited`) and then the account (`taken`) have left
- * under those locks, including what this batch returns to them, in the order of the batch; credit before deposit.
+ * under those locks, including what this batch returns to them, in the order of the batch; credit before deposit. The
+ * budgets of its tags limit it likewise: their locks come last, and what exceeded earlier holds of the account counts in
+ * all of them. A charge is added to the budgets of its tags, also to one that is newer than the hold and holds nothing
+ * for it.
  *
  * A request counts as usage if it was charged, or completed at a price of zero: the tokens of a failed request without
  * a cost are only in its row. Usage is numbered by the account's `usage_count`, in the order of the batch. `moved`
@@ -155,21 +159,38 @@ const RESOLVE = `
     update hold h set resolved_at = now(), state =
       case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end
     from requested a where h.id = a.id and h.id = any(array(select id from requested)) and h.state || '' = 'open'
-    returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state,
+    returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state, h.tags, h.tag_budgets,
       a.outcome = 'completed' and a.input_tokens is not null as is_answered,
       a.input_cost + a.output_cost as cost, least(a.input_cost + a.output_cost, h.amount) as covered
   ), keys as (
     select k.id, k.credit_limit - k.held - ${spentSql("k")} as left_over
     from api_key k where k.id in (select api_key_id from resolved) order by k.id for no key update
   ), wallet as (
-    select address, deposit, credit from account
+    select address, deposit, credit, tag_budget_version from account
     where address in (select account from resolved) and (select count(*) from keys) >= 0 order by address for update
+  ), tagged as (
+    select * from resolved where tags is not null
+  ), budgets as (
+    select b.account, b.id, b.name, b.value, ${BUDGET_LEFT} as left_over from tag_budget b
+    where (b.account, b.name, b.value) in (select tagged.account, t.name, t.value from ${eachTag("tagged")})
+      and (select count(*) from wallet) >= 0
+    order by b.account, b.id for update
+  ), budgeted as (
+    select tagged.n, b.account, b.id, h.amount, b.left_over + h.amount - case when h.amount > 0 then covered else 0 end as left_over
+    from ${eachTag("tagged")}
+    join budgets b on b.account = tagged.account and b.name = t.name and b.value = t.value
+    cross join lateral (
+      select case when b.id = any(coalesce(tag_budgets, '{}')) then tagged.amount else 0 end as amount) h
   ), limited as (
     select r.*, from_credit - least(from_credit, covered) as unused_credit,
       greatest(least(cost - covered, k.left_over + sum(amount - covered) over (partition by api_key_id)
-        - coalesce(sum(cost - covered) over earlier_of_key, 0)), 0) as excess
-    from resolved r left join keys k on k.id = r.api_key_id
-    window earlier_of_key as (partition by api_key_id order by n rows between unbounded preceding and 1 preceding)
+        - coalesce(sum(cost - covered) over earlier_of_key, 0),
+        b.left_over - coalesce(sum(cost - covered) over earlier_of_account, 0)), 0) as excess
+    from resolved r
+    left join keys k on k.id = r.api_key_id
+    left join (select n, min(left_over) as left_over from budgeted group by n) b on b.n = r.n
+    window earlier_of_key as (partition by api_key_id order by r.n rows between unbounded preceding and 1 preceding),
+      earlier_of_account as (partition by account order by r.n rows between unbounded preceding and 1 preceding)
   ), taken as (
     select l.*, w.credit + sum(unused_credit) over of_account as account_credit,
       greatest(least(excess, w.deposit + w.credit + sum(amount - covered) over of_account
@@ -195,6 +216,12 @@ const RESOLVE = `
     from (select s.api_key_id, sum(s.amount) as amount, sum(s.charged) as charged
       from shares s join keys on keys.id = s.api_key_id group by s.api_key_id) t
     where k.id = t.api_key_id
+  ), spent_budgets as (
+    update tag_budget b set held = b.held - t.amount, used = ${spentSql("b")} + t.charged,
+      spent_at = case when t.charged > 0 then greatest(b.spent_at, now()) else b.spent_at end
+    from (select g.account, g.id, sum(g.amount) as amount, sum(s.charged) as charged
+      from budgeted g join shares s on s.n = g.n group by g.account, g.id) t
+    where b.account = t.account and b.id = t.id
   ), moved as (
     update account w set
       deposit = w.deposit + t.deposit_back, credit = w.credit + t.credit_back,
@@ -235,4 +262,7 @@ const RESOLVE = `
       ${balanceChanged("m", "case when s.charged > 0 then 'settlement' else 'release' end", "s.id")}
     from shares s join moved m on m.address = s.account order by s.n
   )
-  select s.charged::text as charged from requested a left join shares s on s.n = a.n order by a.n`;
+  select s.charged::text as charged from requested a left join shares s on s.n = a.n
+  where case when exists (select from shares where tags is not null and charged > 0) and ${HAS_NEW_BUDGETS}
+    then refuse_settlement('40001') else true end
+  order by a.n`;

@@ -125,7 +125,7 @@ export const FAILURES = {
   credit_limit_exceeded: {
     status: 402,
     type: "payment_error",
-    meaning: "The request exceeds the key's credit limit.",
+    meaning: "The request exceeds the credit limit of the key, or of the budget of a tag.",
     isUserError: true,
   },
   insufficient_scope: {
@@ -172,6 +172,12 @@ export const FAILURES = {
     status: 404,
     type: "invalid_request_error",
     meaning: "The caller has no batch with this id.",
+    isUserError: true,
+  },
+  tag_budget_not_found: {
+    status: 404,
+    type: "invalid_request_error",
+    meaning: "The account has no budget of a tag with this id.",
     isUserError: true,
   },
   receipt_not_found: {
@@ -265,6 +271,18 @@ export const FAILURES = {
     status: 409,
     type: "invalid_request_error",
     meaning: "The batch has ended, so it cannot be cancelled.",
+    isUserError: true,
+  },
+  duplicate_tag_budget: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The tag has a budget.",
+    isUserError: true,
+  },
+  tag_budget_limit_reached: {
+    status: 409,
+    type: "invalid_request_error",
+    meaning: "The account has the most budgets of tags that it may have.",
     isUserError: true,
   },
   async_job_not_pending: {

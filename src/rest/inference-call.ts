@@ -1,3 +1,4 @@
+import { addTags, type Tags } from "../accounts/tags/tags.ts";
 import type { Caller } from "../inference/billing/admitted.ts";
 import type { ShownAnswer } from "../inference/chat/answer-edits.ts";
 import { type Action, permitSpender } from "../keys/auth/permissions.ts";
@@ -5,15 +6,20 @@ import type { Answer } from "./http/answer.ts";
 import { cacheHeaders } from "./http/cache-headers.ts";
 import { headerOf, mediaTypeOf, unsupportedType } from "./http/headers.ts";
 import type { RouteCall } from "./route.ts";
+import { readTagHeaders } from "./tag-header.ts";
 
 type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders" | "client" | "cache">;
 
-/** The caller of inference. Throws `insufficient_scope` without an `sk-` key. */
+/**
+ * The caller of inference, with the tags of the request: those of its headers, and then those in its `metadata`. Throws
+ * `insufficient_scope` without an `sk-` key, and `invalid_parameter` for malformed tags.
+ */
 export function callerOf(
-  { principal, requestId, client, cache }: Pick<Call, "principal" | "requestId" | "client" | "cache">,
-  action: Action = "inference.run",
+  { principal, requestId, client, rawHeaders, cache }: Call,
+  { action = "inference.run", metadata }: { readonly action?: Action; readonly metadata?: Tags | undefined } = {},
 ): Caller {
-  return { ...permitSpender(principal, action), requestId, client, cache };
+  const tags = addTags(readTagHeaders(rawHeaders), metadata);
+  return { ...permitSpender(principal, action), requestId, client, cache, ...(tags && { tags }) };
 }
 
 /** The `Content-Type` of a body, which must be one of `taken`. Throws `unsupported_media_type`. */

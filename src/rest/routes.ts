@@ -7,7 +7,7 @@ import { KnownPaths } from "./http/known-paths.ts";
 import { getNodeStatus } from "./node/status.ts";
 import type { Route } from "./route.ts";
 import { callRpc } from "./rpc/rpc.ts";
-import { getUsageByDay, getUsageHistory, getUsageStats } from "./v1/account/usage.ts";
+import { getUsageByDay, getUsageByTag, getUsageHistory, getUsageStats } from "./v1/account/usage.ts";
 import { getAccount, getBalance, getFunds } from "./v1/account.ts";
 import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from "./v1/api-keys.ts";
 import { submitImageEdit } from "./v1/async/images/edits.ts";
@@ -40,6 +40,13 @@ import { rerankDocuments } from "./v1/rerank.ts";
 import { createResponse } from "./v1/responses.ts";
 import { previewRouting } from "./v1/routing/preview.ts";
 import { listServiceTypes } from "./v1/service-types.ts";
+import {
+  createTagBudget,
+  deleteTagBudget,
+  getTagBudget,
+  listTagBudgets,
+  updateTagBudget,
+} from "./v1/tag-budgets.ts";
 import {
   listWebhookAttempts,
   replayWebhook,
@@ -101,7 +108,13 @@ export const routes: readonly Route[] = [
   getFunds,
   getUsageStats,
   getUsageByDay,
+  getUsageByTag,
   getUsageHistory,
+  listTagBudgets,
+  createTagBudget,
+  getTagBudget,
+  updateTagBudget,
+  deleteTagBudget,
   getGeneration,
   getKey,
   getCredits,

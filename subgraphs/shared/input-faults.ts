@@ -10,6 +10,7 @@ const MEMBERS: Partial<Record<ErrorCode, readonly string[]>> = {
   async_job_not_found: ["id"],
   async_job_not_pending: ["id"],
   webhook_not_found: ["id"],
+  tag_budget_not_found: ["id"],
   key_revoked: ["id"],
   file_not_found: ["root", "txSeq"],
   file_pruned: ["root", "txSeq"],

@@ -36,6 +36,8 @@ const REQUIREMENTS: Readonly<Record<Action, Requirement>> = {
   "management-key.create": "session",
   "management-key.update": "session",
   "management-key.revoke": "session",
+  "tag-budget.read": "account:read",
+  "tag-budget.manage": "keys:manage",
   "webhook.read": "account:read",
   "webhook.manage": "keys:manage",
   "session.read": "session",

@@ -2,11 +2,20 @@ import type { HoldRequest } from "../holds.store.ts";
 import type { AllotmentRow } from "./allotment-row.ts";
 import type { Return } from "./settle.store.ts";
 
-/** The terms of a key when money was last taken for it. */
+/** The terms of a key and its account when money was last taken for it. */
 export type KeyTerms = {
   readonly restrictionsVersion: number;
+  /** The version of its account's budgets of tags. */
+  readonly tagBudgetVersion: number;
   /** When the key expires, on the process's monotonic clock. */
   readonly untilMs: number;
+};
+
+/** By which nothing is admitted. */
+export const NO_TERMS: KeyTerms = {
+  restrictionsVersion: 0,
+  tagBudgetVersion: 0,
+  untilMs: Number.NEGATIVE_INFINITY,
 };
 
 /** In advance, a key takes at most this many times what its waiting requests need. */
@@ -26,7 +35,7 @@ export class Allotment {
   #isOpen = false;
   #isTaking = false;
   #isLost = false;
-  #terms: KeyTerms = { restrictionsVersion: 0, untilMs: Number.NEGATIVE_INFINITY };
+  #terms: KeyTerms = NO_TERMS;
   #advance = 1n;
   #usedMs = 0;
   /** Whether the database still counts something as unused, although this process has closed it. */
@@ -55,6 +64,7 @@ export class Allotment {
       request.maximum <= this.unused &&
       request.account === this.account &&
       (request.restrictionsVersion ?? 0) === this.#terms.restrictionsVersion &&
+      (request.tagBudgetVersion ?? this.#terms.tagBudgetVersion) === this.#terms.tagBudgetVersion &&
       nowMs < this.#terms.untilMs
     );
   }

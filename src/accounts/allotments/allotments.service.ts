@@ -5,9 +5,9 @@ import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { newId } from "../../kernel/text/ids.ts";
-import type { HoldRequest } from "../holds.store.ts";
+import { type HoldRequest, hasOtherBudgets } from "../holds.store.ts";
 import { failedSettlement, type Settlement, withoutAnswer } from "../settlements.store.ts";
-import { Allotment } from "./allotment.ts";
+import { Allotment, NO_TERMS } from "./allotment.ts";
 import type { AllotmentRow } from "./allotment-row.ts";
 import { endLease, LEASE_SECONDS, renewLease } from "./leases.store.ts";
 import { coverAll, type End, type Running, returnsAfter, toAllotted } from "./request-ends.ts";
@@ -84,7 +84,7 @@ export class AllotmentsService {
     const granted = this.#admitInMemory(request);
     if (granted !== undefined) return granted;
     const admission = await this.#admissions.add(request);
-    if (typeof admission === "bigint" || isFinal(admission.answer)) return admission;
+    if (typeof admission === "bigint" || isFinal(admission.answer, request)) return admission;
     // In a batch, earlier requests count at their maximum, so a refusal may be too strict: this one is retried alone.
     return this.#mutex.run(async () => (await this.#take([request]))[0] as Admission);
   }
@@ -232,8 +232,9 @@ export class AllotmentsService {
     }
     const allotment = isKnown ? known : new Allotment(row);
     this.#byKey.set(keyId, allotment);
-    const lastsMs = answer?.keyLastsMs ?? Number.POSITIVE_INFINITY;
-    allotment.taken(row, { restrictionsVersion: version, untilMs: startedMs + lastsMs });
+    const { keyLastsMs = Number.POSITIVE_INFINITY, tagBudgetVersion = 0 } = answer ?? {};
+    const untilMs = startedMs + keyLastsMs;
+    allotment.taken(row, { restrictionsVersion: version, tagBudgetVersion, untilMs });
   }
 
   #grant(request: HoldRequest, answer: TakeAnswer): Admission {
@@ -368,9 +369,11 @@ export class AllotmentsService {
 }
 
 const NO_LEASE = { untilMs: Number.NEGATIVE_INFINITY, untilTime: Number.NEGATIVE_INFINITY };
-const NO_TERMS = { restrictionsVersion: 0, untilMs: Number.NEGATIVE_INFINITY };
 
 /** Whether the answer would be the same if the request were alone. */
-function isFinal({ granted, key, restrictions }: TakeAnswer): boolean {
-  return granted !== undefined || key !== "active" || restrictions !== undefined;
+function isFinal(answer: TakeAnswer, request: HoldRequest): boolean {
+  const { granted, key, restrictions } = answer;
+  return (
+    granted !== undefined || key !== "active" || restrictions !== undefined || hasOtherBudgets(answer, request)
+  );
 }

@@ -1,4 +1,5 @@
 import { DRAFT_COLUMNS, INSERT_DRAFTS } from "../../receipts/draft.ts";
+import { HAS_NEW_BUDGETS, SPEND_BUDGETS } from "../budgets/budget-spending.ts";
 import { spentSql } from "../key-spending.ts";
 import { balanceChanged } from "../ledger.store.ts";
 import { END_COLUMNS, OUTCOME_TYPES } from "../settlements.store.ts";
@@ -14,6 +15,33 @@ const mayEnd = (row: string) => `(${row}.status = 'running'
 const END_TYPES = `${OUTCOME_TYPES}, account text, key uuid, allotment uuid, covered numeric,
       service_type text`;
 
+/** The SQL of what only a batch with tags needs. */
+type TagSql = {
+  readonly types: string;
+  readonly column: string;
+  readonly ended: string;
+  readonly version: string;
+  readonly spend: string;
+  readonly refusal: string;
+};
+
+const UNTAGGED: TagSql = { types: "", column: "", ended: "", version: "", spend: "", refusal: "" };
+
+/**
+ * Tags are recorded with the request. What they are charged is added to their budgets, of which there is none unless one
+ * was created after the admission; if that happened after the statement began, it starts again.
+ */
+const TAGGED: TagSql = {
+  types: ", tags jsonb",
+  column: ", tags",
+  ended: ", a.tags",
+  version: ", tag_budget_version",
+  spend: `
+  ), budgets as (${SPEND_BUDGETS}`,
+  refusal: `
+    when ${HAS_NEW_BUDGETS} then refuse_settlement('40001')`,
+};
+
 /** SQL for the columns of a request row that its end (`a`) determines, except what it was charged. */
 const ENDED = `a.model, a.service_type, now() - coalesce(a.duration_ms, 0) * interval '1 millisecond' as created_at,
       a.outcome as status, a.input_tokens, a.output_tokens, a.cached as cached_tokens,
@@ -22,10 +50,10 @@ const ENDED = `a.model, a.service_type, now() - coalesce(a.duration_ms, 0) * int
       a.trust_mode, a.units, a.routing, ${DRAFT_COLUMNS}`;
 
 /** SQL that records ended requests, each whole: it replaces the row of one that is listed as running. */
-const RECORD = `
+const record = (tag: TagSql) => `
     insert into inference_request as r (id, account, api_key_id, service_type, created_at,
-      ${END_COLUMNS.join(", ")})
-    select id, account, api_key_id, service_type, created_at, ${END_COLUMNS.join(", ")} from ended
+      ${END_COLUMNS.join(", ")}${tag.column})
+    select id, account, api_key_id, service_type, created_at, ${END_COLUMNS.join(", ")}${tag.column} from ended
     on conflict (id) do update set ${END_COLUMNS.map((column) => `${column} = excluded.${column}`).join(", ")}
       where ${mayEnd("r")}
     returning r.id`;
@@ -37,15 +65,15 @@ const RECORD = `
  * those of the account that are usage. If an allotment does not have the amount, nothing is done, and no row returned;
  * if a request has ended already, as the insert finds, it fails with `ENDED_BEFORE`.
  */
-export const SETTLE_COVERED = `
+const settleCovered = (tag: TagSql) => `
   with given as (
-    select * from jsonb_to_recordset($1::jsonb) as a(${END_TYPES}, before numeric, usage int)
+    select * from jsonb_to_recordset($1::jsonb) as a(${END_TYPES}${tag.types}, before numeric, usage int)
   ), totals as (
     select * from jsonb_to_recordset($2::jsonb) as a(id uuid, account text, key uuid, charged numeric, used int)
   ), keys as (
     select id from api_key where id = any(array(select key from totals)) order by id for no key update
   ), wallet as (
-    select address from account
+    select address${tag.version} from account
     where address = any(array(select account from totals)) and (select count(*) from keys) >= 0
     order by address for update
   ), pots as (
@@ -73,13 +101,13 @@ export const SETTLE_COVERED = `
   ), ended as (
     select a.id, a.account, a.key as api_key_id, ${ENDED}, a.input_cost, a.output_cost, a.covered as total_cost,
       c.credit as credit_used, a.covered - c.credit as deposit_used, m.counted + a.usage as usage_number,
-      case when a.usage is not null then nextval('usage_id') end as usage_id
+      case when a.usage is not null then nextval('usage_id') end as usage_id${tag.ended}
     from given a
     join changes t on t.id = a.allotment
     join moved m on m.address = a.account
     cross join lateral (select least(a.covered, greatest(t.from_credit - a.before, 0)) as credit) c
   ), drafts as (${INSERT_DRAFTS}
-  ), recorded as (${RECORD}
+  ), recorded as (${record(tag)}${tag.spend}
   ), transfers as (
     insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
     select 'settle:' || id, 'held', 'revenue', account, total_cost, 'settled' from ended where total_cost > 0
@@ -90,8 +118,10 @@ export const SETTLE_COVERED = `
     from ended e join moved m on m.address = e.account
   )
   select ${columnsOf("spent")} from spent
-  where case when (select count(*) from recorded) = (select count(*) from ended) then true
+  where case${tag.refusal} when (select count(*) from recorded) = (select count(*) from ended) then true
     else refuse_settlement('${ENDED_BEFORE}') end`;
+export const SETTLE_COVERED = settleCovered(UNTAGGED);
+export const SETTLE_COVERED_TAGGED = settleCovered(TAGGED);
 
 /**
  * A request is settled once: one that has ended already is left out, and one that another statement ends at the same
@@ -107,9 +137,9 @@ export const SETTLE_COVERED = `
  * holds the lock of the account's row, so the numbers of an account increase in the order of its commits. (`usage_id`
  * numbers usage across all accounts, for processes of an earlier version; clients never see it.)
  */
-export const SETTLE = `
+const settle = (tag: TagSql) => `
   with given as (
-    select * from jsonb_to_recordset($1::jsonb) as a(${END_TYPES})
+    select * from jsonb_to_recordset($1::jsonb) as a(${END_TYPES}${tag.types})
   ), requested as (
     select * from given a
     where coalesce((select ${mayEnd("r")} from inference_request r where r.id = a.id), true)
@@ -120,7 +150,7 @@ export const SETTLE = `
     select k.id, k.credit_limit - k.held - ${spentSql("k")} as left_over from api_key k
     where k.id = any(array(select key from requested union select key from returned)) order by k.id for no key update
   ), wallet as (
-    select address, deposit, credit from account
+    select address, deposit, credit${tag.version} from account
     where address = any(array(select account from requested union select account from returned))
       and (select count(*) from keys) >= 0
     order by address for update
@@ -209,10 +239,10 @@ export const SETTLE = `
       least(a.input_cost, s.charged) as input_cost, s.charged - least(a.input_cost, s.charged) as output_cost,
       s.charged as total_cost, s.covered_credit + s.extra_credit as credit_used, s.charged - s.covered_credit - s.extra_credit as deposit_used,
       case when s.used = 1 then m.usage_count - s.used_from_here + 1 end as usage_number,
-      case when s.used = 1 then nextval('usage_id') end as usage_id
+      case when s.used = 1 then nextval('usage_id') end as usage_id${tag.ended}
     from requested a join shares s on s.n = a.n join moved m on m.address = s.account
   ), drafts as (${INSERT_DRAFTS}
-  ), recorded as (${RECORD}
+  ), recorded as (${record(tag)}${tag.spend}
   ), transfers as (
     insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
     select 'settle:' || s.id, t.from_book, 'revenue', s.account, t.amount, 'settled'
@@ -236,7 +266,9 @@ export const SETTLE = `
   )
   select n, charged::text as charged, null as id, null as account, null as api_key_id, null as amount, null as state
   from shares
-  where case when (select count(*) from recorded) = (select count(*) from shares) then true
+  where case${tag.refusal} when (select count(*) from recorded) = (select count(*) from shares) then true
     else refuse_settlement('40001') end
   union all
   select null, null, ${columnsOf("spent")} from spent`;
+export const SETTLE = settle(UNTAGGED);
+export const SETTLE_TAGGED = settle(TAGGED);

@@ -3,7 +3,13 @@ import { newId } from "../../kernel/text/ids.ts";
 import type { HoldRequest } from "../holds.store.ts";
 import { costOf, outcomeOf, type Settlement } from "../settlements.store.ts";
 import { type AllotmentRow, type StoredAllotment, toAllotment } from "./allotment-row.ts";
-import { ENDED_BEFORE, SETTLE, SETTLE_COVERED } from "./settle.sql.ts";
+import {
+  ENDED_BEFORE,
+  SETTLE,
+  SETTLE_COVERED,
+  SETTLE_COVERED_TAGGED,
+  SETTLE_TAGGED,
+} from "./settle.sql.ts";
 
 /** The end of a request that an allotment pays for, and what its process has set aside for it there, neuron. */
 export type AllottedSettlement = {
@@ -67,7 +73,8 @@ async function settleCovered(
   });
   const changes = [...totals.values()].map((total) => ({ ...total, charged: total.charged.toString() }));
   const parameters = [JSON.stringify(ends), JSON.stringify(changes)];
-  const rows = await queries.rows<StoredAllotment>(SETTLE_COVERED, parameters).catch((error: unknown) => {
+  const statement = areTagged(settlements) ? SETTLE_COVERED_TAGGED : SETTLE_COVERED;
+  const rows = await queries.rows<StoredAllotment>(statement, parameters).catch((error: unknown) => {
     if (Object(error).code === ENDED_BEFORE) return [];
     throw error;
   });
@@ -84,7 +91,8 @@ async function settleAny(
   const kept = returns.map(({ allotmentId: id, account, keyId: key, keep, isOver }) => ({
     ...{ id, account, key, keep: keep.toString(), is_over: isOver, transfer: newId() },
   }));
-  const rows = await queries.rows<SettledRow>(SETTLE, [JSON.stringify(ends), JSON.stringify(kept)]);
+  const statement = areTagged(settlements) ? SETTLE_TAGGED : SETTLE;
+  const rows = await queries.rows<SettledRow>(statement, [JSON.stringify(ends), JSON.stringify(kept)]);
   const charged: (bigint | undefined)[] = settlements.map(() => undefined);
   const allotments: AllotmentRow[] = [];
   for (const row of rows) {
@@ -102,7 +110,12 @@ function toEnd({ settlement, request, allotmentId, covered }: AllottedSettlement
     covered: covered.toString(),
     model: settlement.answeredBy?.model ?? request.model,
     service_type: request.serviceType,
+    ...(request.tags && { tags: request.tags }),
   });
+}
+
+function areTagged(settlements: readonly AllottedSettlement[]): boolean {
+  return settlements.some(({ request }) => request.tags !== undefined);
 }
 
 /** Whether the request counts as usage: it was charged, or completed at a price of zero. */

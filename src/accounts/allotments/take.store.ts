@@ -39,7 +39,8 @@ export async function takeAllotments(
   needs: ReadonlyMap<string, KeyNeed>,
 ): Promise<readonly TakeAnswer[]> {
   const ids = new Map(requests.map(({ keyId }) => [keyId, newId()]));
-  const rows = requests.map(({ account, keyId, minimum, maximum, restrictionsVersion = 0 }, n) => {
+  const rows = requests.map((request, n) => {
+    const { account, keyId, minimum, maximum, restrictionsVersion = 0, tagBudgetVersion } = request;
     const { allotmentId, reserved = 0n, extra = 0n } = needs.get(keyId) ?? {};
     return {
       ...{
@@ -54,6 +55,7 @@ export async function takeAllotments(
       maximum: maximum.toString(),
       reserved: reserved.toString(),
       extra: extra.toString(),
+      tag_budgets: tagBudgetVersion,
     };
   });
   const taken = await queries.rows<TakenRow>(TAKE, [JSON.stringify(rows), processId, newId()]);
@@ -79,14 +81,15 @@ const SHARE = 8;
  *
  * Each request is granted what the earlier ones of the batch left of the account, of the key's limit and of the unused
  * part of the process's own allotment. What that part does not cover is taken, and something in advance. Credit is
- * taken before deposit.
+ * taken before deposit. A request with tags is only granted something while none of them has a budget: if the budgets of
+ * its account are still those by which that is known.
  *
  * The account is updated from the locked balance (`wallet`), as in `PLACE`: see there.
  */
 const TAKE = `
   with requested as (
     select * from jsonb_to_recordset($1::jsonb) as a(n int, account text, key uuid, minimum numeric, maximum numeric,
-      restrictions int, known uuid, made uuid, reserved numeric, extra numeric)
+      restrictions int, known uuid, made uuid, reserved numeric, extra numeric, tag_budgets int)
   ), live as (
     ${LIVE_KEYS}
   ), fit as (
@@ -94,7 +97,7 @@ const TAKE = `
     from requested a join live l on l.id = a.key and l.account = a.account
     where l.expired is not true and l.terms_version = a.restrictions
   ), wallet as (
-    select address, deposit, credit from account
+    select address, deposit, credit, tag_budget_version from account
     where address in (select account from fit) order by address for update
   ), own as (
     select a.* from allotment a
@@ -106,7 +109,7 @@ const TAKE = `
       w.deposit + w.credit - coalesce(sum(f.maximum) over earlier, 0),
       f.key_left_over - coalesce(sum(f.maximum) over earlier_of_key, 0)) as left_over
     from fit f
-    join wallet w on w.address = f.account
+    join wallet w on w.address = f.account and coalesce(f.tag_budgets, w.tag_budget_version) = w.tag_budget_version
     left join own o on o.api_key_id = f.key
     cross join lateral (
       select coalesce(o.amount - case when o.id = f.known then least(f.reserved, o.amount) else 0 end, 0) as unused) u
@@ -161,7 +164,7 @@ const TAKE = `
     insert into outbox (topic, subject, data)
     select 'balance.changed', m.address, ${balanceChanged("m", "'hold'", "null")} from moved m
   )
-  select ${HOLD_ANSWER}, l.lasts_ms::text as key_lasts_ms,
+  select ${HOLD_ANSWER}, l.lasts_ms::text as key_lasts_ms, w.tag_budget_version,
     ${columnsOf("s")},
     g.n is null and ${hasOtherAllotments("a.account", "not (o.process_id = $2::uuid and o.api_key_id = a.key)")}
       as is_elsewhere

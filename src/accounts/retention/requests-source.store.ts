@@ -117,7 +117,14 @@ const REMOVE = `
     delete from inference_request r
     where r.id = any((select ids from keys)::text[]) and r.finished_at::timestamptz(3) < $2::timestamptz
       and r.status <> 'running'
-    returning r.account, r.api_key_id, r.usage_number, r.input_tokens, r.output_tokens, r.total_cost
+    returning r.account, r.api_key_id, r.usage_number, r.input_tokens, r.output_tokens, r.total_cost, r.tags
+  ), tag_sums as (
+    insert into removed_tag_usage as u (account, name, value, requests, cost)
+    select r.account, t.name, t.value, count(*), sum(r.total_cost)
+    from removed r cross join lateral jsonb_each_text(r.tags) as t(name, value)
+    where r.tags is not null and r.usage_number is not null group by r.account, t.name, t.value
+    on conflict (account, name, value) do update set
+      requests = u.requests + excluded.requests, cost = u.cost + excluded.cost
   ), sums as (
     insert into removed_usage as u (account, api_key_id, ${SUMS.join(", ")})
     select account, api_key_id, count(usage_number),

@@ -10,21 +10,27 @@ import {
   toTotals,
   type UsageRead,
   type UsageTotals,
+  storedGrains,
 } from "./usage.store.ts";
 
 /** What buckets may be divided by, besides time. */
-export type UsageGroup = "model" | "api_key" | "trust_mode";
+export type UsageGroup = "model" | "api_key" | "trust_mode" | "tag";
 
-/** Buckets: the UTC periods, and what each is divided by. */
-export type UsageDivision = { readonly grain: Grain; readonly groups: readonly UsageGroup[] };
+/** Buckets: the UTC periods, and what each is divided by; `tagName` is the name of the tag. */
+export type UsageDivision = {
+  readonly grain: Grain;
+  readonly groups: readonly UsageGroup[];
+  readonly tagName?: string | undefined;
+};
 
-/** The usage of one period; `model`, `apiKeyId` and `trustMode` are undefined unless divided by them. */
+/** The usage of one period; `model`, `apiKeyId`, `trustMode` and `tagValue` are undefined unless divided by them. */
 export type UsageBucket = UsageTotals & {
   readonly startsAt: Date;
   readonly model: string | undefined;
   /** Null for what the wallet paid itself. */
   readonly apiKeyId: string | null | undefined;
   readonly trustMode: TrustMode | undefined;
+  readonly tagValue: string | undefined;
 };
 
 /** The most buckets of one answer. */
@@ -36,27 +42,34 @@ const SUMS: Readonly<Record<Grain, readonly Grain[]>> = {
   day: ["day", "hour"],
   month: ["month", "day", "hour"],
 };
-const COLUMNS = { model: "u.model", api_key: "u.api_key_id::text", trust_mode: "u.trust_mode" } as const;
-const MEMBERS = { model: "model", api_key: "apiKeyId", trust_mode: "trustMode" } as const;
+const COLUMNS = {
+  model: "u.model",
+  api_key: "u.api_key_id::text",
+  trust_mode: "u.trust_mode",
+  tag: "u.value",
+} as const;
+const MEMBERS = { model: "model", api_key: "apiKeyId", trust_mode: "trustMode", tag: "tagValue" } as const;
 
 /**
- * The usage by UTC periods, oldest first; periods without usage have no bucket. Throws `invalid_parameter` if there are
- * more than 5,000.
+ * The usage by UTC periods, oldest first; periods without usage have no bucket, and divided by a tag, requests without
+ * it are left out. Throws `invalid_parameter` if there are more than 5,000, and unless a tag is named to divide by one.
  */
 export async function sumUsageByPeriod(
   read: UsageRead,
-  { grain, groups }: UsageDivision,
+  { grain, groups, tagName }: UsageDivision,
 ): Promise<readonly UsageBucket[]> {
-  const { from, before } = read.filter;
+  const { from, before, tag } = read.filter;
+  const isByTag = groups.includes("tag");
+  checkTagDivision({ isByTag, tagName, isFiltered: tag !== undefined });
   const where = new Parameters(read.account);
-  const parts = divideRange({ from, before }, SUMS[grain]);
+  const parts = divideRange({ from, before }, storedGrains(SUMS[grain], isByTag || tag !== undefined));
   const columns = groups.map((group) => COLUMNS[group]);
   const keys = [`date_trunc('${grain}', u.at, 'UTC')`, ...columns];
   const selected = keys.map((key, n) => `${key} as k${n}`).join(", ");
   const positions = keys.map((_, n) => n + 1).join(", ");
   type Row = TotalsRow & { at_ms: string } & Readonly<Record<`k${number}`, string | null>>;
   const text = `select floor(extract(epoch from b.k0) * 1000)::bigint::text as at_ms, b.* from (
-      select ${selected}, ${TOTALS} from ${summed(where, read.filter, parts)}
+      select ${selected}, ${TOTALS} from ${summed(where, read.filter, parts, isByTag ? { name: tagName } : undefined)}
       group by ${positions} order by ${positions} limit ${MAX_BUCKETS + 1}
     ) as b`;
   const rows = await runRead<Row>(read, { text, values: where.values });
@@ -73,8 +86,17 @@ export async function sumUsageByPeriod(
       model: undefined,
       apiKeyId: undefined,
       trustMode: undefined,
+      tagValue: undefined,
       ...members,
       ...toTotals(row),
     };
   });
+}
+
+function checkTagDivision(division: { isByTag: boolean; tagName: string | undefined; isFiltered: boolean }): void {
+  const { isByTag, tagName, isFiltered } = division;
+  const refuse = (param: string, what: string) => new AppError("invalid_parameter", `${param}: ${what}`, { param });
+  if (isByTag !== (tagName !== undefined))
+    throw refuse("tagName", "is required to divide by a tag, and only then");
+  if (isByTag && isFiltered) throw refuse("tag", "cannot be combined with a division by a tag");
 }

@@ -20,8 +20,9 @@ export async function sumUsageByDay(read: UsageRead, byTrustMode: boolean): Prom
   const { filter } = read;
   const where = new Parameters(read.account);
   const parts = divideRange({ from: filter.from, before: filter.before }, ["day", "hour"]);
-  // Only the sums of hours and of keys are divided by key.
-  const isStored = ({ grain }: Part) => grain === "day" && !filter.apiKeyId && !filter.source;
+  // Only the sums of hours and of keys are divided by key, and only those of tags by tag.
+  const isStored = ({ grain }: Part) =>
+    grain === "day" && !filter.apiKeyId && !filter.source && !filter.tag;
   const stored = parts.filter(isStored).map((range) => storedDays(where, range));
   const others = parts.filter((part) => !isStored(part));
   const text = [...stored, summedDays(where, filter, others)].join("\nunion all\n");
@@ -39,7 +40,7 @@ type DayRow = { readonly date: string; readonly usage: readonly Entry[] };
 
 /** SQL for the stored days of a range. */
 function storedDays(where: Parameters, range: Part): string {
-  const conditions = usageConditions(where, {}, "r.starts_at", range).join(" and ");
+  const conditions = usageConditions(where, {}, "sums", range).join(" and ");
   return `select to_char(r.starts_at at time zone 'UTC', 'YYYY-MM-DD') as date, r.usage from usage_day r where ${conditions}`;
 }
 

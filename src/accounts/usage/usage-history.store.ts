@@ -1,6 +1,7 @@
 import { runRead } from "../../db/account-queries.ts";
 import { Parameters } from "../../db/parameters.ts";
 import type { Scan } from "../../kernel/page.ts";
+import type { Tags } from "../tags/tags.ts";
 import { recordedSaving } from "./cache-saving.ts";
 import {
   IS_USAGE,
@@ -13,6 +14,7 @@ import {
   type UsageRead,
   type UsageRow,
   type UsageTotals,
+  sumsOf,
   usageConditions,
 } from "./usage.store.ts";
 
@@ -69,7 +71,7 @@ function matching(where: Parameters, filter: UsageFilter, { before, needed }: Wa
   const fromText = from && `${where.add(from.toISOString())}::timestamptz`;
   const untilText = until && `${where.add(until.toISOString())}::timestamptz`;
   const isOfDay = [
-    ...usageConditions(where, filter, "r.starts_at", { from: undefined, before: undefined }),
+    ...usageConditions(where, filter, "sums", { from: undefined, before: undefined }),
     ...(fromText ? [`r.starts_at > ${fromText} - interval '1 day'`] : []),
     ...(untilText ? [`r.starts_at < ${untilText}`] : []),
     `r.first_number <= ${FLOOR}`,
@@ -97,7 +99,7 @@ function matching(where: Parameters, filter: UsageFilter, { before, needed }: Wa
       `days as materialized (
         select r.starts_at, min(r.first_number) as first, max(r.last_number) as last,
           coalesce(sum(r.requests) filter (where ${isWhole.join(" and ")}), 0) as requests
-        from usage_rollup r where r.grain = 'day' and ${isOfDay.join(" and ")} group by r.starts_at)`,
+        from ${sumsOf(filter)} r where r.grain = 'day' and ${isOfDay.join(" and ")} group by r.starts_at)`,
       `bound as materialized (
         select coalesce(max(b.first), 0) as number from (
           select min(d.first) over newest as first, sum(d.requests) over newest as requests
@@ -118,7 +120,7 @@ function matching(where: Parameters, filter: UsageFilter, { before, needed }: Wa
 
 /** SQL for the numbers of the requests that match a filter and a condition. */
 function requests(where: Parameters, filter: UsageFilter, condition: string): string {
-  const conditions = [IS_USAGE, ...usageConditions(where, filter, "r.created_at", filter), condition];
+  const conditions = [IS_USAGE, ...usageConditions(where, filter, "requests", filter), condition];
   return `select r.usage_number from inference_request r where ${conditions.join(" and ")}`;
 }
 
@@ -145,6 +147,7 @@ type HistoryRow = TotalsRow & {
   credit_used: string;
   trust_mode: TrustMode;
   cached_from: string | null;
+  tags: Tags | null;
 };
 
 function toUsageRow(row: HistoryRow): UsageRow {
@@ -162,6 +165,7 @@ function toUsageRow(row: HistoryRow): UsageRow {
     creditUsed: BigInt(row.credit_used),
     trustMode: row.trust_mode,
     cachedFrom: row.cached_from,
+    tags: row.tags ?? {},
   };
 }
 
@@ -183,4 +187,4 @@ const HISTORY_COLUMNS = `
   r.input_price::text as input_price, r.output_price::text as output_price,
   coalesce(r.input_cost, 0)::text as input_cost, coalesce(r.output_cost, 0)::text as output_cost,
   r.total_cost::text as cost, r.deposit_used::text as deposit_used, r.credit_used::text as credit_used,
-  r.trust_mode, r.routing->>'cachedFrom' as cached_from`;
+  r.trust_mode, r.tags, r.routing->>'cachedFrom' as cached_from`;

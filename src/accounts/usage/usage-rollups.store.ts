@@ -29,7 +29,7 @@ export async function rollUp(queries: Queries, account: string, limit: number): 
 export async function clearRollups(tx: Queries): Promise<void> {
   // Also stops a process that is adding, which waits for the account's row.
   await tx.rows("select account from usage_rolled order by account for update");
-  for (const table of ["usage_rollup", "usage_rolled"])
+  for (const table of ["usage_rollup", "usage_tag_rollup", "usage_rolled"])
     await tx.rows(`delete from ${table} u where u.account not in (select account from removed_usage)`);
 }
 
@@ -54,6 +54,32 @@ export const ROLLUP_FAULTS = `
   where (r.requests, r.cost, r.input, r.output) is distinct from
     (coalesce(u.requests, 0), coalesce(u.cost, 0), coalesce(u.input, 0), coalesce(u.output, 0))`;
 
+/**
+ * SQL: tags whose stored sums are not those of their requests, as `fault` and `subject`. What was removed is counted
+ * without its tokens.
+ */
+export const TAG_ROLLUP_FAULTS = `
+  select 'the sums of usage of a tag are not those of its requests' as fault, account || ' ' || name || '=' || value as subject
+  from (
+    select r.account, t.name, t.value, 'requests' as source, count(*) as requests, sum(r.total_cost) as cost
+    from usage_rolled p
+    join inference_request r on r.account = p.account and r.usage_number <= p.usage_number and r.tags is not null
+    cross join lateral jsonb_each_text(r.tags) as t(name, value)
+    group by r.account, t.name, t.value
+    union all
+    select account, name, value, 'requests', requests, cost from removed_tag_usage
+    union all
+    select account, name, value, grain, sum(requests), sum(cost) from usage_tag_rollup group by account, name, value, grain
+  ) s
+  group by account, name, value
+  having (coalesce(sum(requests) filter (where source = 'requests'), 0),
+      coalesce(sum(cost) filter (where source = 'requests'), 0))
+    is distinct from (coalesce(sum(requests) filter (where source = 'hour'), 0),
+      coalesce(sum(cost) filter (where source = 'hour'), 0))
+    or (coalesce(sum(requests) filter (where source = 'hour'), 0), coalesce(sum(cost) filter (where source = 'hour'), 0))
+    is distinct from (coalesce(sum(requests) filter (where source = 'day'), 0),
+      coalesce(sum(cost) filter (where source = 'day'), 0))`;
+
 const PENDING = `
   select a.address from account a left join usage_rolled p on p.account = a.address
   where a.usage_count - coalesce(p.usage_number, 0) >= $1::bigint order by a.address limit $2::integer`;
@@ -71,7 +97,7 @@ const ROLL_UP = `
   with rolled as (
     select usage_number from usage_rolled where account = $1 for update skip locked
   ), batch as materialized (
-    select r.usage_number, r.created_at, r.api_key_id, r.model, r.trust_mode, r.total_cost as cost,
+    select r.usage_number, r.created_at, r.api_key_id, r.model, r.trust_mode, r.tags, r.total_cost as cost,
       1 as requests, ${USAGE_SUMS.filter((name) => name !== "cost")
         .map((name) => `r.${name}`)
         .join(", ")}
@@ -94,6 +120,24 @@ const ROLL_UP = `
     select $1, grain, starts_at, api_key_id, model, trust_mode, ${SUMMED.join(", ")}, first_number, last_number
     from sums
     on conflict (account, grain, starts_at, model, trust_mode, api_key_id) do update set
+      ${SUMMED.map((name) => `${name} = u.${name} + excluded.${name}`).join(", ")},
+      first_number = least(u.first_number, excluded.first_number),
+      last_number = greatest(u.last_number, excluded.last_number)
+  ), tag_sums as (
+    select grain, date_trunc(grain, created_at, 'UTC') as starts_at, t.name, t.value, api_key_id, model, trust_mode,
+      ${SUMMED.map((name) => `coalesce(sum(${name}), 0) as ${name}`).join(", ")},
+      min(usage_number) as first_number, max(usage_number) as last_number
+    from batch cross join lateral jsonb_each_text(tags) as t(name, value)
+    cross join (values ('hour'), ('day')) as g(grain)
+    where tags is not null and (select added = expected from bounds)
+    group by grain, 2, t.name, t.value, api_key_id, model, trust_mode
+  ), added_by_tag as (
+    insert into usage_tag_rollup as u (account, grain, starts_at, name, value, api_key_id, model, trust_mode,
+      ${SUMMED.join(", ")}, first_number, last_number)
+    select $1, grain, starts_at, name, value, api_key_id, model, trust_mode, ${SUMMED.join(", ")}, first_number,
+      last_number
+    from tag_sums
+    on conflict (account, grain, name, value, starts_at, model, trust_mode, api_key_id) do update set
       ${SUMMED.map((name) => `${name} = u.${name} + excluded.${name}`).join(", ")},
       first_number = least(u.first_number, excluded.first_number),
       last_number = greatest(u.last_number, excluded.last_number)

@@ -9,6 +9,7 @@ import {
   scanOf,
   toPage,
 } from "../../kernel/page.ts";
+import { sumUsageByTag, type TagUsage } from "./tag-usage.store.ts";
 import {
   sumCredits,
   sumUsage,
@@ -21,6 +22,7 @@ import { sumUsageByPeriod, type UsageBucket, type UsageDivision } from "./usage-
 import { sumUsageByDay } from "./usage-days.store.ts";
 import { listUsage } from "./usage-history.store.ts";
 
+export type { TagUsage } from "./tag-usage.store.ts";
 export type { Grain } from "./time-ranges.ts";
 export type { TrustMode, UsageDay, UsageFilter, UsageRow, UsageSource, UsageTotals } from "./usage.store.ts";
 export type { UsageBucket, UsageDivision, UsageGroup } from "./usage-buckets.store.ts";
@@ -73,6 +75,15 @@ export class UsageService {
     signal?: AbortSignal,
   ): Promise<readonly UsageBucket[]> {
     return sumUsageByPeriod({ reads: this.#reads, account, filter, signal }, division);
+  }
+
+  /** Totals by tag, the most expensive first, of those with a name or of all; `filter` has no tag. */
+  byTag(
+    account: string,
+    filter: Omit<UsageFilter, "tag">,
+    options: { readonly name: string | undefined; readonly limit: number; readonly signal?: AbortSignal | undefined },
+  ): Promise<readonly TagUsage[]> {
+    return sumUsageByTag({ reads: this.#reads, account, filter, signal: options.signal }, options);
   }
 
   /**

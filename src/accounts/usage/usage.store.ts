@@ -1,6 +1,7 @@
 import { type AccountRead, runRead } from "../../db/account-queries.ts";
 import { Parameters } from "../../db/parameters.ts";
-import { divideRange, type Part } from "./time-ranges.ts";
+import type { Tag, Tags } from "../tags/tags.ts";
+import { divideRange, type Grain, type Part } from "./time-ranges.ts";
 
 export type TrustMode = "standard" | "verified" | "private";
 /** How a request was paid: through an `sk-` key, or by the wallet itself. */
@@ -14,6 +15,7 @@ export type UsageFilter = {
   readonly before?: Date | undefined;
   readonly trustMode?: TrustMode | undefined;
   readonly modelId?: string | undefined;
+  readonly tag?: Tag | undefined;
 };
 
 /** Totals over requests. The cost is in neuron. */
@@ -55,6 +57,7 @@ export type UsageRow = {
   readonly trustMode: TrustMode;
   /** The request whose stored answer was returned; null if a provider answered. */
   readonly cachedFrom: string | null;
+  readonly tags: Tags;
 };
 
 /** A read of the usage of an account. */
@@ -63,7 +66,8 @@ export type UsageRead = AccountRead<UsageFilter>;
 /** Totals over every request that matches `filter`. */
 export async function sumUsage(read: UsageRead): Promise<UsageTotals> {
   const where = new Parameters(read.account);
-  const parts = divideRange({ from: read.filter.from, before: read.filter.before }, ["month", "day", "hour"]);
+  const { from, before, tag } = read.filter;
+  const parts = divideRange({ from, before }, storedGrains(["month", "day", "hour"], tag !== undefined));
   const text = `select ${TOTALS} from ${summed(where, read.filter, parts)}`;
   const [row] = await runRead<TotalsRow>(read, { text, values: where.values });
   if (!row) throw new Error("sums have one row");
@@ -96,41 +100,69 @@ export type TotalsRow = Record<
   string
 >;
 
+/** The grains of the stored sums, coarsest first; those by tag have no months. */
+export function storedGrains(grains: readonly Grain[], isByTag: boolean): readonly Grain[] {
+  return isByTag ? grains.filter((grain) => grain !== "month") : grains;
+}
+
+/** Divides requests by their tags: by those with this name, or by all, which counts a request once for each. */
+export type ByTag = { readonly name: string | undefined };
+
 /**
  * The `from` clause for sums over the requests that match a filter, as rows `u` with a time `at`: the stored sums of the
  * whole periods among `parts`, the single requests at the ends of the range, and those that are not in the stored sums
- * yet.
+ * yet. With `byTag`, each row has the `name` and the `value` of a tag; requests without one are left out.
  */
-export function summed(where: Parameters, filter: UsageFilter, parts: readonly Part[]): string {
+export function summed(
+  where: Parameters,
+  filter: UsageFilter,
+  parts: readonly Part[],
+  byTag?: ByTag,
+): string {
+  const [ofTag, eachTag] = byTag
+    ? [", t.name, t.value", " cross join lateral jsonb_each_text(r.tags) as t(name, value)"]
+    : ["", ""];
+  const nameOf = (row: string) =>
+    byTag ? where.when(byTag.name, (parameter) => `${row}.name = ${parameter}::text`) : [];
   const requests = (conditions: readonly string[]) =>
     `select r.created_at as at, r.model, r.trust_mode, r.api_key_id, 1 as requests, r.total_cost as cost,
-       ${TOKENS.map((name) => `r.${name}`).join(", ")}
-     from inference_request r where ${IS_USAGE} and ${conditions.join(" and ")}`;
+       ${TOKENS.map((name) => `r.${name}`).join(", ")}${ofTag}
+     from inference_request r${eachTag} where ${[IS_USAGE, ...conditions, ...nameOf("t")].join(" and ")}`;
+  const sumsTable = byTag ? "usage_tag_rollup" : sumsOf(filter);
   const partOf = ({ grain, ...range }: Part) => {
     if (!grain)
       return requests([
-        ...usageConditions(where, filter, "r.created_at", range),
+        ...usageConditions(where, filter, "requests", range),
         `r.usage_number <= ${ROLLED_UP_TO}`,
       ]);
-    const conditions = [`r.grain = '${grain}'`, ...usageConditions(where, filter, "r.starts_at", range)];
+    const conditions = [`r.grain = '${grain}'`, ...usageConditions(where, filter, "sums", range), ...nameOf("r")];
     return `select r.starts_at as at, r.model, r.trust_mode, r.api_key_id, r.requests, r.cost,
-       ${TOKENS.map((name) => `r.${name}`).join(", ")}
-     from usage_rollup r where ${conditions.join(" and ")}`;
+       ${TOKENS.map((name) => `r.${name}`).join(", ")}${byTag ? ", r.name, r.value" : ""}
+     from ${sumsTable} r where ${conditions.join(" and ")}`;
   };
   const pending = requests([
-    ...usageConditions(where, filter, "r.created_at", filter),
+    ...usageConditions(where, filter, "requests", filter),
     `r.usage_number > ${ROLLED_UP_TO}`,
   ]);
   return `(${[...parts.map(partOf), pending].join("\nunion all\n")}) as u`;
 }
 
-/** SQL: the conditions of a filter on the rows `r`, whose times in the column `at` are in the range. The account is `$1`. */
+/** SQL: the table of the stored sums that a filter applies to. */
+export function sumsOf({ tag }: UsageFilter): string {
+  return tag ? "usage_tag_rollup" : "usage_rollup";
+}
+
+/**
+ * SQL: the conditions of a filter on the rows `r` of requests, or of the stored sums of `sumsOf`, whose times are in the
+ * range. The account is `$1`.
+ */
 export function usageConditions(
   where: Parameters,
   filter: UsageFilter,
-  at: string,
+  rows: "requests" | "sums",
   { from, before }: Pick<UsageFilter, "from" | "before">,
 ): readonly string[] {
+  const at = rows === "sums" ? "r.starts_at" : "r.created_at";
   return [
     "r.account = $1::text",
     ...where.when(filter.apiKeyId, (parameter) => `r.api_key_id = ${parameter}::uuid`),
@@ -139,7 +171,13 @@ export function usageConditions(
     ...where.when(filter.trustMode, (parameter) => `r.trust_mode = ${parameter}::text`),
     ...where.when(filter.modelId, (parameter) => `r.model = ${parameter}::text`),
     ...(filter.source ? [PAID_BY[filter.source]] : []),
+    ...(filter.tag ? [hasTag(where, filter.tag, rows)] : []),
   ];
+}
+
+function hasTag(where: Parameters, { name, value }: Tag, rows: "requests" | "sums"): string {
+  const [named, valued] = [`${where.add(name)}::text`, `${where.add(value)}::text`];
+  return rows === "sums" ? `r.name = ${named} and r.value = ${valued}` : `r.tags ->> ${named} = ${valued}`;
 }
 
 /** Sums as numbers. */

@@ -32,6 +32,7 @@ import { ListUsageDays } from "./29-usage-days.ts";
 import { FilterRequests } from "./30-request-filters.ts";
 import { FilterLists } from "./31-list-filters.ts";
 import { CreateWebhooks } from "./33-webhooks.ts";
+import { TagRequests } from "./34-tags.ts";
 import { CreateBatches } from "./35-batches.ts";
 import { GuardApiKeys } from "./36-guardrails.ts";
 import { CacheAnswers } from "./36-response-cache.ts";
@@ -72,6 +73,7 @@ export const migrations = [
   { name: "30-request-filters", class: FilterRequests },
   { name: "31-list-filters", class: FilterLists },
   { name: "33-webhooks", class: CreateWebhooks },
+  { name: "34-tags", class: TagRequests },
   { name: "35-batches", class: CreateBatches },
   { name: "36-guardrails", class: GuardApiKeys },
   { name: "36-response-cache", class: CacheAnswers },

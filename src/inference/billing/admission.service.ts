@@ -13,8 +13,8 @@ import type { AdmissionRequest } from "./admission-request.ts";
 import { Admitted, type Caller } from "./admitted.ts";
 import { ratesFor } from "./pricing.ts";
 
-/** The account and the key that pay for a request. */
-export type Payer = Pick<Caller, "account" | "keyId">;
+/** The account and the key that pay for a request, and the tags under which its cost counts. */
+export type Payer = Pick<Caller, "account" | "keyId" | "tags">;
 
 /** A request whose providers are chosen and whose hold is computed, before anything is held. */
 export type AdmissionPlan = {
@@ -163,6 +163,7 @@ function holdFor(
   return {
     account: given.payer.account,
     keyId: given.payer.keyId,
+    ...(given.payer.tags && { tags: given.payer.tags }),
     minimum: quotes.reduce(
       (least, { minimum }) => (minimum < least ? minimum : least),
       quotes[0]?.minimum ?? 0n,

@@ -1,3 +1,4 @@
+import type { Tags } from "../../accounts/tags/tags.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
@@ -17,7 +18,9 @@ import type { AdmissionRequest } from "./admission-request.ts";
 import type { Usage } from "./pricing.ts";
 import { type ShownCost, shownCost } from "./shown-cost.ts";
 
-/** The caller of a request, and the request's id. `client` hashes its bytes, for a request over REST. */
+/**
+ * The caller of a request, the request's id, and its tags. `client` hashes its bytes, for a request over REST.
+ */
 export type Caller = {
   readonly account: string;
   readonly keyId: string;
@@ -25,6 +28,7 @@ export type Caller = {
   readonly client?: ClientExchange | undefined;
   /** Set if the client accepts a stored answer. */
   readonly cache?: CacheRequest | undefined;
+  readonly tags?: Tags | undefined;
 };
 
 /** How a request ended. `usage` is what is billed; undefined means that nothing was delivered. */

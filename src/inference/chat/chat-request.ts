@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Tags } from "../../accounts/tags/tags.ts";
 import { lowerHex } from "../../kernel/text/hex.ts";
 import { TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
@@ -8,6 +9,7 @@ import {
   type RequestFields,
   readPromptFields,
 } from "../body/request-fields.ts";
+import { METADATA, tagsOf } from "../body/metadata.ts";
 import { readText, shortText } from "../body/text-schema.ts";
 import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -107,6 +109,7 @@ export const CHAT_REQUEST = z
     max_tokens: tokens.nullish(),
     max_completion_tokens: tokens.nullish(),
     n: z.int().min(1).max(MAX_CHOICES).nullish(),
+    metadata: METADATA,
     verify_tee: z.boolean().nullish(),
     session_id: SESSION_ID,
     ...CACHE_KEYS,
@@ -143,6 +146,8 @@ export type ChatRequest = RequestFields & {
   readonly preferences: RoutingPreferences;
   /** The client's own body, where `bytes` and `fields` are not that. */
   readonly client?: Pick<GuardedRequest, "sizeBytes" | "fields" | "translated"> | undefined;
+  /** The tags in its `metadata`. */
+  readonly tags?: Tags | undefined;
 };
 
 /**
@@ -157,6 +162,7 @@ export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
     maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
     choices: fields.n ?? 1,
     verifyTee: fields.verify_tee ?? false,
+    tags: tagsOf(fields.metadata),
     prompt: boundPrompt(fields, bytes),
     bytes,
     fields,

@@ -1,3 +1,4 @@
+import type { Tag } from "../../accounts/tags/tags.ts";
 import { type AccountRead, queriesOf, runRead } from "../../db/account-queries.ts";
 import { countRows, type RowCount } from "../../db/count-rows.ts";
 import { Parameters } from "../../db/parameters.ts";
@@ -23,6 +24,7 @@ export type RequestFilter = {
   readonly errorCode?: string | undefined;
   /** The first characters of the request's id. */
   readonly idPrefix?: string | undefined;
+  readonly tag?: Tag | undefined;
 };
 
 /** A read of the requests of an account. */
@@ -105,11 +107,19 @@ function conditionsOf(where: Parameters, filter: RequestFilter): readonly string
       (parameter) => `r.status in ('failed', 'aborted') and r.error_code = ${parameter}::text`,
     ),
     ...where.when(filter.idPrefix, (parameter) => `starts_with(r.id, ${parameter}::text)`),
+    ...(filter.tag ? [hasTag(where, filter.tag)] : []),
   ];
 }
 
 /** SQL: the account as it is in the index by cost. */
 const OF_ACCOUNT = "hashtextextended(r.account, 0) = hashtextextended($1::text, 0)";
+
+/** SQL: a request has a tag, whose hash is in the index of tags. */
+function hasTag(where: Parameters, { name, value }: Tag): string {
+  const [named, valued] = [`${where.add(name)}::text`, `${where.add(value)}::text`];
+  return `tag_hashes(r.account, r.tags) @> array[hashtextextended($1::text || ' ' || ${named} || '=' || ${valued}, 0)]
+    and r.tags is not null and r.tags ->> ${named} = ${valued}`;
+}
 
 /**
  * SQL: a column has a value. The account and the value are compared as they are in the index by this column; the `case`

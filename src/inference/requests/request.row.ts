@@ -1,4 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
+import type { Tags } from "../../accounts/tags/tags.ts";
 import { NeuronType } from "../../db/neuron.type.ts";
 import type { Routing } from "../billing/admitted.ts";
 
@@ -28,6 +29,7 @@ const schema = defineEntity({
     totalCost: neuron().nullable(),
     units: p.bigint("number").nullable(),
     routing: p.json<Routing>().nullable(),
+    tags: p.json<Tags>().nullable(),
     errorCode: p.text().nullable(),
     firstByteMs: p.integer().nullable(),
     durationMs: p.integer().nullable(),

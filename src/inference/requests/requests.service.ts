@@ -1,3 +1,4 @@
+import type { Tags } from "../../accounts/tags/tags.ts";
 import { recordedSaving } from "../../accounts/usage/cache-saving.ts";
 import type { RowCount } from "../../db/count-rows.ts";
 import type { Database } from "../../db/database.ts";
@@ -57,6 +58,7 @@ export type InferenceRequest = Readonly<
   readonly firstByteMs: number | null;
   readonly durationMs: number | null;
   readonly finishedAt: Date | null;
+  readonly tags: Tags;
 };
 
 /** The order of a list of requests. */
@@ -180,5 +182,6 @@ function toRequest(row: InferenceRequestRow): InferenceRequest {
     durationMs: row.durationMs ?? null,
     createdAt: row.createdAt,
     finishedAt: row.finishedAt ?? null,
+    tags: row.tags ?? {},
   };
 }

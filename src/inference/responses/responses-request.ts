@@ -4,6 +4,7 @@ import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
 import { boundPrompt } from "../billing/prompt-bound.ts";
 import { type ElidedTexts, isText } from "../body/elided-text.ts";
 import { readPromptFields } from "../body/request-fields.ts";
+import { METADATA, tagsOf } from "../body/metadata.ts";
 import { contentText, readText, shortText } from "../body/text-schema.ts";
 import {
   type ChatRequest,
@@ -96,11 +97,7 @@ export const RESPONSES_REQUEST = z
     truncation: z
       .literal("disabled", { error: "must be disabled: the router cannot shorten a prompt" })
       .nullish(),
-    metadata: z
-      .record(z.string().max(64), readText.max(512))
-      .refine((pairs) => Object.keys(pairs).length <= 16, "must have at most 16 pairs")
-      .meta({ maxProperties: 16 })
-      .nullish(),
+    metadata: METADATA,
     store: onlyFalse(`${NOT_STORED}: omit it or send false`),
     background: onlyFalse(`${NOT_STORED}, so they cannot run in the background`),
     previous_response_id: onlyNull(`${NOT_STORED}: send the whole conversation as input`),
@@ -186,6 +183,7 @@ async function toChat(
     maxTokens: maxTokens ?? undefined,
     choices: 1,
     verifyTee: verifyTee ?? false,
+    tags: tagsOf(request.metadata),
     prompt: boundPrompt(fields, bytes),
     client: { sizeBytes, fields: request, translated: fields },
     ...{ bytes, fields, elided },

@@ -51,6 +51,9 @@ export const PERMISSIONS = {
   "management-key.create": SESSION_ONLY,
   "management-key.update": SESSION_ONLY,
   "management-key.revoke": SESSION_ONLY,
+  "tag-budget.read": withScope("account:read"),
+  /** To create, change and delete budgets of tags. */
+  "tag-budget.manage": withScope("keys:manage"),
   "webhook.read": withScope("account:read"),
   /** To create, change, test and replay webhooks; their events also need the permission to read each. */
   "webhook.manage": withScope("keys:manage"),

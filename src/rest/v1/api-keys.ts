@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { formatToken, parseToken, plainDecimal } from "../../kernel/text/amount.ts";
+import { formatToken, parseToken } from "../../kernel/text/amount.ts";
 import { type ApiKey, KEY_STATUSES } from "../../keys/api-keys/api-key.service.ts";
 import {
   MAX_GUARDRAIL,
@@ -18,15 +18,12 @@ import {
   keyListQuery,
   keyName,
   REVOKED_KEY,
+  tokens,
   viewGuardrails,
 } from "./key-shape.ts";
 
 const MAX_LISTED = 100;
-const amount = z.string().regex(/^(0|[1-9]\d{0,59})(\.\d{1,18})?$/, "must be tokens such as 0.05");
-/** More than the supply of any token. */
-const NUMBER_LIMIT = 1e60;
 const guardrail = z.union([z.literal(""), z.int().min(1).max(MAX_GUARDRAIL)]).nullish();
-const tokens = z.union([amount, z.number().min(0).lt(NUMBER_LIMIT).transform(plainDecimal).pipe(amount)]);
 
 /** The fields that POST and PATCH share. A null is treated as absent; `""` removes a limit. */
 const settings = {

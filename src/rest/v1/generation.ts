@@ -45,6 +45,7 @@ const GENERATION = z
     first_byte_latency: milliseconds.meta({
       description: "Milliseconds from the admission to the provider's first byte.",
     }),
+    tags: z.record(z.string(), z.string()).optional(),
     generation_time: milliseconds.meta({ description: "Milliseconds from the first byte to the end." }),
   })
   .meta({ id: "Generation", description: "One billed request." });
@@ -94,6 +95,7 @@ function view(request: InferenceRequest) {
     cached_from: request.routing?.cachedFrom ?? null,
     latency: durationMs,
     first_byte_latency: firstByteMs,
+    ...(Object.keys(request.tags).length > 0 && { tags: request.tags }),
     generation_time:
       durationMs === null || firstByteMs === null ? null : Math.max(0, durationMs - firstByteMs),
   };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Page, PageRequest } from "../../kernel/page.ts";
+import { plainDecimal } from "../../kernel/text/amount.ts";
 import type { Guardrails } from "../../keys/api-keys/guardrails.ts";
 import { type Key, type KeyKind, keyCursor } from "../../keys/shared/key.ts";
 import type { Answer } from "../http/answer.ts";
@@ -8,6 +9,15 @@ import { count } from "../wire.ts";
 
 /** The name of a key in a request body. */
 export const keyName = z.string().trim().min(1).max(100);
+
+const amount = z.string().regex(/^(0|[1-9]\d{0,59})(\.\d{1,18})?$/, "must be tokens such as 0.05");
+/** More than the supply of any token. */
+const NUMBER_LIMIT = 1e60;
+/** An amount of tokens in a request body: as decimal text, or as a number. */
+export const tokens = z.union([
+  amount,
+  z.number().min(0).lt(NUMBER_LIMIT).transform(plainDecimal).pipe(amount),
+]);
 
 /** The query of a list of keys: status, limit and cursor. */
 export function keyListQuery<const Statuses extends readonly string[]>(statuses: Statuses) {

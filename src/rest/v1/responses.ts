@@ -24,7 +24,7 @@ export const createResponse = defineRoute({
   async handle(app, call) {
     const { headers: preferences, signal } = call;
     const request = await readResponsesRequest(call.body);
-    const caller = callerOf(call);
+    const caller = callerOf(call, { metadata: request.chat.tags });
     if (request.chat.stream)
       return { kind: "stream", run: (sink) => app.responses.stream(request, caller, sink, preferences) };
     return inferenceBytes(await app.responses.create(request, caller, { signal, preferences }));

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MAX_TAG_NAME_BYTES } from "../../../accounts/tags/tags.ts";
 import {
   type UsageDay,
   type UsageFilter,
@@ -9,10 +10,12 @@ import {
 import { AppError } from "../../../kernel/errors.ts";
 import { isStorableTime } from "../../../kernel/text/times.ts";
 import { defineRoute, json, listOf } from "../../route.ts";
+import { readTagParameter } from "../../tag-header.ts";
 import { address, count, neuron, timestamp } from "../../wire.ts";
 import { CURRENCY } from "../account.ts";
 
 const MAX_OFFSET = 1_000_000;
+const MAX_TAGS_LISTED = 1_000;
 const DAY_MS = 86_400_000;
 
 /** A day of the years 1 to 9999. */
@@ -28,6 +31,7 @@ const filters = {
   trust_mode: z.enum(["standard", "verified", "private"]).optional(),
   model_id: z.string().min(1).max(500).optional(),
 };
+const tagFilter = { tag: z.string().max(2_000).optional() };
 const flag = z.enum(["true", "false"]).default("false");
 const integerParameter = (min: number, max: number, fallback: number) =>
   z
@@ -78,8 +82,18 @@ const row = z
     cached_from: z.string().optional().meta({
       description: "The request whose stored answer was returned; absent if a provider answered.",
     }),
+    tags: z.record(z.string(), z.string()).optional(),
   })
   .meta({ id: "UsageRow" });
+const tagRow = z
+  .strictObject({
+    name: z.string(),
+    value: z.string(),
+    request_count: count,
+    ...tokens,
+    cost: neuron,
+  })
+  .meta({ id: "TagUsage" });
 
 /** GET /v1/account/usage/stats (facts 1.3): totals over every request that matches the filters. */
 export const getUsageStats = defineRoute({
@@ -87,7 +101,7 @@ export const getUsageStats = defineRoute({
   url: "/v1/account/usage/stats",
   summary: "Retrieve usage totals",
   access: "usage.read",
-  query: z.strictObject(filters),
+  query: z.strictObject({ ...filters, ...tagFilter }),
   answer: {
     json: z.strictObject({
       total_requests: count,
@@ -117,7 +131,7 @@ export const getUsageByDay = defineRoute({
   url: "/v1/account/usage/daily",
   summary: "Retrieve usage by day and model",
   access: "usage.read",
-  query: z.strictObject({ ...filters, dimensions: z.enum(["trust_mode"]).optional() }),
+  query: z.strictObject({ ...filters, ...tagFilter, dimensions: z.enum(["trust_mode"]).optional() }),
   answer: { json: z.strictObject({ ...listOf(day), currency }) },
   async handle(app, { account, query, signal }) {
     const byTrustMode = query.dimensions === "trust_mode";
@@ -134,6 +148,7 @@ export const getUsageHistory = defineRoute({
   access: "request.read",
   query: z.strictObject({
     ...filters,
+    ...tagFilter,
     limit: integerParameter(1, 100, 20),
     offset: integerParameter(0, MAX_OFFSET, 0),
     cursor: z.string().max(512).optional(),
@@ -171,7 +186,37 @@ export const getUsageHistory = defineRoute({
   },
 });
 
-type Filters = z.output<z.ZodObject<typeof filters>>;
+/**
+ * GET /v1/account/usage/tags: totals by tag, the most expensive first. A request counts for each of its tags. Beyond SPEC
+ * (schema/choices.md).
+ */
+export const getUsageByTag = defineRoute({
+  method: "GET",
+  url: "/v1/account/usage/tags",
+  summary: "Retrieve usage by tag",
+  access: "usage.read",
+  query: z.strictObject({
+    ...filters,
+    name: z.string().min(1).max(MAX_TAG_NAME_BYTES).optional(),
+    limit: integerParameter(1, MAX_TAGS_LISTED, 100),
+  }),
+  answer: { json: z.strictObject({ ...listOf(tagRow), currency, has_more: z.boolean() }) },
+  async handle(app, { account, query: { name, limit, ...query }, signal }) {
+    const tags = await app.usage.byTag(account, filterOf(query), { name, limit: limit + 1, signal });
+    return json({
+      object: "list",
+      currency: CURRENCY,
+      has_more: tags.length > limit,
+      data: tags.slice(0, limit).map((tag) => ({
+        ...{ name: tag.name, value: tag.value, request_count: Number(tag.requests) },
+        ...viewTokens(tag),
+        cost: String(tag.cost),
+      })),
+    });
+  },
+});
+
+type Filters = z.output<z.ZodObject<typeof filters>> & { readonly tag?: string | undefined };
 
 /** Dates are UTC days, both inclusive. */
 function filterOf(query: Filters): UsageFilter {
@@ -185,6 +230,7 @@ function filterOf(query: Filters): UsageFilter {
     before: end_date === undefined ? undefined : nextDay(end_date),
     trustMode: query.trust_mode,
     modelId: query.model_id,
+    tag: query.tag === undefined ? undefined : readTagParameter(query.tag, "tag"),
   };
 }
 
@@ -222,10 +268,11 @@ function viewRow(row: UsageRow) {
     credit_used: String(row.creditUsed),
     trust_mode: row.trustMode,
     ...(row.cachedFrom !== null && { cached_from: row.cachedFrom }),
+    ...(Object.keys(row.tags).length > 0 && { tags: row.tags }),
   };
 }
 
-function viewTokens(counted: UsageRow | (UsageTotals & { readonly date: string })) {
+function viewTokens(counted: Omit<UsageTotals, "requests">) {
   return {
     input_tokens: Number(counted.inputTokens),
     output_tokens: Number(counted.outputTokens),

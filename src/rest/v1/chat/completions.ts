@@ -21,7 +21,7 @@ export const chatCompletions = defineRoute({
   async handle(app, call) {
     const { headers: preferences, signal } = call;
     const request = await readChatRequest(call.body);
-    const caller = callerOf(call);
+    const caller = callerOf(call, { metadata: request.tags });
     if (request.stream)
       return { kind: "stream", run: (sink) => app.chat.stream(request, caller, sink, preferences) };
     const completion = await app.chat.complete(request, caller, signal, preferences);

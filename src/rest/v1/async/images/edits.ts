@@ -22,7 +22,7 @@ export const submitImageEdit = defineRoute({
   bodyLimitBytes: MAX_EDIT_BYTES,
   repetition: "replayed",
   async handle(app, call) {
-    const caller = callerOf(call, "job.submit");
+    const caller = callerOf(call, { action: "job.submit" });
     const { headers: preferences } = call;
     const contentType = contentTypeOf(call, ["multipart/form-data"]);
     const verifyTee = call.query.verify_tee === "true";

@@ -23,6 +23,6 @@ export const submitImages = defineRoute({
       contentType: "application/json",
       preferences: call.headers,
     } as const;
-    return submittedJob(await app.imageJobs.submit(request, callerOf(call, "job.submit")));
+    return submittedJob(await app.imageJobs.submit(request, callerOf(call, { action: "job.submit" })));
   },
 });

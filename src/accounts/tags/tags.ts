@@ -1,0 +1,68 @@
+import { AppError } from "../../kernel/errors.ts";
+
+/** The tags of a request: values by name. Names differ, so a request counts once for each name. */
+export type Tags = Readonly<Record<string, string>>;
+/** One tag. */
+export type Tag = { readonly name: string; readonly value: string };
+
+/** The most tags of one request. */
+export const MAX_TAGS = 10;
+/** The most bytes of a name and of a value in UTF-8. */
+export const MAX_TAG_NAME_BYTES = 64;
+export const MAX_TAG_VALUE_BYTES = 512;
+
+/** What is wrong with a tag, as the end of a sentence about it; undefined if nothing is. */
+export function faultOfTag({ name, value }: Tag): string | undefined {
+  if (name === "__proto__") return "has a name that is not allowed";
+  return (
+    faultOf("name", name, MAX_TAG_NAME_BYTES) ?? faultOf("value", value, MAX_TAG_VALUE_BYTES) ?? undefined
+  );
+}
+
+/** Reads a list of tags. Throws `code`, naming `param`, for one that is malformed, a name twice, or too many. */
+export function readTags(
+  list: readonly Tag[],
+  param: string,
+  code: "invalid_body" | "invalid_parameter" = "invalid_parameter",
+): Tags | undefined {
+  if (list.length === 0) return undefined;
+  const refuse = (what: string) => new AppError(code, `${param}: ${what}`, { param });
+  if (list.length > MAX_TAGS) throw refuse(`has more than ${MAX_TAGS} tags`);
+  for (const tag of list) {
+    const fault = faultOfTag(tag);
+    if (fault !== undefined) throw refuse(`a tag ${fault}`);
+  }
+  const tags = Object.fromEntries(list.map(({ name, value }) => [name, value]));
+  if (Object.keys(tags).length < list.length) throw refuse("names a tag twice");
+  return tags;
+}
+
+/**
+ * Adds tags of lower precedence, in their order, as far as there is room: those whose name is taken, and those after the
+ * tenth, are left out.
+ */
+export function addTags(tags: Tags | undefined, others: Tags | undefined): Tags | undefined {
+  if (!others || !tags) return tags ?? others;
+  const room = MAX_TAGS - Object.keys(tags).length;
+  const added = Object.entries(others).filter(([name]) => !Object.hasOwn(tags, name));
+  return { ...tags, ...Object.fromEntries(added.slice(0, room)) };
+}
+
+/** The tags as a list, sorted by name. */
+export function listTags(tags: Tags): readonly Tag[] {
+  return Object.keys(tags)
+    .sort()
+    .map((name) => ({ name, value: tags[name] ?? "" }));
+}
+
+function faultOf(part: "name" | "value", text: string, maxBytes: number): string | undefined {
+  if (text === "") return `has an empty ${part}`;
+  if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes)
+    return `has a ${part} of more than ${maxBytes} bytes`;
+  if (NOT_PRINTABLE.test(text) || !text.isWellFormed()) return `has a ${part} with a control character`;
+  if (text.trim() !== text) return `has a ${part} that begins or ends with a space`;
+  return undefined;
+}
+
+/** Control characters, line and paragraph separators, and those that change the direction of text. */
+const NOT_PRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
