@@ -93,7 +93,9 @@ export class HoldsService {
     for (let changes = 0; ; changes++) {
       const { version, has } = this.#budgets.of(account);
       try {
-        return await (has(tags) ? this.#place(request) : this.#hold({ ...request, tagBudgetVersion: version }));
+        return await (has(tags)
+          ? this.#place(request)
+          : this.#hold({ ...request, tagBudgetVersion: version }));
       } catch (error) {
         if (!(error instanceof TagBudgetsChanged) || changes === MAX_CHANGES) throw error;
         await this.#budgets.refresh(account);

@@ -211,10 +211,14 @@ const place = (isTagged: boolean) => `
     insert into outbox (topic, subject, data)
     select 'balance.changed', m.address, ${balanceChanged("m", "'hold'", "null")} from moved m
   )
-  select ${HOLD_ANSWER}, g.id is null and ${hasOtherAllotments("a.account")} as is_elsewhere${isTagged ? `,
+  select ${HOLD_ANSWER}, g.id is null and ${hasOtherAllotments("a.account")} as is_elsewhere${
+    isTagged
+      ? `,
     ${HAS_NEW_BUDGETS} as has_new_budgets,
     (select json_build_array(b.name, b.value, b.credit_limit::text, b.left_over::text)::text
-      from budgets b where b.left_over < a.minimum order by b.left_over limit 1) as budget` : ""}
+      from budgets b where b.left_over < a.minimum order by b.left_over limit 1) as budget`
+      : ""
+  }
   from requested a
   left join split g on true
   left join live l on l.account = a.account

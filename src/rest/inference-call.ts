@@ -16,7 +16,10 @@ type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHe
  */
 export function callerOf(
   { principal, requestId, client, rawHeaders, cache }: Call,
-  { action = "inference.run", metadata }: { readonly action?: Action; readonly metadata?: Tags | undefined } = {},
+  {
+    action = "inference.run",
+    metadata,
+  }: { readonly action?: Action; readonly metadata?: Tags | undefined } = {},
 ): Caller {
   const tags = addTags(readTagHeaders(rawHeaders), metadata);
   return { ...permitSpender(principal, action), requestId, client, cache, ...(tags && { tags }) };

@@ -16,6 +16,8 @@ import { ManagementKeyNodeResolvers, ManagementKeyType } from "./management-keys
 import { NodeResolver } from "./nodes/node.resolver.ts";
 import { NODE_STUBS } from "./nodes/node.stubs.ts";
 import { SessionResolver } from "./sessions/session.resolver.ts";
+import { AccountTagBudgetsResolver, TagBudgetResolver } from "./tag-budgets/tag-budget.resolver.ts";
+import { TagBudgetNodeResolvers, TagBudgetType } from "./tag-budgets/tag-budget.type.ts";
 import { AccountUsageResolver, UsageResolver } from "./usage/usage.resolver.ts";
 import { AccountWebhooksResolver, WebhookResolver } from "./webhooks/webhook.resolver.ts";
 import { WebhookNodeResolvers, WebhookType } from "./webhooks/webhook.type.ts";
@@ -33,6 +35,8 @@ export function build(): Subgraph {
       ManagementKeyResolver,
       AccountUsageResolver,
       UsageResolver,
+      AccountTagBudgetsResolver,
+      TagBudgetResolver,
       AccountWebhooksResolver,
       WebhookResolver,
       WebhookMutationsResolver,
@@ -46,10 +50,11 @@ export function build(): Subgraph {
       ...ManagementKeyNodeResolvers,
       ...DepositNodeResolvers,
       ...WebhookNodeResolvers,
+      ...TagBudgetNodeResolvers,
     ],
     {
       references: { Account: findAccount, ApiKey: nodeReference("ApiKey") },
-      orphanedTypes: [...NODE_STUBS, ManagementKeyType, DepositType, WebhookType],
+      orphanedTypes: [...NODE_STUBS, ManagementKeyType, DepositType, WebhookType, TagBudgetType],
     },
   );
 }

@@ -56,8 +56,7 @@ describeDatabases("the budget of a tag", (kind) => {
       answers[n]?.status === "fulfilled" ? [{ id: request.id, holds: services[n % 2] }] : [],
     );
     expect(granted).toHaveLength(50);
-    for (const answer of answers)
-      if (answer.status === "rejected") expect(answer.reason).toMatchObject(OVER);
+    for (const answer of answers) if (answer.status === "rejected") expect(answer.reason).toMatchObject(OVER);
     expect(await usedOf(database, seeded)).toEqual({ used: 2n, held: 350n });
     await Promise.all(granted.map((one) => one.holds?.settle(settlementOf(one.id, 7n))));
     expect(await usedOf(database, seeded)).toEqual({ used: 352n, held: 0n });
@@ -170,7 +169,9 @@ describeDatabases("the budget of a tag", (kind) => {
     await budgetsOn(database).create(seeded.account, { ...SEARCH, creditLimit: 10n, resetPeriod });
     await spend(holds, tagged(seeded, 10n), 10n);
     await expect(holds.hold(tagged(seeded, 1n))).rejects.toMatchObject(OVER);
-    await database.rows("update tag_budget set spent_at = spent_at - $1::text::interval returning id", [interval]);
+    await database.rows("update tag_budget set spent_at = spent_at - $1::text::interval returning id", [
+      interval,
+    ]);
     expect(await usedOf(database, seeded)).toEqual({ used: 0n, held: 0n });
     expect(await spend(holds, tagged(seeded, 10n), 4n)).toBe(4n);
     expect(await usedOf(database, seeded)).toEqual({ used: 4n, held: 0n });
@@ -218,8 +219,14 @@ describeDatabases("the budget of a tag", (kind) => {
     await expect(budgets.delete(other.account, id)).rejects.toMatchObject(missing);
     expect(await budgets.list(other.account)).toEqual([]);
     const invalid = { code: "invalid_parameter" };
-    for (const tag of [{ name: "", value: "a" }, { name: "__proto__", value: "a" }, { name: "a", value: "b\n" }])
-      await expect(budgets.create(seeded.account, { ...tag, creditLimit: 1n })).rejects.toMatchObject(invalid);
+    for (const tag of [
+      { name: "", value: "a" },
+      { name: "__proto__", value: "a" },
+      { name: "a", value: "b\n" },
+    ])
+      await expect(budgets.create(seeded.account, { ...tag, creditLimit: 1n })).rejects.toMatchObject(
+        invalid,
+      );
     await expect(budgets.update(seeded.account, id, { creditLimit: -1n })).rejects.toMatchObject(invalid);
   });
 });

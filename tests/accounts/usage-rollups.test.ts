@@ -142,7 +142,8 @@ async function bucketRequests(
 }
 
 function bucketText(bucket: UsageBucket, { groups }: UsageDivision) {
-  const members = { model: bucket.model, api_key: bucket.apiKeyId, trust_mode: bucket.trustMode };
+  const { model, apiKeyId: api_key, trustMode: trust_mode, tagValue: tag } = bucket;
+  const members = { model, api_key, trust_mode, tag };
   return [
     bucket.startsAt.getTime(),
     ...groups.map((group) => members[group]),

@@ -50,6 +50,7 @@ async function populate(): Promise<World> {
   const owner = await app.authenticate(`Bearer ${token}`);
   const url = "http://127.0.0.1:1/";
   await app.webhooks.create(owner, { name: "hook", url, events: ["job.ended"] });
+  await app.tagBudgets.create(account, { name: "team", value: "search", creditLimit: 1n });
   const input = `{ model: "${SERVICES.images.model}", prompt: "a sea", size: "8x8" }`;
   const made = await ask(
     origin,
@@ -94,6 +95,11 @@ async function populate(): Promise<World> {
         query: mine("webhooks { nodes { id webhookId } }"),
         path: "viewer.account.webhooks.nodes.0",
         field: "webhookId",
+      },
+      TagBudget: {
+        query: mine("tagBudgets { nodes { id budgetId } }"),
+        path: "viewer.account.tagBudgets.nodes.0",
+        field: "budgetId",
       },
       ImageJob: { query: `{ imageJob(id: "${jobId}") { id modelId } }`, path: "imageJob", field: "modelId" },
       Batch: { query: "{ batches { nodes { id batchId } } }", path: "batches.nodes.0", field: "batchId" },

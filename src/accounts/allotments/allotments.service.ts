@@ -374,6 +374,9 @@ const NO_LEASE = { untilMs: Number.NEGATIVE_INFINITY, untilTime: Number.NEGATIVE
 function isFinal(answer: TakeAnswer, request: HoldRequest): boolean {
   const { granted, key, restrictions } = answer;
   return (
-    granted !== undefined || key !== "active" || restrictions !== undefined || hasOtherBudgets(answer, request)
+    granted !== undefined ||
+    key !== "active" ||
+    restrictions !== undefined ||
+    hasOtherBudgets(answer, request)
   );
 }

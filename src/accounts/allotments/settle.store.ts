@@ -3,13 +3,7 @@ import { newId } from "../../kernel/text/ids.ts";
 import type { HoldRequest } from "../holds.store.ts";
 import { costOf, outcomeOf, type Settlement } from "../settlements.store.ts";
 import { type AllotmentRow, type StoredAllotment, toAllotment } from "./allotment-row.ts";
-import {
-  ENDED_BEFORE,
-  SETTLE,
-  SETTLE_COVERED,
-  SETTLE_COVERED_TAGGED,
-  SETTLE_TAGGED,
-} from "./settle.sql.ts";
+import { ENDED_BEFORE, SETTLE, SETTLE_COVERED, SETTLE_COVERED_TAGGED, SETTLE_TAGGED } from "./settle.sql.ts";
 
 /** The end of a request that an allotment pays for, and what its process has set aside for it there, neuron. */
 export type AllottedSettlement = {

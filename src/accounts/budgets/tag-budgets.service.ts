@@ -11,6 +11,7 @@ import {
   type BudgetTerms,
   countBudgetChange,
   deleteBudget,
+  findBudget,
   insertBudget,
   listBudgets,
   lockBudgets,
@@ -43,9 +44,14 @@ export class TagBudgetsService {
     return listBudgets(this.#dependencies.database, account);
   }
 
-  /** One budget. Throws `tag_budget_not_found`, also for another account's. */
+  /** The budget with this id; undefined for one that does not exist or belongs to another account. */
+  async find(account: string, id: string): Promise<TagBudget | undefined> {
+    return isId(id) ? findBudget(this.#dependencies.database, account, id) : undefined;
+  }
+
+  /** As `find`, but throws `tag_budget_not_found`. */
   async get(account: string, id: string): Promise<TagBudget> {
-    const [budget] = isId(id) ? await listBudgets(this.#dependencies.database, account, [id]) : [];
+    const budget = await this.find(account, id);
     if (!budget) throw notFound();
     return budget;
   }
@@ -57,7 +63,12 @@ export class TagBudgetsService {
    */
   async create(
     account: string,
-    { name, value, creditLimit, resetPeriod = "never" }: Tag & Pick<BudgetTerms, "creditLimit"> & Partial<BudgetTerms>,
+    {
+      name,
+      value,
+      creditLimit,
+      resetPeriod = "never",
+    }: Tag & Pick<BudgetTerms, "creditLimit"> & Partial<BudgetTerms>,
   ): Promise<TagBudget> {
     readTags([{ name, value }], "tag");
     checkLimit(creditLimit);

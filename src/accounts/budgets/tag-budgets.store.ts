@@ -28,14 +28,19 @@ export async function readBudgetTags(
   return row ?? { version: 0, tags: [] };
 }
 
-/** The budgets of an account in the order of their creation, or those with these ids. */
-export async function listBudgets(
+/** The budgets of an account in the order of their creation. */
+export async function listBudgets(queries: Queries, account: string): Promise<readonly TagBudget[]> {
+  return (await queries.rows<BudgetRow>(LIST, [account])).map(toBudget);
+}
+
+/** One budget; undefined if the account has none with this id. */
+export async function findBudget(
   queries: Queries,
   account: string,
-  ids?: readonly string[],
-): Promise<readonly TagBudget[]> {
-  const rows = await queries.rows<BudgetRow>(LIST, [account, ids ? JSON.stringify(ids) : null]);
-  return rows.map(toBudget);
+  id: string,
+): Promise<TagBudget | undefined> {
+  const [row] = await queries.rows<BudgetRow>(FIND, [account, id]);
+  return row && toBudget(row);
 }
 
 /**
@@ -137,14 +142,16 @@ const BUDGET_TAGS = `
   ), '[]') as tags
   from account a where a.address = $1`;
 
-const LIST = `
+const budgets = (conditions: string) => `
   select b.id::text as id, b.account, b.name, b.value, b.credit_limit::text as credit_limit, b.reset_period,
     (${spentSql("b")})::text as used, b.held::text as held,
     floor(extract(epoch from b.created_at) * 1000)::bigint::text as created_ms
   from tag_budget b
-  where b.account = $1::text
-    and ($2::text is null or b.id = any(array(select value::uuid from jsonb_array_elements_text($2::text::jsonb))))
+  where b.account = $1::text${conditions}
   order by b.created_at, b.id`;
+
+const LIST = budgets("");
+const FIND = budgets(" and b.id = $2::uuid");
 
 const LOCK = "select address from account where address = $1 for update";
 const COUNT = "select count(*)::int as budgets from tag_budget where account = $1";

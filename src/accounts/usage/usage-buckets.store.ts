@@ -3,6 +3,7 @@ import { Parameters } from "../../db/parameters.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { divideRange, type Grain } from "./time-ranges.ts";
 import {
+  storedGrains,
   summed,
   TOTALS,
   type TotalsRow,
@@ -10,7 +11,6 @@ import {
   toTotals,
   type UsageRead,
   type UsageTotals,
-  storedGrains,
 } from "./usage.store.ts";
 
 /** What buckets may be divided by, besides time. */
@@ -93,9 +93,14 @@ export async function sumUsageByPeriod(
   });
 }
 
-function checkTagDivision(division: { isByTag: boolean; tagName: string | undefined; isFiltered: boolean }): void {
+function checkTagDivision(division: {
+  isByTag: boolean;
+  tagName: string | undefined;
+  isFiltered: boolean;
+}): void {
   const { isByTag, tagName, isFiltered } = division;
-  const refuse = (param: string, what: string) => new AppError("invalid_parameter", `${param}: ${what}`, { param });
+  const refuse = (param: string, what: string) =>
+    new AppError("invalid_parameter", `${param}: ${what}`, { param });
   if (isByTag !== (tagName !== undefined))
     throw refuse("tagName", "is required to divide by a tag, and only then");
   if (isByTag && isFiltered) throw refuse("tag", "cannot be combined with a division by a tag");

@@ -21,8 +21,7 @@ export async function sumUsageByDay(read: UsageRead, byTrustMode: boolean): Prom
   const where = new Parameters(read.account);
   const parts = divideRange({ from: filter.from, before: filter.before }, ["day", "hour"]);
   // Only the sums of hours and of keys are divided by key, and only those of tags by tag.
-  const isStored = ({ grain }: Part) =>
-    grain === "day" && !filter.apiKeyId && !filter.source && !filter.tag;
+  const isStored = ({ grain }: Part) => grain === "day" && !filter.apiKeyId && !filter.source && !filter.tag;
   const stored = parts.filter(isStored).map((range) => storedDays(where, range));
   const others = parts.filter((part) => !isStored(part));
   const text = [...stored, summedDays(where, filter, others)].join("\nunion all\n");

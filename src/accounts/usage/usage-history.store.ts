@@ -6,6 +6,7 @@ import { recordedSaving } from "./cache-saving.ts";
 import {
   IS_USAGE,
   ROLLED_UP_TO,
+  sumsOf,
   TOKENS,
   type TotalsRow,
   type TrustMode,
@@ -14,7 +15,6 @@ import {
   type UsageRead,
   type UsageRow,
   type UsageTotals,
-  sumsOf,
   usageConditions,
 } from "./usage.store.ts";
 

@@ -81,7 +81,11 @@ export class UsageService {
   byTag(
     account: string,
     filter: Omit<UsageFilter, "tag">,
-    options: { readonly name: string | undefined; readonly limit: number; readonly signal?: AbortSignal | undefined },
+    options: {
+      readonly name: string | undefined;
+      readonly limit: number;
+      readonly signal?: AbortSignal | undefined;
+    },
   ): Promise<readonly TagUsage[]> {
     return sumUsageByTag({ reads: this.#reads, account, filter, signal: options.signal }, options);
   }

@@ -135,7 +135,11 @@ export function summed(
         ...usageConditions(where, filter, "requests", range),
         `r.usage_number <= ${ROLLED_UP_TO}`,
       ]);
-    const conditions = [`r.grain = '${grain}'`, ...usageConditions(where, filter, "sums", range), ...nameOf("r")];
+    const conditions = [
+      `r.grain = '${grain}'`,
+      ...usageConditions(where, filter, "sums", range),
+      ...nameOf("r"),
+    ];
     return `select r.starts_at as at, r.model, r.trust_mode, r.api_key_id, r.requests, r.cost,
        ${TOKENS.map((name) => `r.${name}`).join(", ")}${byTag ? ", r.name, r.value" : ""}
      from ${sumsTable} r where ${conditions.join(" and ")}`;

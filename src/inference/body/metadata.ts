@@ -24,8 +24,6 @@ export const METADATA = z
  */
 export function tagsOf(metadata: z.output<typeof METADATA>): Tags | undefined {
   if (!metadata) return undefined;
-  const pairs = Object.entries(metadata).filter(
-    ([name, value]) => faultOfTag({ name, value }) === undefined,
-  );
+  const pairs = Object.entries(metadata).filter(([name, value]) => faultOfTag({ name, value }) === undefined);
   return pairs.length > 0 ? Object.fromEntries(pairs.slice(0, MAX_TAGS)) : undefined;
 }

@@ -3,13 +3,13 @@ import type { Tags } from "../../accounts/tags/tags.ts";
 import { lowerHex } from "../../kernel/text/hex.ts";
 import { TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
+import { METADATA, tagsOf } from "../body/metadata.ts";
 import {
   candidateModel,
   forwardedBody,
   type RequestFields,
   readPromptFields,
 } from "../body/request-fields.ts";
-import { METADATA, tagsOf } from "../body/metadata.ts";
 import { readText, shortText } from "../body/text-schema.ts";
 import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";

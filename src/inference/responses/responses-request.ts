@@ -3,8 +3,8 @@ import { z } from "zod";
 import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
 import { boundPrompt } from "../billing/prompt-bound.ts";
 import { type ElidedTexts, isText } from "../body/elided-text.ts";
-import { readPromptFields } from "../body/request-fields.ts";
 import { METADATA, tagsOf } from "../body/metadata.ts";
+import { readPromptFields } from "../body/request-fields.ts";
 import { contentText, readText, shortText } from "../body/text-schema.ts";
 import {
   type ChatRequest,

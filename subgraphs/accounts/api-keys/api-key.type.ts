@@ -23,13 +23,17 @@ const KeyPermission = defineEnum<"inference">("KeyPermission", "What an `sk-` ke
   inference: "Run inference, which the account pays for.",
 });
 
-/** How often a key's spending is reset. */
-const KeyResetPeriod = defineEnum<ResetPeriod>("KeyResetPeriod", "How often a key's spending is reset.", {
-  never: "Never.",
-  daily: "Every day at midnight UTC.",
-  weekly: "Every Monday at midnight UTC.",
-  monthly: "On the first of every month at midnight UTC.",
-});
+/** How often the spending of a key or a tag is reset. */
+export const KeyResetPeriod = defineEnum<ResetPeriod>(
+  "KeyResetPeriod",
+  "How often the spending of a key, or of a tag with a budget, is reset.",
+  {
+    never: "Never.",
+    daily: "Every day at midnight UTC.",
+    weekly: "Every Monday at midnight UTC.",
+    monthly: "On the first of every month at midnight UTC.",
+  },
+);
 
 /** The lowest trust mode that a key accepts. */
 const KeyTrustMode = defineEnum<TrustFloor>(

@@ -5,7 +5,7 @@ import { NODE_NAMES, type NodeName } from "../../shared/nodes/node-id.ts";
 import { InferenceRequestStub } from "../inference-request.stub.ts";
 
 /** The entities of this subgraph. */
-const OWN: readonly NodeName[] = ["Account", "ApiKey", "ManagementKey", "Deposit", "Webhook"];
+const OWN: readonly NodeName[] = ["Account", "ApiKey", "ManagementKey", "Deposit", "Webhook", "TagBudget"];
 
 /** Whether this subgraph has the entity itself, and not only its global id. */
 export function isOwnNode(name: NodeName): boolean {

@@ -13,6 +13,7 @@ import { readApiKeyId, readModelId } from "../../shared/nodes/filter-id.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { AccountType } from "../account/account.type.ts";
 import {
+  TagUsageType,
   toUsageRecord,
   UsageArgs,
   UsageBucketType,
@@ -22,6 +23,8 @@ import {
   UsageRecordConnection,
   UsageStatsType,
 } from "./usage.type.ts";
+
+const MAX_TAGS_LISTED = 100;
 
 /** An account's usage under one filter. */
 @ObjectType("Usage", { description: "An account's usage under one filter." })
@@ -93,12 +96,37 @@ export class UsageResolver {
       description: "What else to divide each period by. By default each period is one bucket.",
     })
     groups: readonly UsageGroup[],
+    @Arg("tagName", () => String, {
+      nullable: true,
+      description: "The name of the tag to divide by. Required with `TAG`, and not allowed without it.",
+    })
+    tagName: string | null,
     @Root() { address, filter }: UsageType,
     @Ctx() { services, signal }: Context,
   ): Promise<readonly UsageBucketType[]> {
-    const division = { grain, groups: [...new Set(groups)] };
+    const division = { grain, groups: [...new Set(groups)], tagName: tagName ?? undefined };
     const buckets = await services.usage.buckets(address, filter, division, signal);
-    return buckets.map((bucket) => ({ ...bucket, modelId: bucket.model, stats: bucket }));
+    return buckets.map(({ tagValue: value, ...bucket }) => ({
+      ...{ ...bucket, modelId: bucket.model, stats: bucket },
+      tag: value === undefined ? undefined : { name: tagName ?? "", value },
+    }));
+  }
+
+  @Directive("@cost(weight: 5)")
+  @Directive(`@listSize(assumedSize: ${MAX_TAGS_LISTED})`)
+  @FieldResolver(() => [TagUsageType], {
+    nullable: true,
+    description: `Totals by tag, the most expensive first, at most ${MAX_TAGS_LISTED}. A request counts for each of its tags.`,
+  })
+  async tags(
+    @Arg("name", () => String, { nullable: true, description: "Only tags with this name." })
+    name: string | null,
+    @Root() { address, filter }: UsageType,
+    @Ctx() { services, signal }: Context,
+  ): Promise<readonly TagUsageType[]> {
+    const options = { name: name ?? undefined, limit: MAX_TAGS_LISTED, signal };
+    const tags = await services.usage.byTag(address, filter, options);
+    return tags.map(({ name, value, ...stats }) => ({ tag: { name, value }, stats }));
   }
 
   @FieldResolver(() => UsageRecordConnection, {
@@ -126,5 +154,6 @@ function toFilter({ source, from, before, trustMode, ...args }: UsageArgs): Usag
     before: before == null ? undefined : new Date(before),
     modelId: readModelId(args.modelId, "modelId"),
     trustMode: trustMode ?? undefined,
+    tag: args.tag ?? undefined,
   };
 }

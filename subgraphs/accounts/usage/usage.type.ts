@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { ArgsType, Field, ID, Int, ObjectType } from "type-graphql";
+import { listTags, type Tag } from "../../../src/accounts/tags/tags.ts";
 import type {
   Grain,
   UsageSource as Source,
@@ -18,6 +19,7 @@ import {
   DateTimeScalar,
   NeuronScalar,
 } from "../../shared/schema/scalars.ts";
+import { TagInput, TagType } from "../../shared/tag.type.ts";
 import { TrustMode } from "../../shared/trust-mode.ts";
 import { InferenceRequestStub, toRequestStub } from "../inference-request.stub.ts";
 
@@ -53,6 +55,9 @@ export class UsageArgs {
 
   @Field(() => TrustMode, { nullable: true, description: "Only requests to providers of this trust mode." })
   trustMode!: Trust | null | undefined;
+
+  @Field(() => TagInput, { nullable: true, description: "Only requests with this tag." })
+  tag!: TagInput | null | undefined;
 }
 
 /** Totals over requests. */
@@ -119,12 +124,23 @@ export const UsageGroupType = defineEnum<UsageGroup>(
     model: "The requested model.",
     api_key: "The `sk-` key that paid.",
     trust_mode: "The trust mode of the provider.",
+    tag: "The value of the tag with the name `tagName`. Requests without it are left out.",
   },
 );
 
+/** The usage of the requests with a tag. */
+@ObjectType("TagUsage", { description: "The usage of the requests with a tag.", simpleResolvers: true })
+export class TagUsageType {
+  @Field(() => TagType, { description: "The tag." })
+  tag!: Tag;
+
+  @Field(() => UsageStatsType, { description: "The totals." })
+  stats!: UsageTotals;
+}
+
 /** The usage of one period. */
 @ObjectType("UsageBucket", {
-  description: "The usage of one period, or of one model, key or trust mode in it.",
+  description: "The usage of one period, or of one model, key, trust mode or tag in it.",
   simpleResolvers: true,
 })
 export class UsageBucketType {
@@ -143,6 +159,9 @@ export class UsageBucketType {
 
   @Field(() => TrustMode, { nullable: true, description: "The trust mode. Null unless divided by it." })
   trustMode!: Trust | undefined;
+
+  @Field(() => TagType, { nullable: true, description: "The tag. Null unless divided by it." })
+  tag!: Tag | undefined;
 
   @Field(() => UsageStatsType, { description: "The totals." })
   stats!: UsageTotals;
@@ -214,6 +233,9 @@ class UsageRecordType {
   @Field(() => TrustMode, { description: "The trust mode of the provider." })
   trustMode!: Trust;
 
+  @Field(() => [TagType], { description: "The tags of the request, sorted by name." })
+  tags!: readonly Tag[];
+
   @Field(() => InferenceRequestStub, { description: "The request." })
   request!: InferenceRequestStub;
 }
@@ -224,7 +246,7 @@ export const UsageRecordConnection = defineCountedConnection("UsageRecord", () =
 /** Maps a usage row to its GraphQL type. */
 export function toUsageRecord(row: UsageRow): UsageRecordType {
   const { model, provider, requestId, inputTokens, outputTokens, cachedTokens, ...more } = row;
-  const { cacheWriteTokens, cacheWrite1hTokens, ...rest } = more;
+  const { cacheWriteTokens, cacheWrite1hTokens, tags, ...rest } = more;
   return {
     ...rest,
     inputTokens: Number(inputTokens),
@@ -232,6 +254,7 @@ export function toUsageRecord(row: UsageRow): UsageRecordType {
     cachedTokens: Number(cachedTokens),
     cacheWriteTokens: Number(cacheWriteTokens),
     cacheWrite1hTokens: Number(cacheWrite1hTokens),
+    tags: listTags(tags),
     modelId: model,
     providerAddress: provider,
     request: toRequestStub(requestId),

@@ -10,6 +10,7 @@ import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { toBill } from "../chat/chat.type.ts";
 import { toPreferences } from "../routing/routing.type.ts";
+import { tagged } from "../tagged.ts";
 import { CreateSpeechInput, CreateSpeechPayload, type SpeechType, toSpeechRequest } from "./speech.type.ts";
 
 /** 16 MiB in base64, which one operation may return. */
@@ -37,7 +38,10 @@ export class SpeechResolver {
       const stored = await runOnce(context, { ...caller, field: "createSpeech", key, input }, async () => {
         const request = toSpeechRequest(input);
         const options = { signal, preferences: toPreferences(input.routing), maxBytes: MAX_AUDIO_BYTES };
-        return toStored(await services.speech.speak(request, caller, options), request.characters);
+        return toStored(
+          await services.speech.speak(request, tagged(caller, input.tags), options),
+          request.characters,
+        );
       });
       // The audio was billed: it is counted, but no longer refused.
       answerAllowance.add(stored.length);

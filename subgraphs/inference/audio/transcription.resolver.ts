@@ -11,6 +11,7 @@ import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { toBill } from "../chat/chat.type.ts";
 import { toPreferences } from "../routing/routing.type.ts";
+import { tagged } from "../tagged.ts";
 import {
   TranscribeAudioInput,
   TranscribeAudioPayload,
@@ -38,7 +39,10 @@ export class TranscriptionResolver {
       const body = await runOnce(context, { ...caller, field: "transcribeAudio", key, input }, async () => {
         const options = { signal, preferences: toPreferences(input.routing) };
         const request = toTranscriptionRequest(input);
-        return toStored(await services.audio.transcribe(request, caller, options), request);
+        return toStored(
+          await services.audio.transcribe(request, tagged(caller, input.tags), options),
+          request,
+        );
       });
       return { transcription: toTranscription(JSON.parse(body.toString("utf8")) as Answer) };
     });

@@ -9,6 +9,7 @@ import {
 import { AppError } from "../../../src/kernel/errors.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
+import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
@@ -60,6 +61,9 @@ export class TranscribeAudioInput {
 
   @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
   routing?: RoutingInput | null;
+
+  @Field(() => [TagInput], { nullable: true, description: TAGS })
+  tags?: readonly TagInput[] | null;
 
   @Field(() => Boolean, {
     nullable: true,

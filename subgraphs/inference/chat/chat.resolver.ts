@@ -8,6 +8,7 @@ import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { toPreferences } from "../routing/routing.type.ts";
+import { tagged } from "../tagged.ts";
 import {
   type ChatCompletionType,
   CompleteChatInput,
@@ -38,7 +39,8 @@ export class ChatResolver {
         const request = await toChatRequest(input, { stream: false });
         const cacheable = { ...caller, field: "completeChat", input, cacheSeconds };
         const cached = { ...caller, cache: await cacheRequestOf(context, cacheable) };
-        return (await services.chat.complete(request, cached, signal, toPreferences(input.routing))).body;
+        const payer = tagged(cached, input.tags, request.tags);
+        return (await services.chat.complete(request, payer, signal, toPreferences(input.routing))).body;
       });
       return { completion: toCompletion(JSON.parse(body.toString("utf8")) as Answer) };
     });

@@ -5,6 +5,7 @@ import { type ChatRequest, readChatRequest } from "../../../src/inference/chat/c
 import { CACHE_SECONDS } from "../../shared/cache.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { AddressScalar, JsonScalar } from "../../shared/schema/scalars.ts";
+import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { membersOf } from "../members.ts";
 import { TeeEvidenceType, toTeeEvidence } from "../requests/evidence.type.ts";
@@ -48,6 +49,9 @@ export class ChatInput {
 
   @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
   routing?: RoutingInput | null;
+
+  @Field(() => [TagInput], { nullable: true, description: TAGS })
+  tags?: readonly TagInput[] | null;
 
   @Field(() => Boolean, {
     nullable: true,

@@ -5,6 +5,7 @@ import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
 import { toPreferences } from "../routing/routing.type.ts";
+import { tagged } from "../tagged.ts";
 import { ChatInput, ChatPieceType, toBill, toChatRequest } from "./chat.type.ts";
 
 type Subscribing = { readonly args: { readonly input: ChatInput }; readonly context: Context };
@@ -48,10 +49,7 @@ async function openChat({
 }: Subscribing): Promise<AsyncIterableIterator<ChatPiece>> {
   const { services, principal } = context;
   const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
-  return chatEvents(
-    services.chat,
-    await toChatRequest(input, { stream: true }),
-    caller,
-    toPreferences(input.routing),
-  );
+  const request = await toChatRequest(input, { stream: true });
+  const preferences = toPreferences(input.routing);
+  return chatEvents(services.chat, request, tagged(caller, input.tags, request.tags), preferences);
 }

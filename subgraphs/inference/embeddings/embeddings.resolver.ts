@@ -8,6 +8,7 @@ import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { toPreferences } from "../routing/routing.type.ts";
+import { tagged } from "../tagged.ts";
 import {
   CreateEmbeddingsInput,
   CreateEmbeddingsPayload,
@@ -38,7 +39,7 @@ export class EmbeddingsResolver {
         const options = { signal, preferences: toPreferences(input.routing) };
         const cacheable = { ...caller, field: "createEmbeddings", input, cacheSeconds };
         const cached = { ...caller, cache: await cacheRequestOf(context, cacheable) };
-        return (await services.embeddings.create(request, cached, options)).body;
+        return (await services.embeddings.create(request, tagged(cached, input.tags), options)).body;
       });
       // The vectors were billed: they are counted, but no longer refused.
       answerAllowance.add(body.length);

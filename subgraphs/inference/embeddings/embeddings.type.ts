@@ -10,6 +10,7 @@ import { AppError } from "../../../src/kernel/errors.ts";
 import { CACHE_SECONDS } from "../../shared/cache.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
+import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
 import { membersOf } from "../members.ts";
@@ -38,6 +39,9 @@ export class CreateEmbeddingsInput {
 
   @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
   routing?: RoutingInput | null;
+
+  @Field(() => [TagInput], { nullable: true, description: TAGS })
+  tags?: readonly TagInput[] | null;
 
   @Field(() => Boolean, {
     nullable: true,

@@ -4,6 +4,7 @@ import { imageEditForm } from "../../../src/inference/images/image-edit-form.ts"
 import type { JobView } from "../../../src/jobs/jobs.service.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
+import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
 import { membersOf } from "../members.ts";
@@ -55,6 +56,9 @@ abstract class ImageEditInput {
 
   @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
   routing?: RoutingInput | null;
+
+  @Field(() => [TagInput], { nullable: true, description: TAGS })
+  tags?: readonly TagInput[] | null;
 
   @Field(() => Boolean, {
     nullable: true,

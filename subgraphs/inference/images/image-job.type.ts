@@ -8,6 +8,7 @@ import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, JsonScalar } from "../../shared/schema/scalars.ts";
+import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { membersOf } from "../members.ts";
 import { RoutingInput } from "../routing/routing.type.ts";
@@ -51,6 +52,9 @@ abstract class ImagesInput {
 
   @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
   routing?: RoutingInput | null;
+
+  @Field(() => [TagInput], { nullable: true, description: TAGS })
+  tags?: readonly TagInput[] | null;
 
   @Field(() => Boolean, {
     nullable: true,

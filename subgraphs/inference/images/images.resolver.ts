@@ -11,9 +11,11 @@ import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import { ANSWER_COPIES } from "../../shared/answer-allowance.ts";
 import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
+import type { TagInput } from "../../shared/tag.type.ts";
 import { answerMutation, PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
 import { type RoutingInput, toPreferences } from "../routing/routing.type.ts";
+import { tagged } from "../tagged.ts";
 import { EditImagesInput, EditImagesPayload, toEditForm } from "./image-edit.type.ts";
 import { GenerateImagesInput, JobImageType, toJobBody, toJobImage } from "./image-job.type.ts";
 
@@ -73,7 +75,10 @@ export class ImagesResolver {
 type ImagesMutation = {
   readonly field: "generateImages" | "editImages";
   readonly key: string | null | undefined;
-  readonly input: object & { readonly routing?: RoutingInput | null };
+  readonly input: object & {
+    readonly routing?: RoutingInput | null;
+    readonly tags?: readonly TagInput[] | null;
+  };
 };
 
 /** Runs a request for images once per key, and returns its images and its bill. */
@@ -89,7 +94,7 @@ async function createImages(
   return answerMutation(mutation.input, async () => {
     const body = await runOnce(context, { ...caller, ...mutation }, async () => {
       const options = { signal, preferences: toPreferences(mutation.input.routing) };
-      return (await services.images.create(await read(), caller, options)).body;
+      return (await services.images.create(await read(), tagged(caller, mutation.input.tags), options)).body;
     });
     // The images were billed: they are counted, but no longer refused.
     context.answerAllowance.add(body.length);

@@ -6,8 +6,10 @@ import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
+import type { TagInput } from "../../shared/tag.type.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { toPreferences } from "../routing/routing.type.ts";
+import { tagged } from "../tagged.ts";
 import { SubmitImageEditJobInput, SubmitImageEditJobPayload, toEditForm } from "./image-edit.type.ts";
 import { SubmitImageJobInput, SubmitImageJobPayload, toJobBody } from "./image-job.type.ts";
 
@@ -56,7 +58,7 @@ export class SubmitImageJobResolver {
 type JobMutation = {
   readonly field: "submitImageJob" | "submitImageEditJob";
   readonly key: string | null | undefined;
-  readonly input: object;
+  readonly input: object & { readonly tags?: readonly TagInput[] | null };
 };
 
 /** Submits a job once per key; a repeated call returns its present state. */
@@ -70,7 +72,7 @@ function submitJob(
   return answerMutation(mutation.input, async () => {
     let submitted: JobView | undefined;
     const id = await runOnce(context, { ...caller, ...mutation }, async () => {
-      submitted = await services.imageJobs.submit(read(), caller);
+      submitted = await services.imageJobs.submit(read(), tagged(caller, mutation.input.tags));
       return Buffer.from(submitted.id);
     });
     return { imageJob: submitted ?? (await services.jobs.get(caller, id.toString())) };

@@ -5,6 +5,7 @@ import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
 import { toBill } from "../chat/chat.type.ts";
+import { tagged } from "../tagged.ts";
 import { MessagePieceType, toMessageDelta } from "./message.type.ts";
 import { MessageInput, toMessageOptions, toMessagesRequest } from "./message-input.type.ts";
 
@@ -37,5 +38,5 @@ async function openMessage({
   const { services, principal } = context;
   const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
   const request = await toMessagesRequest(input, { stream: true });
-  return messageEvents(services.messages, request, caller, toMessageOptions(input));
+  return messageEvents(services.messages, request, tagged(caller, input.tags), toMessageOptions(input));
 }

@@ -11,6 +11,7 @@ import {
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateScalar, JsonScalar } from "../../shared/schema/scalars.ts";
+import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { membersOf } from "../members.ts";
 import { RoutingInput, toPreferences } from "../routing/routing.type.ts";
 
@@ -89,6 +90,9 @@ export class MessageTokenCountInput extends MessagePromptInput {}
 export class MessageInput extends MessagePromptInput {
   @Field(() => Int, { description: "The maximum number of tokens of the message." })
   maxTokens!: number;
+
+  @Field(() => [TagInput], { nullable: true, description: TAGS })
+  tags?: readonly TagInput[] | null;
 
   @Field(() => Boolean, {
     nullable: true,

@@ -5,6 +5,7 @@ import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
+import { tagged } from "../tagged.ts";
 import { CreateMessagePayload, type MessageAnswer, toMessage } from "./message.type.ts";
 import {
   CreateMessageInput,
@@ -60,7 +61,12 @@ export class MessageResolver {
     return answerMutation(input, async () => {
       const body = await runOnce(context, { ...caller, field: "createMessage", key, input }, async () => {
         const request = await toMessagesRequest(input, { stream: false });
-        return (await services.messages.create(request, caller, { ...toMessageOptions(input), signal })).body;
+        return (
+          await services.messages.create(request, tagged(caller, input.tags), {
+            ...toMessageOptions(input),
+            signal,
+          })
+        ).body;
       });
       return { message: toMessage(JSON.parse(body.toString("utf8")) as MessageAnswer) };
     });

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
+import { listTags, type Tag } from "../../../src/accounts/tags/tags.ts";
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
 import { Requires } from "../../shared/access.ts";
@@ -8,6 +9,7 @@ import { NODE_FINDERS } from "../../shared/nodes/find-node.ts";
 import { readKeyOf, toNodeId } from "../../shared/nodes/node-id.ts";
 import { ErrorCodeType, type RecordedCode, toErrorCode } from "../../shared/schema/error-code.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
+import { TagType } from "../../shared/tag.type.ts";
 import { AccountStub } from "../account.stub.ts";
 import { ApiKeyStub } from "../api-key.stub.ts";
 import { ModelType } from "../models/model.type.ts";
@@ -65,6 +67,11 @@ export class InferenceRequestResolver {
   })
   provider(@Root() { provider }: InferenceRequest, @Ctx() { services }: Context): Provider | undefined {
     return services.catalogue.provider(provider);
+  }
+
+  @FieldResolver(() => [TagType], { description: "The tags of the request, sorted by name." })
+  tags(@Root() { tags }: InferenceRequest): readonly Tag[] {
+    return listTags(tags);
   }
 
   @FieldResolver(() => AccountStub, { description: "The account that pays for the request." })

@@ -15,6 +15,7 @@ import { AmountRangeInput, TimeRangeInput, toTimes } from "../../shared/schema/r
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 import { SortDirection } from "../../shared/schema/sort-direction.ts";
+import { TagInput } from "../../shared/tag.type.ts";
 import { EvidenceVerdict } from "./evidence.type.ts";
 import { RequestStatus } from "./inference-request.type.ts";
 
@@ -61,6 +62,9 @@ class RequestFilterInput {
 
   @Field(() => String, { nullable: true, description: "Requests whose id begins with this text." })
   requestIdPrefix!: string | null | undefined;
+
+  @Field(() => TagInput, { nullable: true, description: "Requests with this tag." })
+  tag!: TagInput | null | undefined;
 }
 
 /** What a list of requests is ordered by. */
@@ -113,6 +117,7 @@ export function toRequestFilter(filter: RequestFilterInput | null | undefined): 
     verdict: filter.verdict ?? undefined,
     errorCode: filter.errorCode ?? undefined,
     idPrefix: filter.requestIdPrefix ?? undefined,
+    tag: filter.tag ?? undefined,
   };
 }
 

@@ -6,6 +6,7 @@ import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { toPreferences } from "../routing/routing.type.ts";
+import { tagged } from "../tagged.ts";
 import { RerankDocumentsInput, RerankDocumentsPayload, toRanking, toRerankRequest } from "./rerank.type.ts";
 
 /** Documents ranked by a query. */
@@ -29,7 +30,7 @@ export class RerankResolver {
       const body = await runOnce(context, { ...caller, field: "rerankDocuments", key, input }, async () => {
         const request = await toRerankRequest(input);
         const options = { signal, preferences: toPreferences(input.routing) };
-        return (await services.rerank.rank(request, caller, options)).body;
+        return (await services.rerank.rank(request, tagged(caller, input.tags), options)).body;
       });
       return { ranking: toRanking(body) };
     });

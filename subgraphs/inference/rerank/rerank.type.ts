@@ -4,6 +4,7 @@ import type { Trace } from "../../../src/inference/billing/admitted.ts";
 import { type RerankRequest, readRerankRequest } from "../../../src/inference/rerank/rerank-request.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
+import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
 import { membersOf } from "../members.ts";
@@ -29,6 +30,9 @@ export class RerankDocumentsInput {
 
   @Field(() => RoutingInput, { nullable: true, description: "Routing preferences." })
   routing?: RoutingInput | null;
+
+  @Field(() => [TagInput], { nullable: true, description: TAGS })
+  tags?: readonly TagInput[] | null;
 
   @Field(() => Boolean, {
     nullable: true,

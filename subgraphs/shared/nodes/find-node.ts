@@ -27,6 +27,8 @@ export const NODE_FINDERS = {
   },
   Webhook: (key, { principal, services }) =>
     services.webhooks.find(permit(principal, "webhook.read").account, key),
+  TagBudget: (key, { principal, services }) =>
+    services.tagBudgets.find(permit(principal, "tag-budget.read").account, key),
   ImageJob: (key, { principal, services }) => services.jobs.find(permit(principal, "job.read"), key),
   Batch: (key, { principal, services }) =>
     services.batches.find(permit(principal, "job.read"), readBatchId(key)),

@@ -5,6 +5,7 @@ export const NODE_NAMES = [
   "ManagementKey",
   "Deposit",
   "Webhook",
+  "TagBudget",
   "ImageJob",
   "Batch",
   "InferenceRequest",

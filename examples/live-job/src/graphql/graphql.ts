@@ -83,8 +83,18 @@ export type SubmitImageJobInput = {
   routing?: RoutingInput | null | undefined;
   /** Width and height in pixels, such as `512x512`. */
   size?: string | null | undefined;
+  /** Up to 10 tags of the request with different names, for spending by tag and budgets. */
+  tags?: Array<TagInput> | null | undefined;
   /** Whether to verify the provider's signature of the result. Default: false. */
   verifyTee?: boolean | null | undefined;
+};
+
+/** A tag of a request, under which its cost counts. */
+export type TagInput = {
+  /** The name, 1 to 64 bytes without control characters. */
+  name: string;
+  /** The value, 1 to 512 bytes without control characters. */
+  value: string;
 };
 
 /** The level of trust in a provider. */

@@ -53,12 +53,14 @@ export type ErrorCode =
   | 'contract_not_found'
   /** The contract would revert the call. */
   | 'contract_refused'
-  /** The request exceeds the key's credit limit. */
+  /** The request exceeds the credit limit of the key, or of the budget of a tag. */
   | 'credit_limit_exceeded'
   /** The cursor is too old: events after it are no longer stored. */
   | 'cursor_expired'
   /** An active key of the account has this name. */
   | 'duplicate_name'
+  /** The tag has a budget. */
+  | 'duplicate_tag_budget'
   /** The answer lacks the required proof. */
   | 'evidence_missing'
   /** The request did not end in time, and its hold was released. */
@@ -159,6 +161,10 @@ export type ErrorCode =
   | 'storage_quota_exceeded'
   /** The storage network cannot be reached. */
   | 'storage_unavailable'
+  /** The account has the most budgets of tags that it may have. */
+  | 'tag_budget_limit_reached'
+  /** The account has no budget of a tag with this id. */
+  | 'tag_budget_not_found'
   /** A part of this service cannot be reached. */
   | 'unavailable'
   /** The media type of the body is not supported. */
@@ -310,8 +316,18 @@ export type SubmitImageJobInput = {
   routing?: RoutingInput | null | undefined;
   /** Width and height in pixels, such as `512x512`. */
   size?: string | null | undefined;
+  /** Up to 10 tags of the request with different names, for spending by tag and budgets. */
+  tags?: Array<TagInput> | null | undefined;
   /** Whether to verify the provider's signature of the result. Default: false. */
   verifyTee?: boolean | null | undefined;
+};
+
+/** A tag of a request, under which its cost counts. */
+export type TagInput = {
+  /** The name, 1 to 64 bytes without control characters. */
+  name: string;
+  /** The value, 1 to 512 bytes without control characters. */
+  value: string;
 };
 
 /** The level of trust in a provider. */
