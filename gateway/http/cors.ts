@@ -4,6 +4,7 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { EXPOSED_HEADERS } from "../../src/rest/http/exposed-headers.ts";
 import type { KnownPaths } from "../../src/rest/http/known-paths.ts";
 import { routingHeaderNames } from "../../src/rest/routing-headers.ts";
+import { TAG_HEADER } from "../../src/rest/tag-header.ts";
 
 const PREFLIGHT_SECONDS = "600";
 const METHODS = "GET, HEAD, POST, PATCH, DELETE";
@@ -16,6 +17,7 @@ const HEADERS = [
   "X-Api-Key",
   "X-Request-ID",
   "X-Session-Id",
+  TAG_HEADER,
   "Apollo-Require-Preflight",
   "X-GraphQL-Event-Stream-Token",
   // Sent by the official SDKs from browsers.

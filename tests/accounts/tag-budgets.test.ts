@@ -1,5 +1,11 @@
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { TagBudgetsService } from "../../src/accounts/budgets/tag-budgets.service.ts";
+import {
+  countBudgetChange,
+  insertBudget,
+  lockBudgets,
+  recountBudget,
+} from "../../src/accounts/budgets/tag-budgets.store.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { HoldRequest } from "../../src/accounts/holds.store.ts";
 import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
@@ -7,6 +13,8 @@ import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts"
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
+import { newId } from "../../src/kernel/text/ids.ts";
+import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { requestFor, settlementOf } from "../support/admissions.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
@@ -42,6 +50,51 @@ async function spend(holds: HoldsService, request: HoldRequest, neuron: bigint):
   return holds.settle(settlementOf(request.id, neuron));
 }
 
+/** Resolves when this many statements wait for a lock. */
+function untilBlocked(database: Database, count: number): Promise<boolean> {
+  return until(
+    async () =>
+      (await database.rows("select 1 from pg_stat_activity where wait_event_type = 'Lock'")).length >= count,
+  );
+}
+
+describe.skipIf(!inject("postgresUrl"))("statements that began before a budget was created", () => {
+  test("count in it if they end requests, and admit none by what they read", async () => {
+    const database = await openTestDatabase("server");
+    const seeded = await seedAccount(database, 1_000_000n);
+    const [one, two, three] = [holdsOn(database), holdsOn(database), holdsOn(database)];
+    const [covered, exceeding, job] = [tagged(seeded, 10n), tagged(seeded, 10n), tagged(seeded, 10n)];
+    await one.hold(covered);
+    await two.hold(exceeding);
+    await one.commit(job, () => database.transaction((tx) => one.holdIn(tx, job)));
+    const late = [tagged(seeded, 1n), tagged(seeded, 1n)] as const;
+    const { settled, admitted } = await database.transaction(async (tx) => {
+      await lockBudgets(tx, seeded.account);
+      const settled = [
+        one.settle(settlementOf(covered.id, 10n)),
+        two.settle(settlementOf(exceeding.id, 30n)),
+        // The statement of a job's end, which its worker repeats.
+        until(async () => (await three.settleIn(database, settlementOf(job.id, 10n))) === 10n),
+      ];
+      const admitted = Promise.allSettled([
+        three.hold(late[0]),
+        three.commit(late[1], () => three.holdIn(database, late[1])),
+      ]);
+      await untilBlocked(database, 5);
+      const id = newId();
+      await insertBudget(tx, seeded.account, id, { ...SEARCH, creditLimit: 0n, resetPeriod: "never" });
+      await countBudgetChange(tx, seeded.account);
+      await recountBudget(tx, seeded.account, id);
+      return { settled, admitted };
+    });
+    expect((await Promise.all(settled)).slice(0, 2)).toEqual([10n, 30n]);
+    for (const answer of await admitted) expect(answer).toMatchObject({ status: "rejected", reason: OVER });
+    expect(await usedOf(database, seeded)).toEqual({ used: 50n, held: 0n });
+    for (const holds of [one, two, three]) await holds.stop();
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+});
+
 describeDatabases("the budget of a tag", (kind) => {
   test("of 200 parallel requests of two keys and two processes on a budget for 50, 50 are admitted", async () => {
     const database = await openTestDatabase(kind);
@@ -50,7 +103,11 @@ describeDatabases("the budget of a tag", (kind) => {
     // Both have allotments by which they would admit without asking.
     for (const holds of services) await spend(holds, tagged(seeded, 1n), 1n);
     const { id } = await budgetsOn(database).create(seeded.account, { ...SEARCH, creditLimit: 352n });
-    const asked = Array.from({ length: 200 }, () => tagged(seeded, 7n));
+    const keys = new ApiKeyService({ database, clock: systemClock, committed: () => {} });
+    const { key } = await keys.create(seeded.account, "other");
+    const asked = Array.from({ length: 200 }, (_, n) =>
+      tagged({ ...seeded, keyId: n % 3 ? seeded.keyId : key.id }, 7n),
+    );
     const answers = await Promise.allSettled(asked.map((request, n) => services[n % 2]?.hold(request)));
     const granted = asked.flatMap((request, n) =>
       answers[n]?.status === "fulfilled" ? [{ id: request.id, holds: services[n % 2] }] : [],

@@ -65,6 +65,8 @@ const VALID: Readonly<Record<string, object>> = {
     endpoint: "/v1/chat/completions",
     completion_window: "24h",
   },
+  "POST /v1/tag-budgets": {},
+  "PATCH /v1/tag-budgets/:id": {},
   "POST /v1/webhooks": {},
   "PATCH /v1/webhooks/:id": {},
   "POST /v1/webhooks/:id/test": {},

@@ -191,6 +191,19 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
   "DELETE /v1/management-keys/{id}": [
     async (world) => ({ as: "session", path: `/v1/management-keys/${await newManagementKey(world)}` }),
   ],
+  "GET /v1/tag-budgets": [() => ({ as: "mk" })],
+  "POST /v1/tag-budgets": [
+    () => ({ as: "mk", body: { name: "team", value: newName(), credit_limit: 0.5, reset_period: null } }),
+  ],
+  "GET /v1/tag-budgets/{id}": [async (world) => ({ as: "session", path: await tagBudget(world) })],
+  "PATCH /v1/tag-budgets/{id}": [
+    async (world) => ({
+      as: "session",
+      path: await tagBudget(world),
+      body: { credit_limit: "2", reset_period: "weekly" },
+    }),
+  ],
+  "DELETE /v1/tag-budgets/{id}": [async (world) => ({ as: "session", path: await tagBudget(world) })],
   "GET /v1/webhooks": [() => ({ as: "mk" })],
   "POST /v1/webhooks": [
     () => ({
@@ -225,6 +238,10 @@ const CALLS: Readonly<Record<string, readonly ((world: World) => Promise<Call> |
   "GET /v1/account/usage/daily": [
     () => ({ as: "mk" }),
     () => ({ as: "mk", path: "/v1/account/usage/daily?dimensions=trust_mode" }),
+  ],
+  "GET /v1/account/usage/tags": [
+    () => ({ as: "mk" }),
+    () => ({ as: "mk", path: "/v1/account/usage/tags?name=team&limit=1" }),
   ],
   "GET /v1/account/usage/history": [
     () => ({ as: "mk" }),
@@ -395,6 +412,14 @@ async function newManagementKey({ session }: World): Promise<string> {
   const principal = await stack().app.authenticate(`Bearer ${session}`);
   if (principal.kind !== "wallet-session") throw new Error("not a session");
   return (await stack().app.managementKeys.create(principal.account, newName(), SCOPES)).key.id;
+}
+
+/** The path of the budget of a new tag. */
+async function tagBudget({ session }: World): Promise<string> {
+  const principal = await stack().app.authenticate(`Bearer ${session}`);
+  if (principal.kind !== "wallet-session") throw new Error("not a session");
+  const tag = { name: "team", value: newName() };
+  return `/v1/tag-budgets/${(await stack().app.tagBudgets.create(principal.account, { ...tag, creditLimit: 1n })).id}`;
 }
 
 /** The path of a new webhook of the caller, which replaces the one before it. */

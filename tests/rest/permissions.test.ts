@@ -60,7 +60,13 @@ const ACCESS: Readonly<Record<string, Access>> = {
   "GET /v1/account/funds": "balance.read",
   "GET /v1/account/usage/stats": "usage.read",
   "GET /v1/account/usage/daily": "usage.read",
+  "GET /v1/account/usage/tags": "usage.read",
   "GET /v1/account/usage/history": "request.read",
+  "GET /v1/tag-budgets": "tag-budget.read",
+  "POST /v1/tag-budgets": "tag-budget.manage",
+  "GET /v1/tag-budgets/:id": "tag-budget.read",
+  "PATCH /v1/tag-budgets/:id": "tag-budget.manage",
+  "DELETE /v1/tag-budgets/:id": "tag-budget.manage",
   "GET /v1/generation": "generation.read",
   "GET /v1/key": "own-key.read",
   "GET /v1/credits": "credits.read",
@@ -99,6 +105,7 @@ const LATER_ERRORS = [
   "webhook_not_found",
   "file_not_found",
   "batch_not_found",
+  "tag_budget_not_found",
 ];
 /** Bodies of routes that find nothing for an empty one. */
 const BODIES: Readonly<Record<string, string>> = {

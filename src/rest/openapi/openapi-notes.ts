@@ -51,6 +51,12 @@ export const TAGS: readonly Tag[] = [
     has: /^\/v1\/(account|credits|generation|key)$|^\/v1\/account\//,
   },
   {
+    name: "Tags",
+    description:
+      "Budgets of tags: each limits what requests with a tag spend in a period. Requests are tagged by `X-Tag` or `metadata`.",
+    has: /^\/v1\/tag-budgets/,
+  },
+  {
     name: "API keys",
     description: "The `sk-` keys with which clients run inference, and their limits.",
     has: /^\/v1\/api-keys/,
@@ -293,6 +299,19 @@ export const NOTES: Readonly<Record<string, Note>> = {
     description:
       "Delivers again what followed the event with this cursor, at most 24 h back, and enables the webhook.",
     example: { after: "q3Zk1mB0" },
+  },
+  "GET /v1/account/usage/tags": {
+    description:
+      "The most expensive tags first, of those named `name` or of all. A request counts for each of its tags, so the sums of different names overlap; those of one name do not.",
+  },
+  "POST /v1/tag-budgets": {
+    description:
+      "Requests with the tag are admitted while their costs stay within `credit_limit` tokens per period, whichever key pays; then they get 402 `credit_limit_exceeded`. What the tag spent in the current period counts. Answered once every process admits by it.",
+    example: { name: "team", value: "search", credit_limit: "5", reset_period: "monthly" },
+  },
+  "PATCH /v1/tag-budgets/:id": {
+    description: "Another `reset_period` counts what the tag spent in the new period.",
+    example: { credit_limit: "10" },
   },
   "POST /v1/management-keys": {
     description: "Takes a preset or a list of scopes. `key` is the secret; it is returned only once.",

@@ -4,6 +4,7 @@ import { PERMISSIONS, type Permission } from "../../keys/auth/permissions.ts";
 import { ENVELOPE_FAILURE } from "../envelope.ts";
 import { ERROR_BODY } from "../errors/error-body.ts";
 import type { Access, Route } from "../route.ts";
+import { TAG_HEADER } from "../tag-header.ts";
 import { noteOf, TAGS, tagOf } from "./openapi-notes.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -107,7 +108,7 @@ function withExample(content: Schema, example: unknown): Schema {
 }
 
 function parametersOf(
-  { url, wildcard, query, repetition, isAdmitted, isCached }: Route,
+  { url, wildcard, query, repetition, isAdmitted, isCached, access }: Route,
   schemas: Schemas,
 ): readonly Schema[] {
   const inPath = [...url.matchAll(/:(\w+)|\*/g)].map(([, name = wildcard]) => ({
@@ -130,6 +131,7 @@ function parametersOf(
     ...(repetition ? [IDEMPOTENCY_KEY] : []),
     ...(isAdmitted ? ROUTING_HEADERS : []),
     ...(isCached ? [CACHE] : []),
+    ...(isAdmitted && access !== "routing.preview" ? [TAGS_OF_REQUEST] : []),
     REQUEST_ID,
   ].map((header) => ({ ...header, in: "header", required: false }));
   return [...inPath, ...inQuery, ...headers];
@@ -149,6 +151,15 @@ const CACHE = {
     "Seconds. An equal request of the same key gets an answer that is not older than this, and the answer is stored for " +
     "this long. The response's `X-0G-Cache` is `hit`, `miss` or `bypass`.",
   schema: { type: "integer", minimum: 1, maximum: 86_400 },
+};
+const TAGS_OF_REQUEST = {
+  name: TAG_HEADER,
+  description:
+    "Tags of the request, under which its cost counts: up to 10 pairs `name=value`, separated by commas, with other " +
+    "characters than printable ASCII, and commas, percent-encoded. The header may be repeated. A chat or a response may " +
+    "also have them in `metadata`.",
+  schema: { type: "string" },
+  example: "team=search, customer=42",
 };
 const REQUEST_ID = {
   name: "X-Request-ID",

@@ -72,6 +72,7 @@ export const HEADERS: Readonly<Record<string, Counterpart>> = {
   "idempotency-key": "CompleteChatInput.idempotencyKey",
   "x-0g-cache": "CompleteChatInput.cacheSeconds",
   "x-request-id": no("the router generates the id of each request, and the bill names it"),
+  "x-tag": "CompleteChatInput.tags",
   "x-0g-provider-sort": "RoutingInput.sort",
   "x-0g-provider-address": "RoutingInput.provider",
   "x-0g-provider-order": "RoutingInput.order",

@@ -18,6 +18,7 @@ const USAGE = {
   source: "Account.usage(source)",
   trust_mode: "Account.usage(trustMode)",
   model_id: "Account.usage(modelId)",
+  tag: "Account.usage(tag)",
 };
 const BALANCE = {
   deposit_balance: "Balance.deposit",
@@ -142,6 +143,25 @@ export const ACCOUNTS: Readonly<Record<string, Parity>> = {
     types: ["ManagementKey"],
     members: { message: no("a fixed sentence") },
   },
+  "GET /v1/tag-budgets": {
+    fields: ["Account.tagBudgets"],
+    types: ["TagBudget", "Tag"],
+    members: { max_budgets: no("a fixed number; the description of `CreateTagBudgetInput.tag` says so") },
+  },
+  "POST /v1/tag-budgets": {
+    fields: ["Mutation.createTagBudget"],
+    types: ["CreateTagBudgetInput", "TagInput", "TagBudget", "Tag"],
+  },
+  "GET /v1/tag-budgets/{id}": { fields: ["Query.node"], types: ["TagBudget", "Tag"] },
+  "PATCH /v1/tag-budgets/{id}": {
+    fields: ["Mutation.updateTagBudget"],
+    types: ["UpdateTagBudgetInput", "TagBudget", "Tag"],
+  },
+  "DELETE /v1/tag-budgets/{id}": {
+    fields: ["Mutation.deleteTagBudget"],
+    types: ["DeleteTagBudgetPayload"],
+    members: { budget_id: "DeleteTagBudgetInput.id" },
+  },
   "GET /v1/webhooks": {
     fields: ["Account.webhooks"],
     types: ["Webhook"],
@@ -207,6 +227,17 @@ export const ACCOUNTS: Readonly<Record<string, Parity>> = {
       "data.request_count": "UsageStats.requestCount",
       "data.model_id": "UsageDay.modelId",
       "data.trust_mode": "UsageDay.trustMode",
+    },
+  },
+  "GET /v1/account/usage/tags": {
+    fields: ["Usage.tags"],
+    types: ["TagUsage", "Tag", "UsageStats"],
+    members: {
+      ...USAGE,
+      name: "Usage.tags(name)",
+      limit: no("the graph lists the 100 most expensive"),
+      has_more: no("a name and a range of times select what is not among them"),
+      "data.request_count": "UsageStats.requestCount",
     },
   },
   "GET /v1/account/usage/history": {

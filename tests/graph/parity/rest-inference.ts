@@ -116,6 +116,7 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
       "messages.role": "ChatMessageInput.role",
       model: "CompleteChatInput.model",
       max_completion_tokens: "CompleteChatInput.options",
+      metadata: "CompleteChatInput.tags",
       n: "CompleteChatInput.options",
       prompt_cache_key: "CompleteChatInput.options",
       user: "CompleteChatInput.options",
