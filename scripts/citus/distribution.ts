@@ -61,6 +61,7 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   usage_rollup: by("account"),
   usage_tag_rollup: by("account"),
   tag_budget: by("account"),
+  tag_budget_notice: by("account"),
   verified_account: by("account"),
   verified_key: {
     kind: "by",

@@ -36,6 +36,16 @@ export type TopicPayloads = {
     used: string;
     creditLimit: string;
   };
+  /** Subject: account address. Requests with a tag have used this part of its budget in the current period. */
+  "tag-budget.reached": {
+    account: string;
+    budgetId: string;
+    name: string;
+    value: string;
+    percent: 80 | 100;
+    used: string;
+    creditLimit: string;
+  };
   /** Subject: account address. A webhook is no longer delivered to, and not by its owner's choice. */
   "webhook.disabled": { account: string; webhookId: string; name: string; reason: WebhookFault };
   /** Subject: account address. The unused part of allotments is needed elsewhere, or their key was changed. */
@@ -168,6 +178,7 @@ export const TOPICS = [
   "deposit.seen",
   "key.changed",
   "key-limit.reached",
+  "tag-budget.reached",
   "webhook.disabled",
   "allotment.recalled",
   "job.progressed",

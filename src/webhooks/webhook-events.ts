@@ -23,6 +23,7 @@ const SOURCES = {
   "api_key.updated": API_KEY,
   "api_key.revoked": API_KEY,
   "api_key.limit_reached": { topic: "key-limit.reached", read: "api-key.read" },
+  "tag_budget.limit_reached": { topic: "tag-budget.reached", read: "tag-budget.read" },
   "management_key.created": MANAGEMENT_KEY,
   "management_key.updated": MANAGEMENT_KEY,
   "management_key.revoked": MANAGEMENT_KEY,
@@ -44,8 +45,12 @@ export function topicsOf(events: readonly WebhookEvent[]): readonly Topic[] {
   return [...new Set(events.map((event) => SOURCES[event].topic))];
 }
 
-/** The topic whose events may mean that a key has reached its limit, and the one that says so. */
-export const LIMIT_TOPICS = { cause: "balance.changed", reached: "key-limit.reached" } as const;
+/** The topic whose events may mean that a key or a tag has reached its limit, and those that say so. */
+export const LIMIT_TOPICS = {
+  cause: "balance.changed",
+  key: "key-limit.reached",
+  tag: "tag-budget.reached",
+} as const;
 
 /** The permission to read an event; null if whoever manages webhooks may. */
 export function readActionOf(event: WebhookEvent): Action | null {
@@ -95,6 +100,11 @@ function messageOf(event: DomainEvent, { id }: Interest): Message | undefined {
         type: "api_key.limit_reached",
         data: { key_id: keyId, percent, used, credit_limit: creditLimit },
       };
+    }
+    case "tag-budget.reached": {
+      const { budgetId, name, value, percent, used, creditLimit } = event.data;
+      const data = { budget_id: budgetId, name, value, percent, used, credit_limit: creditLimit };
+      return { type: "tag_budget.limit_reached", data };
     }
     case "sealed-key.published": {
       const type = event.data.removed ? "sealed_key.reverted" : "sealed_key.published";

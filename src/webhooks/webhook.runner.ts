@@ -1,3 +1,4 @@
+import { noticeBudgets } from "../accounts/budgets/budget-notices.store.ts";
 import { noticeLimits } from "../accounts/key-limits.store.ts";
 import type { Queries } from "../db/database.ts";
 import { appendEvents, lastPublished } from "../events/outbox.ts";
@@ -105,18 +106,19 @@ export class WebhookRunner {
     });
   }
 
-  /** Publishes that keys reached their limits, for accounts that spent something and whose webhooks want to know. */
+  /** Publishes that keys and tags reached their limits, for accounts that spent something and whose webhooks want to know. */
   async #noticeLimits(tx: Queries, subjects: SubjectsWithEvents["subjects"]): Promise<void> {
     const spending = subjects
       .filter(({ topic }) => topic === LIMIT_TOPICS.cause)
       .map(({ subject }) => subject);
-    const accounts = await accountsFollowing(tx, LIMIT_TOPICS.reached, spending);
-    const notices = await noticeLimits(tx, accounts);
-    if (notices.length === 0) return;
-    await appendEvents(
-      tx,
-      notices.map((data) => ({ topic: LIMIT_TOPICS.reached, subject: data.account, data })),
-    );
+    const { key, tag } = LIMIT_TOPICS;
+    const keys = await noticeLimits(tx, await accountsFollowing(tx, key, spending));
+    const tags = await noticeBudgets(tx, await accountsFollowing(tx, tag, spending));
+    if (keys.length + tags.length === 0) return;
+    await appendEvents(tx, [
+      ...keys.map((data) => ({ topic: key, subject: data.account, data })),
+      ...tags.map((data) => ({ topic: tag, subject: data.account, data })),
+    ]);
     this.#dependencies.committed();
   }
 

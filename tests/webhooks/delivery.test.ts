@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { TagBudgetsService } from "../../src/accounts/budgets/tag-budgets.service.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { MAX_FAILING_MS } from "../../src/webhooks/retry-times.ts";
@@ -301,6 +302,42 @@ describeDatabases("webhook delivery", (kind) => {
       { balance: "20", deposit: "20", credit: "0", threshold: "100" },
     ]);
     expect(sequencesOf(receiver)).toEqual([1, 2]);
+  });
+
+  test("80 % and all of a tag's budget are sent once each, and again after the budget was raised", async () => {
+    const world = await WebhookWorld.open(kind, onEnd);
+    const receiver = await startReceiver(onEnd);
+    const wallet = await world.wallet();
+    const { account } = wallet;
+    await world.create(wallet, receiver.url, { events: ["tag_budget.limit_reached"] });
+    const { database } = world;
+    const budgets = new TagBudgetsService({ database, clock: systemClock, committed: () => {} });
+    const tag = { name: "team", value: "search" };
+    const { id } = await budgets.create(account, { ...tag, creditLimit: 1_000n, resetPeriod: "daily" });
+    await budgets.create(account, { ...tag, value: "ads", creditLimit: 0n });
+    const worker = world.worker();
+    const spend = async (used: number) => {
+      await database.rows(
+        "update tag_budget set used = $2::numeric, spent_at = now() where id = $1::uuid returning id",
+        [id, used],
+      );
+      const amounts = { deposit: "1", credit: "0", held: "0" };
+      const data = { account, cause: "settlement", ...amounts, requestId: null } as const;
+      await world.publish({ topic: "balance.changed", subject: account, data });
+      await serve(worker);
+      await untilPublished(database);
+      await serve(worker);
+    };
+    for (const used of [799, 800, 900, 1_000, 1_001]) await spend(used);
+    await budgets.update(account, id, { creditLimit: 1_100n });
+    await spend(1_002);
+    const notice = { budget_id: id, ...tag };
+    expect(receiver.received.map(({ payload: { data } }) => data)).toEqual([
+      { ...notice, percent: 80, used: "800", credit_limit: "1000" },
+      { ...notice, percent: 100, used: "1000", credit_limit: "1000" },
+      { ...notice, percent: 80, used: "1002", credit_limit: "1100" },
+    ]);
+    await database.rows("update tag_budget set used = 0 returning id");
   });
 
   test("80 % and all of a key's limit are sent once each, and again after the limit was raised", async () => {

@@ -164,7 +164,11 @@ const UPDATE = `
   update tag_budget set credit_limit = coalesce($3::numeric, credit_limit), reset_period = coalesce($4, reset_period)
   where account = $1 and id = $2::uuid returning id`;
 
-const DELETE = "delete from tag_budget where account = $1 and id = $2::uuid returning id";
+const DELETE = `
+  with noticed as (
+    delete from tag_budget_notice where account = $1 and budget_id = $2::uuid
+  )
+  delete from tag_budget where account = $1 and id = $2::uuid returning id`;
 
 const NEW_VERSION = "update account set tag_budget_version = tag_budget_version + 1 where address = $1";
 

@@ -11,7 +11,7 @@ const AMOUNTS = [...COUNTED, "cache_write_1h_tokens"].map((name) => `${name} big
  * A tag may have a budget: a limit of what its requests spend, with the columns of a key's limit. All that reads a
  * budget and decides by it holds the lock of its account's row, and `tag_budget_version` of that row increases when one
  * is created or deleted, so that a statement that began before knows that it has not seen it. A hold names the budgets
- * that it is a part of.
+ * that it is a part of. Budgets whose account got notice of their spending have a row, without a foreign key.
  */
 export class TagRequests extends Migration {
   override up(): void {
@@ -33,6 +33,16 @@ export class TagRequests extends Migration {
         primary key (account, id),
         unique (account, name, value)
       ) with (fillfactor = 70)`);
+    this.addSql(`
+      create table tag_budget_notice (
+        account text not null,
+        budget_id uuid not null,
+        period_start timestamptz not null,
+        credit_limit numeric(78,0) not null,
+        percent integer not null,
+        used numeric(78,0) not null,
+        primary key (account, budget_id)
+      )`);
     this.addSql(`
       create table usage_tag_rollup (
         account text not null references account (address),

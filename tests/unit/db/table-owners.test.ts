@@ -21,6 +21,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "removed_usage",
     "retention_lease",
     "tag_budget",
+    "tag_budget_notice",
     "usage_day",
     "usage_rolled",
     "usage_rollup",
