@@ -67,6 +67,7 @@ export async function recordLoad(
   await replayAll(target, filled);
   await askAll(target, filled);
   await readMore(target, filled.account);
+  await useTags(target, filled.account);
   for (const [command, ...args] of COMMANDS) {
     const script = `dist/gateway/cli/${command}.js`;
     const { code, stderr } = await runProcess({ script, args, settings, onEnd });
@@ -101,6 +102,28 @@ async function fill(target: Target): Promise<Omit<Filled, "jobs" | "unended" | "
   const storage = await fillStorage(target);
   const chain = await fillChain(target);
   return { account, small, storage, chain, eventCursor };
+}
+
+/** Sends requests with tags, with a budget and without one. */
+async function useTags(target: Target, { session, apiKeys }: Filled["account"]): Promise<void> {
+  const budget = { name: "team", value: "search", credit_limit: "1" };
+  const chat = (tag: string) =>
+    call(target, "/v1/chat/completions", apiKeys.plain, {
+      headers: { "x-tag": tag },
+      body: { model: "devnet-chat", messages: [{ role: "user", content: "Hi" }], max_tokens: 5 },
+    });
+  await chat("team=search");
+  const { budget_id: id } = await call<{ budget_id: string }>(target, "/v1/tag-budgets", session, {
+    body: budget,
+  });
+  await chat("team=search");
+  await chat("team=ads");
+  const path = `/v1/tag-budgets/${id}`;
+  await call(target, path, session, { method: "PATCH", body: { reset_period: "daily" } });
+  await call(target, "/v1/tag-budgets", session);
+  await call(target, "/v1/account/usage/tags?name=team", session);
+  await call(target, "/v1/account/usage/history?tag=team%3Dsearch", session);
+  await call(target, path, session, { method: "DELETE" });
 }
 
 /** Reads as the account's wallet, and asks for a receipt, which may not be made yet. */
