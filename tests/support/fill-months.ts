@@ -8,7 +8,7 @@ export function monthsAgo(months: number): string {
 }
 
 /**
- * Writes requests that ended in a month and were paid from the deposits of these accounts, with their evidence, as that
+ * Writes requests, a third of them with tags, that ended in a month and were paid from the deposits of these accounts, with their evidence, as that
  * month would have left them. The first one ends a microsecond after the turn of the month, the last one a millisecond before the next.
  */
 export async function fillMonth(
@@ -49,10 +49,11 @@ const FILL = `
   )
   insert into inference_request (id, account, api_key_id, model, provider, service_type, status, input_price,
     output_price, input_tokens, output_tokens, input_cost, output_cost, total_cost, deposit_used, credit_used,
-    duration_ms, routing, created_at, finished_at, usage_id, usage_number)
+    duration_ms, routing, tags, created_at, finished_at, usage_id, usage_number)
   select id, account, key, 'model-' || n % 3, '0x' || repeat('ab', 20), 'chatbot', 'completed', 1, 1, n % 50, n % 9,
     cost, 0, cost, cost, 0, 2000,
     jsonb_build_object('attempts', jsonb_build_array(jsonb_build_object('note', 'a "quoted", text', 'provider', id))),
+    case when n % 3 = 0 then jsonb_build_object('team', 'a "quoted", text', 'n', (n % 5)::text) end,
     at - interval '2 seconds', at, nextval('usage_id'), before + row_number() over (partition by account order by at)
   from ended join counted on address = account
   order by at`;
