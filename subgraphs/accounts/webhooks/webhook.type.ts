@@ -28,8 +28,7 @@ export const WebhookEventType = defineEnum<WebhookEvent>(
     "api_key.updated": "An `sk-` key was updated.",
     "api_key.revoked": "An `sk-` key was revoked.",
     "api_key.limit_reached": "An `sk-` key used 80 % or all of its credit limit in the current period.",
-    "tag_budget.limit_reached":
-      "Requests with a tag used 80 % or all of its budget in the current period.",
+    "tag_budget.limit_reached": "Requests with a tag used 80 % or all of its budget in the current period.",
     "management_key.created": "An `mk-` key was created. Only with a wallet session.",
     "management_key.updated": "An `mk-` key was updated. Only with a wallet session.",
     "management_key.revoked": "An `mk-` key was revoked. Only with a wallet session.",
