@@ -309,6 +309,15 @@ export const NOTES: Readonly<Record<string, Note>> = {
       "Requests with the tag are admitted while their costs stay within `credit_limit` tokens per period, whichever key pays; then they get 402 `credit_limit_exceeded`. What the tag spent in the current period counts. Answered once every process admits by it.",
     example: { name: "team", value: "search", credit_limit: "5", reset_period: "monthly" },
   },
+  "GET /v1/tag-budgets": {
+    description: "All budgets of the account's tags, oldest first, with what each used and holds now.",
+  },
+  "GET /v1/tag-budgets/:id": {
+    description: "One budget: its tag, its limit, and what is used of it in the current period.",
+  },
+  "DELETE /v1/tag-budgets/:id": {
+    description: "Requests with the tag are no longer limited by it. What they spent stays in the usage.",
+  },
   "PATCH /v1/tag-budgets/:id": {
     description: "Another `reset_period` counts what the tag spent in the new period.",
     example: { credit_limit: "10" },
