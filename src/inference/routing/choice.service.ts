@@ -29,9 +29,6 @@ export type ChoiceRequest = Pick<
 > &
   Pick<ConversationRequest, "promptStart">;
 
-/** The account and the key of a request. */
-type Payer = { readonly account: string; readonly keyId: string };
-
 const REMEMBERED_KEYS = 10_000;
 
 /** Chooses the providers of requests by their offers, their health and the restrictions of keys. Holds no money. */
