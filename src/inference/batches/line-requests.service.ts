@@ -1,3 +1,4 @@
+import type { Tags } from "../../accounts/tags/tags.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Caller } from "../billing/admitted.ts";
 import type { ShownAnswer } from "../chat/answer-edits.ts";
@@ -36,19 +37,26 @@ export class LineRequestsService {
     const { chat, completions, responses, embeddings } = this.#dependencies;
     const options = { signal, preferences: {} };
     switch (endpoint) {
-      case "/v1/chat/completions":
-        return chat.complete(whole(await readChatRequest(body)), caller, signal);
+      case "/v1/chat/completions": {
+        const request = whole(await readChatRequest(body));
+        return chat.complete(request, tagged(caller, request.tags), signal);
+      }
       case "/v1/completions":
         return completions.complete(whole(await readCompletionsRequest(body)), caller, signal);
       case "/v1/responses": {
         const request = await readResponsesRequest(body);
         whole(request.chat);
-        return responses.create(request, caller, options);
+        return responses.create(request, tagged(caller, request.chat.tags), options);
       }
       case "/v1/embeddings":
         return embeddings.create(await readEmbeddingsRequest(body), caller, options);
     }
   }
+}
+
+/** The caller with the tags in the `metadata` of a line, which has no headers. */
+function tagged(caller: Caller, tags: Tags | undefined): Caller {
+  return tags ? { ...caller, tags } : caller;
 }
 
 function whole<Request extends { readonly stream: boolean }>(request: Request): Request {

@@ -224,6 +224,37 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
       await requireAvailable(router().app, owner, { available: START - COST });
     });
 
+    test("lines count for the tags in their metadata, within their budgets, and comply with the key's guardrails", async () => {
+      const { app } = router();
+      await app.tagBudgets.create(owner.account, {
+        ...{ name: "team", value: "none", creditLimit: 0n },
+      });
+      await app.apiKeys.update(owner.account, owner.keyId, { maxOutputTokens: 50 });
+      const batch = await client.run(
+        inputOf([
+          lineOf(1, { metadata: { team: "search" } }),
+          lineOf(2, { max_tokens: 51 }),
+          lineOf(3, { metadata: { team: "none" } }),
+        ]),
+      );
+      const failures = await client.lines(batch.error_file_id);
+      expect(
+        failures.map(({ custom_id, response }) => [
+          custom_id,
+          response?.status_code,
+          response?.body.error?.code,
+        ]),
+      ).toEqual([
+        ["request-2", 403, "guardrail_violated"],
+        ["request-3", 402, "credit_limit_exceeded"],
+      ]);
+      const { rows } = await app.requests.list(owner.account, { first: 10 });
+      expect(rows.filter(({ status }) => status === "completed").map(({ tags }) => tags)).toEqual([
+        { team: "search" },
+      ]);
+      await requireAvailable(app, owner, { available: START - COST });
+    });
+
     test("a batch that is cancelled half way bills what was sent, and says of the rest that it was not", async () => {
       const silent: (() => void)[] = [];
       let answered = 0;
