@@ -90,6 +90,11 @@ export const DASHBOARDS: Readonly<
         unit: "s",
         queries: [["max(zerograph_event_relay_lag_seconds)", "age"]],
       },
+      {
+        title: "Events whose position another event had",
+        unit: "short",
+        queries: [["sum(zerograph_event_positions_taken)", "events"]],
+      },
     ],
   },
   money: {

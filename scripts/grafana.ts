@@ -7,6 +7,7 @@ export async function metricHelp(): Promise<ReadonlyMap<string, string>> {
   metrics.sample({
     holdsOpen: async () => 0,
     relayLagSeconds: async () => 0,
+    takenPositions: () => 0,
     replicaLagSeconds: () => 0,
     watcherLags: async () => [],
     jobs: async () => ({ waiting: 0, running: 0, oldestWaitingSeconds: 0 }),

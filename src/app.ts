@@ -169,7 +169,7 @@ function wire(dependencies: {
     ...{ config, network, log, database, events, idempotency, metrics, receipts: receipts.receipts },
     webhooks: webhooks.webhooks,
     ...services,
-    readiness: () => readinessOf(checksOf(services, database, bus)),
+    readiness: () => readinessOf(checksOf(services, database, bus, relay)),
     async start({ worker }) {
       relay.start();
       maintenance?.start();
@@ -228,6 +228,7 @@ function samplesOf(
   return {
     holdsOpen: () => holds.open(),
     relayLagSeconds: () => relay.lagSeconds(),
+    takenPositions: () => relay.takenPositions,
     replicaLagSeconds: () => database.replica?.lagSeconds,
     eventStreamsOpen: () => events.openStreams,
     requestMemoryBytes: () => load.memory.usedBytes,
@@ -248,6 +249,7 @@ function checksOf(
   { catalogue, chain }: Services,
   database: Database,
   bus: Bus,
+  relay: EventRelay,
 ): Parameters<typeof readinessOf>[0] {
   return {
     database: {
@@ -260,7 +262,13 @@ function checksOf(
     ...(database.replica && {
       replica: { required: false, check: async () => database.replica?.state },
     }),
-    events: { required: false, check: async () => void (await bus.newestPosition()) },
+    events: {
+      required: false,
+      check: async () => {
+        await bus.newestPosition();
+        return relay.takenPositions > 0 ? "the bus has other events, too: see the log" : undefined;
+      },
+    },
     providers: {
       required: false,
       check: async () => (catalogue.providers().length > 0 ? undefined : "none known"),

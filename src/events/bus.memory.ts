@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { AppError } from "../kernel/errors.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
+import { PositionTakenError } from "./position-taken.ts";
 import { Readers } from "./readers.ts";
 import { FELL_BEHIND, REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import type { DomainEvent, Topic } from "./topics.ts";
@@ -22,8 +23,20 @@ export class MemoryBus implements Bus {
   }
 
   async publish(events: readonly DomainEvent[]): Promise<void> {
+    await this.#keepAll(events, (event) => {
+      const { events: kept } = this.#ringOf(event.topic);
+      if (kept[firstAfter(kept, event.position - 1n)]?.id !== event.id) throw new PositionTakenError(event);
+    });
+  }
+
+  restore(events: readonly DomainEvent[]): Promise<void> {
+    return this.#keepAll(events, () => {});
+  }
+
+  /** `onPast` receives an event that is not after the newest of its topic. */
+  async #keepAll(events: readonly DomainEvent[], onPast: (event: DomainEvent) => void): Promise<void> {
     for (let from = 0; from < events.length; from += TURN) {
-      for (const event of events.slice(from, from + TURN)) this.#keep(event);
+      for (const event of events.slice(from, from + TURN)) if (!this.#keep(event)) onPast(event);
       // Without this pause, a publisher in a tight loop starves the readers, and all of them are ended as too slow.
       await nextTurn();
     }
@@ -58,9 +71,10 @@ export class MemoryBus implements Bus {
     this.#readers.end();
   }
 
-  #keep(event: DomainEvent): void {
+  /** Whether the event is after the newest of its topic, and is kept. */
+  #keep(event: DomainEvent): boolean {
     const ring = this.#ringOf(event.topic);
-    if (event.position <= (ring.events.at(-1)?.position ?? 0n)) return;
+    if (event.position <= (ring.events.at(-1)?.position ?? 0n)) return false;
     ring.events.push(event);
     // Trim in large steps: removing one event from the front of a long array costs its whole length.
     if (ring.events.length >= KEPT * 2) {
@@ -69,6 +83,7 @@ export class MemoryBus implements Bus {
     }
     if (event.position > this.#newest) this.#newest = event.position;
     this.#readers.dispatch(event);
+    return true;
   }
 
   #page(filter: EventFilter, after: bigint): ReplayPage {

@@ -3,6 +3,7 @@ import { within } from "../kernel/async/within.ts";
 import { AppError, StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { Bus, EventFilter, EventStream } from "./bus.ts";
+import { PositionTakenError } from "./position-taken.ts";
 import { Readers } from "./readers.ts";
 import { nameOfRedis, parseRedisUrl, type RedisAddress } from "./redis-address.ts";
 import { dropRedis, openRedis, type RedisConnection } from "./redis-connection.ts";
@@ -21,14 +22,27 @@ const RUN = `local run = string.match(redis.call('info', 'server'), 'run_id:(%x+
 const LOOK = `${RUN} return {run, redis.call('get', KEYS[1])}`;
 /**
  * Adds events, each with a key, an id and its text, unless the server is another than expected: the events before them
- * may be missing there. An event that is not newer than the last one was already published, which is no failure.
+ * may be missing there. An event that is not newer than the last one was already published, which is no failure if it
+ * has this place in the stream; otherwise the script ends with the number of the event. Events are the same if their
+ * texts begin with the same id; a text of another form, such as of another version, is not told apart.
  */
 const PUBLISH = `${RUN}
+  local function id(text) return string.match(text, '^{"id":"([^"]*)"') end
   if ARGV[1] ~= '' and ARGV[1] ~= run then return redis.error_reply('the Redis server was replaced or restarted') end
   for at, key in ipairs(KEYS) do
-    local added = redis.pcall('xadd', key, 'MAXLEN', '~', ARGV[2], ARGV[2 * at + 1], 'event', ARGV[2 * at + 2])
-    if type(added) == 'table' and added.err and not string.find(added.err, 'equal or smaller') then return added end
-  end`;
+    local entry, text = ARGV[2 * at + 2], ARGV[2 * at + 3]
+    local added = redis.pcall('xadd', key, 'MAXLEN', '~', ARGV[2], entry, 'event', text)
+    if type(added) == 'table' and added.err then
+      if not string.find(added.err, 'equal or smaller') then return added end
+      if ARGV[3] == 'new' then
+        local known = redis.call('xrange', key, entry, entry)[1]
+        if not known then return at end
+        local other = id(known[2][2])
+        if other and other ~= id(text) then return at end
+      end
+    end
+  end
+  return 0`;
 const PREFIX = "zerograph:events:";
 /** All keys of a transaction must be on one node. */
 const CLUSTER_PREFIX = "{zerograph:events}:";
@@ -92,14 +106,25 @@ export class RedisBus implements Bus {
     return this.#readers.size;
   }
 
-  async publish(events: readonly DomainEvent[]): Promise<void> {
+  publish(events: readonly DomainEvent[]): Promise<void> {
+    return this.#add(events, "new");
+  }
+
+  restore(events: readonly DomainEvent[]): Promise<void> {
+    return this.#add(events, "past");
+  }
+
+  async #add(events: readonly DomainEvent[], kind: "new" | "past"): Promise<void> {
     if (events.length === 0) return;
     const keys = events.map(({ topic }) => this.#key(topic));
     const entries = events.flatMap((event) => [entryId(event.position), encodeEntry(event).event]);
     const run = this.#run;
     this.#run = "";
-    await this.#command((redis) => redis.eval(PUBLISH, { keys, arguments: [run, `${KEPT}`, ...entries] }));
+    const args = [run, `${KEPT}`, kind, ...entries];
+    const at = Number(await this.#command((redis) => redis.eval(PUBLISH, { keys, arguments: args })));
     this.#run = run;
+    const taken = events[at - 1];
+    if (taken) throw new PositionTakenError(taken);
   }
 
   async subscribe<T extends Topic>(filter: EventFilter<T>, after?: bigint): Promise<EventStream<T>> {

@@ -14,8 +14,14 @@ export type EventStream<T extends Topic = Topic> = AsyncIterableIterator<DomainE
  * for replay; older events are read from the outbox, which is the source of truth.
  */
 export interface Bus {
-  /** Publishes in order of position. Publishing a position that is not greater than the newest has no effect. */
+  /**
+   * Publishes new events in order of position. An event that already has its position on the bus is left as it is.
+   * Throws `PositionTakenError` for one whose position, or a later one of its topic, belongs to another event; the
+   * events before it may be published.
+   */
   publish(events: readonly DomainEvent[]): Promise<void>;
+  /** Publishes past events again, to a bus that may have lost them. Those before the newest of their topic are left out. */
+  restore(events: readonly DomainEvent[]): Promise<void>;
   /**
    * Follows a topic. With `after`, first replays the retained events with a greater position, with no gap and no
    * duplicate between replay and live. A reader that falls 1,000 live events behind, or that replays more slowly than

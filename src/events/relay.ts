@@ -11,6 +11,7 @@ import {
   skipPositions,
   takePositions,
 } from "./outbox.ts";
+import { PositionTakenError } from "./position-taken.ts";
 
 const BATCH = 500;
 const POLL_MS = 1_000;
@@ -24,6 +25,10 @@ const MAX_RESTORED = 10_000;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 2_000;
 
+const TAKEN =
+  "the bus has other events at the positions of this database, which are published after them: either the database was " +
+  "restored to an earlier state, or another product uses the same Redis, which then needs its own";
+
 /** When this process hangs while it holds the lock, its transaction times out and another relay takes over. */
 const HANG = "set_config('idle_in_transaction_session_timeout', '15s', true)";
 const SERVER = "pg_postmaster_start_time()::text as server";
@@ -35,7 +40,7 @@ const TRY_LOCK = `select pg_try_advisory_xact_lock(8102027514) as held, ${HANG},
  * positions and publish, in its own transaction, so that positions are committed in order.
  *
  * When that transaction fails after the bus accepted the events, they are published again with greater positions
- * and the same ids: delivery is at least once.
+ * and the same ids: delivery is at least once. So are events whose positions the bus has given to others.
  */
 export class EventRelay {
   readonly #database: Database;
@@ -48,6 +53,7 @@ export class EventRelay {
   #nudged = false;
   #polled = false;
   #failures = 0;
+  #takenPositions = 0;
   /** The start of the server on which positions were last compared with the bus. */
   #aligned: string | undefined;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
@@ -78,6 +84,11 @@ export class EventRelay {
   /** Age in seconds of the oldest event that is not published yet; 0 when there is none. */
   lagSeconds(): Promise<number> {
     return oldestUnpublishedSeconds(this.#database);
+  }
+
+  /** How often an event could not have its position, because the bus has another event there. */
+  get takenPositions(): number {
+    return this.#takenPositions;
   }
 
   /** Stops after the running step. Events that are not published yet stay in the outbox. */
@@ -142,7 +153,7 @@ export class EventRelay {
     if (await this.#bus.isSeeded()) return;
     const recent = await readRecent(tx, RESTORED_SECONDS, MAX_RESTORED);
     for (let from = 0; from < recent.length; from += BATCH)
-      await this.#bus.publish(recent.slice(from, from + BATCH));
+      await this.#bus.restore(recent.slice(from, from + BATCH));
     await this.#bus.markSeeded();
     this.#log.info(
       { events: recent.length },
@@ -168,10 +179,17 @@ export class EventRelay {
   }
 
   #retryLater(error: unknown): void {
-    if (this.#failures === 0) this.#log.error({ err: error }, "events could not be published; trying again");
     this.#nudged = true;
     this.#aligned = undefined;
-    const delayMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS);
+    let delayMs = FIRST_RETRY_MS;
+    if (error instanceof PositionTakenError) {
+      // Said once: two products on one Redis would otherwise say so at every event.
+      if (this.#takenPositions++ === 0) this.#log.error({ err: error }, TAKEN);
+    } else {
+      if (this.#failures === 0)
+        this.#log.error({ err: error }, "events could not be published; trying again");
+      delayMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, LAST_RETRY_MS);
+    }
     if (!this.#poll) return;
     this.#retry = setTimeout(() => {
       this.#retry = undefined;

@@ -6,6 +6,8 @@ export type Sampled = {
   readonly holdsOpen: () => Promise<number>;
   /** Age of the oldest unpublished event, seconds; 0 if there is none. */
   readonly relayLagSeconds: () => Promise<number>;
+  /** How often the bus had another event at the position of a new one. */
+  readonly takenPositions: () => number;
   /** How far the database's replica is behind, at most; undefined without one, or while that is not known. */
   readonly replicaLagSeconds: () => number | undefined;
   /** Blocks between a watcher's last block and the head of the chain. */
@@ -118,6 +120,13 @@ function registerSharedGauges(registry: Registry, sources: Sampled): void {
     "Age of the oldest unpublished event",
     [],
     async (gauge) => gauge.set(await sources.relayLagSeconds()),
+  );
+  register(
+    registry,
+    "zerograph_event_positions_taken",
+    "How often the bus had another event at the position of a new one: the database was restored, or Redis is shared",
+    [],
+    async (gauge) => gauge.set(sources.takenPositions()),
   );
   registerJobGauges(registry, sources);
   register(

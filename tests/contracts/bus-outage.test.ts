@@ -66,13 +66,14 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis outage", () => {
     expect(await bus.isSeeded()).toBe(false);
     await bus.markSeeded();
     expect(await bus.isSeeded()).toBe(true);
-    await bus.publish([publishedFile(1)]);
+    const [first, second] = [publishedFile(1), publishedFile(2)];
+    await bus.publish([first]);
     await server.kill();
     await server.start();
     await until(() => bus.newestPosition());
-    await expect(bus.publish([publishedFile(2)])).rejects.toThrow(/replaced or restarted/);
+    await expect(bus.publish([second])).rejects.toThrow(/replaced or restarted/);
     expect(await bus.isSeeded()).toBe(false);
-    await bus.publish([publishedFile(1), publishedFile(2)]);
+    await bus.restore([first, second]);
     await bus.markSeeded();
     expect(await bus.isSeeded()).toBe(true);
     expect(await bus.newestPosition()).toBe(2n);

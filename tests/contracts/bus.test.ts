@@ -106,6 +106,31 @@ for (const { name, open } of redisUrl ? [memory, redis] : [memory]) {
       expect(await bus.newestPosition()).toBe(6n);
     });
 
+    test("an event whose position another one has is refused by name, and so is one before the newest", async () => {
+      const bus = await open();
+      const events = [publishedFile(1), publishedFile(3), publishedFile(5)];
+      await bus.publish(events);
+      for (const position of [1, 2, 4, 5])
+        await expect(bus.publish([publishedFile(position)])).rejects.toThrow(
+          `the position ${position} of ${TOPIC} is taken by another event`,
+        );
+      const later = [publishedFile(6), publishedFile(5), publishedFile(7)];
+      await expect(bus.publish(later)).rejects.toThrow("the position 5 ");
+      const [newest] = [publishedFile(8)];
+      await bus.publish([newest]);
+      const all = await take(await bus.subscribe({ topic: TOPIC }, 0n), 5);
+      expect(all).toEqual([...events, later[0], newest]);
+    });
+
+    test("events that are restored have their positions, unless later ones were published", async () => {
+      const bus = await open();
+      const events = numbered(1, 4);
+      await bus.restore(events.slice(0, 2));
+      await bus.publish([publishedFile(6)]);
+      await bus.restore([...events, publishedFile(6), publishedFile(7)]);
+      expect(positions(await take(await bus.subscribe({ topic: TOPIC }, 0n), 4))).toEqual([1n, 2n, 6n, 7n]);
+    });
+
     test("positions beyond 2^53 are exact", async () => {
       const bus = await open();
       const stream = await bus.subscribe({ topic: TOPIC });

@@ -179,6 +179,7 @@ describe("/metrics", () => {
       holdsOpen: () => Promise.reject(new Error("the database is gone")),
       replicaLagSeconds: () => undefined,
       relayLagSeconds: () => new Promise(() => {}),
+      takenPositions: () => 0,
       jobs: () => Promise.reject(new Error("the database is gone")),
       webhookLagSeconds: async () => 0,
       databasePool: () => ({ open: 10, idle: 2, waiting: 5 }),

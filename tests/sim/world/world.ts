@@ -334,6 +334,9 @@ export class World {
         if (this.busFails) throw new ConnectionBroke("the bus took the events and did not answer");
       },
       coversSince: () => false,
+      restore: async () => {
+        throw new Error("the bus lost nothing");
+      },
       isSeeded: async () => true,
       markSeeded: async () => {},
       newestPosition: async () => this.#newestPosition,
