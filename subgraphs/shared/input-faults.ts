@@ -9,6 +9,8 @@ const MEMBERS: Partial<Record<ErrorCode, readonly string[]>> = {
   management_key_not_found: ["id"],
   async_job_not_found: ["id"],
   async_job_not_pending: ["id"],
+  batch_not_found: ["id"],
+  batch_not_cancellable: ["id"],
   webhook_not_found: ["id"],
   tag_budget_not_found: ["id"],
   key_revoked: ["id"],

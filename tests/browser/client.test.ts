@@ -29,7 +29,11 @@ test("the package has its entries, their types, and nothing else", () => {
   const entries = ["index", "apollo", "operations", "react", "relay", "urql", "verify"];
   for (const entry of entries)
     expect(files).toEqual(expect.arrayContaining([`dist/${entry}.js`, `dist/${entry}.d.ts`]));
-  expect(files.filter((path) => !path.startsWith("dist/")).sort()).toEqual(["README.md", "package.json"]);
+  expect(files.filter((path) => !path.startsWith("dist/")).sort()).toEqual([
+    "LICENSE",
+    "README.md",
+    "package.json",
+  ]);
 });
 
 test("an empty Node script queries, follows over two transports, sends a chat and verifies its receipt", async () => {

@@ -13,7 +13,14 @@ const stack = useStack();
 useServices(stack, ["images"]);
 
 /** The objects of the calls: the owner's keys, a completed job of the maker, and its request. */
-type Objects = Owner & { readonly jobId: string; readonly requestId: string; readonly webhookId: string };
+/** The objects of the account at home. */
+type HomeObjects = {
+  readonly jobId: string;
+  readonly requestId: string;
+  readonly webhookId: string;
+  readonly budgetId: string;
+};
+type Objects = Owner & HomeObjects;
 /** The account of the caller. */
 type Self = { readonly self: string };
 type RestCall = {
@@ -320,6 +327,24 @@ const OPERATIONS: readonly Operation[] = [
     graph: () => "{ viewer { account { webhooks { totalCount nodes { id } } } } }",
   },
   {
+    action: "tag-budget.read",
+    name: "budgets of tags",
+    rest: get("/v1/tag-budgets"),
+    graph: ofSelf("tagBudgets { nodes { id } }"),
+  },
+  {
+    action: "tag-budget.manage",
+    name: "a change of a tag's budget",
+    about: "object",
+    rest: {
+      method: "PATCH",
+      url: ({ budgetId }) => `/v1/tag-budgets/${budgetId}`,
+      body: () => ({ credit_limit: "1" }),
+    },
+    graph: ({ budgetId }) =>
+      `mutation { updateTagBudget(input: { id: "${budgetId}", creditLimit: "1" }) { tagBudget { id } userErrors { code } } }`,
+  },
+  {
     action: "webhook.manage",
     name: "a test of a webhook",
     about: "object",
@@ -349,7 +374,7 @@ const OPERATIONS: readonly Operation[] = [
 ];
 
 let callers: CallerFixture;
-let job: { readonly jobId: string; readonly requestId: string; readonly webhookId: string };
+let home: HomeObjects;
 beforeAll(async () => {
   callers = await CallerFixture.open(stack().app, 10n ** 9n);
   const { secret } = callers.home;
@@ -370,7 +395,10 @@ beforeAll(async () => {
   const { webhook } = await stack().app.webhooks.create(wallet, {
     ...{ name: "hook", url: "http://127.0.0.1:1/", events: ["job.ended"] },
   });
-  job = { jobId, requestId, webhookId: webhook.id };
+  const budget = await stack().app.tagBudgets.create(callers.home.account, {
+    ...{ name: "team", value: "search", creditLimit: 1n },
+  });
+  home = { jobId, requestId, webhookId: webhook.id, budgetId: budget.id };
 });
 
 /**
@@ -454,7 +482,7 @@ describe.each(OPERATIONS)("$action: $name", (operation) => {
     // An empty list of the caller's own objects is a valid answer.
     const isOwn = operation.about === undefined;
     for (const caller of CALLERS) {
-      const objects = { ...(await callers.owner()), ...job };
+      const objects = { ...(await callers.owner()), ...home };
       const want = expected(caller, operation);
       if (operation.rest) {
         const secret = await callers.secretOf(caller);

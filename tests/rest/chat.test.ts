@@ -292,6 +292,7 @@ test.each([false, true])(
         input: BigInt(billing.input_cost),
         output: BigInt(billing.output_cost),
         total: BigInt(billing.total_cost),
+        cacheSaving: 0n,
       });
       expect((cost?.input ?? 0n) + (cost?.output ?? 0n)).toBe(paid);
       expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: available - paid });

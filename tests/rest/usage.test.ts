@@ -93,6 +93,7 @@ describeDatabases("usage", (kind) => {
       output_tokens: 4,
       ...ZERO,
       cost,
+      cache_saving: "0",
       deposit_used: cost,
       credit_used: "0",
       trust_mode: "private",

@@ -37,12 +37,13 @@ test("for any sequence of transitions, a job never goes back and nothing follows
   );
 });
 
-test("only a job that no worker claimed can be cancelled, and only a claimed one can end otherwise", () => {
+test("only a job that no worker claimed can be cancelled, and only a claimed one can be stopped or end otherwise", () => {
   fc.assert(
     fc.property(moves, (sequence) => {
       const states = walk(sequence);
       const end = states.at(-1);
-      if (end === "cancelled") expect(states).not.toContain("processing");
+      const last = sequence[states.indexOf(end ?? "pending") - 1];
+      if (end === "cancelled") expect(last).toBe(states.includes("processing") ? "stop" : "cancel");
       if (end === "completed" || end === "failed") expect(states).toContain("processing");
     }),
   );
@@ -53,6 +54,7 @@ test("a state is final if and only if no transition leaves it, and every transit
     expect(isFinal(state)).toBe(JOB_TRANSITIONS.every((move) => transitionJob(state, move) === undefined));
   expect(JOB_TRANSITIONS.map(statesBefore)).toEqual([
     "('pending', 'processing')",
+    "('processing')",
     "('processing')",
     "('processing')",
     "('processing')",

@@ -35,7 +35,7 @@ describe("the example operations", () => {
         : [];
     });
     const all = Object.keys(schema.getSubscriptionType()?.getFields() ?? {});
-    const alike = ["tokenTransferred", "orderFulfilled", "imageJobChanged", "kvChanged"];
+    const alike = ["tokenTransferred", "orderFulfilled", "imageJobChanged", "batchChanged", "kvChanged"];
     expect([...shown, ...alike].sort()).toEqual(all.sort());
   });
 

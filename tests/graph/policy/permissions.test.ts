@@ -61,6 +61,13 @@ const ofNoWebhook = (field: string, more = ""): Row => ({
   foreign: "webhook_not_found",
 });
 
+const ofNoBudget = (field: string, more = ""): Row => ({
+  access: "tag-budget.manage",
+  query: () => `mutation { ${field}(input: { id: "${newId()}"${more} }) { userErrors { code } } }`,
+  heard: "tag_budget_not_found",
+  foreign: "tag_budget_not_found",
+});
+
 const MOVE = `, owner: "0x${"2".repeat(40)}", to: "0x${"3".repeat(40)}", proofs: []`;
 // A contract that is not read here, which every caller is told alike.
 const ofToken = (field: string, more: string, selection = "{ data }"): Row =>
@@ -225,6 +232,14 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Account.apiKeys": ofViewer("api-key.read", "apiKeys"),
   "Account.managementKeys": ofViewer("management-key.read", "managementKeys"),
   "Account.webhooks": ofViewer("webhook.read", "webhooks"),
+  "Account.tagBudgets": ofViewer("tag-budget.read", "tagBudgets"),
+  "Mutation.createTagBudget": {
+    access: "tag-budget.manage",
+    query: () =>
+      `mutation { createTagBudget(input: { tag: { name: "team", value: "${newId()}" }, creditLimit: "1" }) { tagBudget { id } userErrors { code } } }`,
+  },
+  "Mutation.updateTagBudget": ofNoBudget("updateTagBudget", ', creditLimit: "1"'),
+  "Mutation.deleteTagBudget": ofNoBudget("deleteTagBudget"),
   // The account of the callers soon has as many as it may have.
   "Mutation.createWebhook": {
     access: "webhook.manage",
