@@ -155,11 +155,11 @@ function withoutHeld({ deposit_balance, credit_balance, total_balance }: Record<
   return { deposit_balance, credit_balance, total_balance };
 }
 
-/** Without the numbers, which only order the rows: versions count differently. */
+/** Without the numbers, which only order the rows, as versions count differently, and without what is told only since. */
 async function historyOf(target: Target, reader: string) {
   type Row = Readonly<Record<string, unknown>>;
   const { data } = await call<{ data: readonly Row[] }>(target, "/v1/account/usage/history", reader);
-  return data.map(({ id, ...row }) => row);
+  return data.map(({ id, cache_saving, ...row }) => row);
 }
 
 async function keyNames(target: Target, admin: string) {

@@ -26,9 +26,10 @@ export async function areRecalled(queries: Queries, ids: readonly string[]): Pro
 
 const recall = (which: string) => `
   with locked as (
-    select a.id from allotment a where ${which} and a.state <> 'closed' order by a.id for no key update
+    select a.id, a.account from allotment a where ${which} and a.state <> 'closed' order by a.id for no key update
   ), recalled as (
-    update allotment a set state = 'recalled' from locked where a.id = locked.id and a.state <> 'closed'
+    update allotment a set state = 'recalled' from locked
+    where a.id = locked.id and a.account = locked.account and a.state <> 'closed'
     returning a.id, a.account
   ), events as (
     insert into outbox (topic, subject, data)

@@ -80,7 +80,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       'update "api_key" set': ["api_key"],
       'select "a0".* from "api_key"': ["api_key"],
       "update api_key set last_used_at": ["api_key"],
-      "with locked as ( select a.id from allotment a where a.api_key_id = $1::uuid": ["allotment"],
+      "with locked as ( select a.id, a.account from allotment a where a.api_key_id = $1::uuid": ["allotment"],
       "update job j set checkpoint": ["job"],
       "with changed as ( update job j set": ["job"],
       "update job j set leased_until = now() + make_interval(secs => $3::integer) where j.id = $1::uuid": [
@@ -96,6 +96,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "with created as ( insert into job (": ["hold", "job_content"],
       "select j.id::text as id, j.account, j.api_key_id::text as key_id": ["job_content"],
       "delete from job_content where id = $1::uuid": ["job_content"],
+      "select 1 from allotment where id = any(": ["allotment"],
       "update job_content set request = null": ["job_content"],
       "select result from job_content where id = $1::uuid": ["job_content"],
       "insert into request_evidence (": ["request_evidence", "request_evidence on conflict"],
@@ -109,6 +110,10 @@ export const EXCEPTIONS: readonly Exceptions[] = [
     reason: "Work of the whole deployment, which asks every shard.",
     statements: {
       "select p.provider, n.is_bound from jsonb_array_elements_text": ["request_evidence"],
+      "delete from batch_line where (batch_id, n) in (": ["batch", "batch_line"],
+      "delete from cached_answer where (account, name) in (": ["cached_answer"],
+      "delete from client_file_part where (file_id, n) in (": ["batch", "client_file", "client_file_part"],
+      "delete from client_file where id in (": ["batch", "client_file", "client_file_part"],
       "delete from idempotency_key where (account, method, route, key) in (": ["idempotency_key"],
       "select id from hold where state = 'open' and expires_at < now()": ["hold"],
       "select a.address from account a left join usage_rolled p": ["account", "usage_rolled"],
