@@ -322,6 +322,26 @@ describe("a stored answer, free of charge", () => {
     expect(await rowsOf(stack(), owner)).toHaveLength(2);
   });
 
+  test("depends on the limit that the key gives to the answer", async () => {
+    const body = { model: MODEL, messages: [{ role: "user", content: "What is the sea?" }] };
+    const ask = async (maxOutputTokens: number | null) => {
+      await stack().app.apiKeys.update(owner.account, owner.keyId, { maxOutputTokens });
+      const reply = await fetch(`${stack().origin}/v1/chat/completions`, {
+        method: "POST",
+        headers: { ...CACHE, "content-type": "application/json", authorization: `Bearer ${owner.secret}` },
+        body: JSON.stringify(body),
+      });
+      const { usage } = (await reply.json()) as { usage: { completion_tokens: number } };
+      return [reply.headers.get("x-0g-cache"), usage.completion_tokens];
+    };
+    const [, all] = await ask(null);
+    expect(all).toBeGreaterThan(5);
+    expect(await ask(5)).toEqual(["miss", 5]);
+    expect(await ask(5)).toEqual(["hit", 5]);
+    expect(await ask(3)).toEqual(["miss", 3]);
+    expect(await ask(null)).toEqual(["hit", all]);
+  });
+
   test("50 equal requests at once are each charged for what they got, and one answer is stored", async () => {
     const replies = await Promise.all(Array.from({ length: 50 }, () => chat(stack(), owner)));
     let charged = 0n;

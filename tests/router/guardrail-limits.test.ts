@@ -187,10 +187,11 @@ describe("blocked parameters", () => {
     expect((await post(key, "responses", { model: MODEL, input: "hi" })).status).toBe(200);
   });
 
-  test("that are null are not sent", async () => {
+  test("that are null or false ask for nothing", async () => {
     const key = await keyWith({ blockedParameters: ["logprobs", "n", "constructor", "__proto__"] });
-    expect((await post(key, "chat/completions", { ...chat, logprobs: null })).status).toBe(200);
-    expect((await post(key, "chat/completions", { ...chat, logprobs: false })).param).toBe("logprobs");
+    for (const logprobs of [null, false])
+      expect((await post(key, "chat/completions", { ...chat, logprobs })).status).toBe(200);
+    expect((await post(key, "chat/completions", { ...chat, logprobs: true })).param).toBe("logprobs");
   });
 
   test("do not include the limit that a text completion gets by default", async () => {
@@ -241,5 +242,13 @@ describe("in the graph", () => {
       userErrors: [{ code: "guardrail_violated", field: "maxTokens" }],
     });
     expect((await complete(key, { maxTokens: 50 })).data.completeChat.userErrors).toEqual([]);
+  });
+
+  test("fields that the input does not have are not refused", async () => {
+    const key = await keyWith({ blockedParameters: ["stream", "stream_options", "verify_tee", "seed"] });
+    expect((await complete(key, {})).data.completeChat.userErrors).toEqual([]);
+    expect((await complete(key, { options: { seed: 1 } })).data.completeChat.userErrors).toMatchObject([
+      { code: "guardrail_violated", field: "options.seed" },
+    ]);
   });
 });

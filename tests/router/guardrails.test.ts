@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { KeySettings } from "../../src/keys/api-keys/key-settings.ts";
+import { MODEL } from "../support/chain/network.ts";
 import { BILLED, BILLED_ROUTES, type BilledSample, sendBilled } from "../support/inference/billed-routes.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
 import { useServices } from "../support/services.ts";
@@ -143,6 +144,20 @@ describe.each(BILLED_ROUTES)("%s", (route) => {
     const trace = JSON.parse(reply.headers.get("x-0g-trace") ?? text);
     expect((trace.x_0g_trace ?? trace).tee_verified).toBeTypeOf("boolean");
   });
+});
+
+test("the first request of a key in a process is verified", async () => {
+  for (const content of ["Hi", "a long question ".repeat(2_000)]) {
+    const key = await keyWith({ verifyTee: true });
+    const messages = [{ role: "user", content }];
+    const reply = await fetch(`${stack().origin}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${key.secret}` },
+      body: JSON.stringify({ model: MODEL, max_tokens: 2, messages }),
+    });
+    const { x_0g_trace: trace } = (await reply.json()) as { x_0g_trace: { tee_verified?: boolean } };
+    expect(trace.tee_verified).toBeTypeOf("boolean");
+  }
 });
 
 test("every request in the table is that of a billed route", () => {

@@ -51,7 +51,8 @@ export class AnswerCacheService {
    * of its answer gets none: a stored answer has only that of the request it was given to. `lease` counts its memory.
    */
   async serve(admitted: Admitted, lease: MemoryLease | undefined): Promise<Served | undefined> {
-    const { cache, requiredEvidence, candidates } = admitted;
+    const { requiredEvidence, candidates } = admitted;
+    const cache = limitedCache(admitted);
     if (!cache) return undefined;
     if (requiredEvidence !== undefined) {
       admitted.markCacheUse({ status: "bypass" });
@@ -71,9 +72,14 @@ export class AnswerCacheService {
     return served;
   }
 
-  /** Stores the whole answer of a provider to a request that had none, unless it is too long. Never rejects. */
-  async keep({ cache, cacheUse, ended, account, requestId }: Admitted, answer: CachedAnswer["answer"]) {
-    if (!cache || cacheUse?.status !== "miss" || ended?.outcome !== "completed") return;
+  /**
+   * Stores the whole answer of a provider to a request that had none, unless it is too long, or may be shorter than
+   * another because the balance did not suffice for more. Never rejects.
+   */
+  async keep(admitted: Admitted, answer: CachedAnswer["answer"]) {
+    const { cacheUse, ended, account, requestId, isReduced } = admitted;
+    const cache = limitedCache(admitted);
+    if (!cache || isReduced || cacheUse?.status !== "miss" || ended?.outcome !== "completed") return;
     const { input_cost: input, output_cost: output } = ended.bill.billing;
     const { address: provider, model } = ended.provider;
     const cost = { input: BigInt(input), output: BigInt(output) };
@@ -128,6 +134,11 @@ export class AnswerCacheService {
     await this.#sweeps.stop();
     await Promise.all(this.#stores);
   }
+}
+
+/** A limit that the key adds to the answer is part of its name: with another, the answer may differ. */
+function limitedCache({ cache, request: { answerLimit } }: Admitted): CacheRequest | undefined {
+  return cache && answerLimit !== undefined ? { ...cache, name: `${cache.name}/${answerLimit}` } : cache;
 }
 
 function toKept({ requestId, provider, model, cost, answer }: CachedAnswer): KeptAnswer {

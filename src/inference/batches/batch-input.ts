@@ -24,16 +24,17 @@ const MEMBERS: ReadonlySet<string> = new Set(["custom_id", "method", "url", "bod
 const MAX_NAMED = 64;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
+const EMPTY = Buffer.alloc(0);
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 /** 12 bytes of SHA-256: of 50,000 ids, no two are equal by chance. */
 const DIGEST_CHARACTERS = 16;
 
-/** A line of the input; `bytes` is undefined if it is longer than the limit. */
+/** A line of the input; `bytes` is undefined if it is longer than the limit, and empty if the line is blank. */
 export type InputLine = LinePlace & { readonly bytes: Buffer | undefined };
 
 /**
  * Splits an input into its lines as it arrives, without their line breaks (LF or CRLF) and a byte order mark before the
- * first. Blank lines are counted and left out.
+ * first.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;
@@ -46,19 +47,17 @@ export class LineSplitter {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /** The lines that end in these bytes, the next ones of the input. */
-  push(bytes: Buffer): readonly InputLine[] {
-    const lines: InputLine[] = [];
+  /** The lines that end in these bytes, the next ones of the input: a part may have a million of them. */
+  *push(bytes: Buffer): Generator<InputLine, void> {
     for (let at = 0; at < bytes.length; ) {
       const end = bytes.indexOf(NEWLINE, at);
       this.#keep(bytes.subarray(at, end === -1 ? bytes.length : end));
       if (end === -1) break;
       const line = this.#take();
-      if (line) lines.push(line);
       this.#startsAt++;
       at = end + 1;
+      yield line;
     }
-    return lines;
   }
 
   /** The last line, if it has no line break. */
@@ -73,7 +72,7 @@ export class LineSplitter {
     else this.#waiting = [];
   }
 
-  #take(): InputLine | undefined {
+  #take(): InputLine {
     const n = ++this.#n;
     const whole = this.#waiting.length === 1 ? (this.#waiting[0] as Buffer) : Buffer.concat(this.#waiting);
     const isWhole = whole.length === this.#waitingBytes;
@@ -85,7 +84,7 @@ export class LineSplitter {
     const start = n === 1 && whole.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
     const end = whole[whole.length - 1] === RETURN ? whole.length - 1 : whole.length;
     const bytes = whole.subarray(start, Math.max(start, end));
-    if (isBlank(bytes)) return undefined;
+    if (isBlank(bytes)) return { n, startsAt, sizeBytes, bytes: EMPTY };
     const place = { n, startsAt: startsAt + start, sizeBytes: bytes.length };
     return { ...place, bytes: bytes.length > this.#maxLineBytes ? undefined : bytes };
   }
@@ -124,6 +123,7 @@ export class InputCheck {
   readonly #customIds = new Set<string>();
   readonly #errors: BatchError[] = [];
   #lines = 0;
+  #blankLines = 0;
 
   /** `hasModel` is whether a provider offers a model at this endpoint. */
   constructor(endpoint: BatchEndpoint, limits: InputLimits, hasModel: (model: string) => boolean) {
@@ -145,11 +145,16 @@ export class InputCheck {
 
   /** Whether no more lines need to be checked: there are too many, or too many errors. */
   get isOver(): boolean {
-    return this.#lines > this.#limits.maxLines || this.#errors.length >= MAX_ERRORS;
+    const { maxLines } = this.#limits;
+    return this.#lines > maxLines || this.#blankLines > maxLines || this.#errors.length >= MAX_ERRORS;
   }
 
-  /** Checks the next line. Returns whether it is valid. */
+  /** Checks the next line. Returns whether it is a valid request. Blank lines are left out, up to the limit of lines. */
   add({ n, bytes }: InputLine): boolean {
+    if (bytes?.length === 0) {
+      if (++this.#blankLines <= this.#limits.maxLines) return false;
+      return this.#fault("too_many_lines", `A batch may have ${this.#limits.maxLines} blank lines.`, n);
+    }
     this.#lines++;
     if (this.#lines > this.#limits.maxLines)
       return this.#fault("too_many_tasks", `A batch may have ${this.#limits.maxLines} requests.`, n);

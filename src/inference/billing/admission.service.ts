@@ -82,6 +82,7 @@ export class AdmissionService {
           requiredEvidence: plan.choice.evidence,
           affinity: plan.choice.affinity,
           heldNeuron,
+          isReduced: heldNeuron < plan.hold.maximum,
           tokenUsd: tokenUsd(),
           clock,
           startedMs,

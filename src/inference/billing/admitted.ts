@@ -139,6 +139,8 @@ export class Admitted {
   /** Who pays for it. */
   readonly account: string;
   readonly cache: CacheRequest | undefined;
+  /** Whether less than the whole cost is held, so that the answer may be shorter. */
+  readonly isReduced: boolean;
   readonly #heldNeuron: bigint;
   readonly #tokenUsd: Usd | undefined;
   readonly #refused: readonly Refused[];
@@ -166,6 +168,7 @@ export class Admitted {
     requiredEvidence?: EvidenceFloor | undefined;
     affinity?: Affinity | undefined;
     heldNeuron: bigint;
+    isReduced?: boolean;
     /** The network token's price in dollars, if it is known. */
     tokenUsd?: Usd | undefined;
     clock: Clock;
@@ -183,6 +186,7 @@ export class Admitted {
     this.requiredEvidence = given.requiredEvidence;
     this.affinity = given.affinity;
     this.#heldNeuron = given.heldNeuron;
+    this.isReduced = given.isReduced ?? false;
     this.#tokenUsd = given.tokenUsd;
     this.#refused = given.refused;
     this.#clock = given.clock;

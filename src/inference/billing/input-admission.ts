@@ -1,4 +1,5 @@
 import type { RequestFields } from "../body/request-fields.ts";
+import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider, ServiceType } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
@@ -10,6 +11,8 @@ type InputRequest = RequestFields & {
   readonly prompt: PromptBound;
   readonly verifyTee: boolean;
   readonly preferences: RoutingPreferences;
+  /** The client's own body, where `bytes` and `fields` are not that. */
+  readonly client?: Pick<GuardedRequest, "sizeBytes" | "fields"> | undefined;
 };
 
 type InputOptions = {
@@ -30,7 +33,7 @@ export function inputAdmission(
   options: InputOptions,
   counted?: number,
 ): AdmissionRequest {
-  const { model, prompt, verifyTee, bytes, fields } = request;
+  const { model, prompt, verifyTee, bytes, fields, client = { sizeBytes: bytes.length, fields } } = request;
   const { serviceType, prompts, preferences, count, body } = options;
   const size = { prompt, counted, prompts, maxTokens: 0, choices: 1, modelLimit: 0 };
   return {
@@ -43,7 +46,7 @@ export function inputAdmission(
     counted: counted === undefined ? async () => inputAdmission(request, options, await count()) : undefined,
     isShort: prompt.isShort,
     verifyTee,
-    guarded: { sizeBytes: bytes.length, fields, maxInputTokens: prompt.maxTokens },
+    guarded: { ...client, maxInputTokens: prompt.maxTokens },
     quote: (provider) => quotePrompt(size, provider),
     body,
   };

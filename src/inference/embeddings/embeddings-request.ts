@@ -9,6 +9,7 @@ import {
 } from "../body/request-fields.ts";
 import { shortText } from "../body/text-schema.ts";
 import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
@@ -58,6 +59,8 @@ export type EmbeddingsRequest = RequestFields & {
   readonly verifyTee: boolean;
   /** The preferences of its `provider` object. */
   readonly preferences: RoutingPreferences;
+  /** The client's own body, where `bytes` and `fields` are not that. */
+  readonly client?: Pick<GuardedRequest, "sizeBytes" | "fields"> | undefined;
 };
 
 /** Reads a request for embeddings. Throws `invalid_body` naming the invalid field. */

@@ -38,7 +38,13 @@ export async function guard(
   const perAnswer = checkAnswer(guarded, guardrails.maxOutputTokens);
   const counted = await checkInput(request, guardrails.maxInputTokens, countText);
   const limited = perAnswer === undefined ? counted : (counted.limitedTo?.(perAnswer) ?? counted);
-  return guardrails.verifyTee && !limited.verifyTee ? { ...limited, verifyTee: true } : limited;
+  return guardrails.verifyTee && !limited.verifyTee ? verified(limited) : limited;
+}
+
+/** The request with its signature verified, also once it is counted. */
+function verified(request: AdmissionRequest): AdmissionRequest {
+  const { counted } = request;
+  return { ...request, verifyTee: true, ...(counted && { counted: async () => verified(await counted()) }) };
 }
 
 /** Whether a key has any guardrail. */
@@ -72,9 +78,10 @@ function checkBody({ sizeBytes, fields, translated }: GuardedRequest, guardrails
   throw violated("allowed_tools", tool.field, `${named} ${what}`);
 }
 
-/** The field by which a body has a blocked parameter, as the client sent it. */
+/** The field by which a body has a blocked parameter, as the client sent it. One that is null or false asks nothing. */
 function blockedField(name: string, fields: Fields, translated: Fields | undefined): string | undefined {
-  const isSent = (body: Fields, field: string) => Object.hasOwn(body, field) && body[field] != null;
+  const isSent = (body: Fields, field: string) =>
+    Object.hasOwn(body, field) && body[field] != null && body[field] !== false;
   if (isSent(fields, name)) return name;
   if (isSent(fields, `${name}[]`)) return `${name}[]`;
   if (translated && isSent(translated, name)) return RESPONSE_NAMES[name] ?? name;

@@ -25,6 +25,16 @@ export type GuardedAnswer = {
   readonly maxTokens: number | undefined;
 };
 
+/** The request with those fields left out of the client's body that the graph added to it. */
+export function withoutAdded<Request extends { readonly bytes: Buffer; readonly fields: Fields }>(
+  request: Request,
+  added: readonly string[],
+): Request & { readonly client: Pick<GuardedRequest, "sizeBytes" | "fields"> } {
+  const { bytes, fields } = request;
+  const own = Object.entries(fields).filter(([name]) => !added.includes(name));
+  return { ...request, client: { sizeBytes: bytes.length, fields: Object.fromEntries(own) } };
+}
+
 /** A JSON body that is not billed by its tokens: a prompt, an image or a text to speak. */
 export function guardedJson(sizeBytes: number, fields: Fields): GuardedRequest {
   return { sizeBytes, fields, texts: () => textsIn(fields) };
@@ -32,7 +42,7 @@ export function guardedJson(sizeBytes: number, fields: Fields): GuardedRequest {
 
 /** A form, with its text fields as `texts`. Files have a size only. */
 export function guardedForm({ parts }: Form, texts: Fields, sizeBytes: number): GuardedRequest {
-  const files = Object.fromEntries(parts.map(({ name }) => [name, name]));
+  const files = Object.fromEntries(parts.map(({ name }) => [name.replace(/\[\d+\]$/, "[]"), name]));
   return { sizeBytes, fields: { ...files, ...texts }, texts: () => textsIn(texts) };
 }
 

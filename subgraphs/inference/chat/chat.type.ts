@@ -2,6 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/admitted.ts";
 import { type ChatRequest, readChatRequest } from "../../../src/inference/chat/chat-request.ts";
+import { withoutAdded } from "../../../src/inference/guardrails/guarded-request.ts";
 import { CACHE_SECONDS } from "../../shared/cache.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { AddressScalar, JsonScalar } from "../../shared/schema/scalars.ts";
@@ -71,7 +72,7 @@ export class CompleteChatInput extends ChatInput {
 }
 
 /** Maps the input to the chat request that REST would parse. Throws `invalid_body`. */
-export function toChatRequest(
+export async function toChatRequest(
   input: ChatInput,
   { stream }: { readonly stream: boolean },
 ): Promise<ChatRequest> {
@@ -85,7 +86,8 @@ export function toChatRequest(
     stream,
     ...(stream && { stream_options: { include_usage: true } }),
   };
-  return readChatRequest(Buffer.from(JSON.stringify(body)));
+  const request = await readChatRequest(Buffer.from(JSON.stringify(body)));
+  return stream ? withoutAdded(request, ["stream_options"]) : request;
 }
 
 /** A message as in OpenAI's API. */

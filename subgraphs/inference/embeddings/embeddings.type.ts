@@ -6,6 +6,7 @@ import {
   type EmbeddingsRequest,
   readEmbeddingsRequest,
 } from "../../../src/inference/embeddings/embeddings-request.ts";
+import { withoutAdded } from "../../../src/inference/guardrails/guarded-request.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 import { CACHE_SECONDS } from "../../shared/cache.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
@@ -68,7 +69,7 @@ export async function toEmbeddingsRequest(input: CreateEmbeddingsInput): Promise
     encoding_format: "base64",
     verify_tee: verifyTee ?? false,
   };
-  return readEmbeddingsRequest(Buffer.from(JSON.stringify(body)));
+  return withoutAdded(await readEmbeddingsRequest(Buffer.from(JSON.stringify(body))), ["encoding_format"]);
 }
 
 function requireTexts(texts: readonly string[]): void {

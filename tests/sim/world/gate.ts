@@ -114,7 +114,7 @@ export class GatedDatabase extends Database {
 }
 
 /** How the recall of an account's allotments begins. */
-const RECALL = /^with locked as \( select a.id from allotment a/;
+const RECALL = /^with locked as \( select a.id, a.account from allotment a/;
 
 function labelOf(sql: string): string {
   return sql.trim().slice(0, 60).replaceAll(/\s+/g, " ");

@@ -28,7 +28,7 @@ describe("an input", () => {
   const bytes = Buffer.from(text);
 
   test.each([1, 2, 3, 5, 7, 64, 1_000])("is split into the same lines from pieces of %i bytes", (size) => {
-    const lines = split(bytes, size);
+    const lines = split(bytes, size).filter((line) => line.bytes?.length !== 0);
     expect(lines.map(({ n, bytes: line }) => [n, line?.toString()])).toEqual([
       [1, "one"],
       [4, "second line"],
@@ -44,7 +44,7 @@ describe("an input", () => {
   test("of one endless line is not held in memory", () => {
     const splitter = new LineSplitter({ maxLineBytes: 1_024 });
     const piece = Buffer.alloc(65_536, "x");
-    for (let n = 0; n < 1_000; n++) expect(splitter.push(piece)).toEqual([]);
+    for (let n = 0; n < 1_000; n++) expect([...splitter.push(piece)]).toEqual([]);
     expect(splitter.end()).toMatchObject({ n: 1, sizeBytes: 65_536_000, bytes: undefined });
   });
 });
@@ -112,17 +112,37 @@ test("a large input is checked in short turns of the event loop", async () => {
       chatLine(60_000 + n, "m", { messages: [{ role: "user", content: "x".repeat(1_000_000) }] }),
     ),
   );
+  const bytes = Buffer.from(short + long);
   let check: InputCheck | undefined;
   const turnMs = await repeatedTurnMs(MAX_TURN_MS, async () => {
     check = new InputCheck(ENDPOINT, LIMITS, () => true);
-    await checkText(short + long, check);
+    await checkBytes(bytes, check);
   });
   expect(turnMs).toBeLessThan(MAX_TURN_MS);
   expect([check?.errors, check?.lines]).toEqual([[], 50_000]);
 });
 
-async function checkText(text: string, check: InputCheck): Promise<void> {
-  const bytes = Buffer.from(text);
+test.each(["\n", " \r\n"])(
+  "an input of blank lines (%j) is left after 50,000 of them, in short turns",
+  async (blank) => {
+    let check: InputCheck | undefined;
+    const turnMs = await repeatedTurnMs(MAX_TURN_MS, async () => {
+      check = new InputCheck(ENDPOINT, LIMITS, () => true);
+      await checkText(blank.repeat(4_000_000), check);
+    });
+    expect(turnMs).toBeLessThan(MAX_TURN_MS);
+    expect(check?.errors).toMatchObject([{ code: "too_many_lines", line: 50_001 }]);
+    const few = new InputCheck(ENDPOINT, LIMITS, () => true);
+    await checkText(blank.repeat(1_000) + inputOf([chatLine(1, "m")]) + blank.repeat(1_000), few);
+    expect([few.errors, few.lines]).toEqual([[], 1]);
+  },
+);
+
+function checkText(text: string, check: InputCheck): Promise<void> {
+  return checkBytes(Buffer.from(text), check);
+}
+
+async function checkBytes(bytes: Buffer, check: InputCheck): Promise<void> {
   const parts = (function* () {
     for (let at = 0; at < bytes.length; at += 262_144) yield bytes.subarray(at, at + 262_144);
   })();
