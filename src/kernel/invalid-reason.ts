@@ -33,6 +33,8 @@ export function invalidReason(issue: RawIssue): string | undefined {
       return limited(issue.origin, issue.inclusive === false ? "more than" : "at least", issue.minimum);
     case "not_multiple_of":
       return `must be a multiple of ${issue.divisor}`;
+    case "invalid_key":
+      return "has a member whose name is not allowed";
     case "invalid_union":
       return "has none of the allowed forms";
     default:

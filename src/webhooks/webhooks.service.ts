@@ -283,7 +283,9 @@ function permitEvents(principal: Principal, { events }: Pick<Webhook, "events">)
     const action = readActionOf(event);
     const refusal = action === null ? undefined : refusalFor(principal, action);
     if (refusal === undefined) continue;
-    throw new AppError("insufficient_scope", `It may not receive ${event}. ${refusal}`, { param: "events" });
+    throw new AppError("insufficient_scope", `This credential may not subscribe to ${event}. ${refusal}`, {
+      param: "events",
+    });
   }
 }
 

@@ -102,8 +102,10 @@ export function readLine(bytes: Buffer, endpoint: BatchEndpoint): BatchRequest {
   const { custom_id: customId, method, url, body } = line;
   if (typeof customId !== "string" || customId === "")
     throw new LineFault("missing_required_parameter", "custom_id: a text is required", "custom_id");
-  if (customId.length > MAX_CUSTOM_ID || !isStorable(customId))
+  if (customId.length > MAX_CUSTOM_ID)
     throw new LineFault("invalid_custom_id", `custom_id: at most ${MAX_CUSTOM_ID} characters`, "custom_id");
+  if (!isStorable(customId))
+    throw new LineFault("invalid_custom_id", "custom_id: has a character that is not allowed", "custom_id");
   if (method !== "POST") throw new LineFault("invalid_method", "method: must be POST", "method");
   if (url !== endpoint)
     throw new LineFault("invalid_url", `url: must be the endpoint of the batch, ${endpoint}`, "url");

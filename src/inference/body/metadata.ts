@@ -9,7 +9,10 @@ const MAX_VALUE_LENGTH = 512;
 
 /** The `metadata` of a request, within OpenAI's limits: the names and values of its tags. */
 export const METADATA = z
-  .record(z.string().max(MAX_KEY_LENGTH), readText.max(MAX_VALUE_LENGTH))
+  .record(z.string().max(MAX_KEY_LENGTH), readText.max(MAX_VALUE_LENGTH), {
+    error: ({ code }) =>
+      code === "invalid_key" ? `a name has at most ${MAX_KEY_LENGTH} characters` : undefined,
+  })
   .refine((pairs) => Object.keys(pairs).length <= MAX_PAIRS, `must have at most ${MAX_PAIRS} pairs`)
   .meta({ maxProperties: MAX_PAIRS })
   .nullish()

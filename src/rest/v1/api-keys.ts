@@ -23,7 +23,12 @@ import {
 } from "./key-shape.ts";
 
 const MAX_LISTED = 100;
-const guardrail = z.union([z.literal(""), z.int().min(1).max(MAX_GUARDRAIL)]).nullish();
+const guardrail = z
+  .union(
+    [z.literal(""), z.int().min(1).max(MAX_GUARDRAIL)],
+    `must be an integer from 1 to ${MAX_GUARDRAIL}, or ""`,
+  )
+  .nullish();
 
 /** The fields that POST and PATCH share. A null is treated as absent; `""` removes a limit. */
 const settings = {
