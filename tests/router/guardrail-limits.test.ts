@@ -223,6 +223,22 @@ describe("the most tokens of a prompt", () => {
   });
 });
 
+test("fields that a server may put into the prompt count for its limit", async () => {
+  const key = await keyWith({ maxInputTokens: 100 });
+  const words = "word ".repeat(500);
+  for (const fields of [
+    { chat_template: words },
+    { response_format: { type: "json_schema", json_schema: { name: "a", schema: { description: words } } } },
+    { prediction: { type: "content", content: words } },
+  ])
+    expect(await post(key, "chat/completions", { ...chat, ...fields })).toMatchObject({
+      status: 403,
+      code: "guardrail_violated",
+    });
+  const small = { response_format: { type: "json_object" } };
+  expect((await post(key, "chat/completions", { ...chat, ...small })).status).toBe(200);
+});
+
 describe("in the graph", () => {
   const FIELDS = "completion { outputTokens } userErrors { code field message }";
   const complete = (key: Seeded, input: object) =>

@@ -126,7 +126,7 @@ async function checkInput(
   countText: (text: string) => Promise<number>,
 ): Promise<AdmissionRequest> {
   if (limit === null) return request;
-  const { maxInputTokens, texts } = request.guarded;
+  const { maxInputTokens, texts, fields, translated = fields } = request.guarded;
   const refuse = (tokens: number) =>
     violated("max_input_tokens", "body", `the prompt has ${tokens} tokens, of at most ${limit}`);
   if (texts) {
@@ -134,10 +134,25 @@ async function checkInput(
     if (tokens > limit) throw refuse(tokens);
     return request;
   }
-  if (maxInputTokens !== undefined && maxInputTokens <= limit) return request;
+  const others = othersIn(translated);
+  if (maxInputTokens !== undefined && maxInputTokens + Buffer.byteLength(others) <= limit) return request;
   const counted = (await request.counted?.()) ?? request;
-  if ((counted.inputTokens ?? 0) > limit) throw refuse(counted.inputTokens ?? 0);
+  const tokens = (counted.inputTokens ?? 0) + (others === "" ? 0 : await countText(others));
+  if (tokens > limit) throw refuse(tokens);
   return counted;
+}
+
+/** Fields of a chat that are not counted as its prompt, and which servers may put into it. */
+const OTHER_INPUTS = [
+  ...["chat_template", "chat_template_kwargs", "documents", "prediction", "response_format", "tool_choice"],
+  ...["guided_json", "guided_regex", "guided_grammar", "guided_choice", "structured_outputs"],
+];
+
+/** What a request has of them, as text. */
+function othersIn(fields: Fields): string {
+  return OTHER_INPUTS.flatMap((name) => (fields[name] == null ? [] : [JSON.stringify(fields[name])])).join(
+    "\n",
+  );
 }
 
 function violated(guardrail: string, param: string, what: string): AppError {
