@@ -9,12 +9,12 @@ import {
   Output,
   stepCountIs,
   streamText,
-  tool,
   transcribe,
 } from "ai";
 import { beforeEach, expect, test } from "vitest";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../../support/chain/network.ts";
+import { weatherTool } from "../../support/clients/weather-tool.ts";
 import { requireAvailable } from "../../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
 import { SERVICES, useServices } from "../../support/services.ts";
@@ -121,23 +121,6 @@ test("a failure is the SDK's own error with our code, and says whether to retry"
   expect(failed).toMatchObject({ statusCode: 404, isRetryable: false });
   expect((failed as APICallError).responseBody).toContain("model_not_found");
 });
-
-function weatherTool() {
-  const cities: string[] = [];
-  const weather = tool({
-    description: "The weather of a city",
-    inputSchema: jsonSchema<{ city: string }>({
-      type: "object",
-      properties: { city: { type: "string" } },
-      required: ["city"],
-    }),
-    execute: async ({ city }) => {
-      cities.push(city);
-      return "sun";
-    },
-  });
-  return { cities, weather };
-}
 
 function provider() {
   return createOpenAI({ apiKey: owner.secret, baseURL: `${stack().origin}/v1` });

@@ -1,18 +1,10 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import {
-  APICallError,
-  generateImage,
-  generateText,
-  jsonSchema,
-  Output,
-  stepCountIs,
-  streamText,
-  tool,
-} from "ai";
+import { APICallError, generateImage, generateText, jsonSchema, Output, stepCountIs, streamText } from "ai";
 import { beforeEach, expect, test } from "vitest";
 import { sizeOfPng } from "../../../src/devnet/provider/image.ts";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../../support/chain/network.ts";
+import { weatherTool } from "../../support/clients/weather-tool.ts";
 import { requireAvailable } from "../../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
 import { SERVICES, useServices } from "../../support/services.ts";
@@ -43,19 +35,7 @@ test("text, whole and streamed, has its usage and is charged exactly", async () 
 });
 
 test("tools are called and their results lead to an answer", async () => {
-  const cities: string[] = [];
-  const weather = tool({
-    description: "The weather of a city",
-    inputSchema: jsonSchema<{ city: string }>({
-      type: "object",
-      properties: { city: { type: "string" } },
-      required: ["city"],
-    }),
-    execute: async ({ city }) => {
-      cities.push(city);
-      return "sun";
-    },
-  });
+  const { cities, weather } = weatherTool();
   const { text, steps } = await generateText({
     model: chat(),
     prompt,
