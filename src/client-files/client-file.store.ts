@@ -85,7 +85,7 @@ export async function finishFile(
   await queries.rows(FINISH, [id, sizeBytes, retentionSeconds]);
 }
 
-/** Marks a file as deleted: nobody sees it any more. Its parts are deleted by `forgetFiles`. */
+/** Marks a file as deleted, which hides it. Its parts are deleted by `forgetFiles`. */
 export async function hideFile(queries: Queries, id: string): Promise<void> {
   await queries.rows(HIDE, [id]);
 }

@@ -8,7 +8,7 @@ export type AccountBudgets = { readonly version: number; has(tags: Tags): boolea
 
 /** The number of accounts with budgets that are cached. */
 const MAX_ACCOUNTS = 1_000;
-/** A budget that was deleted is known so long: its tag's requests do without an allotment until then. */
+/** How long budgets are cached. Until a deleted one expires, requests with its tag use no allotment. */
 const MAX_AGE_MS = 60_000;
 
 const NONE: AccountBudgets = { version: 0, has: () => false };

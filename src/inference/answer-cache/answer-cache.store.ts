@@ -1,6 +1,6 @@
 import type { Database, Queries } from "../../db/database.ts";
 
-/** A stored answer and its age; `sealed`, encrypted, is absent if it is longer than was asked for. */
+/** A stored answer and its age; `sealed`, encrypted, is absent if it is longer than the limit. */
 type StoredAnswer = {
   readonly sizeBytes: number;
   readonly ageSeconds: number;

@@ -11,7 +11,7 @@ type Capacity = {
 const RECHECK_MS = 250;
 
 /**
- * The slots of all lines that run in this process, given in the order in which they are asked for, so that batches take
+ * The slots of all lines that run in this process, given in the order in which they are requested, so that batches take
  * turns. Each live request takes one away, down to one; an overloaded process gives none.
  */
 export class LineSlots {
