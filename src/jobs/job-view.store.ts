@@ -80,6 +80,21 @@ export async function listJobs(
   return (await queries.rows<JobRow>(text, where.values)).map(toView);
 }
 
+/**
+ * The unfinished jobs that the caller may access, each in its current state: the newest `limit` per state. All states
+ * are read at one moment: a job that moves on is neither in two of them nor in none.
+ */
+export async function listUnfinished(
+  queries: Queries,
+  { account, keyId, kind }: JobReach,
+  limit: number,
+): Promise<readonly JobView[]> {
+  const rows = await (keyId === undefined
+    ? queries.rows<JobRow>(unfinished(""), [account, kind, limit])
+    : queries.rows<JobRow>(unfinished("and j.api_key_id = $4::uuid"), [account, kind, limit, keyId]));
+  return rows.map(toView);
+}
+
 /** How many jobs the caller may access and a filter matches. */
 export function countJobs(queries: Queries, reach: JobReach, filter: JobFilter): Promise<RowCount> {
   const where = new Parameters(reach.account);
@@ -173,6 +188,16 @@ function find(condition: "" | "and j.api_key_id = $4::uuid"): string {
   return `
     select ${COLUMNS} from job j left join job_content c on c.id = j.id
     where j.account = $1::text and j.id = $2::uuid and j.kind = $3::text ${condition}`;
+}
+
+function unfinished(condition: "" | "and j.api_key_id = $4::uuid"): string {
+  return `
+    select ${COLUMNS} from (values ('pending'), ('processing')) as wanted (state), lateral (
+      select * from job j
+      where j.account = $1::text and j.kind = $2::text and j.state = wanted.state ${condition}
+      order by j.created_at desc, j.id desc limit $3::integer
+    ) as j left join job_content c on c.id = j.id
+    order by wanted.state, j.created_at desc, j.id desc`;
 }
 
 /** Beyond every time: where a list without a cursor begins. */

@@ -27,6 +27,7 @@ import {
   type JobReach,
   type JobView,
   listJobs,
+  listUnfinished,
   positionOf,
   readResult,
 } from "./job-view.store.ts";
@@ -47,7 +48,6 @@ type Dependencies = {
 const LIST = "jobs";
 
 const MAX_CURRENT_JOBS = 100;
-const NEWEST_FIRST = { order: "desc", beyond: "<" } as const;
 
 /** The owner's view of jobs. A job that the caller may not access is reported as not found. */
 export class JobsService {
@@ -124,17 +124,8 @@ export class JobsService {
     if (after !== undefined) return stepsOf(source, []);
     return this.#endOnError(source, async () => {
       const upTo = await this.#dependencies.events.position("job.progressed");
-      const states = ["pending", "processing"] as const;
-      const { database } = this.#dependencies;
-      const jobs = await Promise.all(
-        states.map((state) =>
-          listJobs(database, this.#of(reach), {
-            ...{ limit: MAX_CURRENT_JOBS, scan: NEWEST_FIRST },
-            filter: { states: [state] },
-          }),
-        ),
-      );
-      const present = jobs.flat().map((job) => toEvent(job, upTo));
+      const jobs = await listUnfinished(this.#dependencies.database, this.#of(reach), MAX_CURRENT_JOBS);
+      const present = jobs.map((job) => toEvent(job, upTo));
       return stepsOf(source, present);
     });
   }
