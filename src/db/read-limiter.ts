@@ -12,16 +12,21 @@ export type ReadLimits = {
 type Start = () => void;
 
 const RETRY_SECONDS = 1;
+const MAX_REST_MS = 100;
 
 /**
  * Schedules expensive reads: a few run at once, one account never occupies all slots, and the queue is bounded in
  * length and time. Waiting accounts are served round-robin, however many reads each has waiting.
+ *
+ * After a read, an account with more of them waiting rests for as long as it took, so that one account reads half of
+ * the time at most, and other customers' requests do not take twice as long beside it.
  */
 export class ReadLimiter {
   readonly #limits: ReadLimits;
   readonly #running = new Map<string, number>();
   /** By account, the next one first. No set is empty. */
   readonly #waiting = new Map<string, Set<Start>>();
+  readonly #resting = new Set<string>();
   #runningCount = 0;
   #waitingCount = 0;
 
@@ -38,16 +43,34 @@ export class ReadLimiter {
     if (signal?.aborted) throw new ClientLeftError();
     if (this.#mayRun(account)) this.#acquire(account);
     else await this.#turn(account, signal);
+    const startedMs = performance.now();
     try {
       return await read();
     } finally {
+      this.#rest(account, performance.now() - startedMs);
       this.#release(account);
     }
   }
 
   #mayRun(account: string): boolean {
     const { maxRunning, maxRunningPerAccount } = this.#limits;
-    return this.#runningCount < maxRunning && (this.#running.get(account) ?? 0) < maxRunningPerAccount;
+    return (
+      this.#runningCount < maxRunning &&
+      !this.#resting.has(account) &&
+      (this.#running.get(account) ?? 0) < maxRunningPerAccount
+    );
+  }
+
+  #rest(account: string, tookMs: number): void {
+    if (!this.#waiting.has(account) || this.#resting.has(account)) return;
+    this.#resting.add(account);
+    setTimeout(
+      () => {
+        this.#resting.delete(account);
+        this.#startNext();
+      },
+      Math.min(tookMs, MAX_REST_MS),
+    );
   }
 
   #acquire(account: string): void {

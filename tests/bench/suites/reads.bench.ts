@@ -40,8 +40,8 @@ export async function benchReads(
   };
   for (const path of await pathsOf(seeded, product.many.origin, secret)) {
     const times: number[] = [];
-    for (let n = 0; n < 5; n++) times.push((await read(path)).tookMs);
-    print(`  ${median(times).toFixed(0).padStart(6)} ms  ${path.replace(/cursor=.*/, "cursor=...")}`);
+    for (let n = 0; n < 15; n++) times.push((await read(path)).tookMs);
+    print(`  ${median(times).toFixed(1).padStart(6)} ms  ${path.replace(/cursor=.*/, "cursor=...")}`);
   }
   await benchRequestFilters(product.postgresUrl ?? "", seeded, print);
   const chats = () => chatLatency(product.many, pace);

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ReadLimiter, type ReadLimits } from "../../../src/db/read-limiter.ts";
 
 const LIMITS: ReadLimits = {
@@ -8,6 +8,9 @@ const LIMITS: ReadLimits = {
   maxWaitingPerAccount: 2,
   waitMs: 60_000,
 };
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
+afterEach(() => void vi.useRealTimers());
 
 /** Reads that the test ends by name. */
 function openReads(limits: Partial<ReadLimits> = {}) {
@@ -25,7 +28,7 @@ function openReads(limits: Partial<ReadLimits> = {}) {
     );
   const end = async (name: string) => {
     ends.get(name)?.();
-    await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(0);
   };
   return { read, end, started };
 }
@@ -41,6 +44,29 @@ test("an account runs one read at a time, and reads of other accounts do not wai
   await end("c1");
   await end("a2");
   expect(await Promise.all(reads)).toEqual(["a1", "a2", "b1", "c1"]);
+});
+
+test("an account with more reads waiting rests as long as its read took, at most 100 ms, and others do not wait", async () => {
+  const { read, end, started } = openReads({ maxRunning: 1 });
+  const reads = [read("a", "a1"), read("a", "a2"), read("b", "b1"), read("a", "a3")];
+  await vi.advanceTimersByTimeAsync(30);
+  await end("a1");
+  await end("b1");
+  await vi.advanceTimersByTimeAsync(29);
+  expect(started).toEqual(["a1", "b1"]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(started).toEqual(["a1", "b1", "a2"]);
+  await vi.advanceTimersByTimeAsync(5_000);
+  await end("a2");
+  await vi.advanceTimersByTimeAsync(99);
+  expect(started).toEqual(["a1", "b1", "a2"]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(started).toEqual(["a1", "b1", "a2", "a3"]);
+  await end("a3");
+  reads.push(read("a", "a4"));
+  expect(started.at(-1)).toBe("a4");
+  await end("a4");
+  expect(await Promise.all(reads)).toEqual(["a1", "a2", "b1", "a3", "a4"]);
 });
 
 test("a full queue of one account answers rate_limit_exceeded, and a full queue of the process unavailable", async () => {
@@ -62,7 +88,9 @@ test("a full queue of one account answers rate_limit_exceeded, and a full queue 
 test("a read that waits too long, or whose client disconnects, never starts and takes no slot", async () => {
   const { read, end, started } = openReads({ waitMs: 1 });
   const running = read("a", "a1");
-  await expect(read("a", "late")).rejects.toMatchObject({ code: "unavailable" });
+  const late = expect(read("a", "late")).rejects.toMatchObject({ code: "unavailable" });
+  await vi.advanceTimersByTimeAsync(1);
+  await late;
   const patient = openReads();
   const leaving = new AbortController();
   const first = patient.read("a", "a1");
@@ -82,9 +110,9 @@ test("a read that waits too long, or whose client disconnects, never starts and 
 test("an account with many waiting reads does not delay the first read of another account", async () => {
   const { read, end, started } = openReads({ maxRunning: 1 });
   const reads = ["a1", "a2", "a3", "b1"].map((name) => read(name.slice(0, 1), name));
-  for (const name of ["a1", "a2", "b1", "a3"]) await end(name);
+  for (const name of ["a1", "b1", "a2", "a3"]) await end(name);
   await Promise.all(reads);
-  expect(started).toEqual(["a1", "a2", "b1", "a3"]);
+  expect(started).toEqual(["a1", "b1", "a2", "a3"]);
 });
 
 test("a failed read releases its slot", async () => {
