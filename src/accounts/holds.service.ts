@@ -4,7 +4,7 @@ import { systemClock, type WaitingClock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { AllotmentsService } from "./allotments/allotments.service.ts";
-import { LostAllotments } from "./allotments/lost-allotments.ts";
+import { LostMoney } from "./allotments/lost-money.ts";
 import { recallAllotments } from "./allotments/recalls.store.ts";
 import { awaitReturn } from "./allotments/recalls.ts";
 import { KnownBudgets } from "./budgets/known-budgets.ts";
@@ -47,13 +47,13 @@ const MAX_CHANGES = 5;
 /**
  * Holds money before a request and charges its cost afterwards (promises P1-P3). Requests of this process are paid from
  * its allotments; one that any process may end, such as a job, has a hold of its own, in the database. So has one with a
- * tag that has a budget, of which every process must know what is left.
+ * tag that has a budget, of which every process must know what is left; its hold ends with the lease of this process.
  */
 export class HoldsService {
   readonly #dependencies: Dependencies;
   readonly #clock: WaitingClock;
   readonly #allotments: AllotmentsService;
-  readonly #lost: LostAllotments;
+  readonly #lost: LostMoney;
   readonly #orphans: OrphanedHolds;
   readonly #budgets: KnownBudgets;
   /** The requests of this process that have a hold of their own. */
@@ -71,12 +71,12 @@ export class HoldsService {
     const { observer, database: queries, clock = systemClock, log, committed, isTimed = true } = dependencies;
     this.#clock = clock;
     this.#allotments = new AllotmentsService({
-      ...{ queries, clock, log, committed, isTimed },
+      ...{ queries, clock, log, committed, isTimed, hasHolds: () => this.#placed.size > 0 },
       admissionBatch: (size) => observer?.admissionBatch(size),
       settlementBatch: (size) => observer?.settlementBatch(size),
     });
     this.#budgets = new KnownBudgets(queries);
-    this.#lost = new LostAllotments({ queries, clock });
+    this.#lost = new LostMoney({ queries, clock });
     this.#orphans = new OrphanedHolds({ queries, log, committed });
   }
 
@@ -115,11 +115,19 @@ export class HoldsService {
     return granted;
   }
 
-  /** Places a hold of its own for a request that this process settles. */
+  /** Places a hold of its own for a request that this process settles, and which ends with its lease. */
   async #place(request: HoldRequest): Promise<bigint> {
-    const granted = await this.commit(request, () => this.holdIn(this.#dependencies.database, request));
     this.#placed.add(request.id);
-    return granted;
+    try {
+      const { processId } = this.#allotments;
+      const owned = { ...request, processId };
+      return await this.commit(request, () =>
+        this.#allotments.leased(() => this.holdIn(this.#dependencies.database, owned)),
+      );
+    } catch (error) {
+      this.#placed.delete(request.id);
+      throw error;
+    }
   }
 
   /**
@@ -195,7 +203,7 @@ export class HoldsService {
     return countOpen(this.#dependencies.database);
   }
 
-  /** Releases every expired hold and the allotments of processes that died, without a charge. Returns their number. */
+  /** Releases every expired hold and what processes held that died, without a charge. Returns the number of both. */
   async sweep(): Promise<number> {
     const { database, log, committed } = this.#dependencies;
     const ids = await findExpired(database, SWEEP_BATCH);
@@ -207,7 +215,7 @@ export class HoldsService {
     const lost = await this.#lost.look();
     if (lost > 0) {
       committed();
-      log.warn({ allotments: lost }, "allotments of processes that ended were released");
+      log.warn({ lost }, "holds and allotments of processes that ended were released");
     }
     return ids.length + lost;
   }

@@ -1,5 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { KeyRestrictions, TrustFloor } from "../keys/api-keys/key-settings.ts";
+import { LEASE_SECONDS } from "./allotments/leases.store.ts";
 import { BUDGET_LEFT, eachTag, HAS_NEW_BUDGETS } from "./budgets/budget-spending.ts";
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
@@ -28,6 +29,8 @@ export type HoldRequest = {
   readonly tags?: Tags;
   /** With tags that have no budget: the version of the account's budgets by which that is known. */
   readonly tagBudgetVersion?: number;
+  /** The process that settles the request, if no other may: its hold ends with the lease of that process. */
+  readonly processId?: string;
 };
 
 /** The budget of a tag that does not cover a request: its limit, and what it has left, neuron. */
@@ -60,7 +63,7 @@ export async function placeHold(tx: Queries, request: HoldRequest): Promise<Hold
     ...[request.restrictionsVersion ?? 0, request.expiresInSeconds, request.model, request.provider],
     ...[request.serviceType, request.inputPrice.toString(), request.outputPrice.toString()],
     request.trustMode ?? "standard",
-    ...(tags ? [JSON.stringify(tags)] : []),
+    ...(tags ? [JSON.stringify(tags), request.processId ?? null] : []),
   ]);
   if (!row) throw new Error("an admission was not answered");
   return toHoldAnswer(row);
@@ -197,10 +200,12 @@ const place = (isTagged: boolean) => `
       $13::text${isTagged ? ", $14::jsonb" : ""}
     from split
   ), holds as (
-    insert into hold (id, account, api_key_id, amount, from_credit, state, expires_at${isTagged ? ", tags, tag_budgets" : ""})
-    select id, account, key, amount, from_credit, 'open',
-      now() + make_interval(secs => $7::int)${isTagged ? ", $14::jsonb, (select array_agg(id) from budgets)" : ""}
-    from split
+    insert into hold (id, account, api_key_id, amount, from_credit, state,
+      expires_at${isTagged ? ", tags, tag_budgets, process_id" : ""})
+    select id, account, key, amount, from_credit, 'open', now() + make_interval(secs => $7::int)${
+      isTagged ? ", $14::jsonb, (select array_agg(id) from budgets), $15::uuid" : ""
+    }
+    from split${isTagged ? LEASED : ""}
   ), transfers as (
     insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
     select 'hold:' || s.id, t.from_book, 'held', s.account, t.amount, 'hold'
@@ -240,6 +245,12 @@ const HOLD_BUDGETS = `
   ), budgeted as (
     update tag_budget b set held = b.held + s.amount
     from split s, budgets l where b.account = l.account and b.id = l.id`;
+/** SQL of `place`: the lease of the process `$15`, if it has none. */
+const LEASED = `
+  ), leased as (
+    insert into process_lease (id, expires_at)
+    select $15::uuid, now() + interval '${LEASE_SECONDS} seconds' from split where $15::uuid is not null
+    on conflict (id) do nothing`;
 const LEAST_BUDGET = "(select min(left_over) from budgets)";
 
 const PLACE = place(false);

@@ -135,7 +135,9 @@ export const END_COLUMNS: readonly string[] = [...OUTCOME, ...OFFER];
 
 /**
  * A hold leaves the state `open` once: a second settlement finds no row. The amount that is not charged returns to the
- * book it came from. Revenue is the full cost; the uncharged part of it is balanced by the book `loss`.
+ * book it came from. Revenue is the full cost; the uncharged part of it is balanced by the book `loss`. A hold that was
+ * lost, because its process seemed to be dead, has returned its amount already and leaves its state once as well: all of
+ * its cost exceeds it.
  *
  * Keys are locked before accounts, as in `holds.store.ts`, so that the two never wait for each other. The part of a
  * cost that exceeds its hold is charged to what the key's limit (`limited`) and then the account (`taken`) have left
@@ -157,8 +159,11 @@ const RESOLVE = `
     select * from jsonb_to_recordset($1::jsonb) as a(${OUTCOME_TYPES})
   ), resolved as (
     update hold h set resolved_at = now(), state =
-      case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end
-    from requested a where h.id = a.id and h.id = any(array(select id from requested)) and h.state || '' = 'open'
+      case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end,
+      amount = case h.state when 'lost' then 0 else h.amount end,
+      from_credit = case h.state when 'lost' then 0 else h.from_credit end
+    from requested a
+    where h.id = a.id and h.id = any(array(select id from requested)) and h.state || '' in ('open', 'lost')
     returning a.n, h.id, h.account, h.api_key_id, h.amount, h.from_credit, h.state, h.tags, h.tag_budgets,
       a.outcome = 'completed' and a.input_tokens is not null as is_answered,
       a.input_cost + a.output_cost as cost, least(a.input_cost + a.output_cost, h.amount) as covered

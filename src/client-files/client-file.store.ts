@@ -1,6 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import { Parameters } from "../db/parameters.ts";
-import { deleteInBatches } from "../kernel/async/periodic-task.ts";
+import { inBatches } from "../kernel/async/periodic-task.ts";
 import type { Scan } from "../kernel/page.ts";
 import type { Reach } from "../keys/auth/permissions.ts";
 
@@ -92,10 +92,7 @@ export async function hideFile(queries: Queries, id: string): Promise<void> {
 
 /** Deletes a file that was never shown, in small statements. */
 export async function dropFile(queries: Queries, id: string): Promise<void> {
-  await deleteInBatches(
-    DROPPED_AT_ONCE,
-    async (limit) => (await queries.rows(DROP_PARTS, [id, limit])).length,
-  );
+  await inBatches(DROPPED_AT_ONCE, async (limit) => (await queries.rows(DROP_PARTS, [id, limit])).length);
   await queries.rows("delete from client_file where id = $1::uuid and state = 'writing'", [id]);
 }
 

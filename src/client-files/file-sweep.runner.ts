@@ -1,5 +1,5 @@
 import type { Queries } from "../db/database.ts";
-import { deleteInBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
+import { inBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
 import type { Logger } from "../kernel/log.ts";
 import { forgetFiles, forgetParts } from "./client-file.store.ts";
 
@@ -26,8 +26,8 @@ export class FileSweep {
 
   /** Deletes all that is over. Returns the number of parts and files. */
   async sweep(): Promise<number> {
-    const parts = await deleteInBatches(BATCH, (limit) => forgetParts(this.#queries, limit, this.#isUsed));
-    return parts + (await deleteInBatches(BATCH, (limit) => forgetFiles(this.#queries, limit, this.#isUsed)));
+    const parts = await inBatches(BATCH, (limit) => forgetParts(this.#queries, limit, this.#isUsed));
+    return parts + (await inBatches(BATCH, (limit) => forgetFiles(this.#queries, limit, this.#isUsed)));
   }
 
   /** Sweeps now and every minute until `stop`. */

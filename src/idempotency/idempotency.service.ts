@@ -1,5 +1,5 @@
 import type { Queries } from "../db/database.ts";
-import { deleteInBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
+import { inBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { claimKey, finishKey, forgetKeys, freeKey, type NamedRequest } from "./idempotency.store.ts";
@@ -99,7 +99,7 @@ export class IdempotencyService {
 
   /** Deletes all keys older than 24 h. Returns the count. */
   sweep(): Promise<number> {
-    return deleteInBatches(SWEEP_BATCH, (limit) => forgetKeys(this.#dependencies.queries, limit));
+    return inBatches(SWEEP_BATCH, (limit) => forgetKeys(this.#dependencies.queries, limit));
   }
 
   /** Sweeps now and every minute until `stop`. */

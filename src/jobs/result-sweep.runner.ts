@@ -1,5 +1,5 @@
 import type { Queries } from "../db/database.ts";
-import { deleteInBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
+import { inBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
 import type { Logger } from "../kernel/log.ts";
 import { forgetResults } from "./job-view.store.ts";
 
@@ -23,7 +23,7 @@ export class ResultSweep {
 
   /** Deletes all results that have expired. Returns the count. */
   sweep(): Promise<number> {
-    return deleteInBatches(BATCH, (limit) => forgetResults(this.#queries, limit));
+    return inBatches(BATCH, (limit) => forgetResults(this.#queries, limit));
   }
 
   /** Sweeps now and every minute until `stop`. */

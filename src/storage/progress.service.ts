@@ -3,7 +3,7 @@ import type { EventStream } from "../events/bus.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { SnapshotStream } from "../events/snapshot-stream.ts";
 import type { DomainEvent } from "../events/topics.ts";
-import { deleteInBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
+import { inBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
 import type { Logger } from "../kernel/log.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import type { FollowedFiles } from "./followed-files.runner.ts";
@@ -111,7 +111,7 @@ export class ProgressService {
 
   /** Deletes the progress of abandoned files. Returns the number of files. */
   sweep(): Promise<number> {
-    return deleteInBatches(SWEEP_BATCH, (limit) => forgetProgress(this.#dependencies.database, limit));
+    return inBatches(SWEEP_BATCH, (limit) => forgetProgress(this.#dependencies.database, limit));
   }
 
   /** Sweeps now and every hour until `stop`. */

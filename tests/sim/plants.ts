@@ -177,7 +177,7 @@ const OF_KEY = "a.api_key_id = $1::uuid";
 const MAY_END = /\(r\.status = 'running'\s+or r\.status = 'failed' and [^)]*\)/g;
 const COUNTED = "+ t.charged,";
 const ENDED_LEASES = /(?<=from process_lease\s+)where expires_at < now\(\)/;
-const OPEN_ONLY = /and h\.state \|\| '' = 'open'/;
+const OPEN_ONLY = /and h\.state \|\| '' in \('open', 'lost'\)/;
 
 function changed(holds: HoldsService, by: Partial<Pick<HoldsService, WatchedMethod>>): HoldsService {
   const parts = {

@@ -22,6 +22,8 @@ type Dependencies = {
   readonly committed: () => void;
   readonly admissionBatch: (size: number) => void;
   readonly settlementBatch: (size: number) => void;
+  /** Whether holds of their own need the lease of this process. */
+  readonly hasHolds: () => boolean;
   /** False if the owner calls `beat` itself. */
   readonly isTimed: boolean;
 };
@@ -97,6 +99,14 @@ export class AllotmentsService {
     return this.#settlements.add(settlement);
   }
 
+  /** Runs a statement that starts the lease of this process if it has none, and keeps the lease while it is needed. */
+  async leased<T>(statement: () => Promise<T>): Promise<T> {
+    const startedMs = this.#begins();
+    const result = await statement();
+    if (!this.#isLeased(startedMs)) this.#wake();
+    return result;
+  }
+
   /** What the key could spend beyond what is held when money was last taken for it; undefined if that is not cached. */
   lastSpendable(keyId: string): bigint | undefined {
     return this.#spendable.get(keyId);
@@ -104,7 +114,7 @@ export class AllotmentsService {
 
   /**
    * Renews the lease, reads what other processes recalled, lists the requests that have run for a second, and returns
-   * what is recalled or idle. Done every half second while there are allotments. A beat that has not begun serves all
+   * what is recalled or idle. Done every half second while there are allotments or holds. A beat that has not begun serves all
    * who ask for one.
    */
   beat(): Promise<void> {
@@ -157,7 +167,7 @@ export class AllotmentsService {
     }
     await this.#end(this.#unrecorded(nowMs), returning);
     if (returning.length === BATCH) this.#wake();
-    const isQuiet = this.#byKey.size === 0 && this.#running.size === 0;
+    const isQuiet = this.#byKey.size === 0 && this.#running.size === 0 && !this.#dependencies.hasHolds();
     if (isQuiet && nowMs - this.#usedMs > QUIET_MS) void this.#beats.stop();
   }
 
@@ -189,10 +199,7 @@ export class AllotmentsService {
 
   async #take(requests: readonly HoldRequest[]): Promise<readonly Admission[]> {
     const { queries, committed } = this.#dependencies;
-    const startedMs = this.#nowMs();
-    this.#usedMs = startedMs;
-    // From here on, a statement whose answer is lost may leave an allotment: a beat finds it.
-    if (this.#dependencies.isTimed) this.#beats.start({ isLater: true });
+    const startedMs = this.#begins();
     const needs = new Map<string, KeyNeed>();
     for (const [keyId, ofKey] of Map.groupBy(requests, (request) => request.keyId)) {
       const needed = ofKey.reduce((sum, { maximum }) => sum + maximum, 0n);
@@ -215,6 +222,14 @@ export class AllotmentsService {
       for (const keyId of needs.keys()) this.#byKey.get(keyId)?.taken(undefined, NO_TERMS);
       throw error;
     }
+  }
+
+  /** Begins a statement that may leave an allotment or a hold, which beats find or keep, even if its answer is lost. */
+  #begins(): number {
+    const nowMs = this.#nowMs();
+    this.#usedMs = nowMs;
+    if (this.#dependencies.isTimed) this.#beats.start({ isLater: true });
+    return nowMs;
   }
 
   #taken(

@@ -45,12 +45,17 @@ export async function releaseLost(
   leases: readonly EndedLease[],
   limit: number,
 ): Promise<number> {
-  const rows = await queries.rows<{ released: string }>(RELEASE_LOST, [
-    JSON.stringify(leases.map(({ processId, expiredAt }) => ({ id: processId, at: expiredAt }))),
-    limit,
-  ]);
+  const rows = await queries.rows<{ released: string }>(RELEASE_LOST, [leasesJson(leases), limit]);
   return Number(rows[0]?.released ?? 0);
 }
+
+/** Leases as the parameter `$1` of `ENDED_AS_SEEN`. */
+export function leasesJson(leases: readonly EndedLease[]): string {
+  return JSON.stringify(leases.map(({ processId, expiredAt }) => ({ id: processId, at: expiredAt })));
+}
+
+/** SQL: whether a process of a lease `l` has holds of its own. */
+const HAS_OPEN_HOLDS = "exists (select 1 from hold h where h.process_id = l.id and h.state = 'open')";
 
 const RENEW = `
   with renewed as (
@@ -63,21 +68,22 @@ const RENEW = `
 
 const END_LEASE = `
   delete from process_lease l
-  where l.id = $1::uuid and not exists (select 1 from allotment a where a.process_id = l.id)`;
+  where l.id = $1::uuid and not exists (select 1 from allotment a where a.process_id = l.id)
+    and not ${HAS_OPEN_HOLDS}`;
 
 const ENDED_LEASES = `
   select id::text as id, expires_at::text as at from process_lease
   where expires_at < now() order by expires_at limit $1::int`;
 
-/**
- * The lease is locked and must be as it was seen: a process that renews it meanwhile keeps its allotments. Keys and
- * accounts are updated from what they held under their locks, as in `PLACE`.
- */
-const RELEASE_LOST = `
-  with lost as (
+/** SQL for the leases `$1` that are still as they were seen, locked: a process that renews its own keeps its money. */
+export const ENDED_AS_SEEN = `
     select l.id from process_lease l
     join jsonb_to_recordset($1::jsonb) as e(id uuid, at timestamptz) on l.id = e.id and l.expires_at = e.at
-    order by l.id for update of l
+    order by l.id for update of l`;
+
+/** Keys and accounts are updated from what they held under their locks, as in `PLACE`. */
+const RELEASE_LOST = `
+  with lost as (${ENDED_AS_SEEN}
   ), named as (
     select a.id, a.account, a.api_key_id from allotment a where a.process_id in (select id from lost) limit $2::int
   ), keys as (
@@ -117,5 +123,6 @@ const RELEASE_LOST = `
     delete from process_lease l
     where l.id in (select id from lost)
       and not exists (select 1 from allotment a where a.process_id = l.id and a.id not in (select id from gone))
+      and not ${HAS_OPEN_HOLDS}
   )
   select count(*)::text as released from gone`;

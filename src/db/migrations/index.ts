@@ -36,6 +36,7 @@ import { TagRequests } from "./34-tags.ts";
 import { CreateBatches } from "./35-batches.ts";
 import { GuardApiKeys } from "./36-guardrails.ts";
 import { CacheAnswers } from "./36-response-cache.ts";
+import { NameProcessesOfHolds } from "./37-holds-of-processes.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -77,4 +78,5 @@ export const migrations = [
   { name: "35-batches", class: CreateBatches },
   { name: "36-guardrails", class: GuardApiKeys },
   { name: "36-response-cache", class: CacheAnswers },
+  { name: "37-holds-of-processes", class: NameProcessesOfHolds },
 ] as const;

@@ -1,6 +1,6 @@
 import type { Database } from "../../db/database.ts";
 import { type KeptAnswer, openAnswer, sealAnswer } from "../../idempotency/sealed-answer.ts";
-import { deleteInBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
+import { inBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { MemoryLease } from "../../load/memory-budget.ts";
@@ -121,7 +121,7 @@ export class AnswerCacheService {
 
   /** Deletes the answers whose time is over. Returns the count. */
   sweep(): Promise<number> {
-    return deleteInBatches(SWEEP_BATCH, (limit) => deleteExpired(this.#dependencies.database, limit));
+    return inBatches(SWEEP_BATCH, (limit) => deleteExpired(this.#dependencies.database, limit));
   }
 
   /** Sweeps now and every minute until `stop`. */

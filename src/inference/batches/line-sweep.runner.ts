@@ -1,5 +1,5 @@
 import type { Queries } from "../../db/database.ts";
-import { deleteInBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
+import { inBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { forgetLines } from "./batch-lines.store.ts";
 
@@ -22,7 +22,7 @@ export class LineSweep {
 
   /** Deletes all of them. Returns the count. */
   sweep(): Promise<number> {
-    return deleteInBatches(BATCH, (limit) => forgetLines(this.#queries, limit));
+    return inBatches(BATCH, (limit) => forgetLines(this.#queries, limit));
   }
 
   /** Sweeps now and every minute until `stop`. */

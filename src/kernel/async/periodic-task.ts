@@ -47,14 +47,11 @@ export class PeriodicTask {
   }
 }
 
-/** Calls `deleteSome` with a limit until it deletes fewer rows than that. Returns how many it deleted in all. */
-export async function deleteInBatches(
-  limit: number,
-  deleteSome: (limit: number) => Promise<number>,
-): Promise<number> {
-  for (let deleted = 0; ; ) {
-    const batch = await deleteSome(limit);
-    deleted += batch;
-    if (batch < limit) return deleted;
+/** Calls `work` with a limit until it is done with fewer rows than that. Returns the number of rows in all. */
+export async function inBatches(limit: number, work: (limit: number) => Promise<number>): Promise<number> {
+  for (let done = 0; ; ) {
+    const batch = await work(limit);
+    done += batch;
+    if (batch < limit) return done;
   }
 }

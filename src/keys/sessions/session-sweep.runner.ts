@@ -1,5 +1,5 @@
 import type { Database } from "../../db/database.ts";
-import { deleteInBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
+import { inBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { forgetExpired } from "./session.store.ts";
 
@@ -23,7 +23,7 @@ export class SessionSweep {
 
   /** Deletes everything that has expired. Returns the number of deleted rows. */
   sweep(): Promise<number> {
-    return deleteInBatches(BATCH, (limit) => forgetExpired(this.#database, limit));
+    return inBatches(BATCH, (limit) => forgetExpired(this.#database, limit));
   }
 
   /** Sweeps now and every minute until `stop`. */

@@ -1,7 +1,7 @@
 import type { Database, Queries } from "../../db/database.ts";
 import { NaturalBatch } from "../../kernel/async/batch.ts";
 import { KeyedQueue } from "../../kernel/async/keyed-queue.ts";
-import { deleteInBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
+import { inBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
@@ -171,7 +171,7 @@ export class DiskNode implements StorageNode {
       if (adopted.length > 0) await listener?.progressed(tx, await heldById(tx, chainId, adopted));
     });
     listener?.committed();
-    return deleteInBatches(SWEEP_BATCH, async (limit) => {
+    return inBatches(SWEEP_BATCH, async (limit) => {
       const forgotten = await forgetUnsubmitted(database, { chainId, hours, limit });
       for (const file of forgotten) await this.#folder.remove(file);
       return forgotten.length;

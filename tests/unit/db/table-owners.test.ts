@@ -71,6 +71,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "api_key <- src/accounts/allotments/leases.store.ts":
     "what a key holds is written by the statement that releases the money",
+  "api_key <- src/accounts/allotments/lost-holds.store.ts": "also by the one that releases a lost hold",
   "api_key <- src/accounts/allotments/settle.sql.ts":
     "what a key has spent is written by the statements that charge the money",
   "api_key <- src/accounts/allotments/take.store.ts": "and by the one that takes it",
@@ -82,6 +83,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "job <- src/accounts/retention/requests-source.store.ts":
     "the job of a request is removed by the statement that removes the request",
   "outbox <- src/accounts/allotments/leases.store.ts": "a hot statement appends its own events",
+  "outbox <- src/accounts/allotments/lost-holds.store.ts": "events of a release are committed with it",
   "outbox <- src/accounts/allotments/recalls.store.ts": "a hot statement appends its own events",
   "outbox <- src/accounts/allotments/settle.sql.ts": "a hot statement appends its own events",
   "outbox <- src/accounts/allotments/take.store.ts": "a hot statement appends its own events",

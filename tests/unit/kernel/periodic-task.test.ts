@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { deleteInBatches, PeriodicTask } from "../../../src/kernel/async/periodic-task.ts";
+import { inBatches, PeriodicTask } from "../../../src/kernel/async/periodic-task.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -61,7 +61,7 @@ test("a failed run is reported, and the next interval runs again", async () => {
 test("rows are deleted in batches until a batch is not full", async () => {
   const batches = [10, 10, 3];
   const limits: number[] = [];
-  const deleted = await deleteInBatches(10, async (limit) => {
+  const deleted = await inBatches(10, async (limit) => {
     limits.push(limit);
     return batches.shift() ?? 0;
   });

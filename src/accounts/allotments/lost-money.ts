@@ -1,6 +1,8 @@
 import type { Queries } from "../../db/database.ts";
+import { inBatches } from "../../kernel/async/periodic-task.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { type EndedLease, findEndedLeases, releaseLost } from "./leases.store.ts";
+import { releaseLostHolds } from "./lost-holds.store.ts";
 
 type Dependencies = { readonly queries: Queries; readonly clock: Clock };
 
@@ -9,8 +11,8 @@ const PATIENCE_MS = 4_000;
 const MAX_LEASES = 1_000;
 const BATCH = 500;
 
-/** Finds processes that died, and releases their allotments. */
-export class LostAllotments {
+/** Finds processes that died, and releases their holds and their allotments. */
+export class LostMoney {
   readonly #dependencies: Dependencies;
   /** The leases that were over at an earlier look, by process. */
   #ended = new Map<string, EndedLease & { readonly seenMs: number }>();
@@ -19,7 +21,7 @@ export class LostAllotments {
     this.#dependencies = dependencies;
   }
 
-  /** Releases the allotments of processes whose leases were over at two looks. Returns the number of allotments. */
+  /** Releases what processes hold whose leases were over at two looks. Returns the number of holds and allotments. */
   async look(): Promise<number> {
     const { queries, clock } = this.#dependencies;
     const startedMs = clock.monotonicMs();
@@ -35,9 +37,9 @@ export class LostAllotments {
       }),
     );
     const lost = [...this.#ended.values()].filter(({ seenMs }) => startedMs - seenMs >= PATIENCE_MS);
-    let released = 0;
-    for (let batch = BATCH; lost.length > 0 && batch === BATCH; released += batch)
-      batch = await releaseLost(queries, lost, BATCH);
-    return released;
+    if (lost.length === 0) return 0;
+    // The lease goes with the last allotment, so that of a process which has holds is found until then.
+    const holds = await inBatches(BATCH, (limit) => releaseLostHolds(queries, lost, limit));
+    return holds + (await inBatches(BATCH, (limit) => releaseLost(queries, lost, limit)));
   }
 }
