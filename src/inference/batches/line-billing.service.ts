@@ -33,7 +33,7 @@ export class LineBillingService {
     const { lines, observer } = this.#dependencies;
     const { requestId, trace } = admitted;
     const { batch, body } = lines.lineOf(requestId);
-    const summary = admitted.summarize(ending.outcome);
+    const summary = admitted.summarize(ending);
     const provider = ending.provider ?? summary.provider;
     const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
     const evidence = await this.#verify(admitted, provider, ending);

@@ -41,6 +41,8 @@ export type Ending = {
   readonly provider?: Provider;
   /** The provider's own id of the answer. */
   readonly answerId?: string | undefined;
+  /** Why the answer ended, as the provider stated it. */
+  readonly finishReason?: string | undefined;
   /** Hashes the decoded images of the answer, in order. */
   readonly imageHashes?: (() => Promise<readonly string[]>) | undefined;
   /** The last bytes that the client will be sent, if this is the bill; all of them if nothing was sent yet. */
@@ -98,11 +100,16 @@ export type AttemptRecord = {
 };
 
 /**
- * The routing of a request: its attempts in order, and the providers not used, with reasons. Stored with the request.
+ * The routing of a request: its attempts in order, the providers not used, with reasons, and how it was answered. Stored
+ * with the request.
  */
 export type Routing = {
   readonly attempts: readonly AttemptRecord[];
   readonly refused: readonly Refused[];
+  /** Whether its client was sent the answer as a stream; absent in requests of earlier versions. */
+  readonly streamed?: boolean;
+  /** Why the answer ended, as the provider stated it; absent if it did not, or the request was not completed. */
+  readonly finishReason?: string;
   /** The provider that probably had the prompt cached when the request was admitted. */
   readonly cachedBy?: Hex;
   /** The request whose stored answer was returned; absent if a provider answered. */
@@ -150,6 +157,7 @@ export class Admitted {
   #open: { readonly provider: Provider; readonly sinceMs: number } | undefined;
   #last: Provider | undefined;
   #firstByteMs: number | undefined;
+  #isStreamed = false;
   #isDelivered = false;
   #hasher: ExchangeHasher | undefined;
   #cacheUse: CacheUse | undefined;
@@ -274,6 +282,11 @@ export class Admitted {
     this.#firstByteMs ??= this.#sinceStart();
   }
 
+  /** Records that the client is sent the answer as a stream. */
+  markStreamed(): void {
+    this.#isStreamed = true;
+  }
+
   /** Records that the client has received content: later attempts no longer reset the time to first byte. */
   markDelivered(): void {
     this.#isDelivered = true;
@@ -297,14 +310,15 @@ export class Admitted {
   }
 
   /** Ends the attempt in progress with this outcome, and sums up all attempts. */
-  summarize(outcome: Ending["outcome"]): AttemptSummary {
+  summarize({ outcome, finishReason }: Ending): AttemptSummary {
     this.endAttempt(outcome === "completed" ? "answered" : outcome);
     const provider = this.#served?.provider ?? this.#last ?? this.candidates[0];
     if (!provider) throw new Error("a request was admitted without a candidate");
     return {
       provider,
       routing: {
-        ...{ attempts: this.#attempts, refused: this.#refused },
+        ...{ attempts: this.#attempts, refused: this.#refused, streamed: this.#isStreamed },
+        ...(finishReason !== undefined && { finishReason }),
         ...(this.affinity?.warm && { cachedBy: this.affinity.warm.provider }),
         ...(this.#served && { cachedFrom: this.#served.cached.requestId }),
       },

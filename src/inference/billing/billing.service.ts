@@ -35,7 +35,7 @@ export class BillingService {
    */
   async settle(admitted: Admitted, ending: Ending): Promise<Trace> {
     const { requestId, trace, served } = admitted;
-    const summary = admitted.summarize(ending.outcome);
+    const summary = admitted.summarize(ending);
     const provider = ending.provider ?? summary.provider;
     const cost = served ? this.#costOf(served, ending) : priceOf(ending, provider);
     const verified = ending.outcome === "completed" && !served && this.#verify(admitted, provider, ending);

@@ -2,6 +2,7 @@ import { chatUsage, isCacheShown, meterUsage, readUsage, type UsageLimits } from
 import type { Bodies } from "../body/body-pool.ts";
 import type { Reading } from "../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import { readFinishReason } from "../requests/finish-reason.ts";
 import { carriesContent } from "./answer-text.ts";
 import type { AnswerTranslation } from "./answer-translation.ts";
 import type { ChatRequest } from "./chat-request.ts";
@@ -39,12 +40,12 @@ export async function readChat(
     uncounted: async () => (usage.outputTokens === undefined ? bodies.countAnswer(answer.body, "chat") : 0),
   };
   const metered = await meterUsage(usage, count, limits);
-  const answerId = answerIdOf(fields);
+  const known = { answerId: answerIdOf(fields), finishReason: reasonOf(choices) };
   if (translation) {
     const body = await translation.whole(answer.body, metered.usage, answered);
     return {
       ...metered,
-      answerId,
+      ...known,
       body,
       edits: await bodies.findEdits(body, { members: {}, showsCost: true }),
     };
@@ -55,7 +56,13 @@ export async function readChat(
     showsCost: true,
     lacksReasoning: choices.some(lacksReasoningContent),
   });
-  return { ...metered, answerId, edits };
+  return { ...metered, ...known, edits };
+}
+
+/** The reason of the choice of index 0. */
+function reasonOf(choices: readonly { readonly index?: unknown; readonly finish_reason?: unknown }[]) {
+  const choice = choices.find(({ index }) => index === 0) ?? choices[0];
+  return readFinishReason(choice?.finish_reason);
 }
 
 /** Whether a choice has content in this member, or a reason why it has none, such as a filter. */

@@ -18,6 +18,7 @@ import { eventData } from "../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
 import { statedFailure } from "../providers/provider-answer.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
+import { readFinishReason } from "../requests/finish-reason.ts";
 import { answerText, carriesContent } from "./answer-text.ts";
 import { chunkPieces, renderChoices } from "./chat-pieces.ts";
 import type { Piece } from "./delivered-text.ts";
@@ -62,6 +63,8 @@ export class ChatEvents implements StreamReader {
   #usageChunk:
     | { readonly data: string; readonly usage: unknown; readonly states: TokenUsage | undefined }
     | undefined;
+  /** That of the choice of index 0, or of another one until it has ended. */
+  #finishReason: unknown;
   #last: Chunk = {};
   #chunk: Chunk = {};
 
@@ -93,6 +96,10 @@ export class ChatEvents implements StreamReader {
 
   get answerId(): string | undefined {
     return answerIdOf(this.#last);
+  }
+
+  get finishReason(): string | undefined {
+    return readFinishReason(this.#finishReason);
   }
 
   /** The chunk that was read last; empty after another event. */
@@ -222,7 +229,10 @@ export class ChatEvents implements StreamReader {
     if (typeof choice !== "object" || choice === null) throw broken();
     const { index = 0, finish_reason: reason } = choice as { index?: unknown; finish_reason?: unknown };
     this.#seen.add(index);
-    if (typeof reason === "string" && reason !== "") this.#finished.add(index);
+    if (typeof reason === "string" && reason !== "") {
+      this.#finished.add(index);
+      if (index === 0 || this.#finishReason === undefined) this.#finishReason = reason;
+    }
     if (!carriesContent(choice)) return false;
     if (!(this.#part in choice)) throw broken();
     this.#text.add(answerText(choice));

@@ -45,11 +45,12 @@ export type DispatchSettings = {
   readonly resumesStreams: boolean;
 };
 
-/** The billed usage of an answer, and the provider's own id of the answer. */
+/** The billed usage of an answer, the provider's own id of the answer, and why it ended, as the provider stated it. */
 export type Reading = {
   readonly usage: Usage;
   readonly estimated: boolean;
   readonly answerId?: string | undefined;
+  readonly finishReason?: string | undefined;
   /** Hashes the decoded images of the answer, in order. */
   readonly imageHashes?: (() => Promise<readonly string[]>) | undefined;
   /** Changes to the provider's answer for the client, such as the billed usage. */
@@ -119,11 +120,11 @@ export class DispatchService {
         });
       const { answer, reading } = served ? await readServed(served, given.read) : await ask();
       const { responseKey } = answer;
-      const { usage, estimated, imageHashes } = reading;
+      const { usage, estimated, imageHashes, finishReason } = reading;
       const closing = memoizeLast((bill: Trace) => show(answer, reading, bill, admitted.shownCost(bill)));
       const bill = await billing.settle(admitted, {
         outcome: "completed",
-        ...{ usage, estimated, imageHashes, closing },
+        ...{ usage, estimated, imageHashes, closing, finishReason },
         answerId: responseKey ?? reading.answerId,
       });
       const trace = marked(bill, admitted.unproven(bill));
@@ -154,6 +155,7 @@ export class DispatchService {
     const { failover, providers, billing, memory, settings, cache } = this.#dependencies;
     const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = settings;
     const relay = new StreamRelay({ ...given, admitted, billing, firstTokenMs, silenceMs, stallMs, resumes });
+    admitted.markStreamed();
     const lease = admitted.cache && memory.open({ kind: "account", id: admitted.account });
     let recorder: AnswerRecorder | undefined;
     const run = async (attempt: AttemptOptions) => {

@@ -224,12 +224,13 @@ export class StreamAttempt implements ProviderListener {
     // Only a whole answer that never waited for the client shows how fast the provider is.
     if (!this.#resumed && !this.#wasBehind) this.#attempt.answered(this.#reader.usage?.outputTokens ?? 0);
     const answerId = this.#head?.responseKey ?? this.#reader.answerId;
+    const { finishReason } = this.#reader;
     const { admitted } = this.#options;
     const closing = memoizeLast(async (bill: Trace) =>
       this.#reader.closing(bill, (await metered).usage, admitted.unproven(bill), admitted.shownCost(bill)),
     );
     // What is held back until the bill is committed would come before the last bytes.
-    const known = this.#writer.isBegun ? { answerId, closing } : { answerId };
+    const known = { answerId, finishReason, ...(this.#writer.isBegun && { closing }) };
     const ending = async () => ({ outcome: "completed", ...(await metered), ...known }) as const;
     this.#settle(ending(), async (trace) => {
       const last = await closing(trace);

@@ -42,6 +42,8 @@ export type StreamReader = {
   readonly usage: TokenUsage | undefined;
   /** The provider's own id of the answer, from its events. */
   readonly answerId?: string | undefined;
+  /** Why the answer ended, as the provider stated it. */
+  readonly finishReason?: string | undefined;
   /** Whether the answer is complete, except for the last event. */
   readonly isFinished: boolean;
   /**

@@ -3,6 +3,7 @@ import type { Bodies } from "../body/body-pool.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
 import type { Reading } from "../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import { readFinishReason } from "../requests/finish-reason.ts";
 import type { MessagesRequest } from "./messages-request.ts";
 import { isMessageCacheShown, messageUsage, readInputUsage, readOutputUsage } from "./messages-usage.ts";
 
@@ -35,5 +36,5 @@ export async function readMessage(
   const isBilled = !metered.estimated && isMessageCacheShown(stated, metered.usage);
   const usage = isBilled ? undefined : messageUsage(metered.usage);
   const edits = await bodies.findEdits(answer.body, { members: { model, usage }, showsCost: true });
-  return { ...metered, answerId: answerIdOf(fields), edits };
+  return { ...metered, answerId: answerIdOf(fields), finishReason: readFinishReason(reason), edits };
 }

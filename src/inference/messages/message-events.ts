@@ -11,6 +11,7 @@ import { emptyAnswer } from "../chat/whole-answer.ts";
 import { eventData } from "../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
 import { statedFailure } from "../providers/provider-answer.ts";
+import { readFinishReason } from "../requests/finish-reason.ts";
 import { messagePieces, renderEvent } from "./message-pieces.ts";
 import {
   isMessageCacheShown,
@@ -60,6 +61,10 @@ export class MessageEvents implements StreamReader {
 
   get usage(): TokenUsage | undefined {
     return wholeUsage(this.#stated);
+  }
+
+  get finishReason(): string | undefined {
+    return readFinishReason(objectOf(this.#last?.event.delta).stop_reason);
   }
 
   get parts(): readonly Piece[] | undefined {

@@ -28,7 +28,6 @@ export class ResponseEvents implements StreamReader {
   readonly #stream: ResponseStream;
   readonly #nowSeconds: () => number;
   #kind: EventKind = "comment";
-  #finishReason: unknown;
   #reasoningTokens = 0;
 
   constructor(given: {
@@ -50,6 +49,10 @@ export class ResponseEvents implements StreamReader {
     return this.#chat.answerId;
   }
 
+  get finishReason(): string | undefined {
+    return this.#chat.finishReason;
+  }
+
   get parts(): readonly Piece[] | undefined {
     return this.#chat.parts;
   }
@@ -60,10 +63,7 @@ export class ResponseEvents implements StreamReader {
 
   read(event: Buffer): EventKind {
     this.#kind = this.#chat.read(event);
-    const { choices, usage } = this.#chat.chunk;
-    this.#reasoningTokens = reasoningTokensOf(usage) || this.#reasoningTokens;
-    for (const choice of firstChoice(choices))
-      this.#finishReason = fieldsOf(choice).finish_reason || this.#finishReason;
+    this.#reasoningTokens = reasoningTokensOf(this.#chat.chunk.usage) || this.#reasoningTokens;
     return this.#kind;
   }
 
@@ -82,7 +82,7 @@ export class ResponseEvents implements StreamReader {
 
   closing(trace: Trace, billed: TokenUsage, failure: AppError | undefined, cost: ShownCost): Buffer {
     return this.#stream.end({
-      finishReason: this.#finishReason,
+      finishReason: this.#chat.finishReason,
       completedAt: this.#nowSeconds(),
       usage: { ...responseUsage(billed, this.#reasoningTokens), ...cost },
       trace,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { SERVICE_TYPES } from "../../inference/providers/provider.ts";
+import { FINISH_REASONS, nameFinishReason } from "../../inference/requests/finish-reason.ts";
 import type { InferenceRequest } from "../../inference/requests/requests.service.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { formatToken } from "../../kernel/text/amount.ts";
@@ -18,6 +19,18 @@ const GENERATION = z
     api_key_id: z.uuid().nullable(),
     status: z.enum(["running", "completed", "failed", "aborted"]),
     cancelled: z.boolean().meta({ description: "Whether the client disconnected." }),
+    streamed: z.boolean().nullable().meta({
+      description:
+        "Whether the answer was sent as a stream; null while the request runs, and if it is not known.",
+    }),
+    finish_reason: z.enum(FINISH_REASONS).nullable().meta({
+      description:
+        "Why the answer ended, in OpenRouter's words, also where the provider has others; null for an unknown reason, and for a request that was not completed or has no text.",
+    }),
+    native_finish_reason: z
+      .string()
+      .nullable()
+      .meta({ description: "The same as the provider stated it, up to 64 characters." }),
     error_code: z.string().nullable(),
     created_at: timestamp,
     finished_at: timestamp.nullable(),
@@ -80,6 +93,9 @@ function view(request: InferenceRequest) {
     api_key_id: request.apiKeyId,
     status,
     cancelled: status === "aborted",
+    streamed: request.routing?.streamed ?? null,
+    finish_reason: nameFinishReason(request.routing?.finishReason) ?? null,
+    native_finish_reason: request.routing?.finishReason ?? null,
     error_code: request.errorCode,
     created_at: request.createdAt.toISOString(),
     finished_at: request.finishedAt?.toISOString() ?? null,

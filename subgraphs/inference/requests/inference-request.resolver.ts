@@ -2,6 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, FieldResolver, ID, Query, Resolver, Root } from "type-graphql";
 import { listTags, type Tag } from "../../../src/accounts/tags/tags.ts";
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
+import { type FinishReason, nameFinishReason } from "../../../src/inference/requests/finish-reason.ts";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
@@ -16,7 +17,7 @@ import { ModelType } from "../models/model.type.ts";
 import { ProviderType } from "../models/provider.type.ts";
 import { RequestRoutingType } from "../routing/routing.type.ts";
 import { EvidenceType, toEvidence } from "./evidence.type.ts";
-import { InferenceRequestType, RequestTimingType } from "./inference-request.type.ts";
+import { FinishReasonType, InferenceRequestType, RequestTimingType } from "./inference-request.type.ts";
 import { ReceiptType, toReceipt } from "./receipt.type.ts";
 
 /** The caller's requests, and their links to other types. */
@@ -100,6 +101,33 @@ export class InferenceRequestResolver {
     if (!routing) return null;
     const { attempts: tried, refused, cachedBy } = routing;
     return { tried, refused, cachedBy };
+  }
+
+  @FieldResolver(() => Boolean, {
+    nullable: true,
+    description:
+      "Whether the answer was sent as a stream. Null while the request runs, and for requests of earlier versions.",
+  })
+  streamed(@Root() { routing }: InferenceRequest): boolean | null {
+    return routing?.streamed ?? null;
+  }
+
+  @FieldResolver(() => FinishReasonType, {
+    nullable: true,
+    description:
+      "Why the answer ended. Null for a reason with another meaning, and for a request that was not completed or has no text.",
+  })
+  finishReason(@Root() { routing }: InferenceRequest): FinishReason | null {
+    return nameFinishReason(routing?.finishReason) ?? null;
+  }
+
+  @FieldResolver(() => String, {
+    nullable: true,
+    description:
+      "Why the answer ended, as the provider stated it, up to 64 characters. Null if it stated no reason, and for a request that was not completed.",
+  })
+  nativeFinishReason(@Root() { routing }: InferenceRequest): string | null {
+    return routing?.finishReason ?? null;
   }
 
   @FieldResolver(() => String, {

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Directive, Field, Int, ObjectType } from "type-graphql";
+import type { FinishReason } from "../../../src/inference/requests/finish-reason.ts";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineCountedConnection } from "../../shared/schema/connection.ts";
@@ -19,6 +20,15 @@ export const RequestStatus = defineEnum<InferenceRequest["status"]>(
     aborted: "The client disconnected early and was charged for what was delivered.",
   },
 );
+
+/** Why an answer ended. */
+export const FinishReasonType = defineEnum<FinishReason>("FinishReason", "Why an answer ended.", {
+  stop: "The answer is complete, or reached a stop sequence.",
+  length: "The answer reached its limit of tokens, or the model's context.",
+  tool_calls: "The model called tools.",
+  content_filter: "A filter removed the rest, or the model refused.",
+  error: "The model failed.",
+});
 
 /** The cost of a request. */
 @ObjectType("Cost", {

@@ -38,7 +38,7 @@ test("the time to first byte is that of the attempt that answered, and of its fi
   admitted.markFirstByte();
   at(40);
   admitted.markFirstByte();
-  expect(admitted.summarize("completed")).toMatchObject({
+  expect(admitted.summarize({ outcome: "completed" })).toMatchObject({
     firstByteMs: 30,
     durationMs: 40,
     provider: SECOND,
@@ -54,7 +54,7 @@ test("once the client has received content, a later attempt does not reset its t
   admitted.beginAttempt(SECOND);
   at(30);
   admitted.markFirstByte();
-  expect(admitted.summarize("completed").firstByteMs).toBe(10);
+  expect(admitted.summarize({ outcome: "completed" }).firstByteMs).toBe(10);
 });
 
 test("the outcome of an attempt is recorded once, the first time", () => {
@@ -65,7 +65,7 @@ test("the outcome of an attempt is recorded once, the first time", () => {
   admitted.endAttempt("aborted", new Error("closed"));
   at(9);
   admitted.endAttempt("answered");
-  const { attempts } = admitted.summarize("failed").routing;
+  const { attempts } = admitted.summarize({ outcome: "failed" }).routing;
   expect(attempts).toStrictEqual([{ provider: FIRST.address, outcome: "aborted", durationMs: 5 }]);
 });
 
@@ -78,7 +78,7 @@ test("the failure of an attempt is recorded by its kind and the provider's statu
     admitted.beginAttempt(FIRST);
     admitted.endAttempt("failed", failure);
   }
-  expect(admitted.summarize("failed").routing.attempts).toStrictEqual([
+  expect(admitted.summarize({ outcome: "failed" }).routing.attempts).toStrictEqual([
     { provider: FIRST.address, outcome: "failed", reason: "failed", status: 503, durationMs: 0 },
     { provider: FIRST.address, outcome: "failed", reason: "unreachable", durationMs: 0 },
   ]);
@@ -91,12 +91,15 @@ test.each([
 ] as const)("a request that ends as %s ends its attempt in progress as %s", (ending, outcome) => {
   const { admitted } = admit();
   admitted.beginAttempt(FIRST);
-  expect(admitted.summarize(ending).routing.attempts).toMatchObject([{ outcome }]);
+  expect(admitted.summarize({ outcome: ending }).routing.attempts).toMatchObject([{ outcome }]);
 });
 
 test("a request that reached no provider counts for its first candidate, and there is always one", () => {
-  expect(admit().admitted.summarize("failed")).toMatchObject({ provider: FIRST, firstByteMs: undefined });
-  expect(() => admit([]).admitted.summarize("failed")).toThrow("without a candidate");
+  expect(admit().admitted.summarize({ outcome: "failed" })).toMatchObject({
+    provider: FIRST,
+    firstByteMs: undefined,
+  });
+  expect(() => admit([]).admitted.summarize({ outcome: "failed" })).toThrow("without a candidate");
 });
 
 test("each attempt is a span of the request's trace", () => {

@@ -68,7 +68,7 @@ export class ImageJobBillingService {
         ...ending(state, "completed"),
         receipt,
         units: billed,
-        routing: { attempts, refused: spec.refused },
+        routing: { attempts, refused: spec.refused, streamed: false },
         outputCost: BigInt(billed) * outputPrice,
         answeredBy: {
           provider: candidate.address,
@@ -94,7 +94,7 @@ export class ImageJobBillingService {
     const { holds } = this.#dependencies;
     const { lease, spec, checkpoint } = state;
     const attempts = attempt ? state.attempted(attempt.candidate, "failed") : checkpoint.attempts;
-    const routing = { attempts, refused: spec.refused };
+    const routing = { attempts, refused: spec.refused, streamed: false };
     const receipt = await draftOf(state);
     await lease.end(async (tx) => {
       await holds.settleIn(tx, { ...ending(state, "failed"), errorCode: failure.code, routing, receipt });
