@@ -107,10 +107,10 @@ export class ClientFilesService {
     );
   }
 
-  /** A file that the caller may access. Throws `file_not_found`. */
-  async get(reach: Reach, id: string): Promise<ClientFile> {
+  /** A file that the caller may access. Throws `file_not_found`, with `param` if a field names the file. */
+  async get(reach: Reach, id: string, param?: string): Promise<ClientFile> {
     const file = isId(id) ? await findFile(this.#dependencies.database, reach, id) : undefined;
-    if (!file) throw fileNotFound();
+    if (!file) throw fileNotFound(param);
     return file;
   }
 
@@ -121,7 +121,7 @@ export class ClientFilesService {
     { purpose, order = "desc" }: { purpose?: FilePurpose | undefined; order?: "asc" | "desc" | undefined },
   ): Promise<Page<ClientFile>> {
     const { limit, after } = page;
-    const from = after === undefined ? undefined : await this.get(reach, after);
+    const from = after === undefined ? undefined : await this.get(reach, after, "after");
     const request: PageRequest = { first: limit, after };
     const query = { limit: pageLimit(request), scan: scanOf(request, order), purpose, from };
     return toPage(await listFiles(this.#dependencies.database, reach, query), request);
@@ -158,9 +158,11 @@ export class ClientFilesService {
   }
 }
 
-/** The failure for a file that does not exist, or is not the caller's. */
-export function fileNotFound(): AppError {
-  return new AppError("file_not_found", "There is no such file.");
+/** The failure for a file that does not exist, or is not the caller's; `param` is the field that names it. */
+export function fileNotFound(param?: string): AppError {
+  return new AppError("file_not_found", "There is no such file.", {
+    ...(param !== undefined && { param }),
+  });
 }
 
 function fileTooLarge(maxBytes: number): AppError {

@@ -168,7 +168,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     ...{ choices, clock },
     tokenUsd: () => tokenPrice.known(),
     holdSeconds: requestSeconds(config),
-    countText: (text: string) => bodies.countText(text),
+    counts: bodies,
   };
   const admission = new AdmissionService({ ...admissionParts, holds });
   const requests = new RequestsService(database);

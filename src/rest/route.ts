@@ -194,7 +194,7 @@ export function defineRoute<
         return given
           .handle(app, { ...call, ...read, account, reach, cache, body: body as never })
           .catch((error: unknown) => {
-            throw withClientField(error, body);
+            throw withClientField(error, body, read.query);
           });
       };
       if (key === undefined || given.repetition === undefined) return handle();

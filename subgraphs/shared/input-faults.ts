@@ -54,9 +54,9 @@ function toFieldName(name: string): string {
 }
 
 /**
- * The path of a member of the request, through the input. Members may be in `routing`, and in an object of any JSON
- * beside the fields: in `options`, behind them, or in `more`, before them. Names within JSON are those that the client
- * wrote.
+ * The path of a member of the request, through the input. Members may be in `routing` or `tag`, and in an object of any
+ * JSON beside the fields: in `options`, behind them, or in `more`, before them. Names within JSON are those that the
+ * client wrote.
  */
 function pathIn(input: object | undefined, param: string): string {
   const path: string[] = [];
@@ -71,14 +71,20 @@ function pathIn(input: object | undefined, param: string): string {
   return path.join(".");
 }
 
+/** Members of inputs whose own members REST has beside them. */
+const GROUPS = ["routing", "tag"];
+
 function stepsOf(value: unknown, name: string): readonly string[] {
   const field = toFieldName(name);
   const names = [field, ...(RENAMED.get(field) ?? [])];
   const own = names.find((known) => sent(value, known) != null);
-  const preference = names.find((known) => sent(sent(value, "routing"), known) != null);
+  const grouped = GROUPS.flatMap((group) => {
+    const member = names.find((known) => sent(sent(value, group), known) != null);
+    return member === undefined ? [] : [[group, member]];
+  });
   if (sent(sent(value, "more"), name) !== undefined) return ["more", name];
   if (own !== undefined) return [own];
-  if (preference !== undefined) return ["routing", preference];
+  if (grouped[0]) return grouped[0];
   if (sent(sent(value, "options"), name) !== undefined) return ["options", name];
   return sent(value, name) === undefined ? [field] : [name];
 }

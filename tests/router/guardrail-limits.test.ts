@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { HOSTED_TOOLS } from "../../src/inference/guardrails/hosted-tools.ts";
 import type { KeySettings } from "../../src/keys/api-keys/key-settings.ts";
 import { ask } from "../support/clients/graph-client.ts";
-import { DONE, openStream } from "../support/inference/scripted-provider.ts";
+import { completion, DONE, openStream, sendJson } from "../support/inference/scripted-provider.ts";
 import { useRouter } from "../support/router.ts";
 import type { Seeded } from "../support/seed.ts";
 
@@ -171,6 +172,108 @@ describe("tools", () => {
   });
 });
 
+/** For each field of hosted tools: bodies that ask for a tool, with its name, and bodies that ask for none. */
+const HOSTED: Readonly<
+  Record<string, { readonly asks: readonly (readonly [object, string | undefined])[]; readonly none: object[] }>
+> = {
+  web_search_options: {
+    asks: [
+      [{ web_search_options: {} }, "web_search"],
+      [{ web_search_options: "on" }, "web_search"],
+    ],
+    none: [{ web_search_options: null }],
+  },
+  mcp_servers: {
+    asks: [
+      [{ mcp_servers: [{ type: "url", name: "search", url: "https://example.com" }] }, undefined],
+      [{ mcp_servers: { name: "search" } }, undefined],
+    ],
+    none: [{ mcp_servers: [] }, { mcp_servers: null }],
+  },
+  "container.skills": {
+    asks: [
+      [{ container: { skills: [{ type: "anthropic", skill_id: "pptx", version: "latest" }] } }, "pptx"],
+      [{ container: { id: "container_1", skills: [{ type: "custom" }] } }, undefined],
+      [{ container: { skills: "pptx" } }, undefined],
+    ],
+    none: [{ container: "container_1" }, { container: { id: "container_1" } }, { container: { skills: [] } }],
+  },
+  search_parameters: {
+    asks: [
+      [{ search_parameters: { mode: "auto" } }, "live_search"],
+      [{ search_parameters: {} }, "live_search"],
+      [{ search_parameters: { mode: ["off"] } }, "live_search"],
+    ],
+    none: [{ search_parameters: { mode: "off" } }, { search_parameters: null }],
+  },
+  enable_search: {
+    asks: [
+      [{ enable_search: true }, "web_search"],
+      [{ enable_search: 1 }, "web_search"],
+      [{ enable_search: "false" }, "web_search"],
+      [{ enable_search: "off" }, "web_search"],
+    ],
+    none: [{ enable_search: false }, { enable_search: null }],
+  },
+  "compound_custom.tools.enabled_tools": {
+    asks: [
+      [{ compound_custom: { tools: { enabled_tools: ["web_search"] } } }, "web_search"],
+      [{ compound_custom: { tools: { enabled_tools: "web_search" } } }, undefined],
+    ],
+    none: [{ compound_custom: {} }, { compound_custom: { tools: { enabled_tools: [] } } }],
+  },
+  "venice_parameters.enable_web_search": {
+    asks: [
+      [{ venice_parameters: { enable_web_search: "auto" } }, "web_search"],
+      [{ venice_parameters: { enable_web_search: "OFF" } }, "web_search"],
+    ],
+    none: [{ venice_parameters: { enable_web_search: "off" } }, { venice_parameters: {} }],
+  },
+  "venice_parameters.enable_web_scraping": {
+    asks: [[{ venice_parameters: { enable_web_scraping: true } }, "web_scraping"]],
+    none: [{ venice_parameters: { enable_web_scraping: false } }],
+  },
+  "venice_parameters.enable_x_search": {
+    asks: [[{ venice_parameters: { enable_x_search: true } }, "x_search"]],
+    none: [{ venice_parameters: { enable_x_search: false } }],
+  },
+  data_sources: {
+    asks: [
+      [{ data_sources: [{ type: "azure_search", parameters: {} }] }, "azure_search"],
+      [{ data_sources: [null] }, undefined],
+    ],
+    none: [{ data_sources: [] }],
+  },
+  connectors: {
+    asks: [[{ connectors: [{ id: "web-search" }] }, "web-search"]],
+    none: [{ connectors: [] }],
+  },
+};
+
+describe("tools that a provider runs", () => {
+  test("are tested for every field of the list", () => {
+    expect(Object.keys(HOSTED).toSorted()).toEqual(HOSTED_TOOLS.map(({ field }) => field).toSorted());
+    for (const { source } of HOSTED_TOOLS) expect(source).toMatch(/^https:/);
+  });
+
+  test.each(HOSTED_TOOLS.map(({ field }) => field))("are refused unless they are allowed: %s", async (field) => {
+    const { asks, none } = HOSTED[field] ?? { asks: [], none: [] };
+    const strict = await keyWith({ allowedTools: ["search"] });
+    for (const [body, name] of asks) {
+      const refused = await post(strict, "chat/completions", { ...chat, ...body });
+      expect(refused, JSON.stringify(body)).toMatchObject({ status: 403, code: "guardrail_violated", param: field });
+      if (name !== undefined) expect(refused.message).toContain(JSON.stringify(name));
+      const allowing = await keyWith({ allowedTools: [name ?? field] });
+      const { status } = await post(allowing, "chat/completions", { ...chat, ...body });
+      expect(status, JSON.stringify(body)).toBe(name === undefined ? 403 : 200);
+      const message_ = await post(strict, "messages", { ...message, ...body });
+      expect(message_).toMatchObject({ status: 403, code: "guardrail_violated" });
+    }
+    for (const body of none)
+      expect((await post(strict, "chat/completions", { ...chat, ...body })).status, JSON.stringify(body)).toBe(200);
+  });
+});
+
 describe("blocked parameters", () => {
   test("of a chat are refused in a response too, by its own name", async () => {
     const key = await keyWith({ blockedParameters: ["logprobs", "response_format", "reasoning_effort"] });
@@ -235,8 +338,69 @@ test("fields that a server may put into the prompt count for its limit", async (
       status: 403,
       code: "guardrail_violated",
     });
+  // Long texts are not parsed in a large body.
+  const large = { chat_template: "word ".repeat(600_000) };
+  expect(await post(key, "chat/completions", { ...chat, ...large })).toMatchObject({
+    status: 403,
+    code: "guardrail_violated",
+  });
   const small = { response_format: { type: "json_object" } };
   expect((await post(key, "chat/completions", { ...chat, ...small })).status).toBe(200);
+});
+
+describe("members beside the text of a part", () => {
+  const words = "word ".repeat(500);
+  const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
+  const nested = (block: object) => ({ type: "tool_result", tool_use_id: "a", content: [block] });
+
+  test.each<[string, object]>([
+    ["of a text", { type: "text", text: "hi", extra: words }],
+    ["of a text, in an object", { type: "text", text: "hi", extra: { deep: [words] } }],
+    ["of a long type", { type: words, text: "hi" }],
+    ["of an image", { ...image, caption: words }],
+    ["within an image", { ...image, image_url: { ...image.image_url, detail: words } }],
+    ["of a text with a content", { type: "text", text: "hi", content: words }],
+    ["of a nested text", nested({ type: "text", text: "hi", extra: words })],
+    ["beside nested texts", { ...nested({ type: "text", text: "hi" }), text: words }],
+  ])("count for the limit: %s", async (_what, part) => {
+    const key = await keyWith({ maxInputTokens: 1_500 });
+    const messages = [{ role: "user", content: [part] }];
+    const strict = await keyWith({ maxInputTokens: 200 });
+    for (const [path, body] of [
+      ["chat/completions", { ...chat, messages }],
+      ["messages", { ...message, messages }],
+    ] as const)
+      expect(await post(strict, path, body)).toMatchObject({ status: 403, code: "guardrail_violated" });
+    if (!JSON.stringify(part).includes("image_url"))
+      expect((await post(key, "chat/completions", { ...chat, messages })).status).toBe(200);
+  });
+
+  test("are not billed by our own count", async () => {
+    const rows = async () =>
+      router().app.database.rows<{ tokens: number }>(
+        "select input_tokens::int as tokens from inference_request where account = $1 order by created_at",
+        [owner.account],
+      );
+    router().scripted[0]?.scripts.set(MODEL, (_call, response) => {
+      sendJson(response, 200, completion({ usage: undefined }));
+    });
+    for (const part of [
+      { type: "text", text: "hi" },
+      { type: "text", text: "hi", extra: words },
+    ])
+      await post(owner, "chat/completions", { ...chat, messages: [{ role: "user", content: [part] }] });
+    router().scripted[0]?.scripts.clear();
+    const [plain, extra] = await rows();
+    expect(extra).toEqual(plain);
+  });
+
+  test("documents count once, with their other members", async () => {
+    const documents = [{ title: "sea", text: "word ".repeat(150) }];
+    const key = await keyWith({ maxInputTokens: 220 });
+    expect((await post(key, "chat/completions", { ...chat, documents })).status).toBe(200);
+    const titled = [{ title: words, text: "a" }];
+    expect(await post(key, "chat/completions", { ...chat, documents: titled })).toMatchObject({ status: 403 });
+  });
 });
 
 describe("in the graph", () => {

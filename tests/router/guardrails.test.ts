@@ -160,6 +160,29 @@ test("the first request of a key in a process is verified", async () => {
   }
 });
 
+test("the query parameter verify_tee of a transcription is the field of that name", async () => {
+  const key = await keyWith({ blockedParameters: ["verify_tee"] });
+  const { body = {}, files } = BILLED["POST /v1/audio/transcriptions"] ?? {};
+  const send = (query: string) => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(body)) form.set(name, String(value));
+    for (const [name, file] of Object.entries(files ?? {})) form.set(name, new Blob([file]), "a.wav");
+    return fetch(`${stack().origin}/v1/audio/transcriptions${query}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key.secret}` },
+      body: form,
+    });
+  };
+  const refused = await send("?verify_tee=true");
+  expect(refused.status).toBe(403);
+  expect(((await refused.json()) as Refusal).error).toMatchObject({
+    code: "guardrail_violated",
+    param: "verify_tee",
+  });
+  expect(await recorded()).toBe(0);
+  for (const query of ["", "?verify_tee=false"]) expect((await send(query)).status).toBe(200);
+});
+
 test("every request in the table is that of a billed route", () => {
   expect(Object.keys(BILLED).sort()).toEqual([...BILLED_ROUTES].sort());
 });

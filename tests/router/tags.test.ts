@@ -223,6 +223,25 @@ test("the graph takes tags, shows them, filters by them and sums by them", async
   expect((await app.requests.list(owner.account, { first: 5 })).rows).toHaveLength(3);
 });
 
+test("what is wrong with the tag of a budget is named by its member, in REST and in the graph", async () => {
+  const query = `mutation ($tag: TagInput!) {
+    createTagBudget(input: { tag: $tag, creditLimit: "1" }) { userErrors { code field } } }`;
+  const field = async (tag: object) =>
+    (await ask(router().origin, manager, query, { tag })).data.createTagBudget.userErrors[0].field;
+  for (const [member, tag] of [
+    ["name", { name: "a\n", value: "b" }],
+    ["name", { name: "__proto__", value: "b" }],
+    ["value", { name: "a", value: "b " }],
+    ["value", { name: "a", value: "\u202e" }],
+  ] as const) {
+    const { status, body } = await createBudget({ ...tag, credit_limit: "1" });
+    expect({ status, error: body.error }).toMatchObject({ status: 400, error: { param: member } });
+    expect(await field(tag)).toBe(`tag.${member}`);
+  }
+  await createBudget({ name: "a", value: "b", credit_limit: "1" });
+  expect(await field({ name: "a", value: "b" })).toBe("tag.value");
+});
+
 test("a budget is managed over both APIs, and a request over it is refused, naming the tag and the limit", async () => {
   const { origin } = router();
   const created = await createBudget({
@@ -247,7 +266,10 @@ test("a budget is managed over both APIs, and a request over it is refused, nami
   expect(raised.body).toMatchObject({ credit_limit: "0.5", reset_period: "daily" });
   expect((await chat("team=search")).status).toBe(200);
   const twice = await createBudget({ name: "team", value: "search", credit_limit: "1" });
-  expect(twice).toMatchObject({ status: 409, body: { error: { code: "duplicate_tag_budget" } } });
+  expect(twice).toMatchObject({
+    status: 409,
+    body: { error: { code: "duplicate_tag_budget", param: "value" } },
+  });
   const { data } = await ask(
     origin,
     manager,

@@ -6,7 +6,7 @@ import { isId, newId } from "../../kernel/text/ids.ts";
 import { recallAllotments } from "../allotments/recalls.store.ts";
 import { awaitReturn } from "../allotments/recalls.ts";
 import { openAccount } from "../ledger.store.ts";
-import { readTags, type Tag } from "../tags/tags.ts";
+import { faultOfTag, type Tag } from "../tags/tags.ts";
 import {
   type BudgetTerms,
   countBudgetChange,
@@ -70,7 +70,7 @@ export class TagBudgetsService {
       resetPeriod = "never",
     }: Tag & Pick<BudgetTerms, "creditLimit"> & Partial<BudgetTerms>,
   ): Promise<TagBudget> {
-    readTags([{ name, value }], "tag");
+    checkTag({ name, value });
     checkLimit(creditLimit);
     const id = newId();
     const recalled = await this.#commit(async (tx) => {
@@ -116,6 +116,11 @@ export class TagBudgetsService {
     committed();
     return result;
   }
+}
+
+function checkTag(tag: Tag): void {
+  const fault = faultOfTag(tag);
+  if (fault) throw new AppError("invalid_parameter", `${fault.part}: ${fault.what}`, { param: fault.part });
 }
 
 function checkLimit(creditLimit: bigint): void {

@@ -11,12 +11,13 @@ export const MAX_TAGS = 10;
 export const MAX_TAG_NAME_BYTES = 64;
 export const MAX_TAG_VALUE_BYTES = 512;
 
-/** What is wrong with a tag, as the end of a sentence about it; undefined if nothing is. */
-export function faultOfTag({ name, value }: Tag): string | undefined {
-  if (name === "__proto__") return "has a name that is not allowed";
-  return (
-    faultOf("name", name, MAX_TAG_NAME_BYTES) ?? faultOf("value", value, MAX_TAG_VALUE_BYTES) ?? undefined
-  );
+/** What is wrong with a tag: with its name or its value, as the end of a sentence about that. */
+export type TagFault = { readonly part: keyof Tag; readonly what: string };
+
+/** The first fault of a tag; undefined if it has none. */
+export function faultOfTag({ name, value }: Tag): TagFault | undefined {
+  if (name === "__proto__") return { part: "name", what: "is not allowed" };
+  return faultOf("name", name, MAX_TAG_NAME_BYTES) ?? faultOf("value", value, MAX_TAG_VALUE_BYTES);
 }
 
 /** Reads a list of tags. Throws `code`, naming `param`, for one that is malformed, a name twice, or too many. */
@@ -30,7 +31,7 @@ export function readTags(
   if (list.length > MAX_TAGS) throw refuse(`has more than ${MAX_TAGS} tags`);
   for (const tag of list) {
     const fault = faultOfTag(tag);
-    if (fault !== undefined) throw refuse(`a tag ${fault}`);
+    if (fault) throw refuse(`the ${fault.part} of a tag ${fault.what}`);
   }
   const tags = Object.fromEntries(list.map(({ name, value }) => [name, value]));
   if (Object.keys(tags).length < list.length) throw refuse("names a tag twice");
@@ -55,12 +56,12 @@ export function listTags(tags: Tags): readonly Tag[] {
     .map((name) => ({ name, value: tags[name] ?? "" }));
 }
 
-function faultOf(part: "name" | "value", text: string, maxBytes: number): string | undefined {
-  if (text === "") return `has an empty ${part}`;
+function faultOf(part: keyof Tag, text: string, maxBytes: number): TagFault | undefined {
+  if (text === "") return { part, what: "is empty" };
   if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes)
-    return `has a ${part} of more than ${maxBytes} bytes`;
-  if (NOT_PRINTABLE.test(text) || !text.isWellFormed()) return `has a ${part} with a control character`;
-  if (text.trim() !== text) return `has a ${part} that begins or ends with a space`;
+    return { part, what: `has more than ${maxBytes} bytes` };
+  if (NOT_PRINTABLE.test(text) || !text.isWellFormed()) return { part, what: "has a control character" };
+  if (text.trim() !== text) return { part, what: "begins or ends with a space" };
   return undefined;
 }
 

@@ -65,7 +65,7 @@ export class BatchesService {
     const { database, files, submitted, committed } = this.#dependencies;
     const { account, keyId } = spender;
     const { endpoint, metadata } = request;
-    const input = await files.get(spender, request.inputFileId);
+    const input = await files.get(spender, request.inputFileId, "input_file_id");
     if (input.purpose !== "batch")
       throw new AppError("invalid_body", "input_file_id: must be a file of purpose batch", {
         param: "input_file_id",
@@ -103,10 +103,10 @@ export class BatchesService {
     return this.get(spender, id);
   }
 
-  /** A batch that the caller may access. Throws `batch_not_found`. */
-  async get(reach: Reach, id: string): Promise<Batch> {
+  /** A batch that the caller may access. Throws `batch_not_found`, with `param` if a field names the batch. */
+  async get(reach: Reach, id: string, param?: string): Promise<Batch> {
     const batch = await this.find(reach, id);
-    if (!batch) throw batchNotFound();
+    if (!batch) throw batchNotFound(param);
     return batch;
   }
 
@@ -188,6 +188,8 @@ function toBatch(job: JobView, { endReason, ...state }: BatchState): Batch {
   };
 }
 
-function batchNotFound(): AppError {
-  return new AppError("batch_not_found", "There is no such batch.");
+function batchNotFound(param?: string): AppError {
+  return new AppError("batch_not_found", "There is no such batch.", {
+    ...(param !== undefined && { param }),
+  });
 }

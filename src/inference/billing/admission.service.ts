@@ -3,7 +3,7 @@ import type { HoldRequest } from "../../accounts/holds.store.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { type KeyRestrictions, KeyRestrictionsChanged } from "../../keys/api-keys/key-settings.ts";
-import { guard, hasGuardrails } from "../guardrails/guard.ts";
+import { guard, hasGuardrails, type InputCounts } from "../guardrails/guard.ts";
 import { inputTokensAt, type Provider, trustModeOf } from "../providers/provider.ts";
 import { RequestTrace } from "../requests/request-trace.ts";
 import type { ChoiceService } from "../routing/choice.service.ts";
@@ -38,8 +38,7 @@ type Dependencies = {
   readonly tokenUsd: () => Usd | undefined;
   /** An unsettled hold is released after this time: the total deadline of a request plus one minute. */
   readonly holdSeconds: number;
-  /** Counts the tokens of a text. Never throws. */
-  readonly countText: (text: string) => Promise<number>;
+  readonly counts: InputCounts;
 };
 
 /**
@@ -121,10 +120,10 @@ export class AdmissionService {
   }
 
   async #plan(given: AdmissionRequest, payer: Payer, plans: number): Promise<AdmissionPlan> {
-    const { choices, countText, holdSeconds: expiresInSeconds } = this.#dependencies;
+    const { choices, counts, holdSeconds: expiresInSeconds } = this.#dependencies;
     const { guarded, choice, restrictions } = await choices.decideFor(payer.keyId, async (restrictions) => {
       const { guardrails } = restrictions;
-      const guarded = hasGuardrails(guardrails) ? await guard(given, guardrails, countText) : given;
+      const guarded = hasGuardrails(guardrails) ? await guard(given, guardrails, counts) : given;
       return { guarded, choice: choices.choose(guarded, restrictions, payer.account), restrictions };
     });
     const request = await this.#countedIfScarce(guarded, choice, payer);

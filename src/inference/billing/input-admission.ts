@@ -46,7 +46,7 @@ export function inputAdmission(
     counted: counted === undefined ? async () => inputAdmission(request, options, await count()) : undefined,
     isShort: prompt.isShort,
     verifyTee,
-    guarded: { ...client, maxInputTokens: prompt.maxTokens },
+    guarded: { ...client, prompt: { bytes, maxTokens: prompt.maxTokens } },
     quote: (provider) => quotePrompt(size, provider),
     body,
   };

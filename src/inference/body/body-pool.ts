@@ -13,6 +13,7 @@ import {
   readVectors,
 } from "../embeddings/embeddings-answer.ts";
 import type { Encoding } from "../embeddings/embeddings-request.ts";
+import { otherInputsOf } from "../guardrails/other-inputs.ts";
 import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
 import type { ProviderAnswer } from "../providers/provider-answer.ts";
@@ -40,7 +41,7 @@ type Threads = Pick<WorkerPool<BodyResult>, "run" | "close">;
 /** Counts tokens and parses answers without blocking the event loop. */
 export type Bodies = Pick<
   BodyPool,
-  "countText" | "countRequest" | "countAnswer" | "parseAnswer" | "findEdits"
+  "countText" | "countRequest" | "countOtherInputs" | "countAnswer" | "parseAnswer" | "findEdits"
 >;
 
 /**
@@ -72,6 +73,16 @@ export class BodyPool {
       isShort
         ? countRequestTokens(parseJson(body) as PromptFields)
         : { kind: "count-request", body: forThread(body) },
+    );
+  }
+
+  /** Counts the tokens of `otherInputsOf` a valid JSON request body. Falls back to an estimate like `countText`. */
+  async countOtherInputs(body: Buffer): Promise<number> {
+    const isShort = body.length <= MAX_INLINE_BYTES;
+    return this.#count(body.length, () =>
+      isShort
+        ? countTokens(otherInputsOf(parseJson(body)))
+        : { kind: "count-other-inputs", body: forThread(body) },
     );
   }
 

@@ -11,6 +11,7 @@ import {
   readVectors,
 } from "../embeddings/embeddings-answer.ts";
 import type { Encoding } from "../embeddings/embeddings-request.ts";
+import { otherInputsOf } from "../guardrails/other-inputs.ts";
 import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
 import type { ProviderHead } from "../providers/provider.client.ts";
@@ -21,7 +22,7 @@ import { outlineOf, parseJson } from "./outline.ts";
 /** A task for a thread, on a text or body that is too long for the event loop. */
 export type BodyTask =
   | { readonly kind: "count-text"; readonly text: string }
-  | { readonly kind: "count-request"; readonly body: Uint8Array }
+  | { readonly kind: "count-request" | "count-other-inputs"; readonly body: Uint8Array }
   | { readonly kind: "count-answer"; readonly body: Uint8Array; readonly format: AnswerFormat }
   | { readonly kind: "parse-answer"; readonly body: Uint8Array }
   | { readonly kind: "find-edits"; readonly body: Uint8Array; readonly changes: AnswerChanges }
@@ -82,6 +83,8 @@ function run(task: BodyTask): BodyResult {
       return { kind: "count", tokens: countTokens(task.text) };
     case "count-request":
       return { kind: "count", tokens: countRequestTokens(parse(task.body) as PromptFields) };
+    case "count-other-inputs":
+      return { kind: "count", tokens: countTokens(otherInputsOf(parse(task.body))) };
     case "count-answer":
       return { kind: "count", tokens: countTokens(answerTexts(parse(task.body), task.format)) };
     case "parse-answer":

@@ -209,7 +209,7 @@ export function guardedChat(request: ChatRequest): GuardedRequest {
   const { client = { sizeBytes: bytes.length, fields } } = request;
   return {
     ...client,
-    maxInputTokens: prompt.maxTokens,
+    prompt: { bytes, maxTokens: prompt.maxTokens },
     answer: { choices, maxTokens: isLimitDefault ? undefined : maxTokens },
   };
 }

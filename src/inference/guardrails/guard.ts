@@ -1,10 +1,14 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Guardrails } from "../../keys/api-keys/guardrails.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
+import type { Bodies } from "../body/body-pool.ts";
 import type { GuardedAnswer, GuardedRequest } from "./guarded-request.ts";
 import { refusedTool } from "./offered-tools.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** Counts the tokens of a text, and of `otherInputsOf` a body. Neither throws. */
+export type InputCounts = Pick<Bodies, "countText" | "countOtherInputs">;
 
 /** The names of a limit on the answer, in every format. */
 const OUTPUT_LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
@@ -31,12 +35,12 @@ const RESPONSE_NAMES: Readonly<Record<string, string>> = {
 export async function guard(
   request: AdmissionRequest,
   guardrails: Guardrails,
-  countText: (text: string) => Promise<number>,
+  counts: InputCounts,
 ): Promise<AdmissionRequest> {
   const { guarded } = request;
   checkBody(guarded, guardrails);
   const perAnswer = checkAnswer(guarded, guardrails.maxOutputTokens);
-  const counted = await checkInput(request, guardrails.maxInputTokens, countText);
+  const counted = await checkInput(request, guardrails.maxInputTokens, counts);
   const limited = perAnswer === undefined ? counted : (counted.limitedTo?.(perAnswer) ?? counted);
   return guardrails.verifyTee && !limited.verifyTee ? verified(limited) : limited;
 }
@@ -123,36 +127,23 @@ function tooManyAnswers(fields: Fields, { choices, maxTokens }: GuardedAnswer, l
 async function checkInput(
   request: AdmissionRequest,
   limit: number | null,
-  countText: (text: string) => Promise<number>,
+  counts: InputCounts,
 ): Promise<AdmissionRequest> {
   if (limit === null) return request;
-  const { maxInputTokens, texts, fields, translated = fields } = request.guarded;
+  const { prompt, texts } = request.guarded;
   const refuse = (tokens: number) =>
     violated("max_input_tokens", "body", `the prompt has ${tokens} tokens, of at most ${limit}`);
   if (texts) {
-    const tokens = await countText(texts().join("\n"));
+    const tokens = await counts.countText(texts().join("\n"));
     if (tokens > limit) throw refuse(tokens);
     return request;
   }
-  const others = othersIn(translated);
-  if (maxInputTokens !== undefined && maxInputTokens + Buffer.byteLength(others) <= limit) return request;
+  if (prompt && prompt.maxTokens <= limit) return request;
   const counted = (await request.counted?.()) ?? request;
-  const tokens = (counted.inputTokens ?? 0) + (others === "" ? 0 : await countText(others));
+  const others = prompt ? await counts.countOtherInputs(prompt.bytes) : 0;
+  const tokens = (counted.inputTokens ?? 0) + others;
   if (tokens > limit) throw refuse(tokens);
   return counted;
-}
-
-/** Fields of a chat that are not counted as its prompt, and which servers may put into it. */
-const OTHER_INPUTS = [
-  ...["chat_template", "chat_template_kwargs", "documents", "prediction", "response_format", "tool_choice"],
-  ...["guided_json", "guided_regex", "guided_grammar", "guided_choice", "structured_outputs"],
-];
-
-/** What a request has of them, as text. */
-function othersIn(fields: Fields): string {
-  return OTHER_INPUTS.flatMap((name) => (fields[name] == null ? [] : [JSON.stringify(fields[name])])).join(
-    "\n",
-  );
 }
 
 function violated(guardrail: string, param: string, what: string): AppError {

@@ -10,8 +10,11 @@ export type GuardedRequest = {
   readonly fields: Fields;
   /** The fields of the chat that the body was translated to, for a format that providers do not have. */
   readonly translated?: Fields | undefined;
-  /** The bound on the tokens of the prompt, for a request whose tokens its `counted` counts. */
-  readonly maxInputTokens?: number | undefined;
+  /**
+   * The JSON body of a request whose tokens its `counted` counts, and the bound on the tokens of the prompt: each is at
+   * least one byte of the body.
+   */
+  readonly prompt?: { readonly bytes: Buffer; readonly maxTokens: number } | undefined;
   /** The texts of a request that is not billed by its tokens. */
   readonly texts?: (() => readonly string[]) | undefined;
   /** The answer, where it is measured in tokens. */

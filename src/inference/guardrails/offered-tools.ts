@@ -1,3 +1,5 @@
+import { refusedHostedTool } from "./hosted-tools.ts";
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A tool that a request offers, which an allowlist does not contain. */
@@ -5,11 +7,6 @@ type RefusedTool = { readonly field: string; readonly at?: number; readonly name
 
 /** Types of tools that the client itself runs, so that their name says which one it is. */
 const OWN_TYPES: ReadonlySet<unknown> = new Set([undefined, null, "function", "custom"]);
-/** OpenAI's search during a chat is a field of its own. */
-const SEARCH_FIELD = "web_search_options";
-const SEARCH = "web_search";
-/** Anthropic's connector offers every tool of a server, which has no names here. */
-const SERVERS = "mcp_servers";
 
 /**
  * The first tool of a request that is not in `allowed`; undefined if all of them are. The body may be of any format: a
@@ -23,10 +20,7 @@ export function refusedTool(fields: Fields, allowed: readonly string[]): Refused
     const at = tools.findIndex((tool) => !isAllowed(tool, allowed));
     if (at !== -1) return { field, at, name: nameOf(tools[at]) };
   }
-  if (fields[SEARCH_FIELD] != null && !allowed.includes(SEARCH)) return { field: SEARCH_FIELD, name: SEARCH };
-  const servers = fields[SERVERS];
-  const hasServers = servers != null && !(Array.isArray(servers) && servers.length === 0);
-  return hasServers ? { field: SERVERS } : undefined;
+  return refusedHostedTool(fields, (name) => isListed(name, allowed));
 }
 
 /** A tool that a provider runs is known by its type, such as `web_search_20250305`, or by the name within that. */

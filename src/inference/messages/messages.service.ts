@@ -168,7 +168,7 @@ function toAdmissionRequest(
     guarded: {
       sizeBytes: bytes.length,
       fields: request.fields,
-      maxInputTokens: prompt.maxTokens,
+      prompt: { bytes, maxTokens: prompt.maxTokens },
       answer: { choices: 1, maxTokens },
     },
     quote: (provider) => quotePrompt(size, provider),

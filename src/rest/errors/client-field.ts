@@ -9,10 +9,11 @@ const REST_NAMES: Readonly<Record<string, string>> = {
 
 /**
  * Rewrites a failure's `param` to the field as the client sent it: services name fields once for both APIs. The client
- * may have sent a key's `name` as `label`.
+ * may have sent a key's `name` as `label`. Some lists have OpenAI's parameter `after`.
  */
-export function withClientField(error: unknown, body: unknown): unknown {
+export function withClientField(error: unknown, body: unknown, query?: object): unknown {
   if (!(error instanceof AppError) || error.param === null) return error;
+  if (query && Object.hasOwn(query, error.param)) return error;
   const param = isLabelled(error.param, body) ? "label" : restNameOf(error.param);
   if (param === undefined) return error;
   const { code, message, cause, retryAfterSeconds, headers } = error;

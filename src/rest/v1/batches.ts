@@ -51,7 +51,7 @@ export const listBatches = defineRoute({
   }),
   answer: { json: pageOf(BATCH) },
   async handle(app, { reach, query: { after, limit } }) {
-    const from = after === undefined ? undefined : await app.batches.get(reach, readBatchId(after));
+    const from = after === undefined ? undefined : await app.batches.get(reach, readBatchId(after), "after");
     const page = { first: limit, after: from && jobCursor(from.job) };
     const { rows, hasNextPage } = await app.batches.list(reach, page);
     return json(viewPage(rows.map(viewBatch), hasNextPage));

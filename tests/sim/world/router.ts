@@ -61,6 +61,7 @@ const inline = new BodyPool({
 /** A simulated request states the tokens of its prompt. */
 const bodies: Bodies = {
   countText: (text) => inline.countText(text),
+  countOtherInputs: (body) => inline.countOtherInputs(body),
   countRequest: async (body) => JSON.parse(body.toString()).prompt_tokens,
   countAnswer: (body, format) => inline.countAnswer(body, format),
   parseAnswer: (body) => inline.parseAnswer(body),
@@ -120,7 +121,7 @@ export function bootRouter(given: {
     clock,
     tokenUsd: () => undefined,
     holdSeconds: HOLD_SECONDS,
-    countText: async ({ length }) => length,
+    counts: inline,
   });
   const admit = admission.admit.bind(admission);
   admission.admit = async (ask, caller) => {

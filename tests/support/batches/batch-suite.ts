@@ -370,6 +370,15 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
         () => client.openai.batches.retrieve(`batch_${"0".repeat(32)}`),
       ])
         await expect(attempt()).rejects.toMatchObject({ status: 404 });
+      const unknown = `file-${"0".repeat(32)}`;
+      const completion = { endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
+      for (const [param, attempt] of [
+        ["input_file_id", () => client.openai.batches.create({ input_file_id: unknown, ...completion })],
+        ["input_file_id", () => client.openai.batches.create({ input_file_id: "x", ...completion })],
+        ["after", () => client.openai.files.list({ after: unknown })],
+        ["after", () => client.openai.batches.list({ after: "batch_x" })],
+      ] as const)
+        await expect(attempt()).rejects.toMatchObject({ status: 404, param });
       expect((await stranger.files.list()).data).toEqual([]);
       expect((await stranger.batches.list()).data).toEqual([]);
       const { key, secret } = await router().app.apiKeys.create(owner.account, "other");

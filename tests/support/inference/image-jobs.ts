@@ -103,7 +103,7 @@ export async function openJobWorld(
     clock,
     tokenUsd: () => undefined,
     holdSeconds: 60,
-    countText: (text) => bodies.countText(text),
+    counts: bodies,
   });
   const jobs = new JobsService({
     database,

@@ -4,6 +4,7 @@ import {
   readTranscriptionForm,
   TRANSCRIPTION_FORM,
   TRANSCRIPTION_REQUEST,
+  withVerification,
 } from "../../../inference/audio/audio-request.ts";
 import { mediaTypeOf } from "../../http/headers.ts";
 import { callerOf, contentTypeOf, inferenceBytes } from "../../inference-call.ts";
@@ -53,7 +54,7 @@ export const createTranscription = defineRoute({
       mediaTypeOf(contentType) === JSON_TYPE
         ? await app.audio.readJson(body)
         : await readTranscriptionForm(body, contentType);
-    const request = { ...read, verifyTee: read.verifyTee || query.verify_tee === "true" };
+    const request = query.verify_tee === "true" ? withVerification(read) : read;
     const transcript = await app.audio.transcribe(request, caller, { signal, preferences });
     return inferenceBytes(transcript, {
       "content-type": transcript.contentType,
