@@ -174,7 +174,10 @@ describe("tools", () => {
 
 /** For each field of hosted tools: bodies that ask for a tool, with its name, and bodies that ask for none. */
 const HOSTED: Readonly<
-  Record<string, { readonly asks: readonly (readonly [object, string | undefined])[]; readonly none: object[] }>
+  Record<
+    string,
+    { readonly asks: readonly (readonly [object, string | undefined])[]; readonly none: object[] }
+  >
 > = {
   web_search_options: {
     asks: [
@@ -256,22 +259,32 @@ describe("tools that a provider runs", () => {
     for (const { source } of HOSTED_TOOLS) expect(source).toMatch(/^https:/);
   });
 
-  test.each(HOSTED_TOOLS.map(({ field }) => field))("are refused unless they are allowed: %s", async (field) => {
-    const { asks, none } = HOSTED[field] ?? { asks: [], none: [] };
-    const strict = await keyWith({ allowedTools: ["search"] });
-    for (const [body, name] of asks) {
-      const refused = await post(strict, "chat/completions", { ...chat, ...body });
-      expect(refused, JSON.stringify(body)).toMatchObject({ status: 403, code: "guardrail_violated", param: field });
-      if (name !== undefined) expect(refused.message).toContain(JSON.stringify(name));
-      const allowing = await keyWith({ allowedTools: [name ?? field] });
-      const { status } = await post(allowing, "chat/completions", { ...chat, ...body });
-      expect(status, JSON.stringify(body)).toBe(name === undefined ? 403 : 200);
-      const message_ = await post(strict, "messages", { ...message, ...body });
-      expect(message_).toMatchObject({ status: 403, code: "guardrail_violated" });
-    }
-    for (const body of none)
-      expect((await post(strict, "chat/completions", { ...chat, ...body })).status, JSON.stringify(body)).toBe(200);
-  });
+  test.each(HOSTED_TOOLS.map(({ field }) => field))(
+    "are refused unless they are allowed: %s",
+    async (field) => {
+      const { asks, none } = HOSTED[field] ?? { asks: [], none: [] };
+      const strict = await keyWith({ allowedTools: ["search"] });
+      for (const [body, name] of asks) {
+        const refused = await post(strict, "chat/completions", { ...chat, ...body });
+        expect(refused, JSON.stringify(body)).toMatchObject({
+          status: 403,
+          code: "guardrail_violated",
+          param: field,
+        });
+        if (name !== undefined) expect(refused.message).toContain(JSON.stringify(name));
+        const allowing = await keyWith({ allowedTools: [name ?? field] });
+        const { status } = await post(allowing, "chat/completions", { ...chat, ...body });
+        expect(status, JSON.stringify(body)).toBe(name === undefined ? 403 : 200);
+        const message_ = await post(strict, "messages", { ...message, ...body });
+        expect(message_).toMatchObject({ status: 403, code: "guardrail_violated" });
+      }
+      for (const body of none)
+        expect(
+          (await post(strict, "chat/completions", { ...chat, ...body })).status,
+          JSON.stringify(body),
+        ).toBe(200);
+    },
+  );
 });
 
 describe("blocked parameters", () => {
@@ -399,7 +412,9 @@ describe("members beside the text of a part", () => {
     const key = await keyWith({ maxInputTokens: 220 });
     expect((await post(key, "chat/completions", { ...chat, documents })).status).toBe(200);
     const titled = [{ title: words, text: "a" }];
-    expect(await post(key, "chat/completions", { ...chat, documents: titled })).toMatchObject({ status: 403 });
+    expect(await post(key, "chat/completions", { ...chat, documents: titled })).toMatchObject({
+      status: 403,
+    });
   });
 });
 
@@ -422,6 +437,29 @@ describe("in the graph", () => {
       userErrors: [{ code: "guardrail_violated", field: "maxTokens" }],
     });
     expect((await complete(key, { maxTokens: 50 })).data.completeChat.userErrors).toEqual([]);
+  });
+
+  test("a message without a limit has a default one, or that of the key if it is lower", async () => {
+    const create = (key: Seeded, input: object) =>
+      ask(
+        router().origin,
+        key.secret,
+        "mutation ($input: CreateMessageInput!) { createMessage(input: $input) { userErrors { code field } } }",
+        { input: { model: "claude", messages: [{ role: "USER", content: "hi" }], ...input } },
+      );
+    for (const [settings, input, limit] of [
+      [{}, {}, 1_024],
+      [{}, { maxTokens: 7 }, 7],
+      [{}, { options: { max_tokens: 9 } }, 9],
+      [{ maxOutputTokens: 50 }, {}, 50],
+      [{ maxOutputTokens: 5_000 }, {}, 1_024],
+      [{ maxOutputTokens: 50, blockedParameters: ["max_tokens", "stream"] }, {}, 50],
+    ] as const) {
+      await create(await keyWith(settings), input);
+      expect(sent("claude"), JSON.stringify([settings, input])).toMatchObject({ max_tokens: limit });
+    }
+    const { data } = await create(await keyWith({ maxOutputTokens: 50 }), { maxTokens: 51 });
+    expect(data.createMessage.userErrors).toEqual([{ code: "guardrail_violated", field: "maxTokens" }]);
   });
 
   test("fields that the input does not have are not refused", async () => {

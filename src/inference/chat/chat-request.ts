@@ -215,7 +215,10 @@ export function guardedChat(request: ChatRequest): GuardedRequest {
 }
 
 /** A request in which the default limit of its format is at most `tokens`. */
-export function withDefaultLimit(request: ChatRequest, tokens: number): ChatRequest {
+export function withDefaultLimit<Request extends RequestFields & { readonly maxTokens?: number | undefined }>(
+  request: Request,
+  tokens: number,
+): Request {
   const { maxTokens } = request;
   if (maxTokens === undefined || maxTokens <= tokens) return request;
   const limit = { max_tokens: tokens };

@@ -17,6 +17,7 @@ import {
   PROVIDER_OBJECT,
   SESSION_ID,
 } from "../chat/chat-request.ts";
+import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import { hasText, quickList } from "../routing/quick-list.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -68,7 +69,14 @@ export type MessagesPrompt = RequestFields & {
 };
 
 /** A request in Anthropic's format, reduced to what the router reads. */
-export type MessagesRequest = MessagesPrompt & { readonly maxTokens: number; readonly stream: boolean };
+export type MessagesRequest = MessagesPrompt & {
+  readonly maxTokens: number;
+  readonly stream: boolean;
+  /** Whether the client sent no limit, and `maxTokens` is a default. */
+  readonly isLimitDefault?: boolean;
+  /** The client's own body, where `bytes` and `fields` are not that. */
+  readonly client?: Pick<GuardedRequest, "sizeBytes" | "fields"> | undefined;
+};
 
 /** Reads a request for a message. Throws `invalid_body` naming the invalid field. */
 export async function readMessagesRequest(bytes: Buffer): Promise<MessagesRequest> {

@@ -1,11 +1,12 @@
 import type { AdmissionService } from "../billing/admission.service.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
-import type { Caller } from "../billing/admitted.ts";
+import type { Admitted, Caller } from "../billing/admitted.ts";
 import { quotePrompt } from "../billing/prompt-bound.ts";
 import { usageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
 import type { ShownAnswer } from "../chat/answer-edits.ts";
+import { withDefaultLimit } from "../chat/chat-request.ts";
 import { TextMeter } from "../chat/text-meter.ts";
 import { readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService } from "../dispatch/dispatch.service.ts";
@@ -103,8 +104,9 @@ export class MessagesService {
     { headers, preferences, signal }: MessageOptions & { readonly signal: AbortSignal },
   ): Promise<MessageAnswer> {
     const { admission, exchanges, bodies } = this.#dependencies;
-    const admitted = await admission.admit(toAdmissionRequest(request, preferences, bodies), caller);
-    const { bytes, maxTokens } = request;
+    const admitted = await admission.admit(toAdmissionRequest(request, { preferences, bodies }), caller);
+    const { bytes } = request;
+    const maxTokens = answerTokens(request, admitted);
     return exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
       signal,
@@ -121,14 +123,15 @@ export class MessagesService {
     { headers, preferences }: MessageOptions,
   ): Promise<void> {
     const { admission, exchanges, bodies } = this.#dependencies;
-    const admitted = await admission.admit(toAdmissionRequest(request, preferences, bodies), caller);
+    const admitted = await admission.admit(toAdmissionRequest(request, { preferences, bodies }), caller);
+    const maxTokens = answerTokens(request, admitted);
     await exchanges.stream(admitted, MESSAGES_PATH, {
       headers,
       sink,
       countInput: () => bodies.countRequest(request.bytes),
       newReader: (provider) =>
         new MessageEvents({
-          ...{ limits: usageLimits(provider, request.maxTokens), ...requestedModel(provider) },
+          ...{ limits: usageLimits(provider, maxTokens), ...requestedModel(provider) },
           text: new TextMeter(bodies),
         }),
     });
@@ -147,13 +150,18 @@ function routingRequest(prompt: MessagesPrompt, preferences: RoutingPreferences)
   } as const;
 }
 
-function toAdmissionRequest(
-  request: MessagesRequest,
-  preferences: RoutingPreferences,
-  bodies: Bodies,
-  counted?: number,
-): AdmissionRequest {
-  const { prompt, maxTokens, bytes } = request;
+type Options = Pick<MessageOptions, "preferences"> & {
+  readonly bodies: Bodies;
+  /** Our count of the prompt's tokens, once made. */
+  readonly counted?: number | undefined;
+  /** The limit of the key, for a request without one of its own. */
+  readonly answerLimit?: number | undefined;
+};
+
+function toAdmissionRequest(request: MessagesRequest, options: Options): AdmissionRequest {
+  const { preferences, bodies, counted, answerLimit } = options;
+  const { prompt, maxTokens, bytes, fields, isLimitDefault } = request;
+  const { client = { sizeBytes: bytes.length, fields } } = request;
   const size = { prompt, counted, maxTokens, modelLimit: maxTokens, choices: 1 };
   return {
     ...routingRequest(request, preferences),
@@ -162,16 +170,23 @@ function toAdmissionRequest(
     answerTokens: maxTokens,
     counted:
       counted === undefined
-        ? async () => toAdmissionRequest(request, preferences, bodies, await bodies.countRequest(bytes))
+        ? async () => toAdmissionRequest(request, { ...options, counted: await bodies.countRequest(bytes) })
         : undefined,
     isShort: prompt.isShort,
     guarded: {
-      sizeBytes: bytes.length,
-      fields: request.fields,
+      ...client,
       prompt: { bytes, maxTokens: prompt.maxTokens },
-      answer: { choices: 1, maxTokens },
+      answer: { choices: 1, maxTokens: isLimitDefault ? undefined : maxTokens },
     },
+    limitedTo: (limit) =>
+      toAdmissionRequest(withDefaultLimit(request, limit), { ...options, answerLimit: limit }),
+    answerLimit,
     quote: (provider) => quotePrompt(size, provider),
     body: (provider) => messagesBody(request, provider),
   };
+}
+
+/** The most tokens of the answer: those of the request, or of its key if the client set no limit. */
+function answerTokens({ maxTokens }: MessagesRequest, { request: { answerLimit } }: Admitted): number {
+  return Math.min(maxTokens, answerLimit ?? maxTokens);
 }

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int } from "type-graphql";
+import { withoutAdded } from "../../../src/inference/guardrails/guarded-request.ts";
 import { formatHeaders } from "../../../src/inference/messages/format-headers.ts";
 import type { MessageOptions } from "../../../src/inference/messages/messages.service.ts";
 import {
@@ -14,6 +15,9 @@ import { DateScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { membersOf } from "../members.ts";
 import { RoutingInput, toPreferences } from "../routing/routing.type.ts";
+
+/** Anthropic's API requires a limit; this is that of its own examples. */
+const DEFAULT_MAX_TOKENS = 1_024;
 
 type Role = "user" | "assistant" | "system";
 
@@ -88,8 +92,11 @@ export class MessageTokenCountInput extends MessagePromptInput {}
 /** A message to create. */
 @InputType("MessageInput", { description: "A request for a message, in Anthropic's format." })
 export class MessageInput extends MessagePromptInput {
-  @Field(() => Int, { description: "The maximum number of tokens of the message." })
-  maxTokens!: number;
+  @Field(() => Int, {
+    nullable: true,
+    description: `The maximum number of tokens of the message. Default: ${DEFAULT_MAX_TOKENS}, or the key's \`maxOutputTokens\` if that is less.`,
+  })
+  maxTokens?: number | null;
 
   @Field(() => [TagInput], { nullable: true, description: TAGS })
   tags?: readonly TagInput[] | null;
@@ -109,13 +116,17 @@ export class CreateMessageInput extends MessageInput {
 }
 
 /** The request that REST would parse. Throws `invalid_body`. */
-export function toMessagesRequest(
+export async function toMessagesRequest(
   input: MessageInput,
   { stream }: { readonly stream: boolean },
 ): Promise<MessagesRequest> {
   const { maxTokens, verifyTee } = input;
-  const body = { ...promptOf(input), max_tokens: maxTokens, verify_tee: verifyTee ?? false, stream };
-  return readMessagesRequest(Buffer.from(JSON.stringify(body)));
+  const sent = { ...promptOf(input), ...(maxTokens != null && { max_tokens: maxTokens }) };
+  const isLimitDefault = !("max_tokens" in sent);
+  const body = { max_tokens: DEFAULT_MAX_TOKENS, ...sent, verify_tee: verifyTee ?? false, stream };
+  const request = await readMessagesRequest(Buffer.from(JSON.stringify(body)));
+  const added = ["stream", ...(isLimitDefault ? ["max_tokens"] : [])];
+  return { ...withoutAdded(request, added), isLimitDefault };
 }
 
 /** The token-count request that REST would parse. Throws `invalid_body`. */

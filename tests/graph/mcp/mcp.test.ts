@@ -23,7 +23,7 @@ type Result = {
 };
 
 const stack = useStack();
-const services = useServices(stack, ["images"]);
+const services = useServices(stack, ["images", "messages"]);
 const RICH = 10n ** 12n;
 const IMAGE = { model: SERVICES.images.model, prompt: "a sea", size: "8x8" };
 /** The handshake of 2025 and the stateless protocol of 2026. */
@@ -105,6 +105,42 @@ describe.each(ERAS)("the official client (%s)", (mode) => {
       "zerograph://requests/{requestId}",
       "zerograph://files/{root}",
     ]);
+  });
+});
+
+describe("the length of an answer", () => {
+  const MESSAGE = { model: SERVICES.messages.model, question: "Tell me of the sea" };
+  const tokensOf = async (owner: Seeded) => {
+    const [row] = await stack().app.database.rows<{ tokens: number }>(
+      "select output_tokens::int as tokens from inference_request where account = $1 order by created_at desc limit 1",
+      [owner.account],
+    );
+    return row?.tokens;
+  };
+
+  test.each([
+    ["create_message", MESSAGE],
+    ["complete_chat", { model: MODEL, question: "Tell me of the sea" }],
+  ])("of %s is the caller's choice, within the guardrail of its key", async (name, args) => {
+    const owner = await newOwner();
+    const client = await connect(owner.secret);
+    const result = await call(client, name, { ...args, maxTokens: 2 });
+    expect(result.isError, JSON.stringify(result)).toBeUndefined();
+    expect(await tokensOf(owner)).toBe(2);
+    await stack().app.apiKeys.update(owner.account, owner.keyId, { maxOutputTokens: 3 });
+    expect((await call(client, name, args)).isError).toBeUndefined();
+    expect(await tokensOf(owner)).toBe(3);
+    const refused = await call(client, name, { ...args, maxTokens: 4 });
+    expect(textIn(refused).error).toMatchObject({ code: "guardrail_violated", field: "maxTokens" });
+    for (const maxTokens of [0, -1, 1.5, "many", 2 ** 31])
+      expect((await call(client, name, { ...args, maxTokens })).isError, String(maxTokens)).toBe(true);
+  });
+
+  test("is described to the model, with its default", async () => {
+    const { tools } = await (await connect((await newOwner()).secret)).listTools();
+    const schema = tools.find(({ name }) => name === "create_message")?.inputSchema;
+    expect(schema?.properties?.maxTokens).toMatchObject({ description: expect.stringContaining("1024") });
+    expect(schema?.required).not.toContain("maxTokens");
   });
 });
 
