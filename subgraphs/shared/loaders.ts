@@ -5,7 +5,7 @@ import { agentWatcherName } from "../../src/chain/agents/agent-contracts.ts";
 import type { AgentToken, Delegation, TokenKey } from "../../src/chain/agents/agent-tokens.service.ts";
 import type { SealedKey } from "../../src/chain/agents/sealed-key.ts";
 import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
-import type { Trace } from "../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../src/inference/billing/trace.ts";
 import type { Evidence } from "../../src/inference/evidence/tee-signature.ts";
 import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";
 import type { JobView } from "../../src/jobs/jobs.service.ts";

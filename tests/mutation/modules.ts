@@ -12,6 +12,7 @@ export const MODULES = {
   ],
   choice: [
     "src/inference/routing/choice.ts",
+    "src/inference/routing/offer-rules.ts",
     "src/inference/routing/retry-plan.ts",
     "src/inference/providers/provider.ts",
   ],

@@ -4,7 +4,8 @@ import { inBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { MemoryLease } from "../../load/memory-budget.ts";
-import type { Admitted, Served } from "../billing/admitted.ts";
+import type { Admitted } from "../billing/admitted.ts";
+import type { Served } from "../billing/ending.ts";
 import { deleteExpired, findAnswer, storeAnswer } from "./answer-cache.store.ts";
 import { type CachedAnswer, type CacheRequest, type ChargedCost, MAX_CACHED_BYTES } from "./cache-request.ts";
 

@@ -1,8 +1,10 @@
 import { hashInParts } from "../../kernel/hash-in-parts.ts";
-import type { Admitted, Ending, Trace } from "../billing/admitted.ts";
+import type { Admitted } from "../billing/admitted.ts";
 import { toSettlement, toTeeTrace, toTrace } from "../billing/billing.service.ts";
+import type { Ending } from "../billing/ending.ts";
 import { billedOf, cacheSavingOf, costOf } from "../billing/pricing.ts";
 import { draftOf } from "../billing/receipt-draft.ts";
+import type { Trace } from "../billing/trace.ts";
 import { marked } from "../dispatch/dispatch.service.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import { type EvidenceResult, signerOf } from "../evidence/tee-signature.ts";

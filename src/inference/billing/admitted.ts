@@ -1,22 +1,20 @@
 import type { Tags } from "../../accounts/tags/tags.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/text/hex.ts";
 import type { EvidenceFloor } from "../../keys/api-keys/key-settings.ts";
 import type { ClientExchange } from "../../receipts/client-exchange.ts";
-import type { CachedAnswer, CacheRequest, CacheUse } from "../answer-cache/cache-request.ts";
-import type { TextForm } from "../evidence/signed-text.ts";
-import type { Verdict } from "../evidence/tee-signature.ts";
+import type { CacheRequest, CacheUse } from "../answer-cache/cache-request.ts";
 import { ExchangeHasher } from "../providers/exchange-hasher.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { RequestTrace } from "../requests/request-trace.ts";
-import type { Refused } from "../routing/choice.ts";
+import type { Refused } from "../routing/choice-context.ts";
 import type { Affinity } from "../routing/ranking.ts";
 import type { Usd } from "../routing/routing-preferences.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
-import type { Usage } from "./pricing.ts";
+import type { AttemptRecord, AttemptSummary, Ending, Served } from "./ending.ts";
 import { type ShownCost, shownCost } from "./shown-cost.ts";
+import type { Trace } from "./trace.ts";
 
 /**
  * The caller of a request, the request's id, and its tags. `client` hashes its bytes, for a request over REST.
@@ -29,103 +27,6 @@ export type Caller = {
   /** Set if the client accepts a stored answer. */
   readonly cache?: CacheRequest | undefined;
   readonly tags?: Tags | undefined;
-};
-
-/** How a request ended. `usage` is what is billed; undefined means that nothing was delivered. */
-export type Ending = {
-  readonly outcome: "completed" | "failed" | "aborted";
-  readonly usage?: Usage | undefined;
-  readonly estimated?: boolean;
-  readonly errorCode?: string;
-  /** The provider that answered. Defaults to the one that was tried last. */
-  readonly provider?: Provider;
-  /** The provider's own id of the answer. */
-  readonly answerId?: string | undefined;
-  /** Why the answer ended, as the provider stated it. */
-  readonly finishReason?: string | undefined;
-  /** Hashes the decoded images of the answer, in order. */
-  readonly imageHashes?: (() => Promise<readonly string[]>) | undefined;
-  /** The last bytes that the client will be sent, if this is the bill; all of them if nothing was sent yet. */
-  readonly closing?: ((bill: Trace) => Buffer | Promise<Buffer>) | undefined;
-};
-
-/** A bill as the client sees it in `x_0g_trace`, decimal strings of neuron (facts 1.3). */
-export type Trace = {
-  readonly request_id: string;
-  readonly provider: string;
-  /** The model that answered; present only if the request named several. */
-  readonly model?: string;
-  readonly billing: {
-    readonly input_cost: string;
-    readonly output_cost: string;
-    readonly total_cost: string;
-    /** What the provider's cache saved; present only if it saved something. */
-    readonly cache_saving?: string;
-  };
-  /** The request that this stored answer was given to, and which its evidence is about; present only for one. */
-  readonly cached_from?: string;
-  /** Whether the provider's enclave signed this answer; present only if verification was requested. */
-  readonly tee_verified?: boolean;
-  /** What the signature proves; present only if verification was requested. */
-  readonly tee_evidence?: TeeEvidence;
-  /** Present only in a whole answer that lacks the required proof, in place of the error event of a stream. */
-  readonly error?: TraceError;
-};
-
-/** A failure of an answer that is delivered and billed all the same. */
-export type TraceError = { readonly code: string; readonly type: string; readonly message: string };
-
-/** The result of verifying a signature, as the client sees it. */
-export type TeeEvidence = {
-  readonly verdict: Verdict;
-  /** The form of the signed text; absent if there is none, or its form is not supported. */
-  readonly form?: TextForm;
-  /** Whether the text has the hash of the request as it was sent; absent if it was not compared. */
-  readonly request_bound?: boolean;
-  /** Whether the text has the hash of the answer as it was received; absent if it was not compared. */
-  readonly response_bound?: boolean;
-};
-
-/** One attempt at a provider and its outcome. */
-export type AttemptRecord = {
-  readonly provider: Hex;
-  /** The model that was requested; present only if the request named several. */
-  readonly model?: string;
-  readonly outcome: "answered" | "failed" | "aborted";
-  /** The kind of failure. */
-  readonly reason?: string;
-  /** The HTTP status of the failure. */
-  readonly status?: number;
-  readonly durationMs: number;
-};
-
-/**
- * The routing of a request: its attempts in order, the providers not used, with reasons, and how it was answered. Stored
- * with the request.
- */
-export type Routing = {
-  readonly attempts: readonly AttemptRecord[];
-  readonly refused: readonly Refused[];
-  /** Whether its client was sent the answer as a stream; absent in requests of earlier versions. */
-  readonly streamed?: boolean;
-  /** Why the answer ended, as the provider stated it; absent if it did not, or the request was not completed. */
-  readonly finishReason?: string;
-  /** The provider that probably had the prompt cached when the request was admitted. */
-  readonly cachedBy?: Hex;
-  /** The request whose stored answer was returned; absent if a provider answered. */
-  readonly cachedFrom?: string;
-};
-
-/** A stored answer that a request gets, and the candidate that gave it. */
-export type Served = { readonly cached: CachedAnswer; readonly provider: Provider };
-
-/** What the attempts of a request came to, when it ends. */
-export type AttemptSummary = {
-  /** The provider that was tried last, or the first candidate. */
-  readonly provider: Provider;
-  readonly routing: Routing;
-  readonly firstByteMs: number | undefined;
-  readonly durationMs: number;
 };
 
 /**

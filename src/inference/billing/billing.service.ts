@@ -7,9 +7,11 @@ import { type EvidenceResult, signerOf } from "../evidence/tee-signature.ts";
 import { type Provider, trustModeOf } from "../providers/provider.ts";
 import type { RequestObserver } from "../requests/request-observer.ts";
 import type { PromptCachesService } from "../routing/prompt-caches.service.ts";
-import type { Admitted, AttemptSummary, Ending, Served, Trace } from "./admitted.ts";
+import type { Admitted } from "./admitted.ts";
+import type { AttemptSummary, Ending, Served } from "./ending.ts";
 import { billedOf, type Cost, cacheSavingOf, costOf, ratesFor } from "./pricing.ts";
 import { draftOf } from "./receipt-draft.ts";
+import type { Trace } from "./trace.ts";
 
 type Dependencies = {
   readonly holds: Pick<HoldsService, "settle">;

@@ -1,7 +1,7 @@
 import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
 import type { CacheUse } from "../answer-cache/cache-request.ts";
-import type { Trace } from "../billing/admitted.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
+import type { Trace } from "../billing/trace.ts";
 import { costEdits, costSlots, usageWithCost } from "../body/cost-edits.ts";
 import { type Edit, editedPieces, memberEdits, partEdits, repeated } from "../body/json-member.ts";
 import { withFields } from "../body/request-fields.ts";

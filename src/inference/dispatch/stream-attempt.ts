@@ -1,6 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import { memoizeLast } from "../../kernel/memoize-last.ts";
-import type { Ending, Trace } from "../billing/admitted.ts";
+import type { Ending } from "../billing/ending.ts";
+import type { Trace } from "../billing/trace.ts";
 import { differs, ResumeMatcher } from "../chat/delivered-text.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "../providers/provider.client.ts";
 import { failureOf } from "../providers/provider-answer.ts";

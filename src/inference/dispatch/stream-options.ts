@@ -1,9 +1,10 @@
 import type { AppError } from "../../kernel/errors.ts";
 import type { CacheUse } from "../answer-cache/cache-request.ts";
-import type { Admitted, Trace } from "../billing/admitted.ts";
+import type { Admitted } from "../billing/admitted.ts";
 import type { BillingService } from "../billing/billing.service.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
+import type { Trace } from "../billing/trace.ts";
 import type { Metered } from "../billing/usage.ts";
 import type { Piece } from "../chat/delivered-text.ts";
 import type { Provider } from "../providers/provider.ts";

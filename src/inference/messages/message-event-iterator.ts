@@ -1,4 +1,5 @@
-import type { Caller, Trace } from "../billing/admitted.ts";
+import type { Caller } from "../billing/admitted.ts";
+import type { Trace } from "../billing/trace.ts";
 import { EventIterator, streamFailure } from "../dispatch/event-iterator.ts";
 import { eventData } from "../dispatch/event-scanner.ts";
 import type { MessageOptions, MessagesService } from "./messages.service.ts";

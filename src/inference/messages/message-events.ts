@@ -1,7 +1,7 @@
 import type { AppError } from "../../kernel/errors.ts";
-import type { Trace } from "../billing/admitted.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
+import type { Trace } from "../billing/trace.ts";
 import { type Metered, meterUsage, NOTHING_STATED, type UsageLimits, wholeUsage } from "../billing/usage.ts";
 import { withCost } from "../body/cost-edits.ts";
 import { blockText } from "../chat/answer-text.ts";

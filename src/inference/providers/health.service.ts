@@ -1,6 +1,6 @@
 import QuickLru from "quick-lru";
 import type { Clock } from "../../kernel/clock.ts";
-import type { ProviderState } from "../routing/choice.ts";
+import type { ProviderState } from "../routing/choice-context.ts";
 import type { Provider } from "./provider.ts";
 import type { FailureKind, ProviderFailure } from "./provider-failure.ts";
 

@@ -1,7 +1,7 @@
 import { defineEntity, p } from "@mikro-orm/core";
 import type { Tags } from "../../accounts/tags/tags.ts";
 import { NeuronType } from "../../db/neuron.type.ts";
-import type { Routing } from "../billing/admitted.ts";
+import type { Routing } from "../billing/ending.ts";
 
 const neuron = () => p.type(NeuronType).$type<bigint>();
 

@@ -16,7 +16,7 @@ import {
 } from "../../kernel/page.ts";
 import { readIsoTime } from "../../kernel/text/times.ts";
 import { type Reach, reaches } from "../../keys/auth/permissions.ts";
-import type { Routing } from "../billing/admitted.ts";
+import type { Routing } from "../billing/ending.ts";
 import { InferenceRequestRow } from "./request.row.ts";
 import {
   countRequests,

@@ -1,7 +1,7 @@
 import { type AppError, FAILURES } from "../../kernel/errors.ts";
-import type { Trace } from "../billing/admitted.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
+import type { Trace } from "../billing/trace.ts";
 import type { Metered } from "../billing/usage.ts";
 import type { ChatEvents } from "../chat/chat-events.ts";
 import { renderChoices } from "../chat/chat-pieces.ts";

@@ -1,5 +1,5 @@
-import type { Trace } from "../billing/admitted.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
+import type { Trace } from "../billing/trace.ts";
 import { fieldsOf } from "./said.ts";
 
 /** What a response has before its answer begins. */

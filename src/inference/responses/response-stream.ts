@@ -1,4 +1,4 @@
-import type { Trace } from "../billing/admitted.ts";
+import type { Trace } from "../billing/trace.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import { type OutputEvent, OutputItems } from "./output-items.ts";
 import { outputOptions } from "./response-answer.ts";

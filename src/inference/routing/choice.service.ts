@@ -4,7 +4,8 @@ import { type KeyRestrictions, UNRESTRICTED } from "../../keys/api-keys/key-sett
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { HealthService } from "../providers/health.service.ts";
 import type { Provider } from "../providers/provider.ts";
-import { type Choice, type ChoiceContext, choose, MAX_CANDIDATES } from "./choice.ts";
+import { type Choice, choose, MAX_CANDIDATES } from "./choice.ts";
+import type { ChoiceContext } from "./choice-context.ts";
 import { type ConversationRequest, conversationOf } from "./conversation.ts";
 import type { EvidenceStanding } from "./evidence-floor.ts";
 import { chooseAmong } from "./fallback-models.ts";

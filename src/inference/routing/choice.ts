@@ -1,59 +1,10 @@
 import { AppError } from "../../kernel/errors.ts";
-import type { Hex } from "../../kernel/text/hex.ts";
-import type { EvidenceFloor, KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
-import { ratesFor } from "../billing/pricing.ts";
-import type { ApiFormat } from "../providers/profile.ts";
-import {
-  inputTokensAt,
-  isRoutable,
-  type Model,
-  type Provider,
-  type ServiceType,
-  trustModeOf,
-} from "../providers/provider.ts";
-import { type EvidenceStanding, meetsEvidence, noEvidence, requiredEvidence } from "./evidence-floor.ts";
+import type { EvidenceFloor } from "../../keys/api-keys/key-settings.ts";
+import type { Model, Provider } from "../providers/provider.ts";
+import type { ChoiceContext, ProviderState, Refused } from "./choice-context.ts";
+import { requiredEvidence } from "./evidence-floor.ts";
+import { denied, OFFER_RULES } from "./offer-rules.ts";
 import { type Affinity, byPreferences, hasCheaperCache, isRankedByClient } from "./ranking.ts";
-import type { PriceCaps, RoutingPreferences, Usd } from "./routing-preferences.ts";
-
-/** The state of a provider at the moment of a choice. */
-export type ProviderState = {
-  /** `open` after repeated failures: then it is not used, except for one probe at a time. */
-  readonly circuit: "closed" | "open" | "half-open";
-  /** Whether a pause that it requested has not ended yet. */
-  readonly isResting: boolean;
-  /** Time to first byte, milliseconds; undefined without recent requests. */
-  readonly latencyMs: number | undefined;
-  /** Tokens of an answer per second of its whole duration; undefined without recent answers. */
-  readonly tokensPerSecond: number | undefined;
-  /** Requests that it is currently answering. */
-  readonly inFlight: number;
-};
-
-/** Why a provider is not used. */
-export type RefusalReason =
-  | "not_pinned"
-  | "not_in_only"
-  | "ignored"
-  | "not_allowed_for_key"
-  | "format_not_supported"
-  | "unroutable"
-  | "signer_not_acknowledged"
-  | "below_trust_mode"
-  | "lacks_evidence"
-  | "above_max_price"
-  | "context_too_short"
-  | "circuit_open"
-  | "resting"
-  | "fallbacks_off"
-  | "enough_candidates";
-
-/** A provider that is not used, and why. */
-export type Refused = {
-  readonly provider: Hex;
-  readonly reason: RefusalReason;
-  /** The model of the offer; present only if the request names several. */
-  readonly model?: string;
-};
 
 /** The candidates in order of failover, and the providers not used. */
 export type Choice = {
@@ -63,33 +14,6 @@ export type Choice = {
   readonly evidence?: EvidenceFloor | undefined;
   /** The conversation, if it matters which provider has its prompt cached: then the answer is recorded. */
   readonly affinity?: Affinity | undefined;
-};
-
-/** The inputs of a choice. */
-export type ChoiceContext = {
-  readonly model: string;
-  readonly serviceType: ServiceType;
-  /** The format of the called endpoint: `openai` for every endpoint that `ENDPOINTS` does not name. */
-  readonly format: ApiFormat;
-  readonly preferences: RoutingPreferences;
-  /**
-   * Estimated tokens of the prompt and the answer, used to compare offers; undefined where billing is not by token. Both
-   * default to 1.
-   */
-  readonly inputTokens?: number | undefined;
-  readonly outputTokens?: number | undefined;
-  /** The client's limit on the tokens of the answer, if it sets one. */
-  readonly answerTokens?: number | undefined;
-  /** The restrictions of the key. */
-  readonly restrictions: KeyRestrictions;
-  readonly stateOf: (provider: Provider) => ProviderState;
-  readonly standingOf: (provider: Provider) => EvidenceStanding;
-  /** The network token's price in dollars; undefined if the router does not know it. */
-  readonly tokenUsd: Usd | undefined;
-  /** Whether a provider with this address exists. */
-  readonly isKnown: (provider: Hex) => boolean;
-  /** The conversation of the request, if it has one; called only if it may decide. */
-  readonly affinity?: (() => Affinity | undefined) | undefined;
 };
 
 /** Maximum number of candidate providers per request. */
@@ -114,7 +38,7 @@ export function choose(offered: Model | undefined, context: ChoiceContext): Choi
   if (offers.length === 0) throw notFound(context);
   const refused: Refused[] = [];
   let eligible: readonly Provider[] = offers;
-  for (const rule of RULES) {
+  for (const rule of OFFER_RULES) {
     const kept: Provider[] = [];
     for (const offer of eligible) {
       const reason = rule.reason(offer, context);
@@ -185,121 +109,6 @@ function firstAndLongest(
   return first.includes(longest) ? first : [...first.slice(0, -1), longest];
 }
 
-/** An endpoint of each format. */
-const ENDPOINTS: Readonly<Record<ApiFormat, string>> = {
-  openai: "/v1/chat/completions",
-  anthropic: "/v1/messages",
-  completions: "/v1/completions",
-};
-
-/** A rule that excludes offers, and the failure if it excludes all of them. */
-type Rule = {
-  reason(offer: Provider, context: ChoiceContext): RefusalReason | undefined;
-  failure(context: ChoiceContext, left: readonly Provider[]): AppError;
-};
-
-const RULES: readonly Rule[] = [
-  {
-    reason: ({ address }, { preferences: { pin } }) =>
-      pin === undefined || address === pin ? undefined : "not_pinned",
-    failure: ({ preferences: { pin }, isKnown, model }) =>
-      pin !== undefined && isKnown(pin)
-        ? new AppError(
-            "provider_model_mismatch",
-            `The provider ${pin} does not offer the model ${JSON.stringify(model)}.`,
-          )
-        : new AppError("provider_not_found", `provider not found: ${pin}`),
-  },
-  {
-    reason: ({ address }, { preferences: { only } }) =>
-      only === undefined || only.includes(address) ? undefined : "not_in_only",
-    failure: () => excludedBy("only"),
-  },
-  {
-    reason: ({ address }, { preferences: { ignore } }) => (ignore?.includes(address) ? "ignored" : undefined),
-    failure: () => excludedBy("ignore"),
-  },
-  {
-    reason: ({ address }, { restrictions: { providers } }) =>
-      providers.length === 0 || providers.includes(address) ? undefined : "not_allowed_for_key",
-    failure: () => denied("This key may not use any of the providers of this model."),
-  },
-  {
-    reason: ({ profile }, { format }) =>
-      profile.formats.includes(format) ? undefined : "format_not_supported",
-    failure: ({ model, format }, left) => {
-      const formats = [...new Set(left.flatMap(({ profile }) => profile.formats))];
-      const others = formats.map((name) => ENDPOINTS[name]).join(" or ");
-      return new AppError(
-        "invalid_body",
-        `model ${JSON.stringify(model)} is not available on the ${format} API format (supported: ${formats.join(", ")}); use POST ${others} instead`,
-        { param: "model" },
-      );
-    },
-  },
-  {
-    reason: (offer) => {
-      if (isRoutable(offer)) return undefined;
-      return offer.unroutable === undefined ? "signer_not_acknowledged" : "unroutable";
-    },
-    failure: () => new AppError("no_available_provider", "No provider of this model is available."),
-  },
-  {
-    reason: (offer, { restrictions, preferences }) =>
-      meetsFloor(offer, restrictions.trustMode) && meetsFloor(offer, preferences.trustMode ?? null)
-        ? undefined
-        : "below_trust_mode",
-    failure: ({ restrictions, preferences }) =>
-      new AppError(
-        "no_provider_for_trust_mode",
-        `No provider of this model has the requested trust mode, ${[preferences.trustMode ?? restrictions.trustMode]}.`,
-      ),
-  },
-  {
-    reason: (offer, context) =>
-      meetsEvidence(requiredEvidence(context), context.standingOf(offer)) ? undefined : "lacks_evidence",
-    failure: (context, left) => noEvidence(requiredEvidence(context), left.map(context.standingOf)),
-  },
-  {
-    reason: (offer, context) => (isWithinCaps(offer, context) ? undefined : "above_max_price"),
-    failure: ({ preferences: { pin } }) =>
-      pin === undefined
-        ? new AppError(
-            "no_provider_within_max_price",
-            "No provider of this model is within the maximum price.",
-          )
-        : new AppError("pinned_provider_exceeds_max_price", "The pinned provider exceeds the maximum price."),
-  },
-];
-
-function meetsFloor(offer: Provider, floor: KeyRestrictions["trustMode"]): boolean {
-  if (floor === null) return true;
-  const offered = trustModeOf(offer);
-  return offered === "private" || offered === floor;
-}
-
-/** Caps are dollars per million tokens, or per image; 10^18 neuron are one token of the network. */
-function isWithinCaps(offer: Provider, context: ChoiceContext): boolean {
-  const { preferences, tokenUsd, inputTokens = 0 } = context;
-  const { caps } = preferences;
-  if (caps === undefined) return true;
-  if (tokenUsd === undefined)
-    throw new AppError(
-      "invalid_max_price_usd",
-      "This router does not know the price of its token, so it cannot apply a maximum price in dollars.",
-    );
-  const isWithin = (priceNeuron: bigint, count: bigint, kind: keyof PriceCaps) => {
-    const cap = caps[kind];
-    return cap === undefined || priceNeuron * count * tokenUsd <= cap * NEURON;
-  };
-  if (IMAGES.has(offer.serviceType)) return isWithin(offer.outputPrice, 1n, "image");
-  const { input, output } = ratesFor(offer, inputTokensAt(offer, inputTokens));
-  return isWithin(input, 1_000_000n, "prompt") && isWithin(output, 1_000_000n, "completion");
-}
-
-const NEURON = 10n ** 18n;
-const IMAGES: ReadonlySet<ServiceType> = new Set(["text-to-image", "image-editing"]);
-
 function isHealthy(state: ProviderState | undefined): boolean {
   return state !== undefined && state.circuit !== "open" && !state.isResting;
 }
@@ -309,16 +118,4 @@ function notFound({ model, serviceType }: ChoiceContext): AppError {
   return new AppError("model_not_found", `There is no ${kind} model ${JSON.stringify(model)}.`, {
     param: "model",
   });
-}
-
-function excludedBy(preference: "only" | "ignore"): AppError {
-  return new AppError(
-    "provider_model_mismatch",
-    "The routing preferences exclude every provider of this model.",
-    { param: `provider.${preference}` },
-  );
-}
-
-function denied(message: string): AppError {
-  return new AppError("access_denied", message, { param: "model" });
 }

@@ -3,7 +3,7 @@ import { likelySize, type PlannedChat } from "../chat/chat-size.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { Provider, ServiceType } from "../providers/provider.ts";
 import type { ChoiceService } from "./choice.service.ts";
-import type { Refused } from "./choice.ts";
+import type { Refused } from "./choice-context.ts";
 import type { PromptStart } from "./conversation.ts";
 import type { RoutingPreferences } from "./routing-preferences.ts";
 

@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
 import type { Speech } from "../../../src/inference/audio/speech.service.ts";
-import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import { ANSWER_COPIES } from "../../shared/answer-allowance.ts";

@@ -2,7 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
 import type { Transcript } from "../../../src/inference/audio/audio.service.ts";
 import type { TranscriptionRequest } from "../../../src/inference/audio/audio-request.ts";
-import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import { isJson } from "../../../src/inference/chat/delivered-answer.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";

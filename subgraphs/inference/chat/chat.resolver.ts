@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
-import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import { cacheRequestOf } from "../../shared/cache.ts";

@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
-import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import { type ChatRequest, readChatRequest } from "../../../src/inference/chat/chat-request.ts";
 import { withoutAdded } from "../../../src/inference/guardrails/guarded-request.ts";
 import { CACHE_SECONDS } from "../../shared/cache.ts";

@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
-import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import type { EncodedVectors } from "../../../src/inference/embeddings/embeddings-answer.ts";
 import {
   type EmbeddingsRequest,

@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Field, Mutation, ObjectType, Resolver } from "type-graphql";
-import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import {
   type ImageRequest,
   readImageEdit,

@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Field, Int, ObjectType } from "type-graphql";
 import type { ProviderHealth } from "../../../src/inference/providers/health.service.ts";
-import type { ProviderState } from "../../../src/inference/routing/choice.ts";
+import type { ProviderState } from "../../../src/inference/routing/choice-context.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 
 type Circuit = ProviderState["circuit"];

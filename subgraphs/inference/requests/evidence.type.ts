@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Field, ObjectType } from "type-graphql";
-import type { TeeEvidence } from "../../../src/inference/billing/admitted.ts";
+import type { TeeEvidence } from "../../../src/inference/billing/trace.ts";
 import type { TextForm } from "../../../src/inference/evidence/signed-text.ts";
 import type { Evidence, Verdict } from "../../../src/inference/evidence/tee-signature.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";

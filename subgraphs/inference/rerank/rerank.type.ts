@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Field, Float, InputType, Int, ObjectType } from "type-graphql";
-import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import { type RerankRequest, readRerankRequest } from "../../../src/inference/rerank/rerank-request.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";

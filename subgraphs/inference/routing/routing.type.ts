@@ -1,8 +1,8 @@
 import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
-import type { AttemptRecord } from "../../../src/inference/billing/admitted.ts";
+import type { AttemptRecord } from "../../../src/inference/billing/ending.ts";
 import type { Provider, TrustMode as Trust } from "../../../src/inference/providers/provider.ts";
-import type { RefusalReason as Reason, Refused } from "../../../src/inference/routing/choice.ts";
+import type { RefusalReason as Reason, Refused } from "../../../src/inference/routing/choice-context.ts";
 import { MAX_FALLBACK_MODELS } from "../../../src/inference/routing/fallback-models.ts";
 import {
   isSessionId,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { SigningBehaviour } from "../../../src/devnet/provider/provider-signature.ts";
 import { REWRITES, type Rewrite } from "../../../src/devnet/provider/request-rewrites.ts";
-import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import { MODEL } from "../../support/chain/network.ts";
 import { rest } from "../../support/clients/rest-client.ts";
 import { toWav } from "../../support/inference/wav.ts";

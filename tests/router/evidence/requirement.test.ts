@@ -3,7 +3,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { SigningBehaviour } from "../../../src/devnet/provider/provider-signature.ts";
-import type { Trace } from "../../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import { MODEL } from "../../support/chain/network.ts";
 import { ask } from "../../support/clients/graph-client.ts";
 import { type RestFailure, rest } from "../../support/clients/rest-client.ts";

@@ -1,10 +1,6 @@
 import type { Provider } from "../../../src/inference/providers/provider.ts";
-import {
-  type Choice,
-  type ChoiceContext,
-  choose,
-  type ProviderState,
-} from "../../../src/inference/routing/choice.ts";
+import { type Choice, choose } from "../../../src/inference/routing/choice.ts";
+import type { ChoiceContext, ProviderState } from "../../../src/inference/routing/choice-context.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { UNRESTRICTED } from "../../../src/keys/api-keys/key-settings.ts";
 

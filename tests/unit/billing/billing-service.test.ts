@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Settlement } from "../../../src/accounts/settlements.store.ts";
-import { Admitted, type Ending } from "../../../src/inference/billing/admitted.ts";
+import { Admitted } from "../../../src/inference/billing/admitted.ts";
 import { BillingService } from "../../../src/inference/billing/billing.service.ts";
+import type { Ending } from "../../../src/inference/billing/ending.ts";
 import { nothing, type Verdict } from "../../../src/inference/evidence/tee-signature.ts";
 import { ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
 import type { EndedRequest } from "../../../src/inference/requests/request-observer.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
-import {
-  type ChoiceContext,
-  choose,
-  type ProviderState,
-  type RefusalReason,
-} from "../../../src/inference/routing/choice.ts";
+import { choose } from "../../../src/inference/routing/choice.ts";
+import type {
+  ChoiceContext,
+  ProviderState,
+  RefusalReason,
+} from "../../../src/inference/routing/choice-context.ts";
 import type { EvidenceStanding } from "../../../src/inference/routing/evidence-floor.ts";
 import { readUsd } from "../../../src/inference/routing/routing-preferences.ts";
 import { AppError } from "../../../src/kernel/errors.ts";

@@ -2,7 +2,7 @@ import type { HoldsService } from "../../../accounts/holds.service.ts";
 import type { Settlement } from "../../../accounts/settlements.store.ts";
 import { hashInParts } from "../../../kernel/hash-in-parts.ts";
 import type { ReceiptDraft } from "../../../receipts/draft.ts";
-import type { AttemptRecord } from "../../billing/admitted.ts";
+import type { AttemptRecord } from "../../billing/ending.ts";
 import type { BodyPool } from "../../body/body-pool.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
 import type { CatalogueService } from "../../providers/catalogue.service.ts";

@@ -2,11 +2,11 @@ import type { JobView } from "../../../jobs/job-view.store.ts";
 import { redact } from "../../../kernel/log.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import { isStorable, toStorable } from "../../../kernel/text/storable.ts";
-import type { AttemptRecord } from "../../billing/admitted.ts";
+import type { AttemptRecord } from "../../billing/ending.ts";
 import type { AnswerHashes } from "../../evidence/signed-text.ts";
 import { type ProviderAnswer, refusalOf } from "../../providers/provider-answer.ts";
 import { ProviderFailure } from "../../providers/provider-failure.ts";
-import type { Refused } from "../../routing/choice.ts";
+import type { Refused } from "../../routing/choice-context.ts";
 import {
   type ImageRequest,
   MAX_IMAGES,

@@ -1,7 +1,7 @@
 import type { JobsService, JobView } from "../../../jobs/jobs.service.ts";
 import type { Reach } from "../../../keys/auth/permissions.ts";
-import type { Trace } from "../../billing/admitted.ts";
 import { toTeeTrace } from "../../billing/billing.service.ts";
+import type { Trace } from "../../billing/trace.ts";
 import type { BodyPool } from "../../body/body-pool.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
 import { type EvidenceResult, nothing } from "../../evidence/tee-signature.ts";

@@ -1,6 +1,6 @@
 import type { StepChange } from "../../../jobs/job.store.ts";
 import type { JobLease } from "../../../jobs/lease.ts";
-import type { AttemptRecord } from "../../billing/admitted.ts";
+import type { AttemptRecord } from "../../billing/ending.ts";
 import type { ImageRequest } from "../image-request.ts";
 import type { ImageCandidate, ImageJobCheckpoint, ImageJobSpec } from "./image-job-plan.ts";
 
