@@ -36,6 +36,7 @@ import { FileProviders } from "./providers/provider-source.file.ts";
 import { joinedProviders } from "./providers/provider-source.joined.ts";
 import { RequestsService } from "./requests/requests.service.ts";
 import { RerankService } from "./rerank/rerank.service.ts";
+import { KeptResponsesService } from "./responses/native/kept-responses.service.ts";
 import { ResponsesService } from "./responses/responses.service.ts";
 import { ChoiceService } from "./routing/choice.service.ts";
 import { PromptCachesService } from "./routing/prompt-caches.service.ts";
@@ -172,6 +173,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
   };
   const admission = new AdmissionService({ ...admissionParts, holds });
   const requests = new RequestsService(database);
+  const kept = new KeptResponsesService(requests);
   const jobModule = createImageJobModule(parts, {
     providers,
     catalogue,
@@ -186,7 +188,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     observer,
   });
   const batchModule = createBatchModule(parts, {
-    ...{ holds, evidence, catalogue, bodies, observer, load },
+    ...{ holds, evidence, catalogue, bodies, observer, load, kept },
     admission: admissionParts,
     dispatch: dispatchParts,
     liveRequests: () => exchanges.running,
@@ -203,7 +205,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
       routing: new RoutingService({ choices, catalogue, maxCompletionTokens }),
       chat,
       completions: new ChatService({ ...chatParts, endpoint: TEXT_COMPLETIONS }),
-      responses: new ResponsesService({ chat, bodies, clock }),
+      responses: new ResponsesService({ chat, bodies, clock, kept }),
       messages: new MessagesService({ choices, admission, exchanges, bodies, providers }),
       images: new ImagesService({ admission, exchanges, bodies }),
       audio: new AudioService({ admission, exchanges, bodies }),

@@ -183,7 +183,7 @@ async function leave(
     leaving.abort();
     return lost;
   }
-  const [, second = ""] = /"(?:content|text)":"( [a-z]+)"/.exec(row.stream?.words[1] ?? "") ?? [];
+  const [, second = ""] = /"(?:content|text|delta)":"( [a-z]+)"/.exec(row.stream?.words[1] ?? "") ?? [];
   const reader = (await sent).body?.getReader();
   let text = "";
   while (!text.includes(`"${second}"`)) text += Buffer.from((await reader?.read())?.value ?? []).toString();

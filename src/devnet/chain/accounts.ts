@@ -56,8 +56,8 @@ export const EMBEDDING_PROVIDER: DevAccount = {
 };
 
 /**
- * The eleventh to fourteenth of the mnemonic, to which anvil gives no money: the stand-in providers of spoken texts, of
- * rankings, and two that cache prompts. WARNING: their keys are PUBLIC, see DEPLOYER.
+ * The eleventh to fifteenth of the mnemonic, to which anvil gives no money: the stand-in providers of spoken texts, of
+ * rankings, two that cache prompts, and one of responses. WARNING: their keys are PUBLIC, see DEPLOYER.
  */
 export const VOICE_PROVIDER: DevAccount = {
   address: "0xBcd4042DE499D14e55001CcbB24a551F3b954096",
@@ -78,6 +78,10 @@ export const CACHING_PROVIDERS = [
     privateKey: "0x47c99abed3324a2707c28affff1267e45918ec8c3f20b8aa892e8b065d2942dd",
   },
 ] as const satisfies readonly DevAccount[];
+export const RESPONSES_PROVIDER: DevAccount = {
+  address: "0xdF3e18d64BC6A983f673Ab319CCaE4f1a57C7097",
+  privateKey: "0xc526ee95bf44d8fc405a158bb884d9d1238d99f0612e9f33d006bb0789009aaa",
+};
 
 /**
  * Anvil's tenth: the oracle of the agent tokens, whose enclave re-seals keys. WARNING: its key is PUBLIC, see DEPLOYER.

@@ -7,6 +7,7 @@ import {
   IMAGE_PROVIDER,
   PROVIDER,
   RANKING_PROVIDER,
+  RESPONSES_PROVIDER,
   SPEECH_PROVIDER,
   VOICE_PROVIDER,
 } from "../chain/accounts.ts";
@@ -47,7 +48,26 @@ const CACHED_OFFERS: readonly DevnetOffer[] = CACHING_PROVIDERS.map((account) =>
   },
 }));
 
-/** One offer of each service type, and those that cache prompts. */
+/** A chat model whose provider has OpenAI's Responses itself. */
+const RESPONSES_OFFER: DevnetOffer = {
+  account: RESPONSES_PROVIDER,
+  model: "devnet-responses",
+  serviceType: "chatbot",
+  inputPrice: 2_000_000_000_000n,
+  outputPrice: 5_000_000_000_000n,
+  info: {
+    SupportedFormats: ["openai", "responses"],
+    KeepsResponses: true,
+    Description: "A stand-in that has OpenAI's Responses itself, and keeps those with `store: true`.",
+    ContextLength: 131_072,
+    MaxCompletionTokens: 4_096,
+    InputModalities: ["text"],
+    OutputModalities: ["text"],
+    SupportedParameters: ["max_tokens", "stream", "tools", "tool_choice", "response_format"],
+  },
+};
+
+/** One offer of each service type, those that cache prompts, and one of responses. */
 export const DEVNET_OFFERS: readonly DevnetOffer[] = [
   {
     account: PROVIDER,
@@ -152,4 +172,5 @@ export const DEVNET_OFFERS: readonly DevnetOffer[] = [
     },
   },
   ...CACHED_OFFERS,
+  RESPONSES_OFFER,
 ];

@@ -16,6 +16,14 @@ import {
 } from "./message.ts";
 import { PromptCache } from "./prompt-cache.ts";
 import { documentsText, rank, readRankingRequest } from "./ranking.ts";
+import {
+  composeResponse,
+  inputMessages,
+  itemMessages,
+  KeptResponses,
+  readResponsesRequest,
+  toResponse,
+} from "./response.ts";
 import { readSpeechRequest, speak } from "./speech.ts";
 import {
   composeText,
@@ -76,6 +84,7 @@ export function endpointsOf(offer: Offer): ReadonlyMap<string, Endpoint> {
       "/v1/proxy/completions": completionsOf(offer),
       "/v1/proxy/messages": messagesOf(offer),
       "/v1/proxy/messages/count_tokens": tokenCountOf(offer),
+      "/v1/proxy/responses": responsesOf(offer),
     },
     "text-to-image": { "/v1/proxy/images/generations": imagesOf(offer) },
     "image-editing": { "/v1/proxy/images/edits": editsOf(offer) },
@@ -162,6 +171,26 @@ function messagesOf(offer: Offer): Endpoint {
     }
     const { id, text } = toMessage(head, completion);
     return { kind: "whole", contentType: JSON_TYPE, content: text, responseKey: id };
+  };
+}
+
+function responsesOf(offer: Offer): Endpoint {
+  const kept = new KeptResponses();
+  return async ({ body, usageJson, chunks }) => {
+    const request = readResponsesRequest(body.toString("utf8"));
+    if (!request) return refused("not a request for a response");
+    if (request.model !== offer.model) return notServed(request.model);
+    const before = kept.before(request);
+    if (!before) return refused(`Previous response with id '${request.previous_response_id}' not found.`);
+    const { instructions } = request;
+    const conversation = [...before, ...inputMessages(request)];
+    const system = instructions == null ? [] : [{ role: "system", content: instructions }];
+    const messages = [...system, ...conversation];
+    const completion = composeResponse(request, messages, await offer.countTokens(messages));
+    const { id, output, whole: content, events } = toResponse(request, completion, { usageJson, chunks });
+    if (request.store !== false) kept.keep(id, [...conversation, ...itemMessages(output)]);
+    if (request.stream) return { kind: "events", events, responseKey: id };
+    return { kind: "whole", contentType: JSON_TYPE, content, responseKey: id };
   };
 }
 

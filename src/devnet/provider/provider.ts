@@ -70,7 +70,7 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 /**
  * A stand-in for an inference provider's broker (facts: router-and-chain 2.1): a real HTTP server on 127.0.0.1 that
  * checks its callers like a real one and serves the endpoints of its service type below `/v1/proxy`: chats in OpenAI's
- * and Anthropic's format, plain and streamed; images also as jobs below `/v1/async`; attestation reports, which are not
+ * and Anthropic's format and responses, plain and streamed; images also as jobs below `/v1/async`; attestation reports, which are not
  * genuine; and `GET /v1/models`. Failures are `{"error": string}`.
  */
 export class StandInProvider {

@@ -60,8 +60,12 @@ export class AnswerCacheService {
       return undefined;
     }
     const found = await this.#find(cache, admitted.account, lease);
+    const { formOf } = admitted.request;
     const provider = candidates.find(
-      ({ address, model }) => address === found?.cached.provider && model === found.cached.model,
+      (candidate) =>
+        candidate.address === found?.cached.provider &&
+        candidate.model === found.cached.model &&
+        formOf?.(candidate) === found.cached.form,
     );
     if (!found || !provider) {
       admitted.markCacheUse({ status: "miss" });
@@ -84,7 +88,8 @@ export class AnswerCacheService {
     const { input_cost: input, output_cost: output } = ended.bill.billing;
     const { address: provider, model } = ended.provider;
     const cost = { input: BigInt(input), output: BigInt(output) };
-    await this.#store(cache, account, { requestId, provider, model, cost, answer });
+    const form = admitted.request.formOf?.(ended.provider);
+    await this.#store(cache, account, { requestId, provider, model, form, cost, answer });
   }
 
   /** An answer that cannot be read or has no room in memory, and a database that fails, count as none. */
@@ -142,9 +147,10 @@ function limitedCache({ cache, request: { answerLimit } }: Admitted): CacheReque
   return cache && answerLimit !== undefined ? { ...cache, name: `${cache.name}/${answerLimit}` } : cache;
 }
 
-function toKept({ requestId, provider, model, cost, answer }: CachedAnswer): KeptAnswer {
+function toKept({ requestId, provider, model, form, cost, answer }: CachedAnswer): KeptAnswer {
   const headers = {
     ...{ requestId, provider, model, contentType: answer.contentType },
+    ...(form !== undefined && { form }),
     ...{ inputCost: `${cost.input}`, outputCost: `${cost.output}` },
   };
   return { status: 200, headers, body: answer.body };
@@ -152,9 +158,9 @@ function toKept({ requestId, provider, model, cost, answer }: CachedAnswer): Kep
 
 function toCached({ headers, body }: KeptAnswer): CachedAnswer {
   const { requestId = "", provider = "", model = "", contentType = "" } = headers;
-  const { inputCost = "0", outputCost = "0" } = headers;
+  const { inputCost = "0", outputCost = "0", form } = headers;
   return {
-    ...{ requestId, provider, model },
+    ...{ requestId, provider, model, form },
     cost: { input: BigInt(inputCost), output: BigInt(outputCost) },
     answer: { contentType, body },
   };

@@ -24,6 +24,8 @@ export type CachedAnswer = {
   readonly requestId: string;
   readonly provider: string;
   readonly model: string;
+  /** The format in which the provider answered, where that is not the same for all providers. */
+  readonly form?: string | undefined;
   readonly cost: ChargedCost;
   /** The bytes as the provider sent them: each reader of them makes the client's answer anew. */
   readonly answer: Pick<ProviderAnswer, "contentType" | "body">;

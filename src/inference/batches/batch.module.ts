@@ -14,6 +14,7 @@ import { EmbeddingsService } from "../embeddings/embeddings.service.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import type { RequestObserver } from "../requests/request-observer.ts";
+import type { KeptResponsesService } from "../responses/native/kept-responses.service.ts";
 import { ResponsesService } from "../responses/responses.service.ts";
 import { batchWork } from "./batch.runner.ts";
 import { IS_READ } from "./batch.store.ts";
@@ -38,6 +39,7 @@ type Dependencies = {
   readonly evidence: EvidenceService;
   readonly catalogue: CatalogueService;
   readonly bodies: BodyPool;
+  readonly kept: KeptResponsesService;
   readonly observer: RequestObserver | undefined;
   readonly load: LoadServices["load"];
   /** The number of live requests. */
@@ -80,7 +82,7 @@ export function createBatchModule(parts: AppContext, dependencies: Dependencies)
   const requests = new LineRequestsService({
     chat,
     completions: new ChatService({ ...chatParts, endpoint: TEXT_COMPLETIONS }),
-    responses: new ResponsesService({ chat, bodies, clock }),
+    responses: new ResponsesService({ chat, bodies, clock, kept: dependencies.kept }),
     embeddings: new EmbeddingsService({ admission, exchanges, bodies }),
   });
   const slots = new LineSlots({

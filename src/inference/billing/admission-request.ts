@@ -19,6 +19,10 @@ export type AdmissionRequest = ChoiceRequest & {
   readonly verifyTee?: boolean | undefined;
   /** The amount to hold for the request at this provider's price. */
   quote(provider: Provider): Quote;
+  /** The format in which this provider answers, where that is not the same for all of them. */
+  readonly formOf?: ((provider: Provider) => string) | undefined;
+  /** Whether this provider may continue an answer that another one has begun; by default each may. */
+  readonly continues?: ((provider: Provider) => boolean) | undefined;
   /** The body to send to this provider, given the held amount. Called once per attempt. */
   body(provider: Provider, heldNeuron: bigint): Buffer;
 };

@@ -63,6 +63,7 @@ export class Admitted {
   #hasher: ExchangeHasher | undefined;
   #cacheUse: CacheUse | undefined;
   #served: Served | undefined;
+  #keptResponse: string | undefined;
   #ended:
     | { readonly outcome: Ending["outcome"]; readonly provider: Provider; readonly bill: Trace }
     | undefined;
@@ -128,6 +129,11 @@ export class Admitted {
   markCacheUse(use: CacheUse, served?: Served): void {
     this.#cacheUse = use;
     this.#served = served;
+  }
+
+  /** Records the provider's own id of the response that it keeps. */
+  markKept(responseId: string): void {
+    this.#keptResponse = responseId;
   }
 
   /** Records the committed bill. */
@@ -222,6 +228,8 @@ export class Admitted {
         ...(finishReason !== undefined && { finishReason }),
         ...(this.affinity?.warm && { cachedBy: this.affinity.warm.provider }),
         ...(this.#served && { cachedFrom: this.#served.cached.requestId }),
+        ...(outcome === "completed" &&
+          this.#keptResponse !== undefined && { keptResponse: this.#keptResponse }),
       },
       firstByteMs: this.#firstByteMs,
       durationMs: this.#sinceStart(),

@@ -51,6 +51,8 @@ export type Routing = {
   readonly cachedBy?: Hex;
   /** The request whose stored answer was returned; absent if a provider answered. */
   readonly cachedFrom?: string;
+  /** The provider's own id of the response that it keeps, for requests that continue it. */
+  readonly keptResponse?: string;
 };
 
 /** A stored answer that a request gets, and the candidate that gave it. */

@@ -24,7 +24,7 @@ export type PromptBound = {
  * has at most the maximum of its kind. `bytes` is the whole JSON body that `fields` were read from. The exact count,
  * a tenth of the processing cost of a short chat, is only made for keys that are short of money.
  */
-export function boundPrompt(fields: PromptFields, bytes: Buffer): PromptBound {
+export function boundPrompt(fields: PromptFields, bytes: Pick<Buffer, "length">): PromptBound {
   const attachments = attachmentsOf(fields);
   const text = bytes.length - sum(attachments, ({ length }) => length);
   return {

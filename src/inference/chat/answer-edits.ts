@@ -14,6 +14,9 @@ export type AnswerChanges = {
   readonly members: {
     /** The model as the client named it. */
     readonly model?: string | undefined;
+    /** The ids of kept responses as the client knows them. */
+    readonly id?: string | undefined;
+    readonly previous_response_id?: string | undefined;
     /** The billed usage, where the provider's own is not what is billed. */
     readonly usage?: object | undefined;
   };
@@ -34,9 +37,10 @@ export function isChanged({ members, showsCost, lacksReasoning }: AnswerChanges)
 
 /** The edits that apply these changes to a valid JSON answer. Throws what `memberEdits` throws. */
 export function answerEdits(body: Buffer, changes: AnswerChanges): readonly Edit[] {
-  const { model } = changes.members;
+  const { usage: _, ...names } = changes.members;
+  const given = Object.entries(names).filter(([, name]) => name !== undefined);
   return [
-    ...(model === undefined ? [] : memberEdits(body, { model })),
+    ...(given.length > 0 ? memberEdits(body, Object.fromEntries(given)) : []),
     ...usageEdits(body, changes),
     ...(changes.lacksReasoning ? reasoningEdits(body) : []),
   ];

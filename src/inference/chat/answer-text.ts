@@ -1,14 +1,39 @@
-/** The format of an answer: an OpenAI chat or an Anthropic message. */
-export type AnswerFormat = "chat" | "message";
+/** The format of an answer: an OpenAI chat, an Anthropic message or an OpenAI response. */
+export type AnswerFormat = "chat" | "message" | "response";
 
-/** The countable text of a whole answer: of every choice of a chat, or of every block of a message. */
+/**
+ * The countable text of a whole answer: of every choice of a chat, every block of a message, or every item of a response.
+ */
 export function answerTexts(answer: unknown, format: AnswerFormat): string {
-  const { choices, content } = typeof answer === "object" && answer !== null ? (answer as Fields) : {};
+  const { choices, content, output } =
+    typeof answer === "object" && answer !== null ? (answer as Fields) : {};
   if (format === "chat") return Array.isArray(choices) ? choices.map(answerText).join("") : "";
+  if (format === "response") return outputTexts(output);
   return Array.isArray(content) ? content.map(blockText).join("") : "";
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The text of the items of a response: of messages and reasoning, or what a tool is called with. A summary is not counted
+ * beside the reasoning that it sums up.
+ */
+export function outputTexts(output: unknown): string {
+  return Array.isArray(output) ? output.map(itemText).join("") : "";
+}
+
+function itemText(item: unknown): string {
+  if (typeof item !== "object" || item === null) return "";
+  const { content, summary, arguments: given, input } = item as Fields;
+  const parts = Array.isArray(content) && content.length > 0 ? content : summary;
+  const texts = Array.isArray(parts) ? parts.map(partText) : [];
+  return [...texts, given, input].filter((text) => typeof text === "string").join("");
+}
+
+function partText(part: unknown): unknown {
+  const { text, refusal } = typeof part === "object" && part !== null ? (part as Fields) : {};
+  return text ?? refusal;
+}
 
 /** The text of a content block or of its delta in a stream: text, thinking, and tool arguments. */
 export function blockText(block: unknown): string {

@@ -15,7 +15,7 @@ import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
 import { mergePreferences, type RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { ShownAnswer } from "./answer-edits.ts";
-import type { TranslatedChat } from "./answer-translation.ts";
+import type { AnswerBounds, NativeForm, TranslatedChat } from "./answer-translation.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
 import { type ChatRequest, guardedChat, providerBody, withDefaultLimit } from "./chat-request.ts";
@@ -111,18 +111,22 @@ export class ChatService {
     const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
     const { bytes, choices, translation } = request;
     const answerTokens = this.#answerTokens(request, admitted);
-    return exchanges.collect(admitted, this.#endpoint.path, {
+    return exchanges.collect(admitted, this.#pathOf(request), {
       signal,
       answerTokens,
-      read: (whole, by) =>
-        readChat(
+      read: (whole, by) => {
+        const bounds = this.#boundsOf(request, admitted, by);
+        const native = nativeAt(by, request);
+        if (native) return native.read(whole, bounds, bodies);
+        return readChat(
           whole,
           {
-            ...{ bytes, choices, translation, limits: limitsOf(request, answerTokens, by) },
-            ...{ answered: by.model, whole: this.#endpoint.whole, ...requestedModel(by) },
+            ...{ bytes, choices, translation, limits: bounds.limits, model: bounds.model },
+            ...{ answered: by.model, whole: this.#endpoint.whole },
           },
           bodies,
-        ),
+        );
+      },
     });
   }
 
@@ -135,20 +139,39 @@ export class ChatService {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(this.#toAdmissionRequest(request, preferences), caller);
     const { wantsUsage, choices, bytes, translation } = request;
-    const answerTokens = this.#answerTokens(request, admitted);
-    await exchanges.stream(admitted, this.#endpoint.path, {
+    await exchanges.stream(admitted, this.#pathOf(request), {
       sink,
       countInput: () => bodies.countRequest(bytes),
       ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
       newReader: (provider) => {
+        const bounds = this.#boundsOf(request, admitted, provider);
+        const native = nativeAt(provider, request);
+        if (native) return native.reader(bounds, bodies);
         const events = new ChatEvents({
-          ...{ wantsUsage, choices, ...requestedModel(provider) },
-          limits: limitsOf(request, answerTokens, provider),
+          ...{ wantsUsage, choices, limits: bounds.limits, model: bounds.model },
           ...{ object: this.#endpoint.chunk, part: this.#endpoint.part, text: new TextMeter(bodies) },
         });
         return translation?.reader(events, provider.model) ?? events;
       },
     });
+  }
+
+  /** The endpoint that answers a request: that of chats, unless a provider has the client's own format. */
+  #pathOf({ native }: TranslatedChat) {
+    const { path } = this.#endpoint;
+    return native ? (provider: Provider) => (native.isServedBy(provider.profile) ? native.path : path) : path;
+  }
+
+  #boundsOf(request: TranslatedChat, admitted: Admitted, provider: Provider): AnswerBounds {
+    const { choices, prompts, bytes, native } = request;
+    const answerTokens = this.#answerTokens(request, admitted);
+    const more = native?.moreTokens ?? 0;
+    return {
+      limits: usageLimits(provider, answerTokens * choices, prompts),
+      ...requestedModel(provider),
+      countInput: async () => (await this.#dependencies.bodies.countRequest(bytes)) + more,
+      keep: (answerId) => admitted.markKept(answerId),
+    };
   }
 
   /** The most tokens of each answer: our own limit, and that of the key, apply to a request without a client limit. */
@@ -172,18 +195,19 @@ export class ChatService {
   }
 
   #toAdmissionRequest(
-    request: ChatRequest,
+    request: TranslatedChat,
     preferences: RoutingPreferences | undefined,
     { counted, answerLimit }: { readonly counted?: number; readonly answerLimit?: number } = {},
   ): AdmissionRequest {
     const { bodies, maxCompletionTokens } = this.#dependencies;
     const modelLimit = Math.min(maxCompletionTokens, answerLimit ?? maxCompletionTokens);
-    const { model, prompt, prompts = 1, maxTokens, choices } = request;
+    const { model, prompt, prompts = 1, maxTokens, choices, native } = request;
     const size = { prompt, counted, prompts, maxTokens, choices, modelLimit };
     return {
       model,
       serviceType: "chatbot",
-      format: this.#endpoint.format,
+      format: native?.format ?? this.#endpoint.format,
+      needs: native?.needs,
       preferences: mergePreferences(request.preferences, preferences),
       promptStart: request.fields,
       ...likelySize(request, modelLimit, counted),
@@ -191,7 +215,7 @@ export class ChatService {
         counted === undefined
           ? async () =>
               this.#toAdmissionRequest(request, preferences, {
-                counted: await bodies.countRequest(request.bytes),
+                counted: (await bodies.countRequest(request.bytes)) + (native?.moreTokens ?? 0),
                 ...(answerLimit !== undefined && { answerLimit }),
               })
           : undefined,
@@ -205,19 +229,26 @@ export class ChatService {
       isShort: prompt.isShort,
       verifyTee: request.verifyTee,
       quote: (provider) => quotePrompt(size, provider),
-      body: (provider, held) =>
-        providerBody(
-          request,
-          affordableTokens({ ...size, promptTokens: promptTokensOf(size, provider) }, provider, held),
-          provider,
-          { requestsUsage: !this.#lacksStreamUsage.has(keyOf(provider)) },
-        ),
+      formOf:
+        native && (({ profile }) => (native.isServedBy(profile) ? native.format : this.#endpoint.format)),
+      // The events of a provider's own have its ids, so that none of them continues another answer.
+      continues: native && ((provider) => !native.isServedBy(provider.profile)),
+      body: (provider, held) => {
+        const promptTokens = promptTokensOf(size, provider);
+        const limit = affordableTokens({ ...size, promptTokens }, provider, held);
+        const requestsUsage = !this.#lacksStreamUsage.has(keyOf(provider));
+        return (
+          nativeAt(provider, request)?.body(provider, limit) ??
+          providerBody(request, limit, provider, { requestsUsage })
+        );
+      },
     };
   }
 }
 
-function limitsOf({ choices, prompts }: ChatRequest, answerTokens: number, provider: Provider) {
-  return usageLimits(provider, answerTokens * choices, prompts);
+/** The form in which this provider serves a request; undefined if that is a chat. */
+function nativeAt(provider: Provider, { native }: TranslatedChat): NativeForm | undefined {
+  return native?.isServedBy(provider.profile) ? native : undefined;
 }
 
 function keyOf({ address, url }: Provider): string {

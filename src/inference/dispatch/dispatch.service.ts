@@ -61,6 +61,9 @@ export type Reading = {
   readonly body?: Buffer;
 };
 
+/** An endpoint of providers, or that of each. */
+type EndpointPath = `/${string}` | ((provider: Provider) => `/${string}`);
+
 /** 125 tokens a second: an answer of 4,096 tokens has 93 s by default before another provider is tried. */
 const MS_PER_TOKEN = 8;
 
@@ -82,7 +85,7 @@ export class DispatchService {
    */
   async collect(
     admitted: Admitted,
-    path: `/${string}`,
+    path: EndpointPath,
     given: PostOptions & {
       readonly signal: AbortSignal;
       readonly maxBytes?: number;
@@ -106,7 +109,7 @@ export class DispatchService {
           const firstByteMs = hasOther ? Math.min(totalMs, this.#wholeAnswerMs(given.answerTokens)) : totalMs;
           const options = { ...given, totalMs, firstByteMs, silenceMs: 0, hasher: admitted.hasher };
           const answer = await gatherAnswer(
-            (listener) => providers.post(provider, path, body, listener, options),
+            (listener) => providers.post(provider, pathAt(provider, path), body, listener, options),
             {
               signal,
               maxBytes: given.maxBytes,
@@ -147,7 +150,7 @@ export class DispatchService {
    */
   async stream(
     admitted: Admitted,
-    path: `/${string}`,
+    path: EndpointPath,
     given: PostOptions &
       Pick<StreamOptions, "sink" | "newReader" | "countInput"> & {
         /** Converts a rejection that we caused, not the client, to a `ProviderFailure`. */
@@ -168,7 +171,7 @@ export class DispatchService {
           // An answer that continues that of another provider is not one that can be repeated.
           recorder =
             admitted.cache && !admitted.isDelivered ? new AnswerRecorder(listener, lease) : undefined;
-          return providers.post(provider, path, body, recorder ?? listener, {
+          return providers.post(provider, pathAt(provider, path), body, recorder ?? listener, {
             ...given,
             totalMs,
             silenceMs: 0,
@@ -227,6 +230,10 @@ export class DispatchService {
   #wholeAnswerMs(tokens = 0): number {
     return this.#dependencies.settings.firstByteMs + tokens * MS_PER_TOKEN;
   }
+}
+
+function pathAt(provider: Provider, path: EndpointPath): `/${string}` {
+  return typeof path === "string" ? path : path(provider);
 }
 
 /** A stored answer, read as if its provider had just sent it. */

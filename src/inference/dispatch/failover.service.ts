@@ -5,7 +5,7 @@ import type { Admitted } from "../billing/admitted.ts";
 import type { HealthService, Trial } from "../providers/health.service.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ProviderFailure } from "../providers/provider-failure.ts";
-import { keepLarger, keepModel, pauseAfter, restEndMs, takeNext } from "../routing/retry-plan.ts";
+import { keepContinuing, keepLarger, pauseAfter, restEndMs, takeNext } from "../routing/retry-plan.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import { allProvidersFailed, failureOfAttempt } from "./attempt-failures.ts";
 
@@ -66,7 +66,7 @@ export class FailoverService {
       } catch (error) {
         if (!(error instanceof AppError) || signal.aborted) throw error;
         last = error;
-        if (admitted.isDelivered) keepModel(queue, provider.model);
+        if (admitted.isDelivered) keepContinuing(queue, provider.model, admitted.request.continues);
         if (last.code === "context_length_exceeded" && mayFailOver() && keepLarger(queue, provider)) continue;
         if (!(last instanceof ProviderFailure)) throw last;
         this.#logFailure(admitted, provider, last);

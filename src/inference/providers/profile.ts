@@ -1,13 +1,15 @@
 import { z } from "zod";
 import { type Hex, isAddress, lowerHex } from "../../kernel/text/hex.ts";
 
-/** The request formats that a model may support (SPEC 2.4); `completions` is our own name. */
-export const API_FORMATS = ["openai", "anthropic", "completions"] as const;
+/** The request formats that a model may support (SPEC 2.4); the last two are our own names. */
+export const API_FORMATS = ["openai", "anthropic", "completions", "responses"] as const;
 export type ApiFormat = (typeof API_FORMATS)[number];
 
 /** A provider's optional description of a model, apart from its price (facts 1.3). Lengths are in tokens. */
 export type Profile = {
   readonly formats: readonly ApiFormat[];
+  /** Whether it keeps responses for requests that continue them. */
+  readonly keepsResponses?: boolean | undefined;
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   readonly contextLength?: number | undefined;
@@ -37,6 +39,7 @@ const parameters = z.record(z.string(), z.unknown()).optional().catch(undefined)
 /** The published names of `additionalInfo`, and our own in the same style for fields without a published name. */
 const AdditionalInfo = z.object({
   SupportedFormats: z.array(z.enum(API_FORMATS)).min(1).optional().catch(undefined),
+  KeepsResponses: z.boolean().optional().catch(undefined),
   Name: text,
   Description: text,
   ContextLength: length,
@@ -66,6 +69,7 @@ export function profileOf(additionalInfo: string): Profile {
   if (!info) return PLAIN;
   return {
     formats: info.SupportedFormats ?? PLAIN.formats,
+    keepsResponses: info.KeepsResponses,
     name: info.Name,
     description: info.Description,
     contextLength: info.ContextLength,

@@ -47,6 +47,7 @@ const Offer = z
     upstream_id: z.string().min(1).max(256).optional(),
     service_type: z.enum(SERVICE_TYPES).default("chatbot"),
     supported_formats: z.array(z.enum(API_FORMATS)).min(1).default(["openai"]),
+    keeps_responses: z.boolean().optional(),
     pricing: Pricing,
     name: text.optional(),
     description: text.optional(),
@@ -148,6 +149,7 @@ function toProvider(server: Given, offer: Given["models"][number], updatedAt: Da
     updatedAt,
     profile: {
       formats: offer.supported_formats,
+      keepsResponses: offer.keeps_responses,
       name: offer.name,
       description: offer.description,
       contextLength: offer.context_length,

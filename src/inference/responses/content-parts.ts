@@ -1,5 +1,6 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
 import { invalidField } from "./invalid-field.ts";
+import type { Unsupported } from "./unsupported.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Text = string | ElidedText;
@@ -8,18 +9,23 @@ const MAX_PARTS = 10_000;
 
 /**
  * The content of a chat message from the content of an item: a text as it is, parts by their type. A single text part
- * becomes a text, because the templates of many models take no list. Throws `invalid_body` naming the field at `path`.
+ * becomes a text, because the templates of many models take no list. What a chat cannot express is added to
+ * `unsupported`, and stays as it is. Throws `invalid_body` naming the field at `path`.
  */
-export function chatContent(content: unknown, path: string): Text | readonly Fields[] {
+export function chatContent(
+  content: unknown,
+  path: string,
+  unsupported: Unsupported,
+): Text | readonly Fields[] {
   if (isText(content)) return content;
   if (!Array.isArray(content)) throw invalidField(path, "must be a string or a list of parts");
   if (content.length > MAX_PARTS) throw invalidField(path, `must have at most ${MAX_PARTS} parts`);
-  const parts = content.map((part, at) => chatPart(part, `${path}.${at}`));
+  const parts = content.map((part, at) => chatPart(part, `${path}.${at}`, unsupported));
   const [first] = parts;
   return parts.length === 1 && first && isText(first.text) ? first.text : parts;
 }
 
-function chatPart(part: unknown, path: string): Fields {
+function chatPart(part: unknown, path: string, unsupported: Unsupported): Fields {
   if (!isFields(part)) throw invalidField(path, "must be an object");
   const { type } = part;
   switch (type) {
@@ -32,7 +38,7 @@ function chatPart(part: unknown, path: string): Fields {
     case "input_image":
       return imagePart(part, path);
     case "input_file":
-      return filePart(part, path);
+      return filePart(part, path, unsupported);
     case "input_audio":
       if (!isFields(part.input_audio)) throw invalidField(`${path}.input_audio`, "must be an object");
       return { type, input_audio: part.input_audio };
@@ -52,11 +58,14 @@ function imagePart(part: Fields, path: string): Fields {
   };
 }
 
-function filePart(part: Fields, path: string): Fields {
+function filePart(part: Fields, path: string, unsupported: Unsupported): Fields {
   refuseFileId(part, path, "file_data");
   const { filename, file_url: url } = part;
-  if (url !== undefined && url !== null)
-    throw invalidField(`${path}.file_url`, "not supported: send the file as file_data");
+  if (url !== undefined && url !== null) {
+    shortTextOf(part, "file_url", path);
+    unsupported.add(invalidField(`${path}.file_url`, "not supported: send the file as file_data"));
+    return { type: "file", file: { file_data: url } };
+  }
   if (filename !== undefined && filename !== null && typeof filename !== "string")
     throw invalidField(`${path}.filename`, "must be a string");
   return {

@@ -1,6 +1,7 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
 import { chatContent, isFields, shortTextOf, textOf } from "./content-parts.ts";
 import { invalidField } from "./invalid-field.ts";
+import type { Unsupported } from "./unsupported.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Text = string | ElidedText;
@@ -13,25 +14,41 @@ const ROLES: ReadonlyMap<unknown, string> = new Map([
   ["developer", "system"],
 ]);
 
+/** Items of tools that the client runs, and which a chat does not have. */
+const OTHER_CALLS: ReadonlySet<unknown> = new Set([
+  ...["custom_tool_call", "custom_tool_call_output"],
+  ...["local_shell_call", "local_shell_call_output"],
+  ...["apply_patch_call", "apply_patch_call_output"],
+]);
+
 /** What an assistant said in one turn, which is one chat message: its items arrive one by one. */
 type Turn = { reasoning: Text[]; content?: unknown; toolCalls: Fields[] };
 
 /**
  * The chat messages of a request for a response: its `instructions`, then its `input`, a text or valid items. The
- * consecutive items of one turn (reasoning, message, function calls) become one message. Throws `invalid_body` naming
- * the field.
+ * consecutive items of one turn (reasoning, message, function calls) become one message. What a chat cannot express is
+ * added to `unsupported`, and stays as it is. Throws `invalid_body` naming the field.
  */
-export function chatMessages(input: unknown, instructions: unknown): readonly Fields[] {
+export function chatMessages(
+  input: unknown,
+  instructions: unknown,
+  unsupported: Unsupported,
+): readonly Fields[] {
   const first = instructions == null ? [] : [{ role: "system", content: instructions }];
   if (isText(input)) return [...first, { role: "user", content: input }];
-  const reader = new ItemReader();
+  const reader = new ItemReader(unsupported);
   for (const [at, item] of (input as readonly unknown[]).entries()) reader.read(item, `input.${at}`);
   return [...first, ...reader.end()];
 }
 
 class ItemReader {
+  readonly #unsupported: Unsupported;
   readonly #messages: Fields[] = [];
   #turn: Turn | undefined;
+
+  constructor(unsupported: Unsupported) {
+    this.#unsupported = unsupported;
+  }
 
   read(item: unknown, path: string): void {
     if (!isFields(item)) throw invalidField(path, "must be an object");
@@ -42,7 +59,10 @@ class ItemReader {
     else if (type === "function_call_output") this.#readCallOutput(item, path);
     else if (type === "item_reference")
       throw invalidField(path, "items are not stored here: send the item itself, or use store: false");
-    else throw invalidField(`${path}.type`, isText(type) ? "not supported" : "must be a string");
+    else if (OTHER_CALLS.has(type)) {
+      this.#unsupported.add(invalidField(`${path}.type`, "not supported"));
+      this.#add(item);
+    } else throw invalidField(`${path}.type`, isText(type) ? "not supported" : "must be a string");
   }
 
   end(): readonly Fields[] {
@@ -59,18 +79,19 @@ class ItemReader {
     const role = ROLES.get(item.role);
     if (role === undefined)
       throw invalidField(`${path}.role`, `must be one of ${[...ROLES.keys()].join(", ")}`);
-    const content = chatContent(item.content, `${path}.content`);
+    const content = chatContent(item.content, `${path}.content`, this.#unsupported);
     if (role === "assistant") this.#turnBefore("content").content = content;
     else this.#add({ role, content });
   }
 
   /** Its text, which models need again while they call tools; encrypted reasoning is only readable by its author. */
-  #readReasoning({ content, summary }: Fields, path: string): void {
-    const texts = [
-      ...partTexts(content, `${path}.content`),
-      ...partTexts(content == null || (content as []).length === 0 ? summary : [], `${path}.summary`),
-    ];
-    this.#turnBefore("reasoning").reasoning.push(...texts);
+  #readReasoning({ content, summary, encrypted_content: encrypted }: Fields, path: string): void {
+    if (encrypted != null && !isText(encrypted))
+      throw invalidField(`${path}.encrypted_content`, "must be a string");
+    const [texts, summaries] = [partTexts(content, `${path}.content`), partTexts(summary, `${path}.summary`)];
+    const hasContent = texts.length > 0;
+    this.#turnBefore("reasoning").reasoning.push(...(hasContent ? texts : summaries));
+    this.#unsupported.hide((encrypted?.length ?? 0) + (hasContent ? lengthOf(summaries) : 0));
   }
 
   #readCall(item: Fields, path: string): void {
@@ -83,7 +104,7 @@ class ItemReader {
   }
 
   #readCallOutput(item: Fields, path: string): void {
-    const content = chatContent(item.output, `${path}.output`);
+    const content = chatContent(item.output, `${path}.output`, this.#unsupported);
     this.#add({ role: "tool", tool_call_id: shortTextOf(item, "call_id", path), content });
   }
 
@@ -100,7 +121,10 @@ class ItemReader {
     this.#turn = undefined;
     if (!turn) return;
     const { reasoning, content, toolCalls } = turn;
-    if (content === undefined && toolCalls.length === 0) return;
+    if (content === undefined && toolCalls.length === 0) {
+      this.#unsupported.hide(lengthOf(reasoning));
+      return;
+    }
     this.#messages.push({
       role: "assistant",
       content: content ?? null,
@@ -117,6 +141,10 @@ function partTexts(parts: unknown, path: string): readonly Text[] {
     if (!isFields(part)) throw invalidField(`${path}.${at}`, "must be an object");
     return textOf(part, "text", `${path}.${at}`);
   });
+}
+
+function lengthOf(texts: readonly Text[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** One text; a long one is its placeholder, which is replaced when the body is written. */

@@ -1,4 +1,4 @@
-import { type AppError, FAILURES } from "../../kernel/errors.ts";
+import type { AppError } from "../../kernel/errors.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Trace } from "../billing/trace.ts";
@@ -8,15 +8,10 @@ import { renderChoices } from "../chat/chat-pieces.ts";
 import type { Piece } from "../chat/delivered-text.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
 import { reasoningTokensOf, responseUsage } from "./response-object.ts";
-import type { ResponseStream, StreamError } from "./response-stream.ts";
+import type { ResponseStream } from "./response-stream.ts";
 import { fieldsOf, saidBy } from "./said.ts";
+import { INTERRUPTED, streamErrorOf } from "./stream-error.ts";
 
-const BROKEN: StreamError = {
-  type: "api_error",
-  code: "upstream_error",
-  message: "The provider's response was interrupted.",
-  param: null,
-};
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -86,12 +81,12 @@ export class ResponseEvents implements StreamReader {
       completedAt: this.#nowSeconds(),
       usage: { ...responseUsage(billed, this.#reasoningTokens), ...cost },
       trace,
-      error: failure && errorOf(failure),
+      error: failure && streamErrorOf(failure),
     });
   }
 
   broken(): Buffer {
-    return this.#stream.broken(BROKEN);
+    return this.#stream.broken(INTERRUPTED);
   }
 
   #take(choices: unknown): Buffer {
@@ -104,8 +99,4 @@ export class ResponseEvents implements StreamReader {
 function firstChoice(choices: unknown): readonly unknown[] {
   if (!Array.isArray(choices)) return [];
   return choices.filter((choice) => (fieldsOf(choice).index ?? 0) === 0);
-}
-
-function errorOf({ message, code, param }: AppError): StreamError {
-  return { type: FAILURES[code].type, code, message, param };
 }

@@ -9,19 +9,13 @@ import {
   responseJson,
 } from "./response-object.ts";
 import type { Said } from "./said.ts";
+import { errorMembers, type StreamError } from "./stream-error.ts";
 
 /** The last events repeat the whole answer four times, so it is limited: to about 250,000 tokens. */
 const MAX_LENGTH = 1_048_576;
 const NOTHING = Buffer.alloc(0);
-const DONE = "data: [DONE]\n\n";
-
-/** A failure as the client of a stream sees it. */
-export type StreamError = {
-  readonly type: string;
-  readonly code: string;
-  readonly message: string;
-  readonly param: string | null;
-};
+/** The last event of a stream, which the Open Responses specification requires. */
+export const DONE = "data: [DONE]\n\n";
 
 /** How a stream ended. */
 export type StreamEnd = {
@@ -125,8 +119,8 @@ class EventWriter {
 
   /** The event `error`, for which OpenAI's clients throw, and the response that failed. */
   fail(error: StreamError, state: Omit<ResponseState, "status" | "error">): void {
-    const { code, message, param } = error;
-    this.add({ type: "error", code, message, param, error });
+    const { code, message } = error;
+    this.add(errorMembers(error));
     this.addState("response.failed", { ...state, status: "failed", error: { code, message } });
   }
 

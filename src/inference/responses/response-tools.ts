@@ -1,21 +1,33 @@
 import { isText } from "../body/elided-text.ts";
 import { isFields, shortTextOf } from "./content-parts.ts";
 import { invalidField } from "./invalid-field.ts";
+import type { Unsupported } from "./unsupported.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A function that the model may call, as the response repeats it. */
 export type FunctionTool = Fields & { readonly type: "function"; readonly name: string };
 
+/** A tool that the client runs, and which a chat does not have, as the client sent it. */
+type OtherTool = Fields & { readonly type: "custom" | "local_shell" | "apply_patch" };
+export type Tool = FunctionTool | OtherTool;
+
+const OTHER_TOOLS: ReadonlySet<unknown> = new Set(["custom", "local_shell", "apply_patch"]);
+
 /**
- * The tools of a request. Throws `invalid_body` for one that is not a function: hosted tools run at OpenAI, and
- * providers of chats have none.
+ * The tools of a request; those that a chat does not have are added to `unsupported`. Throws `invalid_body` for one that
+ * the client does not run: it has its own price, and works on what the account of the operator has with the provider.
  */
-export function readTools(tools: readonly unknown[]): readonly FunctionTool[] {
+export function readTools(tools: readonly unknown[], unsupported: Unsupported): readonly Tool[] {
   return tools.map((tool, at) => {
     const path = `tools.${at}`;
     if (!isFields(tool)) throw invalidField(path, "must be an object");
     const { type, description, parameters, strict } = tool;
+    if (OTHER_TOOLS.has(type)) {
+      if (type === "custom") shortTextOf(tool, "name", path);
+      unsupported.add(invalidField(`${path}.type`, unsupportedTool(type)));
+      return tool as OtherTool;
+    }
     if (type !== "function")
       throw invalidField(`${path}.type`, isText(type) ? unsupportedTool(type) : "must be a string");
     const name = shortTextOf(tool, "name", path);
@@ -35,16 +47,19 @@ export function readTools(tools: readonly unknown[]): readonly FunctionTool[] {
   });
 }
 
-/** The members `tools` and `tool_choice` of a chat. A choice among some of the tools offers only these. */
-export function chatTools(tools: readonly FunctionTool[], choice: unknown): Fields {
+/**
+ * The members `tools` and `tool_choice` of a chat. A choice among some of the tools offers only these; a choice of a tool
+ * that a chat does not have is that of the client.
+ */
+export function chatTools(tools: readonly Tool[], choice: unknown): Fields {
   const { offered, mode } = readChoice(tools, choice);
   if (offered.length === 0) return {};
   return { tools: offered.map(chatTool), ...(mode !== undefined && { tool_choice: mode }) };
 }
 
-type Choice = { readonly offered: readonly FunctionTool[]; readonly mode?: string | Fields };
+type Choice = { readonly offered: readonly Tool[]; readonly mode?: string | Fields };
 
-function readChoice(tools: readonly FunctionTool[], choice: unknown): Choice {
+function readChoice(tools: readonly Tool[], choice: unknown): Choice {
   if (choice == null) return { offered: tools };
   if (choice === "none" || choice === "auto") return { offered: tools, mode: choice };
   if (choice === "required") {
@@ -53,37 +68,42 @@ function readChoice(tools: readonly FunctionTool[], choice: unknown): Choice {
   }
   if (!isFields(choice)) throw invalidField("tool_choice", "must be none, auto, required or an object");
   if (choice.type === "function") {
-    const name = nameOf(choice, namesOf(tools), "tool_choice");
+    const { name } = chosenOf(choice, tools, "tool_choice");
     return { offered: tools, mode: { type: "function", function: { name } } };
   }
   if (choice.type === "allowed_tools") return readAllowed(tools, choice);
-  throw invalidField("tool_choice.type", "must be function or allowed_tools");
+  if (!tools.some(({ type }) => type !== "function" && type === choice.type))
+    throw invalidField("tool_choice.type", "must be function or allowed_tools");
+  chosenOf(choice, tools, "tool_choice");
+  return { offered: tools, mode: choice };
 }
 
-function readAllowed(tools: readonly FunctionTool[], { mode, tools: allowed }: Fields): Choice {
+function readAllowed(tools: readonly Tool[], { mode, tools: allowed }: Fields): Choice {
   if (mode !== "auto" && mode !== "required")
     throw invalidField("tool_choice.mode", "must be auto or required");
   if (!Array.isArray(allowed) || allowed.length === 0)
     throw invalidField("tool_choice.tools", "must be a list of at least one tool");
-  const known = namesOf(tools);
-  const names = new Set(allowed.map((tool, at) => nameOf(tool, known, `tool_choice.tools.${at}`)));
-  return { offered: tools.filter(({ name }) => names.has(name)), mode };
+  const chosen = new Set(allowed.map((tool, at) => chosenOf(tool, tools, `tool_choice.tools.${at}`)));
+  return { offered: tools.filter((tool) => chosen.has(tool)), mode };
 }
 
-function namesOf(tools: readonly FunctionTool[]): ReadonlySet<string> {
-  return new Set(tools.map(({ name }) => name));
+/** The tool that is meant, which must be one of `tools`: by its name, if tools of its type have names. */
+function chosenOf(chosen: unknown, tools: readonly Tool[], path: string): Tool {
+  if (!isFields(chosen)) throw invalidField(path, "must be an object");
+  const ofType = tools.filter(({ type }) => type === chosen.type);
+  if (chosen.type !== "function" && ofType.length === 0)
+    throw invalidField(`${path}.type`, "must be function");
+  const [first] = ofType;
+  if (first && first.name === undefined) return first;
+  const name = shortTextOf(chosen, "name", path);
+  const found = ofType.find((tool) => tool.name === name);
+  if (!found) throw invalidField(`${path}.name`, "not one of the tools");
+  return found;
 }
 
-/** The name of a function, which must be one of `names`. */
-function nameOf(tool: unknown, names: ReadonlySet<string>, path: string): string {
-  if (!isFields(tool)) throw invalidField(path, "must be an object");
-  if (tool.type !== "function") throw invalidField(`${path}.type`, "must be function");
-  const name = shortTextOf(tool, "name", path);
-  if (!names.has(name)) throw invalidField(`${path}.name`, "not one of the tools");
-  return name;
-}
-
-function chatTool({ name, description, parameters, strict }: FunctionTool): Fields {
+function chatTool(tool: Tool): Fields {
+  if (tool.type !== "function") return tool;
+  const { name, description, parameters, strict } = tool;
   const members = { name, description, parameters, strict };
   const given = Object.entries(members).filter(([, value]) => value !== null);
   return { type: "function", function: Object.fromEntries(given) };

@@ -18,7 +18,9 @@ import {
 } from "../chat/chat-request.ts";
 import { chatMessages } from "./input-items.ts";
 import { invalidField } from "./invalid-field.ts";
-import { chatTools, type FunctionTool, readTools } from "./response-tools.ts";
+import type { NativeRequest } from "./native/native-form.ts";
+import { chatTools, readTools, type Tool } from "./response-tools.ts";
+import { Unsupported } from "./unsupported.ts";
 
 const MAX_ITEMS = 10_000;
 const MAX_TOKENS = 2 ** 31 - 1;
@@ -27,9 +29,12 @@ const MAX_LOGPROBS = 20;
 const MAX_TURN_BYTES = 262_144;
 /** A response repeats the request's instructions and tools up to this length: a stream does so three times. */
 const MAX_REPEATED_BYTES = 262_144;
+/** A provider repeats them in its first two events, which are held back together, up to 1 MiB. */
+const MAX_STREAMED_BYTES = 393_216;
 const LOGPROBS = "message.output_text.logprobs";
 
 const NOT_STORED = "responses are not stored here";
+const NOT_KEPT = "no provider of this model keeps responses";
 const onlyNull = (error: string) => z.null({ error }).optional();
 const onlyFalse = (error: string) => z.literal(false, { error }).nullish();
 
@@ -94,13 +99,11 @@ export const RESPONSES_REQUEST = z
     include: z.array(readText).max(100).nullish(),
     top_logprobs: z.int().min(0).max(MAX_LOGPROBS).nullish(),
     ...PASSED_ON,
-    truncation: z
-      .literal("disabled", { error: "must be disabled: the router cannot shorten a prompt" })
-      .nullish(),
+    truncation: z.enum(["disabled", "auto"]).nullish(),
     metadata: METADATA,
-    store: onlyFalse(`${NOT_STORED}: omit it or send false`),
+    store: z.boolean().nullish(),
     background: onlyFalse(`${NOT_STORED}, so they cannot run in the background`),
-    previous_response_id: onlyNull(`${NOT_STORED}: send the whole conversation as input`),
+    previous_response_id: shortText(256).nullish(),
     conversation: onlyNull("conversations are not stored here: send the whole conversation as input"),
     prompt: onlyNull("prompts are not stored here: send instructions and input"),
     verify_tee: z.boolean().nullish(),
@@ -135,6 +138,8 @@ const TRANSLATED: ReadonlySet<string> = new Set(
 /** A request for a response: the chat that answers it, and what the response repeats of the request. */
 export type ResponsesRequest = {
   readonly chat: ChatRequest;
+  /** The same for providers that have its format. */
+  readonly native: NativeRequest;
   /** Whether reasoning is shown as a summary, which the client requested, or as it is. */
   readonly hasSummary: boolean;
   /** The members of the response that repeat the request, as a JSON object. */
@@ -147,26 +152,49 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
   for (const [name, instead] of Object.entries(MISPLACED))
     if (fields[name] != null) throw invalidField(name, `not a field of responses: ${instead}`);
   if (bytes.length > MAX_TURN_BYTES) await nextTurn();
-  const tools = readTools(fields.tools ?? []);
+  const unsupported = new Unsupported();
+  const tools = readTools(fields.tools ?? [], unsupported);
+  if (fields.truncation === "auto")
+    unsupported.add(invalidField("truncation", "must be disabled: the router cannot shorten a prompt"));
+  const { store, previous_response_id: previousId } = fields;
+  if (store) unsupported.add(invalidField("store", `${NOT_KEPT}: omit it or send false`));
+  if (previousId != null)
+    unsupported.add(
+      invalidField("previous_response_id", `${NOT_KEPT}: send the whole conversation as input`),
+    );
+  const chat = await toChat(fields, tools, { elided, sizeBytes: bytes.length, unsupported });
+  const { reason: untranslatable, hiddenLength } = unsupported;
+  const { repeated, lengthBytes } = repeatedFields(fields, tools, elided);
   return {
-    chat: await toChat(fields, tools, { elided, sizeBytes: bytes.length }),
+    chat,
+    native: {
+      ...{ bytes, fields, elided, untranslatable, hiddenLength },
+      isKept: store ?? false,
+      previousId: previousId ?? undefined,
+      isTooLong: chat.stream && lengthBytes > MAX_STREAMED_BYTES,
+    },
     hasSummary: fields.reasoning?.summary != null,
-    repeated: repeatedFields(fields, tools, elided),
+    repeated,
   };
 }
 
 async function toChat(
   request: Request,
-  tools: readonly FunctionTool[],
-  { elided, sizeBytes }: { readonly elided: ElidedTexts | undefined; readonly sizeBytes: number },
+  tools: readonly Tool[],
+  given: {
+    readonly elided: ElidedTexts | undefined;
+    readonly sizeBytes: number;
+    readonly unsupported: Unsupported;
+  },
 ): Promise<ChatRequest> {
+  const { elided, sizeBytes, unsupported } = given;
   const { stream, input, instructions, tool_choice: choice, parallel_tool_calls: isParallel } = request;
   const { max_output_tokens: maxTokens, verify_tee: verifyTee, reasoning, text, include } = request;
   const passed = Object.entries(request).filter(([name, value]) => !TRANSLATED.has(name) && value != null);
   const chosen = modelsOf(request);
   const fields = {
     ...{ model: chosen.model, ...Object.fromEntries(passed) },
-    messages: chatMessages(input, instructions),
+    messages: chatMessages(input, instructions, unsupported),
     ...chatTools(tools, choice),
     ...(tools.length > 0 && isParallel != null && { parallel_tool_calls: isParallel }),
     ...(maxTokens != null && { max_tokens: maxTokens }),
@@ -184,7 +212,7 @@ async function toChat(
     choices: 1,
     verifyTee: verifyTee ?? false,
     tags: tagsOf(request.metadata),
-    prompt: boundPrompt(fields, bytes),
+    prompt: boundPrompt(fields, { length: Math.max(bytes.length, sizeBytes) }),
     client: { sizeBytes, fields: request, translated: fields },
     ...{ bytes, fields, elided },
   };
@@ -197,12 +225,12 @@ function responseFormat(format: NonNullable<Request["text"]>["format"]) {
   return { response_format: type === "json_schema" ? { type, json_schema: schema } : { type } };
 }
 
-/** What the types of OpenAI's clients require of a response beside its answer. */
+/** What the types of OpenAI's clients require of a response beside its answer, and its length if it is not shortened. */
 function repeatedFields(
   request: Request,
-  tools: readonly FunctionTool[],
+  tools: readonly Tool[],
   elided: ElidedTexts | undefined,
-): string {
+): { readonly repeated: string; readonly lengthBytes: number } {
   const { instructions = null, reasoning, text, metadata, temperature, top_p, top_logprobs } = request;
   const settings = {
     max_output_tokens: request.max_output_tokens ?? null,
@@ -227,12 +255,14 @@ function repeatedFields(
     prompt_cache_key: request.prompt_cache_key ?? null,
   };
   const whole = serialized({ instructions, tools, ...settings }, elided);
-  if (lengthOf(whole) <= MAX_REPEATED_BYTES) return Buffer.concat(whole).toString();
+  const lengthBytes = lengthOf(whole);
+  if (lengthBytes <= MAX_REPEATED_BYTES) return { repeated: Buffer.concat(whole).toString(), lengthBytes };
   const { text: _, tool_choice: __, ...short } = settings;
-  return JSON.stringify({
+  const repeated = JSON.stringify({
     ...{ instructions: null, tools: [], tool_choice: "auto", text: { format: { type: "text" } } },
     ...short,
   });
+  return { repeated, lengthBytes };
 }
 
 /** The pieces of a value as JSON. */

@@ -1,4 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts";
+import { AppError } from "../../kernel/errors.ts";
 import type { Caller } from "../billing/admitted.ts";
 import type { BodyPool } from "../body/body-pool.ts";
 import type { ShownAnswer } from "../chat/answer-edits.ts";
@@ -6,6 +7,13 @@ import type { TranslatedChat } from "../chat/answer-translation.ts";
 import type { ChatService } from "../chat/chat.service.ts";
 import type { StreamSink } from "../dispatch/stream-options.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { invalidField } from "./invalid-field.ts";
+import {
+  type KeptResponse,
+  type KeptResponsesService,
+  responseIdOf,
+} from "./native/kept-responses.service.ts";
+import { goneProvider, nativeForm } from "./native/native-form.ts";
 import { ResponseEvents } from "./response-events.ts";
 import type { ResponseHead } from "./response-object.ts";
 import { ResponseStream } from "./response-stream.ts";
@@ -15,9 +23,16 @@ type Dependencies = {
   readonly chat: Pick<ChatService, "complete" | "stream">;
   readonly bodies: Pick<BodyPool, "translateChat">;
   readonly clock: Pick<Clock, "now">;
+  readonly kept: Pick<KeptResponsesService, "find">;
 };
 
-/** Runs OpenAI's Responses as chats, which every provider of a chatbot has: admitted, billed and retried like these. */
+/** A request that is ready to be admitted. */
+type Prepared = { readonly chat: TranslatedChat; readonly preferences: RoutingPreferences };
+
+/**
+ * Runs OpenAI's Responses: at providers that have this format in it, at all others as chats. Admitted, billed and retried
+ * like chats. A request that continues a response goes to the provider that keeps it, and to no other.
+ */
 export class ResponsesService {
   readonly #dependencies: Dependencies;
 
@@ -25,13 +40,19 @@ export class ResponsesService {
     this.#dependencies = dependencies;
   }
 
-  /** Returns a whole response once its bill is committed. Throws what `ChatService.complete` throws. */
+  /**
+   * Returns a whole response once its bill is committed. Throws what `ChatService.complete` throws, and `invalid_body`
+   * for a previous response that is not kept.
+   */
   create(
     request: ResponsesRequest,
     caller: Caller,
     { signal, preferences }: { readonly signal: AbortSignal; readonly preferences: RoutingPreferences },
   ): Promise<ShownAnswer> {
-    return this.#dependencies.chat.complete(this.#translated(request, caller), caller, signal, preferences);
+    const { chat } = this.#dependencies;
+    return this.#run(request, caller, preferences, (ready) =>
+      chat.complete(ready.chat, caller, signal, ready.preferences),
+    );
   }
 
   /** Streams a response into `sink` as `ChatService.stream` does a chat. */
@@ -41,18 +62,44 @@ export class ResponsesService {
     sink: StreamSink,
     preferences: RoutingPreferences,
   ): Promise<void> {
-    return this.#dependencies.chat.stream(this.#translated(request, caller), caller, sink, preferences);
+    const { chat } = this.#dependencies;
+    return this.#run(request, caller, preferences, (ready) =>
+      chat.stream(ready.chat, caller, sink, ready.preferences),
+    );
   }
 
-  /** The chat whose answer is translated to this response. */
-  #translated({ chat, hasSummary, repeated }: ResponsesRequest, { requestId }: Caller): TranslatedChat {
+  async #run<T>(
+    request: ResponsesRequest,
+    caller: Caller,
+    preferences: RoutingPreferences,
+    run: (ready: Prepared) => Promise<T>,
+  ): Promise<T> {
+    const { previousId } = request.native;
+    if (previousId === undefined) return run({ chat: this.#translated(request, caller), preferences });
+    const previous = await this.#dependencies.kept.find(caller, previousId);
+    checkPlace(previous, request, preferences);
+    const chat = this.#translated(request, caller, previous);
+    try {
+      return await run({ chat, preferences: { ...preferences, pin: previous.provider } });
+    } catch (error) {
+      throw isGone(error) ? goneProvider(error) : error;
+    }
+  }
+
+  /** The chat whose answer is translated to this response, and the request itself for providers that have its format. */
+  #translated(
+    { chat, native, hasSummary, repeated }: ResponsesRequest,
+    { requestId }: Caller,
+    previous?: KeptResponse,
+  ): TranslatedChat {
     const { bodies } = this.#dependencies;
     const nowSeconds = () => Math.floor(this.#dependencies.clock.now().getTime() / 1_000);
-    const id = `resp_${requestId.replace(/^req-/, "")}`;
+    const id = responseIdOf(requestId);
     const head: ResponseHead = { id, model: chat.model, createdAt: nowSeconds(), hasSummary, repeated };
     const stream = new ResponseStream(head);
     return {
-      ...chat,
+      ...(previous ? longer(chat, previous) : chat),
+      native: nativeForm(native, { id, previous }),
       translation: {
         whole: (completion, usage, model) =>
           bodies.translateChat(completion, { head: { ...head, model }, usage, completedAt: nowSeconds() }),
@@ -63,4 +110,31 @@ export class ResponsesService {
       },
     };
   }
+}
+
+/** A chat whose prompt also has the conversation that it continues, so that its hold and limits include it. */
+function longer(chat: ResponsesRequest["chat"], { tokens }: KeptResponse): ResponsesRequest["chat"] {
+  const { maxTokens, likelyTokens, isShort } = chat.prompt;
+  const prompt = { maxTokens: maxTokens + tokens, likelyTokens: likelyTokens + tokens, isShort };
+  return { ...chat, prompt };
+}
+
+/** Throws `invalid_body` if the client asks for another model or provider than that of the previous response. */
+function checkPlace(
+  { model, provider }: KeptResponse,
+  { chat }: ResponsesRequest,
+  { pin = chat.preferences.pin }: RoutingPreferences,
+): void {
+  if (chat.model !== model)
+    throw invalidField("model", `the previous response is one of ${JSON.stringify(model)}`);
+  if (pin !== undefined && pin !== provider)
+    throw invalidField("previous_response_id", "another provider keeps that response than the requested one");
+}
+
+/** Whether a request failed because the provider that it must go to is not there, or not for this model. */
+function isGone(error: unknown): error is AppError {
+  if (!(error instanceof AppError)) return false;
+  const { code, param } = error;
+  if (code === "model_not_found" || code === "provider_not_found") return true;
+  return code === "provider_model_mismatch" && param === null;
 }

@@ -1,6 +1,7 @@
+import type { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { KeyRestrictions } from "../../keys/api-keys/key-settings.ts";
-import type { ApiFormat } from "../providers/profile.ts";
+import type { ApiFormat, Profile } from "../providers/profile.ts";
 import type { Provider, ServiceType } from "../providers/provider.ts";
 import type { EvidenceStanding } from "./evidence-floor.ts";
 import type { Affinity } from "./ranking.ts";
@@ -46,12 +47,21 @@ export type Refused = {
   readonly model?: string;
 };
 
+/** Which offers serve a request, where that is not only a question of its format. */
+export type FormatNeeds = {
+  serves(profile: Profile): boolean;
+  /** The failure if none does; by default that of the format. */
+  readonly failure?: AppError | undefined;
+};
+
 /** The inputs of a choice. */
 export type ChoiceContext = {
   readonly model: string;
   readonly serviceType: ServiceType;
   /** The format of the called endpoint: `openai` for every endpoint that `ENDPOINTS` does not name. */
   readonly format: ApiFormat;
+  /** By default, the offers with this format serve the request. */
+  readonly needs?: FormatNeeds | undefined;
   readonly preferences: RoutingPreferences;
   /**
    * Estimated tokens of the prompt and the answer, used to compare offers; undefined where billing is not by token. Both

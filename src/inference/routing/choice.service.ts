@@ -26,7 +26,14 @@ type Dependencies = {
 /** The part of a request that its providers are chosen by. */
 export type ChoiceRequest = Pick<
   ChoiceContext,
-  "model" | "serviceType" | "format" | "preferences" | "inputTokens" | "outputTokens" | "answerTokens"
+  | "model"
+  | "serviceType"
+  | "format"
+  | "needs"
+  | "preferences"
+  | "inputTokens"
+  | "outputTokens"
+  | "answerTokens"
 > &
   Pick<ConversationRequest, "promptStart">;
 
@@ -68,11 +75,13 @@ export class ChoiceService {
 
   #chooseFor(request: ChoiceRequest, restrictions: KeyRestrictions, account: string): Choice {
     const { catalogue, health, tokenUsd, standings, promptCaches } = this.#dependencies;
-    const { model, serviceType, format, preferences, inputTokens, outputTokens, answerTokens } = request;
+    const { model, serviceType, format, needs, preferences } = request;
+    const { inputTokens, outputTokens, answerTokens } = request;
     return choose(catalogue.model(model, serviceType), {
       model,
       serviceType,
       format,
+      needs,
       preferences,
       inputTokens,
       outputTokens,

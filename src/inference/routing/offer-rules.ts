@@ -18,6 +18,7 @@ const ENDPOINTS: Readonly<Record<ApiFormat, string>> = {
   openai: "/v1/chat/completions",
   anthropic: "/v1/messages",
   completions: "/v1/completions",
+  responses: "/v1/responses",
 };
 
 /** A rule that excludes offers, and the failure if it excludes all of them. */
@@ -54,9 +55,10 @@ export const OFFER_RULES: readonly Rule[] = [
     failure: () => denied("This key may not use any of the providers of this model."),
   },
   {
-    reason: ({ profile }, { format }) =>
-      profile.formats.includes(format) ? undefined : "format_not_supported",
-    failure: ({ model, format }, left) => {
+    reason: ({ profile }, { format, needs }) =>
+      (needs ? needs.serves(profile) : profile.formats.includes(format)) ? undefined : "format_not_supported",
+    failure: ({ model, format, needs }, left) => {
+      if (needs?.failure) return needs.failure;
       const formats = [...new Set(left.flatMap(({ profile }) => profile.formats))];
       const others = formats.map((name) => ENDPOINTS[name]).join(" or ");
       return new AppError(

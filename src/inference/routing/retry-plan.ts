@@ -24,9 +24,14 @@ export function keepLarger(queue: { readonly provider: Provider }[], refused: Pr
   return queue.length > 0;
 }
 
-/** Keeps only candidates of this model: another one would not continue the answer that was begun. */
-export function keepModel(queue: { readonly provider: Provider }[], model: string): void {
-  queue.splice(0, queue.length, ...queue.filter(({ provider }) => provider.model === model));
+/** Keeps only candidates that may continue an answer of this model: another model would not. */
+export function keepContinuing(
+  queue: { readonly provider: Provider }[],
+  model: string,
+  continues: ((provider: Provider) => boolean) | undefined = () => true,
+): void {
+  const kept = queue.filter(({ provider }) => provider.model === model && continues(provider));
+  queue.splice(0, queue.length, ...kept);
 }
 
 /**

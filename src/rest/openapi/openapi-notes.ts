@@ -115,7 +115,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
     },
   },
   "POST /v1/responses": {
-    description: `OpenAI's Responses API, without state: \`input\` is the whole conversation, and nothing is stored. It is translated to a chat completion, so every model of a chat has it; fields that are not listed here are passed to the provider. ${BILLED} With \`stream\`, the trace is in the response of the last event.`,
+    description: `OpenAI's Responses API. \`input\` is the whole conversation, unless \`previous_response_id\` names a response with \`store: true\`, which only some providers keep. Providers with the format \`responses\` are sent the request itself; for all others it is translated to a chat completion, so every model of a chat has it. Fields that are not listed here are passed to the provider. ${BILLED} With \`stream\`, the trace is in the response of the last event.`,
     example: {
       model: "devnet-chat",
       instructions: "You answer in one sentence.",

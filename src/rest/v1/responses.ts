@@ -5,8 +5,7 @@ import { routingHeaders } from "../routing-headers.ts";
 import { RESPONSE_ANSWER } from "./responses/response-shape.ts";
 
 /**
- * POST /v1/responses: OpenAI's Responses without stored state, as one response or a stream of events. Beyond SPEC
- * (schema/choices.md).
+ * POST /v1/responses: OpenAI's Responses, as one response or a stream of events. Beyond SPEC (schema/choices.md).
  */
 export const createResponse = defineRoute({
   method: "POST",

@@ -9,6 +9,7 @@ export const ApiFormatEnum = defineEnum<ApiFormat>("ApiFormat", "The API format 
   openai: "OpenAI's format, such as at `/v1/chat/completions`.",
   anthropic: "Anthropic's format, at `/v1/messages`.",
   completions: "OpenAI's legacy text completions, at `/v1/completions`.",
+  responses: "OpenAI's Responses, at `/v1/responses`, which are translated to chats for other providers.",
 });
 
 /** The profile that a provider publishes of its model. */

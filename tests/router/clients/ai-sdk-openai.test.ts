@@ -21,7 +21,7 @@ import { SERVICES, useServices } from "../../support/services.ts";
 import { useStack } from "../../support/stack.ts";
 
 const stack = useStack();
-useServices(stack, ["images", "embeddings", "speech", "voice", "messages"]);
+useServices(stack, ["images", "embeddings", "speech", "voice", "messages", "responses"]);
 const prompt = "Say something.";
 const PROMPT = countPromptTokens([{ role: "user", content: prompt }]);
 const START = 1_000_000n;
@@ -34,20 +34,29 @@ beforeEach(async () => {
   stack().provider.behaviour = {};
 });
 
-test("a response, whole and streamed, has its usage and is charged exactly, with any store", async () => {
-  const settings = { model: provider().responses(MODEL), prompt, maxOutputTokens: 6, maxRetries: 0 };
+const { responses: NATIVE } = SERVICES;
+/** Responses that are translated to chats, and those of a provider that has the format. */
+const FORMS = [
+  [MODEL, INPUT_PRICE, OUTPUT_PRICE],
+  [NATIVE.model, NATIVE.inputPrice, NATIVE.outputPrice],
+] as const;
+
+test.each(FORMS)("a response of %s, whole and streamed, is charged exactly", async (...form) => {
+  const [model, inputPrice, outputPrice] = form;
+  const settings = { model: provider().responses(model), prompt, maxOutputTokens: 6, maxRetries: 0 };
   const whole = await generateText({ ...settings, providerOptions });
   expect(whole.text.split(" ")).toHaveLength(6);
   expect(whole.usage).toMatchObject({ inputTokens: PROMPT, outputTokens: 6 });
   const streamed = streamText(settings);
   expect((await Array.fromAsync(streamed.textStream)).join("")).toBe(whole.text);
   expect(await streamed.usage).toMatchObject({ inputTokens: PROMPT, outputTokens: 6 });
-  const cost = BigInt(PROMPT) * INPUT_PRICE + 6n * OUTPUT_PRICE;
+  const cost = BigInt(PROMPT) * inputPrice + 6n * outputPrice;
   await requireAvailable(stack().app, owner, { available: START - 2n * cost });
 });
 
 test("tools are called and their results lead to an answer, in responses and chats", async () => {
-  for (const model of [provider().responses(MODEL), provider().chat(MODEL)]) {
+  const { responses, chat } = provider();
+  for (const model of [responses(MODEL), responses(NATIVE.model), chat(MODEL)]) {
     const { cities, weather } = weatherTool();
     const { text, steps } = await generateText({
       ...{ model, prompt, providerOptions, tools: { weather }, stopWhen: stepCountIs(3), maxRetries: 0 },
@@ -75,7 +84,7 @@ test("a conversation continues from the client's own record of it; with referenc
   });
 });
 
-test("an object matches its schema", async () => {
+test.each(FORMS)("an object of %s matches its schema", async (model) => {
   const schema = jsonSchema<{ name: string; age: number }>({
     type: "object",
     properties: { name: { type: "string" }, age: { type: "integer" } },
@@ -83,7 +92,7 @@ test("an object matches its schema", async () => {
     additionalProperties: false,
   });
   const { output } = await generateText({
-    ...{ model: provider().responses(MODEL), prompt, providerOptions, maxRetries: 0 },
+    ...{ model: provider().responses(model), prompt, providerOptions, maxRetries: 0 },
     output: Output.object({ schema }),
   });
   expect(output).toEqual({ name: expect.any(String), age: expect.any(Number) });

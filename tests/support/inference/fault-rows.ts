@@ -1,7 +1,7 @@
 import { countTokens } from "../../../src/inference/billing/tokens.ts";
 import { type FaultRow, promptPrice, tokens, UNIT_PRICES, units } from "./fault-row.ts";
 import { jsonAnswer, type WholeAnswer } from "./provider-faults.ts";
-import { completions, INPUT, messages, responses } from "./streamed-fault-rows.ts";
+import { completions, INPUT, messages, nativeResponses, responses } from "./streamed-fault-rows.ts";
 import { toWav } from "./wav.ts";
 
 const vectors = (data: unknown, fields: object = {}) =>
@@ -122,6 +122,7 @@ const speech: FaultRow = {
 /** By method and URL of the route, and what is special about its request. */
 export const FAULT_ROWS: Readonly<Record<string, FaultRow>> = {
   "POST /v1/responses": responses,
+  "POST /v1/responses, at providers with this format": nativeResponses,
   "POST /v1/completions": completions,
   "POST /v1/messages": messages,
   "POST /v1/embeddings": embeddings,

@@ -1,5 +1,6 @@
 import { countPromptTokens, countTokens } from "../../../src/inference/billing/tokens.ts";
 import { type FaultRow, tokenPrices, tokens } from "./fault-row.ts";
+import { nativeResponse, RESPONSE_HEAD, RESPONSE_WORDS, responseTail } from "./native-responses.ts";
 import { jsonAnswer } from "./provider-faults.ts";
 import {
   completion,
@@ -60,6 +61,33 @@ export const responses: FaultRow = {
     words: WORDS.map((content) => event({ delta: { content } })),
     tail: [FINISH, USAGE_CHUNK, DONE],
     foreign: completionWord("The"),
+    cutCost: tokens(PROMPT, CUT),
+  },
+};
+
+/** The same, which providers answer that have this format themselves. */
+export const nativeResponses: FaultRow = {
+  ...responses,
+  offer: (n) => ({ supported_formats: ["openai", "responses"], pricing: tokenPrices(n) }),
+  answer: jsonAnswer(nativeResponse()),
+  invalid: {
+    "output that is no list": jsonAnswer(nativeResponse({ output: "four" })),
+    "a response that is not over": jsonAnswer(nativeResponse({ status: "in_progress" })),
+    "a response that failed": jsonAnswer(
+      nativeResponse({ status: "failed", error: { code: "server_error", message: "overloaded" } }),
+    ),
+    "the choices of a chat": jsonAnswer(completion()),
+  },
+  usage: {
+    report: (usage) => jsonAnswer(nativeResponse({ usage })),
+    of: (input_tokens, output_tokens) => ({ input_tokens, output_tokens }),
+    counted: tokens(PROMPT, countTokens(TEXT)),
+  },
+  stream: {
+    head: RESPONSE_HEAD,
+    words: RESPONSE_WORDS,
+    tail: [...responseTail(), DONE],
+    foreign: event({ delta: { content: "The" } }),
     cutCost: tokens(PROMPT, CUT),
   },
 };

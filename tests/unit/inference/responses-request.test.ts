@@ -1,13 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { providerBody } from "../../../src/inference/chat/chat-request.ts";
+import type { Provider } from "../../../src/inference/providers/provider.ts";
+import { nativeForm } from "../../../src/inference/responses/native/native-form.ts";
 import { readResponsesRequest } from "../../../src/inference/responses/responses-request.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const read = (body: object) => readResponsesRequest(Buffer.from(JSON.stringify({ model: "m", ...body })));
+const formOf = async (body: object) => nativeForm((await read(body)).native);
 const user = { role: "user", content: "a" };
+const CUSTOM = { type: "custom", name: "patch" };
+const fileAt = (file_url: string) => ({ role: "user", content: [{ type: "input_file", file_url }] });
 
 /** The chat that a provider is sent for a request. */
 async function chatOf(body: object): Promise<Fields> {
@@ -215,10 +220,7 @@ describe("a request becomes a chat", () => {
       "input.0.content.0.file_id",
       { input: [{ role: "user", content: [{ type: "input_image", file_id: "f" }] }] },
     ],
-    [
-      "input.0.content.0.file_url",
-      { input: [{ role: "user", content: [{ type: "input_file", file_url: "f" }] }] },
-    ],
+    ["input.0.encrypted_content", { input: [{ type: "reasoning", summary: [], encrypted_content: 1 }] }],
     ["input.0.call_id", { input: [{ type: "function_call", name: "f", arguments: "{}" }] }],
     ["input.0.arguments", { input: [{ type: "function_call", name: "f", call_id: "1", arguments: {} }] }],
     ["input.0.output", { input: [{ type: "function_call_output", call_id: "1" }] }],
@@ -228,12 +230,14 @@ describe("a request becomes a chat", () => {
     ["tool_choice.name", { input: "a", tools: [], tool_choice: { type: "function", name: "f" } }],
     ["tool_choice.type", { input: "a", tool_choice: { type: "file_search" } }],
     ["tool_choice", { input: "a", tool_choice: "required" }],
-    ["store", { input: "a", store: true }],
+    ["store", { input: "a", store: 1 }],
     ["background", { input: "a", background: true }],
-    ["previous_response_id", { input: "a", previous_response_id: "resp_1" }],
+    ["previous_response_id", { input: "a", previous_response_id: 1 }],
     ["conversation", { input: "a", conversation: { id: "c" } }],
     ["prompt", { input: "a", prompt: { id: "p" } }],
-    ["truncation", { input: "a", truncation: "auto" }],
+    ["truncation", { input: "a", truncation: "none" }],
+    ["tools.0.name", { input: "a", tools: [{ type: "custom" }] }],
+    ["tool_choice.name", { input: "a", tools: [CUSTOM], tool_choice: { type: "custom", name: "f" } }],
     ["text.format.name", { input: "a", text: { format: { type: "json_schema", schema: {} } } }],
     ["model", { model: undefined, input: "a" }],
     ["text.format.type", { input: "a", text: { format: { type: "grammar" } } }],
@@ -243,6 +247,88 @@ describe("a request becomes a chat", () => {
     ["plugins", { input: "a", plugins: [{}] }],
   ])("a fault names %s, of %j", async (param, body) => {
     expect(await faultOf(body)).toMatchObject({ code: "invalid_body", param });
+  });
+
+  test.each<[string, object]>([
+    ["input.0.content.0.file_url", { input: [fileAt("https://example.com/a.pdf")] }],
+    ["input.1.type", { input: [user, { type: "custom_tool_call_output", call_id: "1", output: "a" }] }],
+    ["input.1.type", { input: [user, { type: "local_shell_call_output", id: "1", output: "a" }] }],
+    ["tools.0.type", { input: "a", tools: [CUSTOM] }],
+    ["tools.0.type", { input: "a", tools: [{ type: "local_shell" }] }],
+    ["tools.0.type", { input: "a", tools: [CUSTOM], tool_choice: { type: "custom", name: "patch" } }],
+    ["truncation", { input: "a", truncation: "auto" }],
+  ])("only a provider with this format serves %s, of %j", async (param, body) => {
+    const { needs } = await formOf(body);
+    expect(needs.failure).toMatchObject({ code: "invalid_body", param });
+    const served = [["openai"], ["responses"], ["openai", "responses"]] as const;
+    expect(served.map((formats) => needs.serves({ formats }))).toEqual([false, true, true]);
+  });
+
+  test.each<[string, object]>([
+    ["store", { input: "a", store: true }],
+    ["previous_response_id", { input: "a", previous_response_id: "resp_1" }],
+  ])("only a provider that keeps responses serves %s", async (param, body) => {
+    const { needs } = await formOf(body);
+    expect(needs.failure).toMatchObject({ code: "invalid_body", param });
+    const kept = [false, true].map((keepsResponses) => ({ formats: ["responses"] as const, keepsResponses }));
+    expect(kept.map((profile) => needs.serves(profile))).toEqual([false, true]);
+    expect(needs.serves({ formats: ["openai"], keepsResponses: true })).toBe(false);
+  });
+
+  test("instructions that are too long for the events of a provider are streamed by a chat", async () => {
+    const long = { input: "a", instructions: "a".repeat(400_000) };
+    const both = { formats: ["openai", "responses"] } as const;
+    expect((await formOf(long)).isServedBy(both)).toBe(true);
+    const { needs, isServedBy } = await formOf({ ...long, stream: true });
+    expect([isServedBy(both), needs.serves(both), needs.serves({ formats: ["responses"] })]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(needs.failure).toMatchObject({ code: "invalid_body", param: "instructions" });
+    expect((await formOf({ input: "a".repeat(400_000), stream: true })).isServedBy(both)).toBe(true);
+  });
+
+  test("every provider of chats serves what can be translated", async () => {
+    const { needs } = await formOf({ input: "a", truncation: "disabled" });
+    expect(needs.failure).toBeUndefined();
+    expect(needs.serves({ formats: ["openai"] })).toBe(true);
+    expect(needs.serves({ formats: ["anthropic", "completions"] })).toBe(false);
+  });
+
+  test("reasoning that a chat leaves out counts for providers that are sent it", async () => {
+    const reasoning = { type: "reasoning", summary: [], encrypted_content: "a".repeat(400) };
+    const { chat, native } = await read({ input: [user, reasoning] });
+    expect(nativeForm(native).moreTokens).toBe(100);
+    expect(chat.prompt.maxTokens).toBeGreaterThan(400);
+    expect((await formOf({ input: [user] })).moreTokens).toBe(0);
+  });
+
+  test("the body for a provider with this format is the client's own, which stores nothing", async () => {
+    const form = await formOf({ input: "a", seed: 1, provider: { sort: "price" } });
+    const provider = { model: "m" } as Provider;
+    expect(JSON.parse(form.body(provider, 7).toString())).toEqual({
+      ...{ model: "m", input: "a", seed: 1, store: false, max_output_tokens: 7 },
+    });
+    const own = Buffer.from('{"model":"m","input":"a","store":false,"max_output_tokens":9,"seed":1.0}');
+    const exact = nativeForm((await readResponsesRequest(own)).native);
+    expect(exact.body(provider, 7)).toEqual(own);
+    const renamed = exact.body({ ...provider, upstreamModel: "theirs" }, 7);
+    expect(JSON.parse(renamed.toString())).toMatchObject({ model: "theirs", max_output_tokens: 9 });
+  });
+
+  test("a provider with this format is not sent the ids of reasoning that it would have to look up", async () => {
+    const reasoning = { type: "reasoning", summary: [] };
+    const input = [
+      { ...reasoning, id: "rs_1" },
+      { ...reasoning, id: "rs_2", encrypted_content: "a" },
+      { ...user, id: "msg_1" },
+    ];
+    const { body } = await formOf({ input });
+    expect(JSON.parse(body({ model: "m" } as Provider, 7).toString()).input).toEqual([
+      reasoning,
+      ...input.slice(1),
+    ]);
   });
 
   test("any input is either translated to messages with roles, or refused by the name of a field", async () => {
