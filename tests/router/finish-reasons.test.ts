@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { ask } from "../support/clients/graph-client.ts";
 import { rest } from "../support/clients/rest-client.ts";
+import { nativeEvents, nativeResponse } from "../support/inference/native-responses.ts";
 import {
   completion,
   DONE,
@@ -24,6 +25,7 @@ const router = await useRouter({
   more: () => [
     { id: "claude", supported_formats: ["anthropic"], pricing },
     { id: "text", supported_formats: ["completions"], pricing },
+    { id: "own", supported_formats: ["responses"], pricing },
   ],
 });
 
@@ -121,6 +123,41 @@ test.each([
   await post(seeded, "messages", message);
   expect(await shownOf(seeded)).toEqual([false, reason, native]);
   await post(seeded, "messages", { ...message, stream: true });
+  expect(await shownOf(seeded)).toEqual([true, reason, native]);
+});
+
+const CALL = {
+  id: "fc_1",
+  type: "function_call",
+  call_id: "c",
+  name: "f",
+  arguments: "{}",
+  status: "completed",
+};
+
+test.each([
+  ["completed", "stop", {}],
+  ["tool_calls", "tool_calls", { output: [CALL] }],
+  [
+    "max_output_tokens",
+    "length",
+    { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } },
+  ],
+  [
+    "content_filter",
+    "content_filter",
+    { status: "incomplete", incomplete_details: { reason: "content_filter" } },
+  ],
+  ["incomplete", null, { status: "incomplete" }],
+])("a provider's own response that ended by %s is named %s", async (native, reason, fields) => {
+  const seeded = await router().seed();
+  router().scripted[0]?.scripts.set("own", ({ body }, response) => {
+    if (!body.stream) return sendJson(response, 200, nativeResponse(fields));
+    openStream(response).end(nativeEvents(fields).join(""));
+  });
+  await post(seeded, "responses", { model: "own", input: "hi" });
+  expect(await shownOf(seeded)).toEqual([false, reason, native]);
+  await post(seeded, "responses", { model: "own", input: "hi", stream: true });
   expect(await shownOf(seeded)).toEqual([true, reason, native]);
 });
 

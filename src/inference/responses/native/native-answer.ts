@@ -4,8 +4,12 @@ import type { AnswerBounds } from "../../chat/answer-translation.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "../../chat/whole-answer.ts";
 import type { Reading } from "../../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../../providers/provider-answer.ts";
+import { readFinishReason } from "../../requests/finish-reason.ts";
 import { responseUsage } from "../response-object.ts";
+import { fieldsOf } from "../said.ts";
 import { isResponseCacheShown, readResponseUsage, statedReasoningTokens } from "./native-usage.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** The states of a response that has ended with an answer; a failed one has an `error`. */
 const ENDED: ReadonlySet<unknown> = new Set(["completed", "incomplete"]);
@@ -45,7 +49,22 @@ export async function readNativeResponse(
     usage: isBilled ? undefined : responseUsage(metered.usage, statedReasoningTokens(stated)),
   };
   const edits = await bodies.findEdits(answer.body, { members, showsCost: true });
-  return { ...metered, answerId, edits };
+  return { ...metered, answerId, finishReason: endOf(fields), edits };
+}
+
+/** Items of an output that ask the client to run a tool. */
+const CALLS: ReadonlySet<unknown> = new Set([
+  "function_call",
+  "custom_tool_call",
+  "local_shell_call",
+  "apply_patch_call",
+]);
+
+/** Why a response has ended: the reason for which it is incomplete, `tool_calls` if it calls tools, or its status. */
+export function endOf({ status, output, incomplete_details: incomplete }: Fields): string | undefined {
+  const { reason } = fieldsOf(incomplete);
+  const isCall = Array.isArray(output) && output.some((item) => CALLS.has(fieldsOf(item).type));
+  return readFinishReason(reason ?? (isCall && status === "completed" ? "tool_calls" : status));
 }
 
 /** The provider's own id of a response that it keeps. Throws a `ProviderFailure` if it has none. */

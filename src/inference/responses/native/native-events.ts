@@ -15,7 +15,7 @@ import { fieldsOf } from "../said.ts";
 import { errorMembers, INTERRUPTED, type StreamError, streamErrorOf } from "../stream-error.ts";
 import { type ResponseChanges, withResponse } from "./event-edits.ts";
 import { EventTexts } from "./event-texts.ts";
-import { type ResponseBounds, requireId } from "./native-answer.ts";
+import { endOf, type ResponseBounds, requireId } from "./native-answer.ts";
 import { isResponseCacheShown, readResponseUsage, statedReasoningTokens } from "./native-usage.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -55,6 +55,10 @@ export class NativeResponseEvents implements StreamReader {
 
   get answerId(): string | undefined {
     return answerIdOf(this.#response);
+  }
+
+  get finishReason(): string | undefined {
+    return this.isFinished ? endOf(this.#response) : undefined;
   }
 
   /** No other provider repeats an event, since all of them have the provider's own ids and numbers. */
