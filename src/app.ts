@@ -20,7 +20,7 @@ import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
 import { createInferenceModule, type InferenceServices, requestSeconds } from "./inference/module.ts";
 import { readJobQueue } from "./jobs/job-queue.store.ts";
-import { systemClock } from "./kernel/clock.ts";
+import { systemClock, type WaitingClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Logger } from "./kernel/log.ts";
 import type { Hex } from "./kernel/text/hex.ts";
@@ -68,13 +68,14 @@ export type App = KeyServices &
 
 /**
  * Creates the modules by hand, in the order of their dependencies. It never listens. `open` opens the database and
- * replaces the one that the configuration names.
+ * replaces the one that the configuration names; `clock` replaces the system's.
  */
 export async function createApp(
   config: Config,
   network: Network,
   log: Logger,
   open: () => Promise<Database> = () => openDatabase(databaseOf(config)),
+  clock: WaitingClock = systemClock,
 ): Promise<App> {
   const urls = rpcUrlsOf(config, network, log);
   const rpc = createRpc({ urls, network: config.NETWORK, chainId: network.chainId, log });
@@ -92,7 +93,7 @@ export async function createApp(
     const webhookSecret = (await readDeploymentSecret(database, "webhooks")).secret;
     const filesSecret = (await readDeploymentSecret(database, "files")).secret;
     return wire({
-      ...{ config, network, log, rpc, database, bus, redis, cursors, receiptKey },
+      ...{ config, network, log, clock, rpc, database, bus, redis, cursors, receiptKey },
       ...{ webhookSecret, filesSecret },
     });
   } catch (error) {
@@ -105,6 +106,7 @@ function wire(dependencies: {
   config: Config;
   network: Network;
   log: Logger;
+  clock: WaitingClock;
   rpc: Rpc;
   database: Database;
   bus: Bus;
@@ -114,7 +116,7 @@ function wire(dependencies: {
   webhookSecret: string;
   filesSecret: string;
 }): App {
-  const { config, network, log, rpc, database, bus, redis, cursors, receiptKey } = dependencies;
+  const { config, network, log, clock, rpc, database, bus, redis, cursors, receiptKey } = dependencies;
   const relay = new EventRelay(database, bus, log);
   const maintenance =
     database.folder === undefined ? undefined : new EmbeddedMaintenance(database, database.folder, log);
@@ -124,7 +126,7 @@ function wire(dependencies: {
     config,
     network,
     log,
-    clock: systemClock,
+    clock,
     rpc,
     database,
     bus,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
+import type { WaitingClock } from "../../src/kernel/clock.ts";
 import { type ScriptedProvider, startScripted } from "./inference/scripted-provider.ts";
 import { type Seeded, seedAccount } from "./seed.ts";
 import type { DatabaseKind } from "./servers/database.ts";
@@ -48,8 +49,10 @@ export async function useRouter(given: {
   readonly keyVariable?: string;
   /** By default any. */
   readonly database?: DatabaseKind;
+  /** By default the system's. */
+  readonly clock?: WaitingClock;
 }): Promise<() => RouterStack> {
-  const { models, count = 2, settings = {}, more = () => [], keyVariable, database } = given;
+  const { models, count = 2, settings = {}, more = () => [], keyVariable, database, clock } = given;
   const scripted = await Promise.all(Array.from({ length: count }, startScripted));
   const folder = mkdtempSync(join(tmpdir(), "router-"));
   const path = join(folder, "providers.json");
@@ -61,7 +64,7 @@ export async function useRouter(given: {
   });
   const write = () => writeFileSync(path, JSON.stringify({ providers: servers }));
   write();
-  const stack = useStack({ ...QUICK, ...settings, PROVIDERS_FILE: path }, database);
+  const stack = useStack({ ...QUICK, ...settings, PROVIDERS_FILE: path }, database, clock);
   afterAll(async () => {
     await Promise.all(scripted.map((provider) => provider.stop()));
     rmSync(folder, { recursive: true });

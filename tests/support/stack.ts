@@ -10,6 +10,7 @@ import { openDatabase } from "../../src/db/open.ts";
 import { ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
 import { networkContracts } from "../../src/devnet/chain/deploy.ts";
 import type { StandInProvider } from "../../src/devnet/provider/provider.ts";
+import type { WaitingClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { auditDatabase, requireNoSecret } from "./audit.ts";
 import { startNetwork, type TestNetwork } from "./chain/network.ts";
@@ -42,11 +43,15 @@ export const afterStart: ((stack: Stack, onEnd: OnEnd) => Promise<void>)[] = [];
  * Starts one stack for the tests of a file and ends it after them. Read it inside the tests. Its database is
  * any, one of a kind, or in its `folder` on its own thread, as `npm start` has it.
  */
-export function useStack(settings: Settings = {}, kind?: DatabaseKind | "folder"): () => Stack {
+export function useStack(
+  settings: Settings = {},
+  kind?: DatabaseKind | "folder",
+  clock?: WaitingClock,
+): () => Stack {
   return useStarted(async (onEnd) => {
     const path = newFolder(onEnd);
     const open = () => (kind === "folder" ? openDatabase({ kind, path }) : openOwnDatabase(kind, { onEnd }));
-    return startStack(await startNetwork(onEnd), { DATA_DIR: path, ...settings }, onEnd, open);
+    return startStack(await startNetwork(onEnd), { DATA_DIR: path, ...settings }, onEnd, { open, clock });
   });
 }
 
@@ -57,27 +62,25 @@ export function useStack(settings: Settings = {}, kind?: DatabaseKind | "folder"
 export function useIdleStack(settings: Settings = {}): () => Stack {
   return useStarted(async (onEnd) => {
     const all = { DATA_DIR: newFolder(onEnd), ...settings };
-    return startStack(
-      await startNetwork(onEnd),
-      all,
-      onEnd,
-      () => openOwnDatabase(undefined, { onEnd }),
-      "nothing",
-    );
+    const open = () => openOwnDatabase(undefined, { onEnd });
+    return startStack(await startNetwork(onEnd), all, onEnd, { open, runs: "nothing" });
   });
 }
 
 /**
- * Starts two stacks on one PostgreSQL server and one chain, as two processes would be; the first one is the
- * worker.
+ * Starts two stacks on one PostgreSQL server and one chain, as two processes would be; the first one is a
+ * worker, and the second one if it runs `all`.
  */
-export function useTwins(settings: Settings = {}): () => readonly [Stack, Stack] {
+export function useTwins(
+  settings: Settings = {},
+  second: "all" | "requests" = "requests",
+): () => readonly [Stack, Stack] {
   return useStarted(async (onEnd) => {
     const [network, url] = await Promise.all([startNetwork(onEnd), borrowServerDatabase(onEnd)]);
     const all = { DATA_DIR: newFolder(onEnd), ...settings };
     const start = (runs: "all" | "requests") =>
-      startStack(network, all, onEnd, () => openPatiently(url, 10), runs);
-    return [await start("all"), await start("requests")] as const;
+      startStack(network, all, onEnd, { open: () => openPatiently(url, 10), runs });
+    return [await start("all"), await start(second)] as const;
   });
 }
 
@@ -102,8 +105,15 @@ async function startStack(
   { rpcUrl, contracts, provider }: TestNetwork,
   settings: Settings,
   onEnd: OnEnd,
-  open: () => Promise<Database>,
-  runs: "all" | "requests" | "nothing" = "all",
+  {
+    open,
+    runs = "all",
+    clock,
+  }: {
+    readonly open: () => Promise<Database>;
+    readonly runs?: "all" | "requests" | "nothing";
+    readonly clock?: WaitingClock | undefined;
+  },
 ): Promise<Stack> {
   const config = readConfig({
     NETWORK: "devnet",
@@ -118,7 +128,8 @@ async function startStack(
     contracts: networkContracts(contracts),
   });
   const lines: string[] = [];
-  const app = await createApp(config, network, createLogger("debug", { write: keepIn(lines) }), open);
+  const log = createLogger("debug", { write: keepIn(lines) });
+  const app = await createApp(config, network, log, open, clock);
   onEnd(async () => {
     await auditDatabase(app.database).finally(() => app.close());
     requireNoSecret(lines.join(""), "the log");

@@ -37,14 +37,19 @@ export async function openLines(
   }));
 }
 
-/** Records that a request is about to be sent for a line. False if the line is not waiting for that. */
+/**
+ * Records that a request is about to be sent for a line, in a transaction that has the lease (`shareLeased`). Resolves
+ * with `stopped` if no more lines of the batch may begin, and with `lost` if the line is not waiting.
+ */
 export async function beginLine(
   tx: Queries,
   batchId: string,
   n: number,
   requestId: string,
-): Promise<boolean> {
-  return (await tx.rows(BEGIN, [batchId, n, requestId])).length > 0;
+): Promise<"begun" | "stopped" | "lost"> {
+  const [row] = await tx.rows<{ is_stopped: boolean; is_begun: boolean }>(BEGIN, [batchId, n, requestId]);
+  if (row?.is_stopped) return "stopped";
+  return row?.is_begun ? "begun" : "lost";
 }
 
 /**
@@ -93,9 +98,19 @@ const OPEN = `
 
 const LINE = "batch_id = $1::uuid and n = $2::integer";
 
+/**
+ * Begins a line unless its batch was cancelled, or is stopped for another reason. A cancellation locks the job, so it
+ * waits for the transactions that have the lease and begin lines; one that waits for the cancellation instead sees it
+ * here, as this statement reads what was committed before it. So no line begins once a cancellation was answered.
+ */
 const BEGIN = `
-  update batch_line set state = 'running', request_id = $3::text, attempts = attempts + 1
-  where ${LINE} and state = 'pending' returning 1`;
+  with stopped as (
+    select end_reason is not null as is_stopped from batch where id = $1::uuid
+  ), begun as (
+    update batch_line set state = 'running', request_id = $3::text, attempts = attempts + 1 from stopped
+    where ${LINE} and state = 'pending' and not is_stopped returning 1
+  )
+  select is_stopped, exists (select 1 from begun) as is_begun from stopped`;
 
 const FREE = `
   update batch_line set state = 'pending', request_id = null, attempts = attempts - $4::integer

@@ -91,7 +91,7 @@ export function createBatchModule(parts: AppContext, dependencies: Dependencies)
     isOverloaded: () => load.monitor.overload !== undefined,
   });
   const work = batchWork({
-    ...{ database, files, ledger, requests, catalogue, slots, log },
+    ...{ database, files, ledger, requests, catalogue, slots, clock, log },
     limits: INPUT_LIMITS,
   });
   const runner = new JobRunner(

@@ -6,6 +6,7 @@ import type { Database } from "../../db/database.ts";
 import type { BatchProgress } from "../../events/topics.ts";
 import { shareLeased } from "../../jobs/job.store.ts";
 import type { JobLease } from "../../jobs/lease.ts";
+import type { WaitingClock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
@@ -24,16 +25,17 @@ export type BatchWorkDependencies = {
   readonly database: Database;
   readonly files: ClientFilesService;
   readonly ledger: LineLedger;
-  readonly requests: LineRequestsService;
+  readonly requests: Pick<LineRequestsService, "run">;
   readonly catalogue: Pick<CatalogueService, "model">;
-  readonly slots: LineSlots;
+  readonly slots: Pick<LineSlots, "acquire">;
+  readonly clock: WaitingClock;
   readonly log: Logger;
   readonly limits: InputLimits;
 };
 
 /** Lines read from the database at once. */
 const PAGE = 100;
-/** How often the owner's cancellation is looked for, and progress is published. */
+/** How often progress is published, and a cancellation is looked for; a line that begins after it sees it at once. */
 const LOOK_MS = 1_000;
 const EXPIRED: EndReason = {
   status: "expired",
@@ -152,11 +154,15 @@ class Work {
 
   /** Sends the requests of the lines, until none is left or there is a reason to stop; waits for those that were sent. */
   async #runLines(batch: RunningBatch, reader: FileReader): Promise<void> {
-    const { database, slots, ledger, requests, log } = this.#dependencies;
+    const { database, slots, ledger, requests, clock, log } = this.#dependencies;
     const { signal } = this.#lease;
     const running = new Set<Promise<void>>();
     const failures: unknown[] = [];
-    const run = new LineRun({ ledger, requests, batch, log, stop: (reason) => this.#stop(reason) });
+    const run = new LineRun({
+      ...{ ledger, requests, batch, clock, log },
+      stop: (reason) => this.#stop(reason),
+      stopped: () => this.#refresh(),
+    });
     for (let after = 0; failures.length === 0; ) {
       const lines = await openLines(database, batch.id, { after, limit: PAGE });
       if (lines.length === 0) break;
@@ -191,7 +197,7 @@ class Work {
     const { signal, leftMs } = this.#lease;
     if (signal.aborted) return true;
     if (leftMs <= 0) await this.#stop(EXPIRED);
-    const nowMs = performance.now();
+    const nowMs = this.#dependencies.clock.monotonicMs();
     if (nowMs - this.#lookedAtMs >= LOOK_MS) {
       this.#lookedAtMs = nowMs;
       await this.#refresh();

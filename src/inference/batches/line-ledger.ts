@@ -35,6 +35,11 @@ export class LineLost extends Error {
   override readonly name = "LineLost";
 }
 
+/** The batch of a line was cancelled, or is stopped for another reason, before the line began. */
+export class BatchStopped extends Error {
+  override readonly name = "BatchStopped";
+}
+
 type Dependencies = {
   readonly database: Database;
   readonly holds: Pick<HoldsService, "holdIn" | "settleIn" | "commit" | "lastSpendable">;
@@ -98,7 +103,10 @@ export class LineLedger {
     return this.#dependencies.holds.lastSpendable(keyId);
   }
 
-  /** Holds money for the request of a line, as `HoldsService.hold` does. Throws `LeaseLost` if the batch was taken over. */
+  /**
+   * Holds money for the request of a line, as `HoldsService.hold` does. Throws `LeaseLost` if the batch was taken over,
+   * and `BatchStopped` if none of its lines may begin any more.
+   */
   async hold(request: HoldRequest): Promise<bigint> {
     const { database, holds } = this.#dependencies;
     const { batch, n } = this.lineOf(request.id);
@@ -106,7 +114,9 @@ export class LineLedger {
       database.transaction(async (tx) => {
         await requireLeased(tx, batch);
         const amount = await holds.holdIn(tx, request);
-        if (!(await beginLine(tx, batch.id, n, request.id))) throw new LineLost("the line is not waiting");
+        const begin = await beginLine(tx, batch.id, n, request.id);
+        if (begin === "stopped") throw new BatchStopped("no more lines of the batch may begin");
+        if (begin === "lost") throw new LineLost("the line is not waiting");
         return amount;
       });
     this.#held.add(request.id);

@@ -1,23 +1,29 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { toDigits } from "../../client-files/file-id.ts";
+import type { WaitingClock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { EndReason } from "./batch.ts";
 import { readLine } from "./batch-input.ts";
 import type { OpenLine } from "./batch-lines.store.ts";
 import { failedResponse, responseLine, unsentLine } from "./batch-output.ts";
-import { type LineLedger, LineLost, type RunningBatch } from "./line-ledger.ts";
+import { BatchStopped, type LineLedger, LineLost, type RunningBatch } from "./line-ledger.ts";
 import type { LineRequestsService } from "./line-requests.service.ts";
 
 type Dependencies = {
   readonly ledger: LineLedger;
-  readonly requests: LineRequestsService;
+  readonly requests: Pick<LineRequestsService, "run">;
   readonly batch: RunningBatch;
+  readonly clock: WaitingClock;
   readonly log: Logger;
   /** Ends the batch: no more lines are sent. */
   stop(reason: EndReason): Promise<void>;
+  /** The batch was stopped elsewhere: no more lines are sent. */
+  stopped(): Promise<void>;
 };
+
+/** How the request of a line failed, and whether it may have reached a provider. */
+type LineFailure = { readonly error: AppError; readonly wasSent: boolean };
 
 /** How often a line is sent: a second time after its worker died, or its providers failed. */
 const MAX_SENT = 2;
@@ -45,11 +51,11 @@ export class LineRun {
   }
 
   /**
-   * Sends the request of a line until it is answered or fails for good. A line that is interrupted, or whose key has
-   * ended, is left as it is. Throws what is not a failure of the request.
+   * Sends the request of a line until it is answered or fails for good. A line that is interrupted, or whose key or
+   * batch has ended, is left as it is. Throws what is not a failure of the request.
    */
   async run(line: OpenLine, bytes: Buffer): Promise<void> {
-    const { batch, stop } = this.#dependencies;
+    const { batch, clock, stop, stopped } = this.#dependencies;
     const { signal } = batch.lease;
     const { customId, body } = readLine(bytes, batch.endpoint);
     let sent = line.attempts;
@@ -58,13 +64,14 @@ export class LineRun {
       const requestId = `batch_req_${randomUUID().replaceAll("-", "")}`;
       const failure = await this.#send(requestId, { n: line.n, customId, body });
       if (failure === undefined || signal.aborted) return;
+      if (failure === "stopped") return stopped();
       const { error, wasSent } = failure;
       if (wasSent) sent++;
       if (KEY_ENDED.has(error.code))
         return stop({ status: "failed", code: error.code, message: `${error.message} The batch ended.` });
       if (MONEY.has(error.code) && this.#dependencies.ledger.hasHeld(batch.account)) {
         // What the other lines do not need comes back when they end.
-        await sleep(MONEY_PAUSE_MS, undefined, { signal }).catch(() => {});
+        await clock.sleep(MONEY_PAUSE_MS, signal);
         continue;
       }
       const mayRetry = PASSING.has(error.code) && retries < MAX_RETRIES && sent < MAX_SENT;
@@ -73,15 +80,15 @@ export class LineRun {
         ? error.retryAfterSeconds * 1_000
         : FIRST_PAUSE_MS * 2 ** retries;
       retries++;
-      await sleep(Math.min(pauseMs, 30_000), undefined, { signal }).catch(() => {});
+      await clock.sleep(Math.min(pauseMs, 30_000), signal);
     }
   }
 
-  /** Sends a request. Resolves with its failure, and whether it may have reached a provider. */
+  /** Sends a request. Resolves with its failure, or `stopped` if the batch had been stopped before. */
   async #send(
     requestId: string,
     line: { readonly n: number; readonly customId: string; readonly body: Buffer },
-  ): Promise<{ readonly error: AppError; readonly wasSent: boolean } | undefined> {
+  ): Promise<LineFailure | "stopped" | undefined> {
     const { ledger, requests, batch, log } = this.#dependencies;
     const { account, keyId, endpoint, lease } = batch;
     return ledger.track(requestId, { batch, ...line }, async () => {
@@ -90,6 +97,7 @@ export class LineRun {
         return undefined;
       } catch (error) {
         if (lease.signal.aborted) return undefined;
+        if (error instanceof BatchStopped) return "stopped";
         const wasSent = ledger.wasHeld(requestId);
         if (error instanceof AppError) return { error, wasSent };
         if (error instanceof LineLost) return { error: abandoned(), wasSent };
