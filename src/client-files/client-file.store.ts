@@ -232,7 +232,8 @@ const READ_PARTS = `
     ) next_parts
   ) parts where earlier < 786432 order by parts.n`;
 
-const IS_OVER = (isUsed: string) => `(f.state = 'deleted' or f.expires_at < now()
+/** The output of a batch that is running is not over, however long that takes: its time begins when it is shown. */
+const IS_OVER = (isUsed: string) => `(f.state = 'deleted' or f.state = 'ready' and f.expires_at < now()
     or f.state = 'writing' and f.purpose = 'batch' and f.created_at < now() - interval '1 hour') and not (${isUsed})`;
 
 const FORGET_PARTS = (isUsed: string) => `
