@@ -4,6 +4,7 @@ import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";
 import { routes } from "../../src/rest/routes.ts";
 import { balanceAtRest } from "../support/balance.ts";
+import { BatchClient, inputOf } from "../support/batches/batch-world.ts";
 import { casesOf, type FaultCase, sound } from "../support/inference/fault-cases.ts";
 import type { FaultRow } from "../support/inference/fault-row.ts";
 import { FAULT_ROWS } from "../support/inference/fault-rows.ts";
@@ -20,10 +21,12 @@ import { until } from "../support/until.ts";
 
 /**
  * The fault runner: every misbehaviour of a provider on every billed route. Each request ends once, with the answer, the
- * charge and the attempts that are expected, and the ledger is consistent after all of them.
+ * charge and the attempts that are expected, and the ledger is consistent after all of them. A request in a batch is its
+ * only line, and is answered in one of its files.
  */
 const TABLE = Object.entries(FAULT_ROWS).map(([name, row], at) => {
-  const [url = ""] = /\/v1[a-z/_]*/.exec(name) ?? [];
+  const [route = ""] = /\/v1[a-z/_]*/.exec(name) ?? [];
+  const url = row.lineOf ?? route;
   const cases = casesOf(row).map((given, n) => ({ ...given, row, url, model: `r${at}-${n}` }));
   const ending = { row, url, model: `r${at}-ends` };
   return { name, cases, ending };
@@ -36,19 +39,36 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "POST /v1/async/images/edits": "tests/jobs/image-jobs.test.ts",
 };
 
+/** Billed routes whose requests are sent by a worker, after their answer. */
+const LATER = ["POST /v1/batches"];
+
 const MODES = ["whole", "streamed"] as const;
-const ENDINGS = ["completed", "cut", "left", "failed"] as const;
+/** How the requests of each kind of route may end, and the states of the requests that are recorded for it then. */
+const ENDINGS = {
+  live: { completed: ["completed"], cut: ["failed"], left: ["aborted"], failed: ["failed"] },
+  // A line that its providers failed is sent once more. One that was sent when its batch is cancelled is answered.
+  line: {
+    completed: ["completed"],
+    cut: ["failed", "failed"],
+    cancelled: ["completed"],
+    failed: ["failed", "failed"],
+  },
+} as const;
+const endingsOf = ({ lineOf }: FaultRow) => (lineOf ? ENDINGS.line : ENDINGS.live);
 const START = 10_000_000n;
 
+type Sendable = Place & { readonly stream: boolean };
 type Place = { readonly row: FaultRow; readonly url: string; readonly model: string };
 
 // What is expected of a stream that is not resumed; tests/router/resume.test.ts has those that are.
 const router = await useRouter({
   models: [],
-  settings: { RESUME_STREAMS: "off" },
+  settings: { RESUME_STREAMS: "off", BATCH_LINES_PARALLEL: "32" },
   more: (n) =>
     TABLE.flatMap(({ cases, ending: { row, model } }) => {
-      const ends = ENDINGS.flatMap((end) => MODES.map((mode) => `${model}-${end}-${mode}`));
+      const ends = Object.keys(endingsOf(row)).flatMap((end) =>
+        MODES.map((mode) => `${model}-${end}-${mode}`),
+      );
       return [...cases.map((given) => given.model), ...ends].map((id) => ({ id, ...row.offer(n) }));
     }),
 });
@@ -56,7 +76,7 @@ const router = await useRouter({
 test("every billed route has a row here, or a table of its own", () => {
   const billed = routes.filter(({ isAdmitted }) => isAdmitted).map(({ method, url }) => `${method} ${url}`);
   const rows = Object.keys(FAULT_ROWS).map((name) => name.split(",")[0]);
-  expect(new Set([...rows, ...Object.keys(ELSEWHERE)])).toEqual(new Set(billed));
+  expect(new Set([...rows, ...Object.keys(ELSEWHERE)])).toEqual(new Set([...billed, ...LATER]));
   for (const file of Object.values(ELSEWHERE)) expect(existsSync(file), file).toBe(true);
 });
 
@@ -66,30 +86,33 @@ describe.each(TABLE)("$name", ({ cases, ending }) => {
     async (given) => {
       set(given.model, given.script, sound(given.row));
       const seeded = await router().seed(START);
-      const reply = await post(seeded, given);
-      await requireExpected(given, { reply, text: await reply.text(), request: await requestOf(seeded) });
+      const reply = await send(seeded, given);
+      const [request] = await requestsOf(seeded, 1);
+      await requireExpected(given, { ...reply, request });
     },
   );
 
   const modes = ending.row.stream ? MODES : MODES.slice(0, 1);
-  const ends = modes.flatMap((mode) => ENDINGS.map((end) => ({ ...ending, mode, end })));
+  const ends = modes.flatMap((mode) =>
+    Object.entries(endingsOf(ending.row)).map(([end, statuses]) => ({ ...ending, mode, end, statuses })),
+  );
 
   test.concurrent.each(ends)("that is $end, $mode, is charged exactly", async ({ mode, end, ...given }) => {
-    const { row } = given;
+    const { row, statuses } = given;
     const place = { ...given, model: `${given.model}-${end}-${mode}`, stream: mode === "streamed" };
-    const script = endingScripts(row)[end];
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    const script = endingScript(row, end, goesOn);
     set(place.model, script, script);
     const seeded = await router().seed(START);
-    const leaving = new AbortController();
-    const sent = post(seeded, place, leaving.signal);
-    if (end === "left") await leave(sent, { place, leaving });
-    else await (await sent).text();
-    const { status, cost } = await requestOf(seeded);
+    if (end === "left") await leave(seeded, place);
+    else if (end === "cancelled") await cancel(seeded, place, goOn);
+    else await send(seeded, place);
+    const requests = await requestsOf(seeded, statuses.length);
     const isDelivered = end !== "failed" && place.stream;
     const part = isDelivered ? (row.stream?.cutCost(0) ?? 0n) : 0n;
-    expect([status, cost?.total]).toEqual([
-      { completed: "completed", cut: "failed", left: "aborted", failed: "failed" }[end],
-      end === "completed" ? row.cost(0) : part,
+    expect([requests.map(({ status }) => status), costOf(requests)]).toEqual([
+      statuses,
+      statuses[0] === "completed" ? row.cost(0) : part,
     ]);
   });
 });
@@ -99,18 +122,20 @@ test("in the end the ledger is consistent and no hold is open", async () => {
   expect({ faults, openHolds }).toEqual({ faults: [], openHolds: 0 });
 });
 
-type Outcome = { readonly reply: Response; readonly text: string; readonly request: InferenceRequest };
+/** What a client is answered. The answer to a line has no headers, so `shouldRetry` is undefined. */
+type Reply = { readonly status: number; readonly text: string; readonly shouldRetry?: string | null };
+type Outcome = Reply & { readonly request: InferenceRequest };
 
 /** Checks the answer, the charge and the attempts of a request. */
 async function requireExpected(
   { row, model, script, stream, expected, calls }: Place & FaultCase,
-  { reply, text, request }: Outcome,
+  { status, text, shouldRetry, request }: Outcome,
 ): Promise<void> {
   const outcomes = request.routing?.attempts.map(({ outcome }) => outcome);
   const [first = 0, second = 0] = router().scripted.map((provider) => provider.callsOf(model).length);
   expect(script, model).toBeDefined();
   expect(first).toBeLessThanOrEqual(calls);
-  const seen = { status: reply.status, end: request.status, cost: request.cost?.total, outcomes, second };
+  const seen = { status, end: request.status, cost: request.cost?.total, outcomes, second };
   const ended = { status: 200, end: "completed", second: 1, outcomes: ["failed", "answered"] };
   switch (expected) {
     case "the second":
@@ -137,7 +162,7 @@ async function requireExpected(
       return;
     case "refusal":
       expect(seen, text).toMatchObject({ status: 400, end: "failed", second: 0, cost: 0n });
-      expect(reply.headers.get("x-should-retry")).toBe("false");
+      if (!row.lineOf) expect(shouldRetry).toBe("false");
   }
 }
 
@@ -147,8 +172,8 @@ function markOf({ answer: { body } }: FaultRow): string {
   return text ?? String(body);
 }
 
-/** What both providers do for a request to end like this. */
-function endingScripts(row: FaultRow): Readonly<Record<(typeof ENDINGS)[number], Script>> {
+/** What both providers do for a request to end like this; one that is `cancelled` is answered once `goesOn` resolves. */
+function endingScript(row: FaultRow, end: string, goesOn: Promise<void>): Script {
   const begins =
     (then: (response: Parameters<Script>[1]) => unknown): Script =>
     async (call, response) => {
@@ -161,25 +186,26 @@ function endingScripts(row: FaultRow): Readonly<Record<(typeof ENDINGS)[number],
       }
       await then(response);
     };
-  return {
+  const scripts: Readonly<Record<string, Script>> = {
     completed: sound(row),
     cut: begins(breakOff),
     left: begins(() => {}),
+    cancelled: (...call) => goesOn.then(() => sound(row)(...call)),
     failed: (_, response) => sendJson(response, 500, { error: { message: "down" } }),
   };
+  const script = scripts[end];
+  if (!script) throw new Error(`no script ends a request as ${end}`);
+  return script;
 }
 
 /** Leaves once the first two words have arrived or, where the answer is whole, once the provider has been called. */
-async function leave(
-  sent: Promise<Response>,
-  {
-    place: { model, stream, row },
-    leaving,
-  }: { place: Place & { stream: boolean }; leaving: AbortController },
-): Promise<void> {
+async function leave(seeded: Seeded, place: Sendable): Promise<void> {
+  const { model, stream, row } = place;
+  const leaving = new AbortController();
+  const sent = post(seeded, place, leaving.signal);
   if (!stream) {
     const lost = expect(sent).rejects.toThrow();
-    await until(() => router().scripted[0]?.callsOf(model).length === 1);
+    await called(model);
     leaving.abort();
     return lost;
   }
@@ -190,13 +216,47 @@ async function leave(
   leaving.abort();
 }
 
+/** Cancels the batch once the provider has been called, which is answered only then. */
+async function cancel(seeded: Seeded, place: Sendable, goOn: () => void): Promise<void> {
+  const client = new BatchClient(router(), seeded);
+  const { id } = await startBatch(client, place);
+  await called(place.model);
+  expect((await client.openai.batches.cancel(id)).status).toBe("cancelling");
+  goOn();
+  expect(await client.ended(id)).toMatchObject({ status: "cancelled", request_counts: { completed: 1 } });
+}
+
+function called(model: string): Promise<true> {
+  return until(() => router().scripted[0]?.callsOf(model).length === 1);
+}
+
 function set(model: string, first: Script, second: Script): void {
   for (const [n, script] of [first, second].entries()) router().scripted[n]?.scripts.set(model, script);
 }
 
+/** Sends a request, and waits for its answer. */
+async function send(seeded: Seeded, place: Sendable): Promise<Reply> {
+  if (place.row.lineOf) {
+    const client = new BatchClient(router(), seeded);
+    const { output_file_id, error_file_id } = await client.ended((await startBatch(client, place)).id);
+    const [line, ...more] = [...(await client.lines(output_file_id)), ...(await client.lines(error_file_id))];
+    expect([line?.custom_id, more]).toEqual(["line", []]);
+    return { status: line?.response?.status_code ?? 0, text: JSON.stringify(line?.response?.body) };
+  }
+  const reply = await post(seeded, place);
+  const { status, headers } = reply;
+  return { status, text: await reply.text(), shouldRetry: headers.get("x-should-retry") };
+}
+
+/** Starts a batch that consists of this request. */
+function startBatch(client: BatchClient, { row, url, model }: Place) {
+  const line = { custom_id: "line", method: "POST", url, body: { model, ...row.body } };
+  return client.start(inputOf([line]), row.lineOf);
+}
+
 function post(
   { secret }: Seeded,
-  { row: { body, file }, url, model, stream }: Place & { readonly stream: boolean },
+  { row: { body, file }, url, model, stream }: Sendable,
   signal?: AbortSignal,
 ): Promise<Response> {
   const authorization = `Bearer ${secret}`;
@@ -214,15 +274,22 @@ function post(
   return fetch(router().origin + url, { ...common, headers: { authorization }, body: form });
 }
 
-/** The only request of an account, ended, after checking that its balance is what the request left of it. */
-async function requestOf({ account }: Seeded): Promise<InferenceRequest> {
+/** The requests of an account, all ended, after checking that its balance is what they left of it. */
+async function requestsOf(
+  { account }: Seeded,
+  count: number,
+): Promise<readonly [InferenceRequest, ...InferenceRequest[]]> {
   const { app } = router();
-  const request = await until(async () => {
+  const requests = await until(async () => {
     const { rows } = await app.requests.list(account, { first: 10 });
-    expect(rows).toHaveLength(1);
-    return rows[0] !== undefined && rows[0].status !== "running" && rows[0];
+    expect(rows).toHaveLength(count);
+    return rows.every(({ status }) => status !== "running") && rows;
   });
   const balance = await balanceAtRest(app, account);
-  expect(balance).toMatchObject({ held: 0n, total: START - (request.cost?.total ?? 0n) });
-  return request;
+  expect(balance).toMatchObject({ held: 0n, total: START - costOf(requests) });
+  return requests as [InferenceRequest, ...InferenceRequest[]];
+}
+
+function costOf(requests: readonly InferenceRequest[]): bigint {
+  return requests.reduce((sum, { cost }) => sum + (cost?.total ?? 0n), 0n);
 }

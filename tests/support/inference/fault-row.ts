@@ -1,3 +1,4 @@
+import type { BatchEndpoint } from "../../../src/inference/batches/batch.ts";
 import { PRICES } from "../router.ts";
 import type { WholeAnswer } from "./provider-faults.ts";
 
@@ -6,6 +7,8 @@ type CostAt = (n: number) => bigint;
 
 /** A billed route in the runner of provider faults: a request, and how providers answer it, rightly and wrongly. */
 export type FaultRow = {
+  /** The endpoint of its requests, where each is sent as a line of a batch. */
+  readonly lineOf?: BatchEndpoint;
   /** What the `n`th provider offers, besides the model's name. */
   offer(n: number): { readonly pricing: object } & Readonly<Record<string, unknown>>;
   /** The fields of a request, besides its model. */

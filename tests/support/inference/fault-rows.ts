@@ -1,7 +1,8 @@
+import type { BatchEndpoint } from "../../../src/inference/batches/batch.ts";
 import { countTokens } from "../../../src/inference/billing/tokens.ts";
 import { type FaultRow, promptPrice, tokens, UNIT_PRICES, units } from "./fault-row.ts";
 import { jsonAnswer, type WholeAnswer } from "./provider-faults.ts";
-import { completions, INPUT, messages, nativeResponses, responses } from "./streamed-fault-rows.ts";
+import { chats, completions, INPUT, messages, nativeResponses, responses } from "./streamed-fault-rows.ts";
 import { toWav } from "./wav.ts";
 
 const vectors = (data: unknown, fields: object = {}) =>
@@ -119,6 +120,11 @@ const speech: FaultRow = {
   maxMib: 64,
 };
 
+/** The same as lines of a batch, which cannot be streamed. */
+function linesOf({ stream: _, ...row }: FaultRow, lineOf: BatchEndpoint): FaultRow {
+  return { ...row, lineOf };
+}
+
 /** By method and URL of the route, and what is special about its request. */
 export const FAULT_ROWS: Readonly<Record<string, FaultRow>> = {
   "POST /v1/responses": responses,
@@ -137,4 +143,8 @@ export const FAULT_ROWS: Readonly<Record<string, FaultRow>> = {
     invalid: { "an object": transcribed({ text: "the sea" }) },
   },
   "POST /v1/audio/speech": speech,
+  "POST /v1/batches, of chats": linesOf(chats, "/v1/chat/completions"),
+  "POST /v1/batches, of responses": linesOf(responses, "/v1/responses"),
+  "POST /v1/batches, of text completions": linesOf(completions, "/v1/completions"),
+  "POST /v1/batches, of embeddings": linesOf(embeddings, "/v1/embeddings"),
 };

@@ -92,6 +92,9 @@ export const nativeResponses: FaultRow = {
   },
 };
 
+/** POST /v1/chat/completions, as far as it is not in a table of its own. */
+export const chats: FaultRow = { ...responses, body: { messages: MESSAGES, max_tokens: 50 } };
+
 /** POST /v1/completions. */
 export const completions: FaultRow = {
   offer: (n) => ({ supported_formats: ["completions"], pricing: tokenPrices(n) }),
