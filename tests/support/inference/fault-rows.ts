@@ -126,7 +126,7 @@ function linesOf({ stream: _, ...row }: FaultRow, lineOf: BatchEndpoint): FaultR
 }
 
 /** By method and URL of the route, and what is special about its request. */
-export const FAULT_ROWS: Readonly<Record<string, FaultRow>> = {
+export const LIVE_FAULT_ROWS: Readonly<Record<string, FaultRow>> = {
   "POST /v1/responses": responses,
   "POST /v1/responses, at providers with this format": nativeResponses,
   "POST /v1/completions": completions,
@@ -143,6 +143,10 @@ export const FAULT_ROWS: Readonly<Record<string, FaultRow>> = {
     invalid: { "an object": transcribed({ text: "the sea" }) },
   },
   "POST /v1/audio/speech": speech,
+};
+
+/** The same for lines of batches. */
+export const LINE_FAULT_ROWS: Readonly<Record<string, FaultRow>> = {
   "POST /v1/batches, of chats": linesOf(chats, "/v1/chat/completions"),
   "POST /v1/batches, of responses": linesOf(responses, "/v1/responses"),
   "POST /v1/batches, of text completions": linesOf(completions, "/v1/completions"),
