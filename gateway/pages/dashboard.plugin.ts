@@ -1,4 +1,6 @@
-import { existsSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance } from "fastify";
@@ -19,18 +21,28 @@ export type DevelopmentWallet = {
 /** The build output, relative to the sources and to the compiled files. */
 const BUILT = ["../../dist/dashboard", "../../dashboard"]
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
-  .find((path) => existsSync(path));
+  .find((path) => existsSync(join(path, "index.html")));
 const WALLET_BODY_BYTES = 16_384;
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+const NONCE_BYTES = 16;
+/** Stands for the nonce in the built page (`gateway/dashboard/vite.config.ts`). */
+const NONCE = "%CSP_NONCE%";
+
+/**
+ * The content security policy. Components add elements with styles of their own, which the nonce allows; no script is
+ * allowed by it, and every response has another one.
+ */
+function policyOf(nonce: string | undefined): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self'${nonce === undefined ? "" : ` 'nonce-${nonce}'`}`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
 
 /**
  * Serves the dashboard at `/dashboard/`: the files built by `npm run build:dashboard` (`npm ci` runs it), with a CSP
@@ -57,16 +69,18 @@ export async function dashboardPlugin(
     });
     return;
   }
+  const page = readFileSync(join(BUILT, "index.html"), "utf8");
   await server.register(fastifyStatic, {
     root: BUILT,
     prefix: "/dashboard/",
     index: false,
     wildcard: false,
+    globIgnore: ["index.html"],
     preCompressed: true,
     setHeaders(reply, path) {
       const isNamedByContent = path.includes("/assets/");
       reply.header("cache-control", isNamedByContent ? "public, max-age=31536000, immutable" : "no-cache");
-      reply.header("content-security-policy", POLICY);
+      reply.header("content-security-policy", policyOf(undefined));
       reply.header("x-content-type-options", "nosniff");
       reply.header("referrer-policy", "no-referrer");
     },
@@ -76,7 +90,16 @@ export async function dashboardPlugin(
   server.get("/dashboard/*", async (request, reply) => {
     if (request.url.startsWith("/dashboard/assets/"))
       throw new AppError("not_found", "The dashboard has no such file.");
-    return reply.sendFile("index.html");
+    const nonce = randomBytes(NONCE_BYTES).toString("base64");
+    return reply
+      .headers({
+        "content-type": "text/html; charset=utf-8",
+        "cache-control": "no-cache",
+        "content-security-policy": policyOf(nonce),
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+      })
+      .send(page.replaceAll(NONCE, nonce));
   });
 }
 

@@ -1,29 +1,40 @@
+import { MantineProvider } from "@mantine/core";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Provider } from "urql";
 import { ZerographProvider } from "../../../packages/client/src/react.ts";
-import { App } from "./app.tsx";
-import { client } from "./graph.ts";
-import { liveClient } from "./live.ts";
-import { Router } from "./router.tsx";
-import { SessionProvider } from "./session.tsx";
-import { PageBoundary } from "./ui/page-boundary.tsx";
-import "./style.css";
+import { client } from "./data/graph.ts";
+import { liveClient } from "./data/live.ts";
+import { SessionProvider } from "./data/session.tsx";
+import { App } from "./shell/app.tsx";
+import { shareNonce, styleNonce } from "./shell/nonce.ts";
+import { PageBoundary } from "./shell/page-boundary.tsx";
+import { colorSchemes, cssVariables, theme } from "./shell/theme.ts";
+import "./shell/mantine-css.ts";
+import "sonner/dist/styles.css";
+import "./shell/base.css";
 
+shareNonce();
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root element");
 createRoot(root).render(
   <StrictMode>
-    <Provider value={client}>
-      <ZerographProvider client={liveClient}>
-        <Router>
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      colorSchemeManager={colorSchemes}
+      defaultColorScheme="auto"
+      getStyleNonce={styleNonce}
+    >
+      <Provider value={client}>
+        <ZerographProvider client={liveClient}>
           <PageBoundary>
             <SessionProvider>
               <App />
             </SessionProvider>
           </PageBoundary>
-        </Router>
-      </ZerographProvider>
-    </Provider>
+        </ZerographProvider>
+      </Provider>
+    </MantineProvider>
   </StrictMode>,
 );

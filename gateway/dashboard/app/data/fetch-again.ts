@@ -1,0 +1,54 @@
+const MAX_PAUSE_MS = 15_000;
+
+/** The delay before the nth attempt in a row, milliseconds. */
+function pauseMs(failures: number): number {
+  return Math.min(1_000 * 2 ** failures, MAX_PAUSE_MS) * (0.75 + Math.random() / 2);
+}
+
+/** Resolves after a pause, or as soon as the browser is online again. Rejects when `signal` is aborted. */
+export function pause(failures: number, signal?: AbortSignal | null): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, pauseMs(failures));
+  const onOnline = () => resolve();
+  const onAbort = () => reject(signal?.reason);
+  addEventListener("online", onOnline, { once: true });
+  signal?.addEventListener("abort", onAbort, { once: true });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    removeEventListener("online", onOnline);
+    signal?.removeEventListener("abort", onAbort);
+  });
+}
+
+const MAX_ATTEMPTS = 4;
+
+/** Fetches, and retries while the network is down. Mutations are not retried: they may have arrived. */
+export async function fetchAgain(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const isMutation = /"query":"(?:\s|\\n)*mutation\b/.test(String(init?.body));
+  for (let attempts = 1; ; attempts++)
+    try {
+      return await fetch(input, init);
+    } catch (error) {
+      if (isMutation || attempts === MAX_ATTEMPTS || init?.signal?.aborted) throw error;
+      await pause(attempts - 1, init?.signal);
+    }
+}
+
+/** A part of the dashboard that could not be loaded: the network is down, or another version was deployed. */
+export class PartMissing extends Error {
+  constructor(cause: unknown) {
+    super("A part of this page could not be loaded.", { cause });
+    this.name = "PartMissing";
+  }
+}
+
+/** Loads a module, and retries while the network is down. Throws `PartMissing`. */
+export async function loadAgain<T>(load: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++)
+    try {
+      return await load();
+    } catch (error) {
+      if (attempts === MAX_ATTEMPTS) throw new PartMissing(error);
+      await pause(attempts - 1);
+    }
+}

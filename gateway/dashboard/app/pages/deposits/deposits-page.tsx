@@ -1,0 +1,115 @@
+import { Progress } from "@mantine/core";
+import { useEffect } from "react";
+import { useQuery } from "urql";
+import { graphql } from "../../data/graph.ts";
+import { useNetwork } from "../../data/session.tsx";
+import { type List, useList } from "../../data/use-list.ts";
+import { Amount } from "../../parts/amount.tsx";
+import type { Column } from "../../parts/column.ts";
+import { Hash } from "../../parts/hash.tsx";
+import { ListTable } from "../../parts/list-table.tsx";
+import { Page, Section, Stat, Stats } from "../../parts/page.tsx";
+import { Live, StateBadge } from "../../parts/state-badge.tsx";
+import { Time } from "../../parts/time.tsx";
+import { DepositForm } from "./deposit-form.tsx";
+
+const DEPOSITS = graphql(`
+  query Deposits($first: Int, $last: Int, $after: Cursor, $before: Cursor) {
+    viewer {
+      account {
+        deposits(first: $first, last: $last, after: $after, before: $before) {
+          nodes { id amount status confirmations requiredConfirmations transactionHash seenAt creditedAt }
+          pageInfo { hasNextPage endCursor hasPreviousPage startCursor }
+        }
+      }
+    }
+  }
+`);
+const BALANCE = graphql(`
+  query DepositBalance { viewer { account { balance { deposit credit available held } } } }
+`);
+const SEEN = graphql(
+  "subscription DepositsSeen($after: Cursor) { depositChanged(after: $after) { cursor status } }",
+);
+
+/** The account's deposits, and how to make one. */
+export function DepositsPage() {
+  const list = useList({
+    query: DEPOSITS,
+    pick: ({ viewer }) => viewer?.account?.deposits,
+    changes: SEEN,
+  });
+  return (
+    <Page title="Deposits" actions={list.liveness && <Live liveness={list.liveness} />}>
+      <Balance of={list} />
+      <DepositForm onSent={list.refetch} />
+      <Section title="Deposits received" isFlush>
+        <ListTable
+          label="Deposits"
+          list={list}
+          columns={COLUMNS}
+          keyOf={({ id }) => id}
+          empty="No deposits yet."
+        />
+      </Section>
+    </Page>
+  );
+}
+
+function Balance({ of: { rows } }: { of: List<Deposit> }) {
+  // The balance changes with the deposits, so it is queried again whenever they were.
+  const [{ data }, refetch] = useQuery({ query: BALANCE });
+  useEffect(() => {
+    if (rows) refetch({ requestPolicy: "network-only" });
+  }, [rows, refetch]);
+  const balance = data?.viewer?.account?.balance;
+  return (
+    <Stats>
+      <Stat label="Unspent deposits">{balance && <Amount neuron={balance.deposit} />}</Stat>
+      <Stat label="Credit">{balance && <Amount neuron={balance.credit} />}</Stat>
+      <Stat label="Available">{balance && <Amount neuron={balance.available} withUsd />}</Stat>
+      <Stat label="Held by requests in progress">{balance && <Amount neuron={balance.held} />}</Stat>
+    </Stats>
+  );
+}
+
+type Deposit = {
+  readonly id: string;
+  readonly amount: string;
+  readonly status: string;
+  readonly confirmations: number;
+  readonly requiredConfirmations: number;
+  readonly transactionHash: string;
+  readonly seenAt: string;
+};
+
+const COLUMNS: readonly Column<Deposit>[] = [
+  { id: "seen", name: "Seen", cell: ({ seenAt }) => <Time at={seenAt} /> },
+  { id: "amount", name: "Amount", isNumber: true, cell: ({ amount }) => <Amount neuron={amount} /> },
+  { id: "state", name: "State", cell: ({ status }) => <StateBadge state={status} /> },
+  { id: "confirmations", name: "Confirmations", cell: (deposit) => <Confirmations of={deposit} /> },
+  { id: "transaction", name: "Transaction", cell: (deposit) => <Transaction of={deposit} /> },
+];
+
+function Transaction({ of: { transactionHash: hash } }: { of: Deposit }) {
+  const { explorerUrl } = useNetwork();
+  if (!explorerUrl) return <Hash of={hash} withCopy />;
+  return (
+    <a href={`${explorerUrl}/tx/${hash}`} rel="noreferrer" target="_blank">
+      <Hash of={hash} />
+    </a>
+  );
+}
+
+function Confirmations({ of: { confirmations, requiredConfirmations: required } }: { of: Deposit }) {
+  if (required === 0) return <span className="quiet">none required</span>;
+  const shown = Math.min(confirmations, required);
+  return (
+    <>
+      <Progress size="sm" value={(shown / required) * 100} aria-label="Confirmations" />
+      <span className="figure">
+        {shown} of {required}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,14 @@
+import { createRoute } from "@tanstack/react-router";
+import Wallet from "lucide-react/icons/wallet";
+import { listSearch } from "../../data/list-search.ts";
+import { definePage, lazyPage } from "../../shell/page.ts";
+import { rootRoute } from "../../shell/root-route.ts";
+
+const route = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/deposits",
+  validateSearch: listSearch,
+  component: lazyPage(async () => (await import("./deposits-page.tsx")).DepositsPage),
+});
+
+export const depositsPage = definePage({ name: "Deposits", group: "Money", icon: Wallet, to: "/deposits", routes: [route] });

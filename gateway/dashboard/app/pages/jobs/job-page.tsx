@@ -1,0 +1,13 @@
+import { useParams } from "@tanstack/react-router";
+import { Page } from "../../parts/page.tsx";
+import { JobView } from "./job-view.tsx";
+
+/** One job with its steps and images. */
+export function JobPage() {
+  const { id } = useParams({ from: "/jobs/$id" });
+  return (
+    <Page title="Job" about={id}>
+      <JobView key={id} id={id} />
+    </Page>
+  );
+}

@@ -1,0 +1,167 @@
+import type { ResultOf } from "gql.tada";
+import { useEffect, useState } from "react";
+import { useMutation, useQuery } from "urql";
+import { useLive } from "../../../../../packages/client/src/react.ts";
+import { graphql, resultOf } from "../../data/graph.ts";
+import { ActionButton } from "../../parts/action-button.tsx";
+import { Amount } from "../../parts/amount.tsx";
+import { Hash } from "../../parts/hash.tsx";
+import { Section, Stat, Stats } from "../../parts/page.tsx";
+import { inWords, Live, StateBadge } from "../../parts/state-badge.tsx";
+import { EmptyState, Failure, Outcome } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+import { Fraction, isFinal } from "./fraction.tsx";
+
+const JOB = graphql(`
+  query Job($id: ID!) {
+    imageJob(id: $id) {
+      id createdAt finishedAt resultExpiresAt status fraction attempt modelId providerAddress errorCode errorMessage
+      request { requestId cost { total } }
+      images { b64Json revisedPrompt }
+    }
+  }
+`);
+const PROGRESS = graphql(`
+  subscription JobProgress($id: ID!, $after: Cursor) {
+    imageJobProgress(id: $id, after: $after) {
+      cursor id at sequence step status providerAddress attempt fraction errorMessage
+    }
+  }
+`);
+const CANCEL = graphql(`
+  mutation CancelJob($input: CancelImageJobInput!) {
+    cancelImageJob(input: $input) { imageJob { id status } userErrors { field message } }
+  }
+`);
+
+type Step = ResultOf<typeof PROGRESS>["imageJobProgress"];
+type Job = NonNullable<ResultOf<typeof JOB>["imageJob"]>;
+
+/** The steps of a job received before a reload. They are stored in the history entry, and dropped with it. */
+function storedSteps(id: string): readonly Step[] {
+  const { job } = (history.state ?? {}) as { job?: { id: string; steps: readonly Step[] } };
+  return job?.id === id ? job.steps : [];
+}
+
+/** Unlike `history.replaceState`, which the router observes, it does not load the page again. */
+function storeSteps(id: string, steps: readonly Step[]): void {
+  History.prototype.replaceState.call(history, { ...history.state, job: { id, steps } }, "");
+}
+
+/** One job, live: its progress, each step, and finally its images. */
+export function JobView({ id }: { id: string }) {
+  const [{ data, error, fetching }, query] = useQuery({ query: JOB, variables: { id } });
+  const refetch = () => query({ requestPolicy: "network-only" });
+  const [stored] = useState(() => storedSteps(id));
+  const [steps, setSteps] = useState(stored);
+  useEffect(() => {
+    if (steps.length > 0) storeSteps(id, steps);
+  }, [id, steps]);
+  const last = steps.at(-1);
+  const liveness = useLive(
+    last && isFinal(last.status) ? null : PROGRESS,
+    { id },
+    {
+      after: stored.at(-1)?.cursor ?? null,
+      onEvent({ imageJobProgress: step }) {
+        setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
+        if (isFinal(step.status)) refetch();
+      },
+    },
+  );
+  return (
+    <Outcome
+      value={data && (data.imageJob ?? null)}
+      error={error}
+      fetching={fetching}
+      onRetry={refetch}
+      empty={<EmptyState title="Job not found." />}
+    >
+      {(job) => {
+        const status = isFinal(job.status) ? job.status : (last?.status ?? job.status);
+        return (
+          <>
+            <Figures job={job} status={status} fraction={last?.fraction ?? job.fraction} />
+            {job.errorMessage && <Failure reason={job.errorMessage} />}
+            {status === "PENDING" && <Cancel id={id} onDone={refetch} />}
+            {job.images && <Images of={job.images} />}
+            <Section title="Steps" actions={!isFinal(status) && <Live liveness={liveness} />}>
+              <Steps of={steps} />
+            </Section>
+          </>
+        );
+      }}
+    </Outcome>
+  );
+}
+
+function Figures({ job, status, fraction }: { job: Job; status: string; fraction: number | null }) {
+  return (
+    <Stats>
+      <Stat label="State">
+        <StateBadge state={status} />
+      </Stat>
+      <Stat label="Progress">
+        <Fraction status={status} fraction={fraction} />
+      </Stat>
+      <Stat label="Cost">
+        {job.request?.cost ? <Amount neuron={job.request.cost.total} places={9} /> : "when it completes"}
+      </Stat>
+      <Stat label="Model">{job.modelId}</Stat>
+    </Stats>
+  );
+}
+
+function Cancel({ id, onDone }: { id: string; onDone(): void }) {
+  const [, cancel] = useMutation(CANCEL);
+  return (
+    <div>
+      <ActionButton
+        color="red"
+        variant="light"
+        done="The job is cancelled."
+        act={async () => {
+          const done = await cancel({ input: { id } });
+          resultOf(done.data?.cancelImageJob, done.error);
+          onDone();
+        }}
+      >
+        Cancel
+      </ActionButton>
+    </div>
+  );
+}
+
+function Images({ of }: { of: NonNullable<Job["images"]> }) {
+  return (
+    <div className="pictures">
+      {of.map((image, n) => (
+        <figure key={image.b64Json.slice(0, 64) + String(n)}>
+          <img src={`data:image/png;base64,${image.b64Json}`} alt={image.revisedPrompt ?? `Image ${n + 1}`} />
+          {image.revisedPrompt && <figcaption>{image.revisedPrompt}</figcaption>}
+        </figure>
+      ))}
+    </div>
+  );
+}
+
+function Steps({ of }: { of: readonly Step[] }) {
+  return (
+    <ol className="timeline" aria-label="Steps">
+      {of.map((step) => (
+        <li key={step.id}>
+          <strong>{inWords(step.step)}</strong> <Time at={step.at} />
+          {step.providerAddress && (
+            <>
+              {" at "}
+              <Hash of={step.providerAddress} />
+              {step.attempt > 1 && `, attempt ${step.attempt}`}
+            </>
+          )}
+          {step.fraction !== null && `, ${Math.round(step.fraction * 100)} %`}
+          {step.errorMessage && `: ${step.errorMessage}`}
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,104 @@
+import { Link } from "@tanstack/react-router";
+import type { ResultOf } from "gql.tada";
+import { useState } from "react";
+import { useLive } from "../../../../../packages/client/src/react.ts";
+import { graphql } from "../../data/graph.ts";
+import { useList } from "../../data/use-list.ts";
+import type { Column } from "../../parts/column.ts";
+import { Hash } from "../../parts/hash.tsx";
+import { ListTable } from "../../parts/list-table.tsx";
+import { Page } from "../../parts/page.tsx";
+import { Live, StateBadge } from "../../parts/state-badge.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+import { Fraction } from "./fraction.tsx";
+
+const JOBS = graphql(`
+  query Jobs($first: Int, $last: Int, $after: Cursor, $before: Cursor) {
+    imageJobs(first: $first, last: $last, after: $after, before: $before) {
+      nodes { jobId createdAt updatedAt status fraction attempt modelId providerAddress errorMessage }
+      pageInfo { hasNextPage endCursor hasPreviousPage startCursor }
+    }
+  }
+`);
+const ALL_PROGRESS = graphql(`
+  subscription JobsProgress($after: Cursor) {
+    imageJobChanged(after: $after) { cursor jobId sequence status providerAddress attempt fraction errorMessage }
+  }
+`);
+
+type Progress = ResultOf<typeof ALL_PROGRESS>["imageJobChanged"];
+type Job = NonNullable<ResultOf<typeof JOBS>["imageJobs"]>["nodes"][number];
+
+/** All image jobs, live. */
+export function JobsPage() {
+  const list = useList({ query: JOBS, pick: ({ imageJobs }) => imageJobs });
+  const [updates, setUpdates] = useState<ReadonlyMap<string, Progress>>(new Map());
+  const liveness = useLive(
+    ALL_PROGRESS,
+    {},
+    {
+      onEvent({ imageJobChanged: step }) {
+        setUpdates((known) => new Map(known).set(step.jobId, step));
+        if (!list.rows?.some(({ jobId }) => jobId === step.jobId)) list.refetch();
+      },
+    },
+  );
+  const rows = list.rows?.map((job) => withUpdate(job, updates.get(job.jobId)));
+  return (
+    <Page
+      title="Jobs"
+      about="Images generated in the background. A job is charged once, when it completes."
+      actions={<Live liveness={liveness} />}
+    >
+      <ListTable
+        label="Jobs"
+        list={{ ...list, rows }}
+        columns={COLUMNS}
+        keyOf={({ jobId }) => jobId}
+        link={({ jobId }) => ({ to: "/jobs/$id", params: { id: jobId } })}
+        empty={
+          <EmptyState title="No jobs yet.">
+            <p>
+              Start one in the <Link to="/playground">playground</Link>.
+            </p>
+          </EmptyState>
+        }
+      />
+    </Page>
+  );
+}
+
+function withUpdate(job: Job, step: Progress | undefined): Job {
+  if (!step) return job;
+  const { status, fraction, attempt, errorMessage } = step;
+  return {
+    ...job,
+    status,
+    fraction,
+    attempt,
+    errorMessage,
+    providerAddress: step.providerAddress ?? job.providerAddress,
+  };
+}
+
+const COLUMNS: readonly Column<Job>[] = [
+  { id: "made", name: "Made", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { id: "model", name: "Model", cell: ({ modelId }) => modelId },
+  {
+    id: "state",
+    name: "State",
+    cell: ({ status, errorMessage }) => (
+      <>
+        <StateBadge state={status} /> {errorMessage}
+      </>
+    ),
+  },
+  { id: "progress", name: "Progress", cell: (job) => <Fraction status={job.status} fraction={job.fraction} /> },
+  {
+    id: "provider",
+    name: "Provider",
+    cell: ({ providerAddress }) => providerAddress && <Hash of={providerAddress} />,
+  },
+  { id: "try", name: "Try", isNumber: true, cell: ({ attempt }) => attempt },
+];

@@ -1,0 +1,25 @@
+import { createRoute } from "@tanstack/react-router";
+import Images from "lucide-react/icons/images";
+import { listSearch } from "../../data/list-search.ts";
+import { definePage, lazyPage } from "../../shell/page.ts";
+import { rootRoute } from "../../shell/root-route.ts";
+
+const route = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/jobs",
+  validateSearch: listSearch,
+  component: lazyPage(async () => (await import("./jobs-page.tsx")).JobsPage),
+});
+const oneRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/jobs/$id",
+  component: lazyPage(async () => (await import("./job-page.tsx")).JobPage),
+});
+
+export const jobsPage = definePage({
+  name: "Jobs",
+  group: "Use",
+  icon: Images,
+  to: "/jobs",
+  routes: [route, oneRoute],
+});

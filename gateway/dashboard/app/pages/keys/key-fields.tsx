@@ -1,0 +1,131 @@
+import { Alert } from "@mantine/core";
+import { useWatch } from "react-hook-form";
+import { useQuery } from "urql";
+import * as z from "zod";
+import { toNeuron, toTokens } from "../../data/amounts.ts";
+import { graphql } from "../../data/graph.ts";
+import { useNetwork } from "../../data/session.tsx";
+import { ChecksField, SelectField, TextField } from "../../parts/fields.tsx";
+import { GuardrailFields, type Guardrails, guardrailsSchema, guardrailValues } from "./guardrail-fields.tsx";
+
+const MODELS = graphql("query KeyModels { models(first: 100) { nodes { modelId } } }");
+
+export const PERIODS = {
+  NEVER: "never",
+  DAILY: "every day",
+  WEEKLY: "every week",
+  MONTHLY: "every month",
+} as const;
+const EVIDENCE = {
+  "": "not required",
+  BOUND: "signed answers",
+  ATTESTED: "signed answers, attested enclave",
+} as const;
+const TRUST = { "": "any", VERIFIED: "verified", PRIVATE: "private" } as const;
+
+/** An API key, as its form needs it. */
+export type Key = Guardrails & {
+  readonly id: string;
+  readonly name: string;
+  readonly preview: string;
+  readonly status: string;
+  readonly expiresAt: string | null;
+  readonly creditLimit: string | null;
+  readonly resetPeriod: keyof typeof PERIODS;
+  readonly allowedModels: readonly string[];
+  readonly trustMode: "VERIFIED" | "PRIVATE" | null;
+  readonly providerEvidence: "BOUND" | "ATTESTED" | null;
+};
+
+const creditLimit = z.string().transform((text, context) => {
+  if (text.trim() === "") return null;
+  const neuron = toNeuron(text);
+  if (neuron !== undefined) return neuron;
+  context.addIssue({ code: "custom", message: "The limit must be an amount such as 2.5." });
+  return z.NEVER;
+});
+const expiresAt = z.string().transform((text, context) => {
+  if (text === "") return null;
+  const at = Date.parse(text);
+  if (!Number.isNaN(at)) return new Date(at).toISOString();
+  context.addIssue({ code: "custom", message: "A date and a time." });
+  return z.NEVER;
+});
+
+/** The fields of a key's form, by the names of the mutation's input. */
+export const keySchema = z.object({
+  name: z.string().trim().min(1, "A name, by which you know the key again.").max(64),
+  creditLimit,
+  resetPeriod: z.enum(["NEVER", "DAILY", "WEEKLY", "MONTHLY"]),
+  expiresAt,
+  trustMode: z.enum(["", "VERIFIED", "PRIVATE"]).transform((mode) => mode || null),
+  providerEvidence: z.enum(["", "BOUND", "ATTESTED"]).transform((level) => level || null),
+  allowedModels: z.array(z.string()),
+  ...guardrailsSchema.shape,
+});
+
+/** The fields for a key, or for a new one. */
+export function keyValues(given: Key | undefined): z.input<typeof keySchema> {
+  return {
+    name: given?.name ?? "",
+    creditLimit: given?.creditLimit ? toTokens(given.creditLimit).replaceAll(" ", "") : "",
+    resetPeriod: given?.resetPeriod ?? "NEVER",
+    expiresAt: given?.expiresAt ? localTime(given.expiresAt) : "",
+    trustMode: given?.trustMode ?? "",
+    providerEvidence: given?.providerEvidence ?? "",
+    allowedModels: [...(given?.allowedModels ?? [])],
+    ...guardrailValues(given),
+  };
+}
+
+/** The fields of a key besides its name. */
+export function KeyFields({ given }: { given: Key | undefined }) {
+  const { symbol } = useNetwork();
+  const [{ data }] = useQuery({ query: MODELS });
+  const models = data?.models?.nodes.map(({ modelId }) => modelId) ?? [];
+  const limit: string = useWatch({ name: "creditLimit" });
+  const listed = [...new Set([...models, ...(given?.allowedModels ?? [])])];
+  return (
+    <>
+      <TextField
+        label={`Limit in ${symbol}`}
+        name="creditLimit"
+        inputMode="decimal"
+        placeholder="none"
+        hint="Empty: no limit."
+      />
+      {toNeuron(limit) === "0" && (
+        <Alert role="status" color="yellow">
+          With a limit of 0 the key can spend nothing: every request that costs something is refused.
+        </Alert>
+      )}
+      <SelectField label="Limit resets" name="resetPeriod" options={PERIODS} />
+      <TextField
+        label="Expires"
+        name="expiresAt"
+        type="datetime-local"
+        hint="In this computer's time zone. Empty: never."
+      />
+      <SelectField label="Minimum provider trust" name="trustMode" options={TRUST} />
+      <SelectField
+        label="Evidence of providers"
+        name="providerEvidence"
+        options={EVIDENCE}
+        hint="Only providers that recently proved an answer are used; an answer without proof is marked, but billed."
+      />
+      {listed.length > 0 && (
+        <ChecksField
+          label="Models (none selected: all models)"
+          name="allowedModels"
+          options={Object.fromEntries(listed.map((model) => [model, model]))}
+        />
+      )}
+      <GuardrailFields />
+    </>
+  );
+}
+
+function localTime(at: string): string {
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

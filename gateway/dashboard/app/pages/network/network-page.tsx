@@ -1,0 +1,86 @@
+import type { ResultOf } from "gql.tada";
+import { useEffect } from "react";
+import { useQuery } from "urql";
+import { graphql } from "../../data/graph.ts";
+import type { Column } from "../../parts/column.ts";
+import { Copyable } from "../../parts/copyable.tsx";
+import { DataTable } from "../../parts/data-table.tsx";
+import { Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
+import { inWords, StateBadge } from "../../parts/state-badge.tsx";
+import { Outcome } from "../../parts/states.tsx";
+
+const NETWORK = graphql(`
+  query NetworkPage {
+    network {
+      name chainId chainIdHex symbol explorerUrl
+      head { number timestamp }
+      watchers { name phase scannedBlock headBlock lagBlocks lastReorgDepth }
+      contracts { name address note }
+    }
+  }
+`);
+const EVERY_MS = 5_000;
+
+type Watcher = NonNullable<ResultOf<typeof NETWORK>["network"]>["watchers"][number];
+
+const WATCHERS: readonly Column<Watcher>[] = [
+  { id: "watcher", name: "Watcher", cell: ({ name }) => name },
+  { id: "state", name: "State", cell: ({ phase }) => <StateBadge state={phase} /> },
+  { id: "scanned", name: "Scanned to", isNumber: true, cell: ({ scannedBlock }) => scannedBlock ?? "–" },
+  { id: "behind", name: "Behind", isNumber: true, cell: ({ lagBlocks }) => lagBlocks ?? "–" },
+  {
+    id: "reorg",
+    name: "Last reorg",
+    isNumber: true,
+    cell: ({ lastReorgDepth: depth }) => (depth === 0 ? "none" : `${depth} blocks`),
+  },
+];
+
+/** The network, how far its chain is scanned, and its contracts. */
+export function NetworkPage() {
+  const [{ data, error, fetching }, refetch] = useQuery({ query: NETWORK });
+  useEffect(() => {
+    const timer = setInterval(() => refetch({ requestPolicy: "network-only" }), EVERY_MS);
+    return () => clearInterval(timer);
+  }, [refetch]);
+  return (
+    <Page title="Network">
+      <Outcome
+        value={data?.network}
+        error={error}
+        fetching={fetching}
+        onRetry={() => refetch({ requestPolicy: "network-only" })}
+      >
+        {(network) => (
+          <>
+            <Stats>
+              <Stat label="Network">{network.name}</Stat>
+              <Stat label="Chain ID" hint={network.chainIdHex}>
+                {network.chainId}
+              </Stat>
+              <Stat label="Latest block">{network.head?.number ?? "unknown"}</Stat>
+            </Stats>
+            <Section title="Chain watchers" isFlush>
+              <DataTable
+                label="Watchers"
+                columns={WATCHERS}
+                rows={network.watchers}
+                keyOf={({ name }) => name}
+                empty="Nothing of this network is scanned."
+              />
+            </Section>
+            <Section title="Contracts">
+              <Pairs>
+                {network.contracts.map(({ name, address, note }) => (
+                  <Pair key={name} name={inWords(name)}>
+                    {address ? <Copyable text={address} label={name} /> : <span className="quiet">{note}</span>}
+                  </Pair>
+                ))}
+              </Pairs>
+            </Section>
+          </>
+        )}
+      </Outcome>
+    </Page>
+  );
+}

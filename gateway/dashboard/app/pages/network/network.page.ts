@@ -1,0 +1,12 @@
+import { createRoute } from "@tanstack/react-router";
+import Globe from "lucide-react/icons/globe";
+import { definePage, lazyPage } from "../../shell/page.ts";
+import { rootRoute } from "../../shell/root-route.ts";
+
+const route = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/network",
+  component: lazyPage(async () => (await import("./network-page.tsx")).NetworkPage),
+});
+
+export const networkPage = definePage({ name: "Network", group: "Operate", icon: Globe, to: "/network", routes: [route] });

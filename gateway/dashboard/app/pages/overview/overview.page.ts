@@ -1,0 +1,12 @@
+import { createRoute } from "@tanstack/react-router";
+import LayoutDashboard from "lucide-react/icons/layout-dashboard";
+import { definePage, lazyPage } from "../../shell/page.ts";
+import { rootRoute } from "../../shell/root-route.ts";
+
+const route = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/",
+  component: lazyPage(async () => (await import("./overview-page.tsx")).OverviewPage),
+});
+
+export const overviewPage = definePage({ name: "Overview", group: "Build", icon: LayoutDashboard, to: "/", routes: [route] });

@@ -1,0 +1,102 @@
+import { saveFile } from "../../data/save-file.ts";
+import { ActionButton } from "../../parts/action-button.tsx";
+import { CodeSnippet } from "../../parts/code-snippet.tsx";
+import { Pair, Pairs, Section } from "../../parts/page.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
+import { Note } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+import { checksOf } from "./evidence-checks.ts";
+
+type Evidence = NonNullable<Parameters<typeof checksOf>[0]> & {
+  readonly expectedSigner: string | null;
+  readonly checkedAt: string;
+};
+type Attestation = NonNullable<Parameters<typeof checksOf>[1]> & { readonly checkedAt: string };
+
+/** What was checked of a request's answer, and what each result means. */
+export function EvidenceCard({
+  evidence,
+  attestation,
+}: {
+  evidence: Evidence | null;
+  attestation: Attestation | null | undefined;
+}) {
+  return (
+    <Section title="Evidence">
+      {!evidence && (
+        <p>
+          The signature was not verified. Send verify_tee: true to have the signatures of answers verified.
+        </p>
+      )}
+      <ul className="checks">
+        {checksOf(evidence, attestation).map(({ title, result, meaning }) => (
+          <li key={title}>
+            <StateBadge state={result} /> <strong>{title}</strong>
+            <span className="quiet">{meaning}</span>
+          </li>
+        ))}
+      </ul>
+      <Pairs>
+        {evidence && (
+          <>
+            <Pair name="Signed by">
+              {evidence.signer ? <code className="selectable">{evidence.signer}</code> : "none"}
+            </Pair>
+            <Pair name="Acknowledged signer">
+              {evidence.expectedSigner ? <code className="selectable">{evidence.expectedSigner}</code> : "none"}
+            </Pair>
+            <Pair name="Verified">
+              <Time at={evidence.checkedAt} />
+            </Pair>
+          </>
+        )}
+        {attestation && (
+          <Pair name="Enclave appraised">
+            <Time at={attestation.checkedAt} />
+          </Pair>
+        )}
+      </Pairs>
+    </Section>
+  );
+}
+
+/** Downloads the receipt of a request with its proof, and says how to verify it without this router. */
+export function ReceiptCard({ id }: { id: string }) {
+  const file = `receipt-${id}.json`;
+  return (
+    <Section title="Receipt">
+      <p>
+        The signed receipt states the charge, the usage and the hashes of the request and its answer, and
+        proves that it is in the log. Verify it on your own machine, in a checkout of zerograph, without a
+        network:
+      </p>
+      <CodeSnippet
+        label="Command"
+        snippets={[
+          { name: "Command", code: `npm run -s verify -- ${file} --request request.json --answer answer.json` },
+        ]}
+      />
+      <Note>
+        request.json and answer.json are the bodies exactly as you sent and received them; both may be left
+        out.
+      </Note>
+      <div>
+        <ActionButton act={() => download(id, file)}>Download the receipt</ActionButton>
+      </div>
+    </Section>
+  );
+}
+
+async function download(id: string, file: string): Promise<void> {
+  const response = await fetch(`/v1/receipts/${encodeURIComponent(id)}`, { credentials: "same-origin" });
+  if (response.status === 404) throw new Error("This request has no receipt.");
+  if (!response.ok) throw new Error(await refusalOf(response));
+  saveFile(file, await response.blob());
+}
+
+async function refusalOf(response: Response): Promise<string> {
+  const body = (await response.json().catch(() => undefined)) as
+    | { readonly error?: { readonly message?: string } }
+    | undefined;
+  return body?.error?.message ?? `The receipt could not be read (status ${response.status}).`;
+}

@@ -1,0 +1,26 @@
+import { createRoute } from "@tanstack/react-router";
+import ArrowLeftRight from "lucide-react/icons/arrow-left-right";
+import { listSearch } from "../../data/list-search.ts";
+import { definePage, lazyPage } from "../../shell/page.ts";
+import { rootRoute } from "../../shell/root-route.ts";
+
+const route = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/requests",
+  validateSearch: listSearch,
+  component: lazyPage(async () => (await import("./requests-page.tsx")).RequestsPage),
+});
+const oneRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/requests/$id",
+  component: lazyPage(async () => (await import("./request-page.tsx")).RequestPage),
+});
+
+export const requestsPage = definePage({
+  name: "Requests",
+  group: "Use",
+  icon: ArrowLeftRight,
+  to: "/requests",
+  routes: [route, oneRoute],
+  find: async () => (await import("./find-requests.ts")).findRequests,
+});

@@ -1,0 +1,64 @@
+import { Title } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { useSession } from "../../data/session.tsx";
+import { developmentWallet, type Wallet, watchWallets } from "../../data/wallet.ts";
+import { ActionButton } from "../../parts/action-button.tsx";
+import { EmptyState, Loading } from "../../parts/states.tsx";
+
+/** The sign-in page: with a wallet of this browser, or with the built-in wallet of a development network. */
+export function SignInPage() {
+  const { network, signIn } = useSession();
+  const [wallets, setWallets] = useState<readonly Wallet[]>([]);
+  /** Undefined while loading. */
+  const [development, setDevelopment] = useState<Wallet | null>();
+  useEffect(() => watchWallets(setWallets), []);
+  const isDevnet = network?.networkId === "devnet";
+  useEffect(() => {
+    if (!network) return;
+    const looked = isDevnet ? developmentWallet() : Promise.resolve(undefined);
+    void looked.then(
+      (wallet) => setDevelopment(wallet ?? null),
+      () => setDevelopment(null),
+    );
+  }, [network, isDevnet]);
+  return (
+    <main id="main" className="sign-in">
+      <div>
+        <header>
+          <Title order={1}>zerograph</Title>
+          <p className="about">
+            Keys, money, requests and jobs of your account on {network?.name}. You sign a text with your wallet:
+            this costs nothing and moves no funds.
+          </p>
+        </header>
+        {development && (
+          <section className="card">
+            <p>
+              <strong>This is a development network.</strong> Its tokens have no value, and the key of this wallet
+              is public. Never send real funds to it.
+            </p>
+            <ActionButton variant="filled" act={() => signIn(development)}>
+              Sign in with the development wallet
+            </ActionButton>
+          </section>
+        )}
+        {wallets.map((wallet) => (
+          <ActionButton
+            key={wallet.id}
+            size="md"
+            act={() => signIn(wallet)}
+            leftSection={wallet.icon && <img src={wallet.icon} alt="" width="24" height="24" />}
+          >
+            Sign in with {wallet.name}
+          </ActionButton>
+        ))}
+        {development === undefined && wallets.length === 0 && <Loading />}
+        {wallets.length === 0 && development === null && (
+          <EmptyState title="No wallet found in this browser.">
+            Install one that announces itself (EIP-6963), such as MetaMask or Rabby, and load this page again.
+          </EmptyState>
+        )}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,116 @@
+import { Button, Group } from "@mantine/core";
+import { useState } from "react";
+import { useMutation } from "urql";
+import { graphql, resultOf } from "../../data/graph.ts";
+import { ActionButton } from "../../parts/action-button.tsx";
+import { Section } from "../../parts/page.tsx";
+import { inWords, StateBadge } from "../../parts/state-badge.tsx";
+import { Note } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+import { type Open, type Result, type Webhook, wordsOf } from "./webhook.ts";
+
+const ENABLE = graphql(`
+  mutation EnableWebhook($input: UpdateWebhookInput!) {
+    updateWebhook(input: $input) { webhook { id } userErrors { field message } }
+  }
+`);
+const TEST = graphql(`
+  mutation TestWebhook($input: TestWebhookInput!) {
+    testWebhook(input: $input) {
+      result { delivered status failure durationMs }
+      userErrors { field message }
+    }
+  }
+`);
+const ROTATE = graphql(`
+  mutation RotateWebhookSecret($input: RotateWebhookSecretInput!) {
+    rotateWebhookSecret(input: $input) { secret userErrors { field message } }
+  }
+`);
+
+/** A webhook with its state, and what can be done with it. */
+export function WebhookCard({
+  webhook,
+  onOpen,
+  refresh,
+}: {
+  webhook: Webhook;
+  onOpen(open: Open): void;
+  refresh(): void;
+}) {
+  const { name, url, events, status, disabledReason, consecutiveFailures, nextAttemptAt } = webhook;
+  const [tested, setTested] = useState<Result>();
+  return (
+    <Section title={name} actions={<StateBadge state={status} />}>
+      <p>
+        <code>{url}</code>
+      </p>
+      <Note>{events.map(inWords).join(", ")}</Note>
+      {disabledReason && <p role="status">Disabled: {disabledReason.toLowerCase()}. Nothing is delivered.</p>}
+      {nextAttemptAt && (
+        <p role="status">
+          {consecutiveFailures} attempts in a row failed. The next one: <Time at={nextAttemptAt} />
+        </p>
+      )}
+      {tested && <p role="status">Test: {wordsOf(tested)}</p>}
+      <Actions webhook={webhook} onOpen={onOpen} refresh={refresh} onTested={setTested} />
+    </Section>
+  );
+}
+
+function Actions({
+  webhook,
+  onOpen,
+  refresh,
+  onTested,
+}: {
+  webhook: Webhook;
+  onOpen(open: Open): void;
+  refresh(): void;
+  onTested(result: Result | undefined): void;
+}) {
+  const { id, status } = webhook;
+  const [, test] = useMutation(TEST);
+  const [, update] = useMutation(ENABLE);
+  const [, rotate] = useMutation(ROTATE);
+  const isDisabled = status === "DISABLED";
+  return (
+    <Group gap="xs">
+      <ActionButton
+        act={async () => {
+          const done = await test({ input: { id } });
+          onTested(resultOf(done.data?.testWebhook, done.error).result ?? undefined);
+        }}
+      >
+        Send a test
+      </ActionButton>
+      <Button variant="default" onClick={() => onOpen({ kind: "attempts", webhook })}>
+        Attempts
+      </Button>
+      <Button variant="default" onClick={() => onOpen({ kind: "edit", webhook })}>
+        Edit
+      </Button>
+      <ActionButton
+        act={async () => {
+          const done = await update({ input: { id, enabled: isDisabled } });
+          resultOf(done.data?.updateWebhook, done.error);
+          refresh();
+        }}
+      >
+        {isDisabled ? "Enable" : "Disable"}
+      </ActionButton>
+      <ActionButton
+        act={async () => {
+          const done = await rotate({ input: { id } });
+          const { secret } = resultOf(done.data?.rotateWebhookSecret, done.error);
+          onOpen({ kind: "secret", secret: secret ?? "" });
+        }}
+      >
+        New secret
+      </ActionButton>
+      <Button color="red" variant="light" onClick={() => onOpen({ kind: "delete", webhook })}>
+        Delete
+      </Button>
+    </Group>
+  );
+}

@@ -1,0 +1,115 @@
+import { Button } from "@mantine/core";
+import type { ReactNode } from "react";
+import { useMutation } from "urql";
+import { graphql, resultOf } from "../../data/graph.ts";
+import type { Column } from "../../parts/column.ts";
+import { DataTable } from "../../parts/data-table.tsx";
+import { ConfirmDialog, Dialog, DialogButtons } from "../../parts/dialog.tsx";
+import { GraphForm } from "../../parts/form.tsx";
+import { SecretDialog } from "../../parts/secret-dialog.tsx";
+import { inWords } from "../../parts/state-badge.tsx";
+import { Time } from "../../parts/time.tsx";
+import { type Attempt, type Open, type Webhook, wordsOf } from "./webhook.ts";
+import { WebhookFields, webhookSchema, webhookValues } from "./webhook-fields.tsx";
+
+const CREATE = graphql(`
+  mutation CreateWebhook($input: CreateWebhookInput!) {
+    createWebhook(input: $input) { secret webhook { id } userErrors { field message } }
+  }
+`);
+const UPDATE = graphql(`
+  mutation UpdateWebhook($input: UpdateWebhookInput!) {
+    updateWebhook(input: $input) { webhook { id } userErrors { field message } }
+  }
+`);
+const DELETE = graphql(`
+  mutation DeleteWebhook($input: DeleteWebhookInput!) {
+    deleteWebhook(input: $input) { deleted userErrors { field message } }
+  }
+`);
+/** The dialogs that create, edit and delete a webhook, show its secret once, and list its attempts. */
+export function WebhookDialogs({
+  open,
+  onOpen,
+  onClose,
+}: {
+  open: Open | undefined;
+  onOpen(open: Open): void;
+  onClose(): void;
+}): ReactNode {
+  const [, create] = useMutation(CREATE);
+  const [, update] = useMutation(UPDATE);
+  const [, remove] = useMutation(DELETE);
+  if (!open) return null;
+  if (open.kind === "secret")
+    return <SecretDialog title="Your signing secret" secret={open.secret} onClose={onClose} />;
+  if (open.kind === "attempts") return <AttemptsDialog webhook={open.webhook} onClose={onClose} />;
+  if (open.kind === "delete")
+    return (
+      <ConfirmDialog
+        title={`Delete ${open.webhook.name}?`}
+        label="Delete"
+        done={`${open.webhook.name} is deleted.`}
+        onClose={onClose}
+        act={async () => {
+          const done = await remove({ input: { id: open.webhook.id } });
+          resultOf(done.data?.deleteWebhook, done.error);
+        }}
+      >
+        <p>Nothing more is delivered to its URL. This cannot be undone.</p>
+      </ConfirmDialog>
+    );
+  const given = open.kind === "edit" ? open.webhook : undefined;
+  return (
+    <Dialog title={given ? `Edit ${given.name}` : "Create a webhook"} onClose={onClose} size="lg">
+      <GraphForm
+        schema={webhookSchema}
+        defaultValues={webhookValues(given)}
+        label={given ? "Save" : "Create"}
+        buttons={
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+        }
+        send={async (input) => {
+          if (!given) {
+            const made = await create({ input });
+            const { secret } = resultOf(made.data?.createWebhook, made.error);
+            return onOpen({ kind: "secret", secret: secret ?? "" });
+          }
+          const done = await update({ input: { id: given.id, ...input } });
+          resultOf(done.data?.updateWebhook, done.error);
+          onClose();
+        }}
+      >
+        <WebhookFields />
+      </GraphForm>
+    </Dialog>
+  );
+}
+
+const ATTEMPTS: readonly Column<Attempt>[] = [
+  { id: "at", name: "At", cell: ({ attemptedAt }) => <Time at={attemptedAt} /> },
+  { id: "event", name: "Event", cell: ({ event }) => inWords(event) },
+  { id: "number", name: "Number", isNumber: true, cell: ({ sequence }) => sequence },
+  { id: "outcome", name: "Outcome", cell: ({ result }) => wordsOf(result) },
+];
+
+function AttemptsDialog({ webhook, onClose }: { webhook: Webhook; onClose(): void }) {
+  return (
+    <Dialog title={`Attempts of ${webhook.name}`} onClose={onClose} size="xl">
+      <DataTable
+        label="Attempts"
+        columns={ATTEMPTS}
+        rows={webhook.attempts}
+        keyOf={({ number }) => String(number)}
+        empty="Nothing was delivered yet."
+      />
+      <DialogButtons>
+        <Button onClick={onClose} data-autofocus>
+          Done
+        </Button>
+      </DialogButtons>
+    </Dialog>
+  );
+}

@@ -1,0 +1,12 @@
+import { createRoute } from "@tanstack/react-router";
+import Webhook from "lucide-react/icons/webhook";
+import { definePage, lazyPage } from "../../shell/page.ts";
+import { rootRoute } from "../../shell/root-route.ts";
+
+const route = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/webhooks",
+  component: lazyPage(async () => (await import("./webhooks-page.tsx")).WebhooksPage),
+});
+
+export const webhooksPage = definePage({ name: "Webhooks", group: "Manage", icon: Webhook, to: "/webhooks", routes: [route] });

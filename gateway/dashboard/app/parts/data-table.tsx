@@ -1,0 +1,135 @@
+import { type LinkProps, useNavigate } from "@tanstack/react-router";
+import { columnVisibilityFeature, tableFeatures, useTable } from "@tanstack/react-table";
+import { lazy, type ReactNode, Suspense, useMemo } from "react";
+import type { CombinedError } from "urql";
+import { loadAgain } from "../data/fetch-again.ts";
+import { isRefusal, reasonOf } from "../data/graph.ts";
+import type { Column } from "./column.ts";
+import { ColumnHead } from "./column-head.tsx";
+import { DataRow } from "./data-row.tsx";
+import { EmptyState, Failure, Loading, NoPermission } from "./states.tsx";
+import { TableTools, useColumnChoice } from "./table-tools.tsx";
+
+const features = tableFeatures({ columnVisibilityFeature });
+/** From so many rows on, only those in view are in the document, and the table scrolls by itself. */
+const VIRTUAL_FROM = 60;
+
+const VirtualBody = lazy(async () => ({
+  default: await loadAgain(async () => (await import("./virtual-body.tsx")).VirtualBody),
+}));
+
+type Props<Row> = {
+  /** What the table lists, for screen readers; the choice of columns is kept under it. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  /** Undefined while they are loaded. */
+  readonly rows: readonly Row[] | undefined;
+  keyOf(row: Row): string;
+  readonly error?: CombinedError | undefined;
+  readonly onRetry?: () => void;
+  /** In place of no rows; a text, or an `EmptyState` with what to do about it. */
+  readonly empty: ReactNode;
+  /** The page of a row: a click on the row opens it, and its first cell is the link. */
+  link?(row: Row): LinkProps;
+  /** The order, as in the search parameter `sort`: `-COST` is descending by cost. */
+  readonly sort?: string | undefined;
+  onSort?(sort: string): void;
+  /** Whether the user may choose columns, and save the rows as this file. */
+  readonly canChoose?: boolean;
+  readonly csv?: string;
+  /** Before the tools of the table: filters. */
+  readonly filters?: ReactNode;
+};
+
+/**
+ * A table of rows that the server sorts and pages. It has the states of a list: loading, empty, failed with a button to
+ * try again, and refused. It scrolls horizontally within itself. The arrow keys move between the links of its rows.
+ */
+export function DataTable<Row extends object>(props: Props<Row>) {
+  const { columns, rows, label, filters, canChoose = false, csv } = props;
+  const [visibility, choose] = useColumnChoice(label, columns);
+  const hasTools = filters !== undefined || canChoose || csv !== undefined;
+  return (
+    <div className="data">
+      {hasTools && (
+        <TableTools
+          columns={columns}
+          rows={rows}
+          visibility={visibility}
+          {...(canChoose && { onChoose: choose })}
+          {...(csv !== undefined && { csv })}
+        >
+          {filters}
+        </TableTools>
+      )}
+      <TableState {...props} visibility={visibility} />
+    </div>
+  );
+}
+
+function TableState<Row extends object>(
+  props: Props<Row> & { readonly visibility: Readonly<Record<string, boolean>> },
+) {
+  const { rows, error, onRetry, empty } = props;
+  if (rows && rows.length > 0) return <Rows {...props} rows={rows} />;
+  if (error && isRefusal(error)) return <NoPermission reason={reasonOf(error)} />;
+  if (error && !rows) return <Failure reason={reasonOf(error)} {...(onRetry && { onRetry })} />;
+  if (!rows) return <Loading rows={6} />;
+  return typeof empty === "string" ? <EmptyState title={empty} /> : empty;
+}
+
+function Rows<Row extends object>(
+  props: Props<Row> & { readonly rows: readonly Row[]; readonly visibility: Readonly<Record<string, boolean>> },
+) {
+  const { columns, rows, keyOf, label, link, sort, onSort, visibility } = props;
+  const navigate = useNavigate();
+  const definitions = useMemo(() => columns.map(({ id }) => ({ id, accessorFn: (row: Row) => row })), [columns]);
+  const data = useMemo(() => [...rows], [rows]);
+  const table = useTable({
+    features,
+    columns: definitions,
+    data,
+    getRowId: keyOf,
+    state: { columnVisibility: visibility },
+  });
+  const shown = table.getRowModel().rows;
+  const byId = new Map(columns.map((column) => [column.id, column]));
+  const visible = table.getVisibleLeafColumns().flatMap(({ id }) => byId.get(id) ?? []);
+  const rowAt = (n: number, measure?: (element: HTMLTableRowElement | null) => void) => {
+    const row = shown[n];
+    if (!row) return null;
+    return (
+      <DataRow
+        key={row.id}
+        index={n}
+        row={row.original}
+        columns={visible}
+        link={link?.(row.original)}
+        onOpen={(to) => void navigate(to as never)}
+        {...(measure && { measure })}
+      />
+    );
+  };
+  const isVirtual = shown.length >= VIRTUAL_FROM;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
+    <section className={isVirtual ? "scroll tall" : "scroll"} aria-label={label} tabIndex={0}>
+      <table {...(isVirtual && { "aria-rowcount": shown.length + 1 })}>
+        <thead>
+          <tr>
+            {visible.map((column) => (
+              <ColumnHead key={column.id} column={column} sort={sort} onSort={onSort} />
+            ))}
+          </tr>
+        </thead>
+        {isVirtual ? (
+          <Suspense fallback={<tbody />}>
+            <VirtualBody count={shown.length} keyAt={(n) => shown[n]?.id ?? n} rowAt={rowAt} />
+          </Suspense>
+        ) : (
+          <tbody>{shown.map((_, n) => rowAt(n))}</tbody>
+        )}
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,99 @@
+import { Button, Checkbox, Group, Popover, Stack } from "@mantine/core";
+import Columns3 from "lucide-react/icons/columns-3";
+import Download from "lucide-react/icons/download";
+import { type ReactNode, useState } from "react";
+import { saveCsv } from "./csv.ts";
+import type { Column } from "./column.ts";
+
+type Visibility = Readonly<Record<string, boolean>>;
+
+/** Which columns of a table are shown, as chosen by the user and kept in this browser under the table's label. */
+export function useColumnChoice<Row>(
+  label: string,
+  columns: readonly Column<Row>[],
+): readonly [Visibility, (id: string, isShown: boolean) => void] {
+  const key = `zerograph-columns:${label}`;
+  const [chosen, setChosen] = useState<Visibility>(() => readChoice(key));
+  const shown = Object.fromEntries(columns.map(({ id, isHidden }) => [id, chosen[id] ?? !isHidden]));
+  const choose = (id: string, isShown: boolean) => {
+    const next = { ...chosen, [id]: isShown };
+    setChosen(next);
+    try {
+      localStorage.setItem(key, JSON.stringify(next));
+    } catch {
+      // The browser keeps nothing: the choice holds until the page is left.
+    }
+  };
+  return [shown, choose];
+}
+
+function readChoice(key: string): Visibility {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(key) ?? "{}");
+    return typeof kept === "object" && kept !== null ? (kept as Visibility) : {};
+  } catch {
+    return {};
+  }
+}
+
+type Props<Row> = {
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[] | undefined;
+  readonly visibility: Visibility;
+  onChoose?(id: string, isShown: boolean): void;
+  readonly csv?: string;
+  readonly children: ReactNode;
+};
+
+/** Above a table: its filters, the choice of its columns, and its rows as a file. */
+export function TableTools<Row>({ columns, rows, visibility, onChoose, csv, children }: Props<Row>) {
+  const named = columns.filter(({ name }) => name !== "");
+  const save = () => {
+    const texts = columns.flatMap(({ name, text }) => (text ? [{ name, text }] : []));
+    saveCsv(csv ?? "rows.csv", texts, rows ?? []);
+  };
+  return (
+    <div className="table-tools">
+      <Group gap="sm" align="end">
+        {children}
+      </Group>
+      <Group gap="xs">
+        {onChoose && (
+          <Popover position="bottom-end" trapFocus returnFocus shadow="md">
+            <Popover.Target>
+              <Button variant="default" size="xs" leftSection={<Columns3 size={14} />}>
+                Columns
+              </Button>
+            </Popover.Target>
+            <Popover.Dropdown>
+              <Stack gap="xs">
+                {named.map(({ id, name }, n) => (
+                  <Checkbox
+                    key={id}
+                    size="sm"
+                    label={name}
+                    // The first column names the row.
+                    disabled={n === 0}
+                    checked={visibility[id] ?? true}
+                    onChange={({ currentTarget }) => onChoose(id, currentTarget.checked)}
+                  />
+                ))}
+              </Stack>
+            </Popover.Dropdown>
+          </Popover>
+        )}
+        {csv !== undefined && (
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<Download size={14} />}
+            disabled={!rows || rows.length === 0}
+            onClick={save}
+          >
+            CSV
+          </Button>
+        )}
+      </Group>
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useRef } from "react";
+
+const ROW_PX = 44;
+const OVERSCAN = 12;
+
+/** The body of a table that scrolls by itself: only the rows in view are in the document. */
+export function VirtualBody({
+  count,
+  keyAt,
+  rowAt,
+}: {
+  count: number;
+  keyAt(n: number): string | number;
+  rowAt(n: number, measure: (element: HTMLTableRowElement | null) => void): ReactNode;
+}) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const virtual = useVirtualizer({
+    count,
+    getScrollElement: () => body.current?.closest(".scroll") ?? null,
+    estimateSize: () => ROW_PX,
+    getItemKey: keyAt,
+    overscan: OVERSCAN,
+  });
+  const items = virtual.getVirtualItems();
+  const above = items[0]?.start ?? 0;
+  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
+  return (
+    <tbody ref={body}>
+      {above > 0 && <Gap height={above} />}
+      {items.map(({ index }) => rowAt(index, virtual.measureElement))}
+      {below > 0 && <Gap height={below} />}
+    </tbody>
+  );
+}
+
+/** The rows that are not in view. */
+function Gap({ height }: { height: number }) {
+  return (
+    <tr aria-hidden="true">
+      <td style={{ height, padding: 0, border: 0 }} />
+    </tr>
+  );
+}

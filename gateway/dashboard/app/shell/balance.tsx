@@ -1,0 +1,14 @@
+import { Link } from "@tanstack/react-router";
+import { useBalance } from "../../../../packages/client/src/react.ts";
+import { Amount } from "../parts/amount.tsx";
+
+/** The balance that is available, live. */
+export function Balance() {
+  const { balance } = useBalance();
+  if (!balance) return null;
+  return (
+    <Link to="/deposits" className="balance" aria-label="Available balance">
+      <Amount neuron={balance.available} places={3} />
+    </Link>
+  );
+}

@@ -1,0 +1,30 @@
+import { depositsPage } from "../pages/deposits/deposits.page.ts";
+import { jobsPage } from "../pages/jobs/jobs.page.ts";
+import { keysPage } from "../pages/keys/keys.page.ts";
+import { networkPage } from "../pages/network/network.page.ts";
+import { nodePage } from "../pages/node/node.page.ts";
+import { overviewPage } from "../pages/overview/overview.page.ts";
+import { playgroundPage } from "../pages/playground/playground.page.ts";
+import { providersPage } from "../pages/providers/providers.page.ts";
+import { requestsPage } from "../pages/requests/requests.page.ts";
+import { settingsPage } from "../pages/settings/settings.page.ts";
+import { storagePage } from "../pages/storage/storage.page.ts";
+import { tokensPage } from "../pages/tokens/tokens.page.ts";
+import { webhooksPage } from "../pages/webhooks/webhooks.page.ts";
+
+/** Every page, in the order of the navigation. Routes, navigation and palette are made of it. */
+export const PAGES = [
+  overviewPage,
+  playgroundPage,
+  requestsPage,
+  jobsPage,
+  depositsPage,
+  keysPage,
+  webhooksPage,
+  storagePage,
+  tokensPage,
+  providersPage,
+  networkPage,
+  nodePage,
+  settingsPage,
+] as const;

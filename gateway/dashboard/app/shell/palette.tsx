@@ -1,0 +1,86 @@
+import { Modal } from "@mantine/core";
+import { useRouter } from "@tanstack/react-router";
+import { Command } from "cmdk";
+import Search from "lucide-react/icons/search";
+import { useLayoutEffect, useRef, useState } from "react";
+import { useFound } from "./palette-sources.ts";
+import { PAGES } from "./pages.ts";
+
+const DOCS = [
+  { name: "GraphQL explorer", href: "/graphql" },
+  { name: "REST reference", href: "/docs/" },
+  { name: "OpenAPI description", href: "/openapi.json" },
+];
+
+/** Finds pages, documents and what the pages find, such as a request by its id. */
+export function Palette({ onClose }: { onClose(): void }) {
+  const router = useRouter();
+  const [text, setText] = useState("");
+  const found = useFound(text.trim());
+  const before = useRef<Element | null>(null);
+  useLayoutEffect(() => {
+    before.current = document.activeElement;
+    return () => {
+      if (before.current instanceof HTMLElement) before.current.focus();
+    };
+  }, []);
+  const go = (path: string) => {
+    // The page takes the focus, not what had it before.
+    before.current = document.getElementById("main");
+    onClose();
+    router.history.push(`/dashboard${path}`);
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      withCloseButton={false}
+      padding={0}
+      size="lg"
+      returnFocus={false}
+      aria-label="Search"
+      classNames={{ content: "palette" }}
+      yOffset="12vh"
+    >
+      <Command label="Search" loop>
+        <div className="palette-input">
+          <Search size={17} aria-hidden="true" />
+          <Command.Input
+            value={text}
+            onValueChange={setText}
+            placeholder="Pages, requests by id, docs…"
+            data-autofocus
+            maxLength={200}
+          />
+        </div>
+        <Command.List>
+          <Command.Empty>Nothing found.</Command.Empty>
+          {found.map(({ heading, items }) => (
+            <Command.Group key={heading} heading={heading} forceMount>
+              {items.map(({ id, name, detail, to }) => (
+                <Command.Item key={id} value={`${heading} ${id}`} forceMount onSelect={() => go(to)}>
+                  <span className="palette-name">{name}</span>
+                  {detail && <span className="quiet">{detail}</span>}
+                </Command.Item>
+              ))}
+            </Command.Group>
+          ))}
+          <Command.Group heading="Pages">
+            {PAGES.map(({ name, to, icon: Icon }) => (
+              <Command.Item key={to} value={name} onSelect={() => go(to)}>
+                <Icon size={16} aria-hidden="true" /> {name}
+              </Command.Item>
+            ))}
+          </Command.Group>
+          <Command.Group heading="Documents">
+            {DOCS.map(({ name, href }) => (
+              <Command.Item key={href} value={name} onSelect={() => location.assign(href)}>
+                {name}
+              </Command.Item>
+            ))}
+          </Command.Group>
+        </Command.List>
+      </Command>
+    </Modal>
+  );
+}

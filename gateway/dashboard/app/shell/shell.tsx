@@ -1,0 +1,109 @@
+import { AppShell, Burger, Button, Group, Kbd } from "@mantine/core";
+import { useDisclosure, useHotkeys, useMediaQuery } from "@mantine/hooks";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import Search from "lucide-react/icons/search";
+import { lazy, Suspense, useEffect, useState } from "react";
+import { loadAgain } from "../data/fetch-again.ts";
+import { useNetwork } from "../data/session.tsx";
+import { Pill } from "../parts/state-badge.tsx";
+import { AccountMenu } from "./account-menu.tsx";
+import { Balance } from "./balance.tsx";
+import { ColorSchemeMenu } from "./color-scheme-menu.tsx";
+import { Navigation } from "./navigation.tsx";
+
+const Palette = lazy(async () => ({
+  default: await loadAgain(async () => (await import("./palette.tsx")).Palette),
+}));
+
+/** What is around every page: the navigation, the header with the balance, and the palette. */
+export function Shell() {
+  const [isOpen, menu] = useDisclosure(false);
+  const [isSearching, setSearching] = useState(false);
+  const { pathname } = useLocation();
+  const isNarrow = useMediaQuery("(max-width: 62em)", undefined, { getInitialValueInEffect: false });
+  const { networkId } = useNetwork();
+  useHotkeys([["mod+K", () => setSearching(true)]], []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of a narrow screen.
+  useEffect(() => menu.close(), [pathname]);
+  const isAway = isNarrow && !isOpen;
+  return (
+    <AppShell
+      layout="alt"
+      header={{ height: 56 }}
+      navbar={{ width: 236, breakpoint: "md", collapsed: { mobile: !isOpen } }}
+      padding={0}
+      transitionDuration={0}
+    >
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <AppShell.Header className="top">
+        <Group gap="xs" wrap="nowrap">
+          <Burger
+            opened={isOpen}
+            onClick={menu.toggle}
+            hiddenFrom="md"
+            size="sm"
+            aria-label={isOpen ? "Close the navigation" : "Open the navigation"}
+            aria-expanded={isOpen}
+          />
+          <Button
+            variant="default"
+            className="search"
+            leftSection={<Search size={15} />}
+            onClick={() => setSearching(true)}
+            aria-label="Search"
+            aria-keyshortcuts="Control+K"
+          >
+            <span className="search-text">Search pages, requests, docs</span>
+            <Kbd size="xs" className="search-text">
+              Ctrl K
+            </Kbd>
+          </Button>
+        </Group>
+        <Group gap="xs" wrap="nowrap">
+          {networkId === "devnet" && (
+            <span className="devnet" title="The tokens of this network have no value.">
+              <Pill tone="busy">
+                <span className="devnet-long">Development network</span>
+                <span className="devnet-short">devnet</span>
+              </Pill>
+            </span>
+          )}
+          <Balance />
+          <ColorSchemeMenu />
+          <AccountMenu />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar className="side" aria-hidden={isAway || undefined} inert={isAway ?? false}>
+        <Group justify="space-between" className="brand-row">
+          <Link to="/" className="brand">
+            <Logo /> zerograph
+          </Link>
+          <Burger opened onClick={menu.close} hiddenFrom="md" size="sm" aria-label="Close" />
+        </Group>
+        <Navigation />
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1} className="main">
+        <div className="content">
+          <Outlet />
+        </div>
+      </AppShell.Main>
+      {isSearching && (
+        <Suspense>
+          <Palette onClose={() => setSearching(false)} />
+        </Suspense>
+      )}
+    </AppShell>
+  );
+}
+
+function Logo() {
+  return (
+    <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
+      <rect width="32" height="32" rx="9" className="logo-ground" />
+      <circle cx="16" cy="16" r="8.5" fill="none" stroke="#fff" strokeWidth="3" />
+      <path d="M10 22 22 10" stroke="#fff" strokeWidth="3" strokeLinecap="round" />
+    </svg>
+  );
+}
