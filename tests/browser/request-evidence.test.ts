@@ -96,7 +96,10 @@ test.each([
   const { page } = await requestPage({});
   await page.route(RECEIPTS, (route) => route.fulfill({ status, contentType: "application/json", body }));
   await page.getByRole("button", { name: "Download the receipt" }).click();
-  await page.getByRole("alert").filter({ hasText: text }).waitFor();
+  await page
+    .getByRole("region", { name: /^Notifications/ })
+    .getByText(text)
+    .waitFor();
 });
 
 test("a key that requires evidence is created on the page, and shows it when it is edited", async (context) => {

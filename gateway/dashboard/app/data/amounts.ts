@@ -37,6 +37,7 @@ export function bytes(size: string): string {
 /** An amount of neuron in US dollars, as text; `usdPerToken` is the price of a token. */
 export function toUsd(neuron: string | bigint, usdPerToken: number): string {
   const usd = (Number(BigInt(neuron)) / 1e18) * usdPerToken;
-  const digits = Math.abs(usd) >= 1 || usd === 0 ? 2 : Math.min(12, 2 - Math.floor(Math.log10(Math.abs(usd))));
+  const digits =
+    Math.abs(usd) >= 1 || usd === 0 ? 2 : Math.min(12, 2 - Math.floor(Math.log10(Math.abs(usd))));
   return usd.toLocaleString("en-US", { style: "currency", currency: "USD", maximumFractionDigits: digits });
 }

@@ -15,7 +15,10 @@ export function toastFailure(text: string): void {
 }
 
 function toast(one: Toast): void {
-  if (show) return show(one);
+  if (show) {
+    show(one);
+    return;
+  }
   waiting.push(one);
   wake?.();
 }

@@ -37,9 +37,11 @@ function Code({ code, label }: Snippet & { label: string }) {
   return (
     <div className="snippet-code">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it. */}
-      <pre ref={output} tabIndex={0} aria-label={label}>
-        <code>{code}</code>
-      </pre>
+      <section className="snippet-text" tabIndex={0} aria-label={label}>
+        <pre ref={output}>
+          <code>{code}</code>
+        </pre>
+      </section>
       <div className="snippet-copy">
         <CopyButton text={code} element={() => output.current} />
       </div>

@@ -5,7 +5,10 @@ export type CsvColumn<Row> = { readonly name: string; text(row: Row): string };
 
 /** Rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula has an apostrophe before it. */
 export function toCsv<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
-  const lines = [columns.map(({ name }) => cell(name)), ...rows.map((row) => columns.map((one) => cell(one.text(row))))];
+  const lines = [
+    columns.map(({ name }) => cell(name)),
+    ...rows.map((row) => columns.map((one) => cell(one.text(row)))),
+  ];
   return lines.map((line) => `${line.join(",")}\r\n`).join("");
 }
 

@@ -26,7 +26,10 @@ export function DataRow<Row>({ index, row, columns, link, onOpen, measure }: Pro
       {...(measure && { ref: measure, "data-index": index, "aria-rowindex": index + 2 })}
     >
       {columns.map((column, n) => (
-        <td key={column.id} className={column.isNumber ? "figure" : column.name === "" ? "buttons" : undefined}>
+        <td
+          key={column.id}
+          className={column.isNumber ? "figure" : column.name === "" ? "buttons" : undefined}
+        >
           {n === 0 && link ? (
             <Link {...link} data-row-link>
               {column.cell(row)}

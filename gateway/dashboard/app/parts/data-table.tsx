@@ -79,11 +79,17 @@ function TableState<Row extends object>(
 }
 
 function Rows<Row extends object>(
-  props: Props<Row> & { readonly rows: readonly Row[]; readonly visibility: Readonly<Record<string, boolean>> },
+  props: Props<Row> & {
+    readonly rows: readonly Row[];
+    readonly visibility: Readonly<Record<string, boolean>>;
+  },
 ) {
   const { columns, rows, keyOf, label, link, sort, onSort, visibility } = props;
   const navigate = useNavigate();
-  const definitions = useMemo(() => columns.map(({ id }) => ({ id, accessorFn: (row: Row) => row })), [columns]);
+  const definitions = useMemo(
+    () => columns.map(({ id }) => ({ id, accessorFn: (row: Row) => row })),
+    [columns],
+  );
   const data = useMemo(() => [...rows], [rows]);
   const table = useTable({
     features,

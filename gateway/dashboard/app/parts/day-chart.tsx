@@ -44,7 +44,7 @@ export function DayChart({
           {},
           {
             label,
-            stroke: accent,
+            width: 0,
             fill: accent,
             points: { show: false },
             ...(uPlot.paths.bars && { paths: uPlot.paths.bars({ size: [0.6, 28], radius: 0.25 }) }),

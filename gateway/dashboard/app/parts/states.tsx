@@ -23,7 +23,15 @@ export function Failure({ reason, onRetry }: { reason: string; onRetry?: () => v
 }
 
 /** What an empty list says, and what to do about it. */
-export function EmptyState({ icon, title, children }: { icon?: ReactNode; title: string; children?: ReactNode }) {
+export function EmptyState({
+  icon,
+  title,
+  children,
+}: {
+  icon?: ReactNode;
+  title: string;
+  children?: ReactNode;
+}) {
   return (
     <div className="empty">
       <span className="empty-icon" aria-hidden="true">
@@ -72,7 +80,15 @@ type Query<Value> = {
 };
 
 /** The outcome of a query for one thing: its value, or that it is loading, failed, refused, or does not exist. */
-export function Outcome<Value>({ value, error, fetching, onRetry, empty, lines = 6, children }: Query<Value>) {
+export function Outcome<Value>({
+  value,
+  error,
+  fetching,
+  onRetry,
+  empty,
+  lines = 6,
+  children,
+}: Query<Value>) {
   if (value !== undefined && value !== null) return children(value);
   if (error && isRefusal(error)) return <NoPermission reason={reasonOf(error)} />;
   if (error) return <Failure reason={reasonOf(error)} {...(onRetry && { onRetry })} />;

@@ -2,8 +2,8 @@ import { Button, Checkbox, Group, Popover, Stack } from "@mantine/core";
 import Columns3 from "lucide-react/icons/columns-3";
 import Download from "lucide-react/icons/download";
 import { type ReactNode, useState } from "react";
-import { saveCsv } from "./csv.ts";
 import type { Column } from "./column.ts";
+import { saveCsv } from "./csv.ts";
 
 type Visibility = Readonly<Record<string, boolean>>;
 
@@ -54,9 +54,7 @@ export function TableTools<Row>({ columns, rows, visibility, onChoose, csv, chil
   };
   return (
     <div className="table-tools">
-      <Group gap="sm" align="end">
-        {children}
-      </Group>
+      <Group gap="sm">{children}</Group>
       <Group gap="xs">
         {onChoose && (
           <Popover position="bottom-end" trapFocus returnFocus shadow="md">

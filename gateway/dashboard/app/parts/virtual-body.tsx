@@ -37,7 +37,7 @@ export function VirtualBody({
 /** The rows that are not in view. */
 function Gap({ height }: { height: number }) {
   return (
-    <tr aria-hidden="true">
+    <tr>
       <td style={{ height, padding: 0, border: 0 }} />
     </tr>
   );

@@ -1,7 +1,7 @@
 import { RouterProvider } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
-import { useSession } from "../data/session.tsx";
 import { loadAgain } from "../data/fetch-again.ts";
+import { useSession } from "../data/session.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Messages } from "./messages.tsx";
 import { router } from "./router.tsx";

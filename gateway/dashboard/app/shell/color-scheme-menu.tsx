@@ -1,4 +1,4 @@
-import { ActionIcon, Menu, type MantineColorScheme, useMantineColorScheme } from "@mantine/core";
+import { ActionIcon, type MantineColorScheme, Menu, useMantineColorScheme } from "@mantine/core";
 import Check from "lucide-react/icons/check";
 import Monitor from "lucide-react/icons/monitor";
 import Moon from "lucide-react/icons/moon";

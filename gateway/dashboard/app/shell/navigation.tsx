@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
+import type { LucideIcon } from "lucide-react";
 import BookOpen from "lucide-react/icons/book-open";
 import Braces from "lucide-react/icons/braces";
-import type { LucideIcon } from "lucide-react";
 import { useId } from "react";
 import { GROUPS } from "./page.ts";
 import { PAGES } from "./pages.ts";

@@ -3,8 +3,8 @@ import { useRouter } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import Search from "lucide-react/icons/search";
 import { useLayoutEffect, useRef, useState } from "react";
-import { useFound } from "./palette-sources.ts";
 import { PAGES } from "./pages.ts";
+import { useFound } from "./palette-sources.ts";
 
 const DOCS = [
   { name: "GraphQL explorer", href: "/graphql" },

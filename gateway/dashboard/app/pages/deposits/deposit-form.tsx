@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { toNeuron } from "../../data/amounts.ts";
 import { useNetwork, useSession } from "../../data/session.tsx";
+import { toastSuccess } from "../../data/toast.ts";
 import { useWallet } from "../../data/use-wallet.ts";
 import type { WalletChain } from "../../data/wallet.ts";
 import { TextField } from "../../parts/fields.tsx";
@@ -8,7 +9,6 @@ import { GraphForm } from "../../parts/form.tsx";
 import { Section } from "../../parts/page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { depositCall } from "./deposit-call.ts";
-import { toastSuccess } from "../../data/toast.ts";
 
 const schema = z.object({
   amount: z.string().transform((text, context) => {
@@ -30,8 +30,9 @@ export function DepositForm({ onSent }: { onSent(): void }) {
     return (
       <Section title="Deposit">
         <p>
-          Send {network.symbol} to the router's vault <code className="selectable">{vault}</code> with the call
-          described in the network's own documentation. Deposits to this account appear below automatically.
+          Send {network.symbol} to the router's vault <code className="selectable">{vault}</code> with the
+          call described in the network's own documentation. Deposits to this account appear below
+          automatically.
         </p>
       </Section>
     );

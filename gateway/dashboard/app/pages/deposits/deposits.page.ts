@@ -11,4 +11,10 @@ const route = createRoute({
   component: lazyPage(async () => (await import("./deposits-page.tsx")).DepositsPage),
 });
 
-export const depositsPage = definePage({ name: "Deposits", group: "Money", icon: Wallet, to: "/deposits", routes: [route] });
+export const depositsPage = definePage({
+  name: "Deposits",
+  group: "Money",
+  icon: Wallet,
+  to: "/deposits",
+  routes: [route],
+});

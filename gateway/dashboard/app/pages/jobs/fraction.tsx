@@ -6,7 +6,14 @@ export function Fraction({ status, fraction }: { status: string; fraction: numbe
   const isUnknown = status !== "COMPLETED" && fraction === null;
   const value = status === "COMPLETED" ? 100 : isUnknown ? 100 : (fraction ?? 0) * 100;
   return (
-    <Progress size="sm" miw={96} value={value} striped={isUnknown} animated={isUnknown} aria-label="Progress" />
+    <Progress
+      size="sm"
+      miw={96}
+      value={value}
+      striped={isUnknown}
+      animated={isUnknown}
+      aria-label="Progress"
+    />
   );
 }
 

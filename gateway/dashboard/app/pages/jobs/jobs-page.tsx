@@ -94,7 +94,11 @@ const COLUMNS: readonly Column<Job>[] = [
       </>
     ),
   },
-  { id: "progress", name: "Progress", cell: (job) => <Fraction status={job.status} fraction={job.fraction} /> },
+  {
+    id: "progress",
+    name: "Progress",
+    cell: (job) => <Fraction status={job.status} fraction={job.fraction} />,
+  },
   {
     id: "provider",
     name: "Provider",

@@ -48,7 +48,6 @@ const REVOKE = graphql(`
   }
 `);
 
-
 /** The keys for OpenAI and Anthropic clients. */
 export function KeysPage() {
   const [{ all = false }, filter] = useFilters<{ all?: boolean | undefined }>();

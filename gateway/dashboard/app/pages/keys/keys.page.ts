@@ -15,4 +15,10 @@ const route = createRoute({
   component: lazyPage(async () => (await import("./keys-page.tsx")).KeysPage),
 });
 
-export const keysPage = definePage({ name: "API keys", group: "Manage", icon: KeyRound, to: "/keys", routes: [route] });
+export const keysPage = definePage({
+  name: "API keys",
+  group: "Manage",
+  icon: KeyRound,
+  to: "/keys",
+  routes: [route],
+});

@@ -73,7 +73,11 @@ export function NetworkPage() {
               <Pairs>
                 {network.contracts.map(({ name, address, note }) => (
                   <Pair key={name} name={inWords(name)}>
-                    {address ? <Copyable text={address} label={name} /> : <span className="quiet">{note}</span>}
+                    {address ? (
+                      <Copyable text={address} label={name} />
+                    ) : (
+                      <span className="quiet">{note}</span>
+                    )}
                   </Pair>
                 ))}
               </Pairs>

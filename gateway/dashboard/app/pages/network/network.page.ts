@@ -9,4 +9,10 @@ const route = createRoute({
   component: lazyPage(async () => (await import("./network-page.tsx")).NetworkPage),
 });
 
-export const networkPage = definePage({ name: "Network", group: "Operate", icon: Globe, to: "/network", routes: [route] });
+export const networkPage = definePage({
+  name: "Network",
+  group: "Operate",
+  icon: Globe,
+  to: "/network",
+  routes: [route],
+});

@@ -9,4 +9,10 @@ const route = createRoute({
   component: lazyPage(async () => (await import("./node-page.tsx")).NodePage),
 });
 
-export const nodePage = definePage({ name: "Node", group: "Operate", icon: Cpu, to: "/node", routes: [route] });
+export const nodePage = definePage({
+  name: "Node",
+  group: "Operate",
+  icon: Cpu,
+  to: "/node",
+  routes: [route],
+});

@@ -199,15 +199,7 @@ const COLUMNS: readonly Column<Request>[] = [
   },
 ];
 
-function Newest({
-  requests,
-  label,
-  empty,
-}: {
-  requests: readonly Request[];
-  label: string;
-  empty: string;
-}) {
+function Newest({ requests, label, empty }: { requests: readonly Request[]; label: string; empty: string }) {
   return (
     <DataTable
       label={label}

@@ -9,4 +9,10 @@ const route = createRoute({
   component: lazyPage(async () => (await import("./overview-page.tsx")).OverviewPage),
 });
 
-export const overviewPage = definePage({ name: "Overview", group: "Build", icon: LayoutDashboard, to: "/", routes: [route] });
+export const overviewPage = definePage({
+  name: "Overview",
+  group: "Build",
+  icon: LayoutDashboard,
+  to: "/",
+  routes: [route],
+});

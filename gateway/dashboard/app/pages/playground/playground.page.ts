@@ -9,4 +9,10 @@ const route = createRoute({
   component: lazyPage(async () => (await import("./playground-page.tsx")).PlaygroundPage),
 });
 
-export const playgroundPage = definePage({ name: "Playground", group: "Build", icon: MessageSquare, to: "/playground", routes: [route] });
+export const playgroundPage = definePage({
+  name: "Playground",
+  group: "Build",
+  icon: MessageSquare,
+  to: "/playground",
+  routes: [route],
+});

@@ -11,4 +11,10 @@ const route = createRoute({
   component: lazyPage(async () => (await import("./providers-page.tsx")).ProvidersPage),
 });
 
-export const providersPage = definePage({ name: "Providers", group: "Operate", icon: Server, to: "/providers", routes: [route] });
+export const providersPage = definePage({
+  name: "Providers",
+  group: "Operate",
+  icon: Server,
+  to: "/providers",
+  routes: [route],
+});

@@ -43,7 +43,11 @@ export function EvidenceCard({
               {evidence.signer ? <code className="selectable">{evidence.signer}</code> : "none"}
             </Pair>
             <Pair name="Acknowledged signer">
-              {evidence.expectedSigner ? <code className="selectable">{evidence.expectedSigner}</code> : "none"}
+              {evidence.expectedSigner ? (
+                <code className="selectable">{evidence.expectedSigner}</code>
+              ) : (
+                "none"
+              )}
             </Pair>
             <Pair name="Verified">
               <Time at={evidence.checkedAt} />
@@ -73,7 +77,10 @@ export function ReceiptCard({ id }: { id: string }) {
       <CodeSnippet
         label="Command"
         snippets={[
-          { name: "Command", code: `npm run -s verify -- ${file} --request request.json --answer answer.json` },
+          {
+            name: "Command",
+            code: `npm run -s verify -- ${file} --request request.json --answer answer.json`,
+          },
         ]}
       />
       <Note>

@@ -68,7 +68,9 @@ function Figures({ of: row }: { of: Request }) {
       <Stat label="State" hint={row.errorCode && <code>{row.errorCode}</code>}>
         <StateBadge state={row.status} />
       </Stat>
-      <Stat label="Cost">{row.cost ? <Amount neuron={row.cost.total} places={12} withUsd /> : "not settled"}</Stat>
+      <Stat label="Cost">
+        {row.cost ? <Amount neuron={row.cost.total} places={12} withUsd /> : "not settled"}
+      </Stat>
       <Stat label={row.usageEstimated ? "Tokens (counted by us)" : "Tokens in / out"}>
         {row.inputTokens ?? "–"} / {row.outputTokens ?? "–"}
       </Stat>

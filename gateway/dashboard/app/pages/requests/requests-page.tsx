@@ -112,8 +112,19 @@ type Row = {
 };
 
 const COLUMNS: readonly Column<Row>[] = [
-  { id: "when", name: "When", cell: ({ createdAt }) => <Time at={createdAt} />, text: (row) => row.createdAt },
-  { id: "id", name: "ID", isHidden: true, cell: ({ requestId }) => <Hash of={requestId} withCopy />, text: (row) => row.requestId },
+  {
+    id: "when",
+    name: "When",
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+    text: (row) => row.createdAt,
+  },
+  {
+    id: "id",
+    name: "ID",
+    isHidden: true,
+    cell: ({ requestId }) => <Hash of={requestId} withCopy />,
+    text: (row) => row.requestId,
+  },
   { id: "model", name: "Model", cell: ({ modelId }) => modelId, text: (row) => row.modelId },
   {
     id: "provider",

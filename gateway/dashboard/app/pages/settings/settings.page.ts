@@ -11,4 +11,9 @@ const route = createRoute({
   component: lazyPage(async () => (await import("./settings-page.tsx")).SettingsPage),
 });
 
-export const settingsPage = definePage({ name: "Settings", icon: Settings, to: "/settings", routes: [route] });
+export const settingsPage = definePage({
+  name: "Settings",
+  icon: Settings,
+  to: "/settings",
+  routes: [route],
+});

@@ -27,15 +27,15 @@ export function SignInPage() {
         <header>
           <Title order={1}>zerograph</Title>
           <p className="about">
-            Keys, money, requests and jobs of your account on {network?.name}. You sign a text with your wallet:
-            this costs nothing and moves no funds.
+            Keys, money, requests and jobs of your account on {network?.name}. You sign a text with your
+            wallet: this costs nothing and moves no funds.
           </p>
         </header>
         {development && (
           <section className="card">
             <p>
-              <strong>This is a development network.</strong> Its tokens have no value, and the key of this wallet
-              is public. Never send real funds to it.
+              <strong>This is a development network.</strong> Its tokens have no value, and the key of this
+              wallet is public. Never send real funds to it.
             </p>
             <ActionButton variant="filled" act={() => signIn(development)}>
               Sign in with the development wallet

@@ -80,5 +80,7 @@ const COLUMNS: readonly Column<Entry>[] = [
 
 function Values({ of }: { of: z.output<typeof schema> }) {
   const list = useList({ query: VALUES, variables: of, pick: ({ kvEntries }) => kvEntries, isLocal: true });
-  return <ListTable label="Values" list={list} columns={COLUMNS} keyOf={({ key }) => key} empty="No keys found." />;
+  return (
+    <ListTable label="Values" list={list} columns={COLUMNS} keyOf={({ key }) => key} empty="No keys found." />
+  );
 }

@@ -5,7 +5,10 @@ const SEEN_WITHIN_MS = 120_000;
 const SEEN_EVERY_MS = 1_000;
 
 /** Uploads the segments of a file whose root is on the chain, and reports each step. Throws when one is refused. */
-export async function sendSegments({ root, segments }: FileTree, onStep: (text: string) => void): Promise<void> {
+export async function sendSegments(
+  { root, segments }: FileTree,
+  onStep: (text: string) => void,
+): Promise<void> {
   for (const { index, data, proof } of segments) {
     onStep(`Uploading: ${index + 1} of ${segments.length} segments`);
     const body = JSON.stringify({ root, index, data: toBase64(data), proof });

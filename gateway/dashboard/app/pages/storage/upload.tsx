@@ -83,8 +83,8 @@ export function Upload() {
           <Watch key={root} root={root} onProgress={setProgress} />
           {progress && (
             <p>
-              <StateBadge state={progress.status} /> {progress.uploadedSegmentCount} of {progress.segmentCount}{" "}
-              segments.{" "}
+              <StateBadge state={progress.status} /> {progress.uploadedSegmentCount} of{" "}
+              {progress.segmentCount} segments.{" "}
               <Link to="/storage/$root" params={{ root }}>
                 View file
               </Link>

@@ -85,11 +85,7 @@ function Inbox({ address }: { address: string }) {
     isLocal: true,
   });
   return (
-    <Section
-      title="Sealed keys for you"
-      actions={list.liveness && <Live liveness={list.liveness} />}
-      isFlush
-    >
+    <Section title="Sealed keys for you" actions={list.liveness && <Live liveness={list.liveness} />} isFlush>
       <ListTable
         label="Sealed keys"
         list={list}

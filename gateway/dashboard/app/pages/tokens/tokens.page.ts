@@ -9,4 +9,10 @@ const route = createRoute({
   component: lazyPage(async () => (await import("./tokens-page.tsx")).TokensPage),
 });
 
-export const tokensPage = definePage({ name: "Tokens", group: "Manage", icon: Bot, to: "/tokens", routes: [route] });
+export const tokensPage = definePage({
+  name: "Tokens",
+  group: "Manage",
+  icon: Bot,
+  to: "/tokens",
+  routes: [route],
+});

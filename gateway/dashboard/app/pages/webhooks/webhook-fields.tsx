@@ -45,9 +45,7 @@ export function webhookValues(given: Webhook | undefined): z.input<typeof webhoo
     name: given?.name ?? "",
     url: given?.url ?? "",
     events: NAMES.filter((event) => given?.events.includes(event)),
-    balanceThreshold: given?.balanceThreshold
-      ? toTokens(given.balanceThreshold).replaceAll(" ", "")
-      : "",
+    balanceThreshold: given?.balanceThreshold ? toTokens(given.balanceThreshold).replaceAll(" ", "") : "",
   };
 }
 

@@ -9,4 +9,10 @@ const route = createRoute({
   component: lazyPage(async () => (await import("./webhooks-page.tsx")).WebhooksPage),
 });
 
-export const webhooksPage = definePage({ name: "Webhooks", group: "Manage", icon: Webhook, to: "/webhooks", routes: [route] });
+export const webhooksPage = definePage({
+  name: "Webhooks",
+  group: "Manage",
+  icon: Webhook,
+  to: "/webhooks",
+  routes: [route],
+});

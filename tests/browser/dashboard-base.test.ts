@@ -1,0 +1,188 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { type Product, startProduct } from "./product.ts";
+import { go, heading, linkOf, openSignedIn, PAGES } from "./signed-in.ts";
+
+const ends: (() => Promise<void>)[] = [];
+const onEnd: OnEnd = (end) => void ends.unshift(end);
+
+let product: Product;
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+function signedIn(options: Parameters<typeof openPage>[2] = {}) {
+  return openSignedIn(browser as Browser, product.origin, options);
+}
+
+/** Where the focus is, by its accessible text. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(
+    "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent",
+  );
+}
+
+test("every response has a policy of its own that allows no inline script, and no page violates it", async (context) => {
+  if (!browser) return context.skip();
+  const policies = new Set<string>();
+  for (const path of ["", "keys", "index.html"]) {
+    const response = await fetch(`${product.origin}/dashboard/${path}`);
+    const policy = response.headers.get("content-security-policy") ?? "";
+    const [, nonce = ""] = /style-src 'self' 'nonce-([A-Za-z0-9+/=]{24})'/.exec(policy) ?? [];
+    expect(policy).not.toContain("unsafe-inline");
+    expect(policy).toContain("script-src 'self';");
+    expect(await response.text()).toContain(`<meta property="csp-nonce" nonce="${nonce}">`);
+    policies.add(policy);
+  }
+  expect(policies.size).toBe(3);
+
+  const { page, faults } = await signedIn();
+  await page.addInitScript(
+    "window.violations = []; addEventListener('securitypolicyviolation', ({ violatedDirective, sourceFile }) => window.violations.push(violatedDirective + ' ' + sourceFile))",
+  );
+  await page.reload();
+  await heading(page, "Overview");
+  for (const name of PAGES) await go(page, name);
+  // What adds styles outside React: a dialog, a toast, another colour scheme.
+  await go(page, "API keys");
+  await page.getByRole("button", { name: "Create a key" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: /^Colours/ }).click();
+  await page.getByRole("menuitem", { name: "Dark" }).click();
+  await page.getByRole("button", { name: /^Account 0x/ }).click();
+  await page.getByRole("menuitem", { name: "Copy address" }).click();
+  await page.getByText("Copied the address.").waitFor();
+  expect(await page.evaluate("window.violations")).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
+test("a part that is gone is said to be, beside a shell that works, and is there after a reload", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  const chunk = /\/assets\/node-page-.*\.js$/;
+  await page.route(chunk, (route) => route.fulfill({ status: 404, body: "gone" }));
+  await linkOf(page, "Node").click();
+  await page.getByText("This page could not be loaded.").waitFor({ timeout: PATIENCE_MS });
+  await requireAccessible(page, "chunk-missing");
+  await go(page, "Network");
+  await page.unroute(chunk);
+  await linkOf(page, "Node").click();
+  await page.getByRole("button", { name: "Reload the page" }).click();
+  await heading(page, "Node");
+});
+
+test("a cut network is said at once, and what was opened meanwhile loads when the network is back", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  const banner = page.getByRole("status").filter({ hasText: "You are offline." });
+  await page.context().setOffline(true);
+  await banner.waitFor();
+  await linkOf(page, "Providers").click();
+  await requireAccessible(page, "offline");
+  await page.context().setOffline(false);
+  await heading(page, "Providers");
+  await page.getByRole("row").nth(1).waitFor();
+  await banner.waitFor({ state: "hidden" });
+});
+
+test("the palette opens, finds a page and a request, and closes by keyboard alone", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  const palette = page.getByRole("dialog", { name: "Search" });
+  const search = page.getByRole("button", { name: "Search" });
+  await search.focus();
+  await page.keyboard.press("Control+k");
+  await palette.getByRole("combobox").waitFor();
+  await requireAccessible(page, "palette");
+  await page.keyboard.press("Escape");
+  await palette.waitFor({ state: "detached" });
+  await expect.poll(() => focused(page)).toBe("Search");
+  await page.keyboard.press("Control+k");
+  await palette.getByRole("combobox").waitFor();
+  await page.keyboard.type("webho");
+  await page.keyboard.press("Enter");
+  await heading(page, "Webhooks");
+
+  const response = await fetch(`${product.origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${product.sk}`,
+      "content-type": "application/json",
+      "x-request-id": "palette-finds-this",
+    },
+    body: JSON.stringify({ model: "devnet-chat", messages: [{ role: "user", content: "The sea?" }] }),
+  });
+  expect(response.status).toBe(200);
+  await page.keyboard.press("Control+k");
+  await palette.getByRole("combobox").fill("palette-f");
+  await palette.getByRole("option", { name: /^palette-finds-this/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await heading(page, "Request");
+  await page.getByText("palette-finds-this").waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("an error is shown at its field, which gets the focus, whether the form or the server finds it", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "API keys");
+  const opener = page.getByRole("button", { name: "Create a key" });
+  await opener.click();
+  const dialog = page.getByRole("dialog");
+  const error = async (label: string | RegExp) => {
+    const field = dialog.getByLabel(label);
+    await expect.poll(() => field.getAttribute("aria-invalid")).toBe("true");
+    const ids = (await field.getAttribute("aria-describedby")) ?? "";
+    const texts = ids.split(" ").map((id) => page.locator(`[id="${id}"]`).textContent());
+    return (await Promise.all(texts)).join(" ");
+  };
+  await dialog.getByLabel(/^Limit in /).fill("two");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  expect(await error("Name")).toContain("A name");
+  expect(await error(/^Limit in /)).toContain("an amount such as 2.5");
+  expect(await page.locator(":focus").getAttribute("name")).toBe("name");
+  await requireAccessible(page, "field-errors");
+
+  // The form accepts it; the server names the field of its input.
+  await dialog.getByLabel("Name").fill("refused");
+  await dialog.getByLabel(/^Limit in /).fill("");
+  await dialog.getByLabel("Expires").fill("2001-01-01T00:00");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  expect(await error("Expires")).toMatch(/future|past/);
+  expect(await page.locator(":focus").getAttribute("name")).toBe("expiresAt");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await expect.poll(() => focused(page)).toBe("Create a key");
+  expect(faults).toEqual([]);
+});
+
+test("colours and columns are as chosen after a reload, and a filter is part of the address", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn({ colorScheme: "light" });
+  const scheme = () => page.evaluate("document.documentElement.dataset.mantineColorScheme");
+  expect(await scheme()).toBe("light");
+  await page.getByRole("button", { name: /^Colours/ }).click();
+  await page.getByRole("menuitem", { name: "Dark" }).click();
+  await go(page, "API keys");
+  const head = page.getByRole("columnheader", { name: "Models" });
+  await head.waitFor();
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("checkbox", { name: "Models" }).uncheck();
+  await head.waitFor({ state: "detached" });
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Include revoked and expired keys").check();
+  await expect.poll(() => new URL(page.url()).searchParams.get("all")).toBe("true");
+  await page.reload();
+  await page.getByRole("columnheader", { name: "Limit" }).waitFor();
+  expect(await scheme()).toBe("dark");
+  expect(await head.count()).toBe(0);
+  expect(await page.getByLabel("Include revoked and expired keys").isChecked()).toBe(true);
+  expect(faults).toEqual([]);
+});
