@@ -2,6 +2,7 @@ import { MantineProvider } from "@mantine/core";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Provider } from "urql";
+import { config } from "zod/mini";
 import { ZerographProvider } from "../../../packages/client/src/react.ts";
 import { client } from "./data/graph.ts";
 import { liveClient } from "./data/live.ts";
@@ -15,6 +16,8 @@ import "sonner/dist/styles.css";
 import "./shell/base.css";
 
 shareNonce();
+// The content security policy allows no code made from text, which zod would try.
+config({ jitless: true });
 const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root element");
 createRoot(root).render(

@@ -45,7 +45,7 @@ const REFUSALS = new Set(["missing_authorization", "session_ended", "insufficien
 /** Whether the caller may not read what was queried, so that trying again does not help. */
 export function isRefusal(error: unknown): boolean {
   const { graphQLErrors } = error as Partial<CombinedError>;
-  const codes = graphQLErrors?.map(({ extensions }) => String(extensions["code"])) ?? [];
+  const codes = graphQLErrors?.map(({ extensions }) => String(extensions.code)) ?? [];
   return codes.some((code) => REFUSALS.has(code));
 }
 

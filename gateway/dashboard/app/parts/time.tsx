@@ -8,7 +8,7 @@ const UNITS = [
   ["hour", 3_600],
   ["minute", 60],
 ] as const;
-const WORDS = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const WORDS = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
 const EXACT = new Intl.DateTimeFormat("en-GB", {
   dateStyle: "medium",
   timeStyle: "long",
@@ -16,8 +16,8 @@ const EXACT = new Intl.DateTimeFormat("en-GB", {
 /** Times are brought up to date together, and only as exactly as they are shown. */
 const EVERY_MS = 15_000;
 
-/** A time as people say it, such as `2 minutes ago` or `in 3 days`. */
-export function relativeTime(at: number, now: number): string {
+/** A time as people say it, such as `2min ago` or `in 3 days`. */
+function relativeTime(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1_000);
   for (const [unit, length] of UNITS)
     if (Math.abs(seconds) >= length) return WORDS.format(Math.trunc(seconds / length), unit);

@@ -8,6 +8,7 @@ import { DataTable } from "../../parts/data-table.tsx";
 import { Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
 import { inWords, StateBadge } from "../../parts/state-badge.tsx";
 import { Outcome } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
 
 const NETWORK = graphql(`
   query NetworkPage {
@@ -44,7 +45,7 @@ export function NetworkPage() {
     return () => clearInterval(timer);
   }, [refetch]);
   return (
-    <Page title="Network">
+    <Page title="Network" about={data?.network?.name}>
       <Outcome
         value={data?.network}
         error={error}
@@ -54,11 +55,13 @@ export function NetworkPage() {
         {(network) => (
           <>
             <Stats>
-              <Stat label="Network">{network.name}</Stat>
               <Stat label="Chain ID" hint={network.chainIdHex}>
                 {network.chainId}
               </Stat>
-              <Stat label="Latest block">{network.head?.number ?? "unknown"}</Stat>
+              <Stat label="Latest block" hint={network.head && <Time at={network.head.timestamp} />}>
+                {network.head?.number ?? "unknown"}
+              </Stat>
+              <Stat label="Symbol">{network.symbol}</Stat>
             </Stats>
             <Section title="Chain watchers" isFlush>
               <DataTable
