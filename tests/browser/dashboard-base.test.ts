@@ -56,7 +56,7 @@ test("every response has a policy of its own that allows no inline script, and n
   await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: /^Colours/ }).click();
   await page.getByRole("menuitem", { name: "Dark" }).click();
-  await page.getByRole("button", { name: /^Account 0x/ }).click();
+  await page.getByRole("button", { name: /^Account/ }).click();
   await page.getByRole("menuitem", { name: "Copy address" }).click();
   await page.getByText("Copied the address.").waitFor();
   expect(await page.evaluate("window.violations")).toEqual([]);
@@ -96,14 +96,14 @@ test("the palette opens, finds a page and a request, and closes by keyboard alon
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   const palette = page.getByRole("dialog", { name: "Search" });
-  const search = page.getByRole("button", { name: "Search" });
+  const search = page.getByRole("button", { name: /^Search/ });
   await search.focus();
   await page.keyboard.press("Control+k");
   await palette.getByRole("combobox").waitFor();
   await requireAccessible(page, "palette");
   await page.keyboard.press("Escape");
   await palette.waitFor({ state: "detached" });
-  await expect.poll(() => focused(page)).toBe("Search");
+  await expect.poll(() => focused(page)).toMatch(/^Search/);
   await page.keyboard.press("Control+k");
   await palette.getByRole("combobox").waitFor();
   await page.keyboard.type("webho");
@@ -140,7 +140,7 @@ test("an error is shown at its field, which gets the focus, whether the form or 
     const field = dialog.getByLabel(label);
     await expect.poll(() => field.getAttribute("aria-invalid")).toBe("true");
     const ids = (await field.getAttribute("aria-describedby")) ?? "";
-    const texts = ids.split(" ").map((id) => page.locator(`[id="${id}"]`).textContent());
+    const texts = ids.split(/\s+/).map((id) => page.locator(`[id="${id}"]`).textContent());
     return (await Promise.all(texts)).join(" ");
   };
   await dialog.getByLabel(/^Limit in /).fill("two");

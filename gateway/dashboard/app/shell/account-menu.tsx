@@ -1,4 +1,4 @@
-import { Button, Menu } from "@mantine/core";
+import { Button, Menu, VisuallyHidden } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import Copy from "lucide-react/icons/copy";
 import LogOut from "lucide-react/icons/log-out";
@@ -21,8 +21,9 @@ export function AccountMenu() {
   return (
     <Menu position="bottom-end" shadow="md" width={230}>
       <Menu.Target>
-        <Button variant="subtle" color="gray" px="xs" aria-label={`Account ${address}`}>
+        <Button variant="subtle" color="gray" px="xs">
           <UserRound size={17} aria-hidden="true" />
+          <VisuallyHidden>Account </VisuallyHidden>
           <code className="who">
             {address.slice(0, 6)}…{address.slice(-4)}
           </code>

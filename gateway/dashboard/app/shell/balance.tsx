@@ -1,3 +1,4 @@
+import { VisuallyHidden } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useBalance } from "../../../../packages/client/src/react.ts";
 import { Amount } from "../parts/amount.tsx";
@@ -7,7 +8,8 @@ export function Balance() {
   const { balance } = useBalance();
   if (!balance) return null;
   return (
-    <Link to="/deposits" className="balance" aria-label="Available balance">
+    <Link to="/deposits" className="balance">
+      <VisuallyHidden>Balance </VisuallyHidden>
       <Amount neuron={balance.available} places={3} />
     </Link>
   );

@@ -31,56 +31,49 @@ export function Palette({ onClose }: { onClose(): void }) {
     router.history.push(`/dashboard${path}`);
   };
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      withCloseButton={false}
-      padding={0}
-      size="lg"
-      returnFocus={false}
-      aria-label="Search"
-      classNames={{ content: "palette" }}
-      yOffset="12vh"
-    >
-      <Command label="Search" loop>
-        <div className="palette-input">
-          <Search size={17} aria-hidden="true" />
-          <Command.Input
-            value={text}
-            onValueChange={setText}
-            placeholder="Pages, requests by id, docs…"
-            data-autofocus
-            maxLength={200}
-          />
-        </div>
-        <Command.List>
-          <Command.Empty>Nothing found.</Command.Empty>
-          {found.map(({ heading, items }) => (
-            <Command.Group key={heading} heading={heading} forceMount>
-              {items.map(({ id, name, detail, to }) => (
-                <Command.Item key={id} value={`${heading} ${id}`} forceMount onSelect={() => go(to)}>
-                  <span className="palette-name">{name}</span>
-                  {detail && <span className="quiet">{detail}</span>}
+    <Modal.Root opened onClose={onClose} size="lg" returnFocus={false} yOffset="12vh">
+      <Modal.Overlay />
+      <Modal.Content aria-label="Search" className="palette">
+        <Command label="Search" loop>
+          <div className="palette-input">
+            <Search size={17} aria-hidden="true" />
+            <Command.Input
+              value={text}
+              onValueChange={setText}
+              placeholder="Pages, requests by id, docs…"
+              data-autofocus
+              maxLength={200}
+            />
+          </div>
+          <Command.List>
+            <Command.Empty>Nothing found.</Command.Empty>
+            {found.map(({ heading, items }) => (
+              <Command.Group key={heading} heading={heading} forceMount>
+                {items.map(({ id, name, detail, to }) => (
+                  <Command.Item key={id} value={`${heading} ${id}`} forceMount onSelect={() => go(to)}>
+                    <span className="palette-name">{name}</span>
+                    {detail && <span className="quiet">{detail}</span>}
+                  </Command.Item>
+                ))}
+              </Command.Group>
+            ))}
+            <Command.Group heading="Pages">
+              {PAGES.map(({ name, to, icon: Icon }) => (
+                <Command.Item key={to} value={name} onSelect={() => go(to)}>
+                  <Icon size={16} aria-hidden="true" /> {name}
                 </Command.Item>
               ))}
             </Command.Group>
-          ))}
-          <Command.Group heading="Pages">
-            {PAGES.map(({ name, to, icon: Icon }) => (
-              <Command.Item key={to} value={name} onSelect={() => go(to)}>
-                <Icon size={16} aria-hidden="true" /> {name}
-              </Command.Item>
-            ))}
-          </Command.Group>
-          <Command.Group heading="Documents">
-            {DOCS.map(({ name, href }) => (
-              <Command.Item key={href} value={name} onSelect={() => location.assign(href)}>
-                {name}
-              </Command.Item>
-            ))}
-          </Command.Group>
-        </Command.List>
-      </Command>
-    </Modal>
+            <Command.Group heading="Documents">
+              {DOCS.map(({ name, href }) => (
+                <Command.Item key={href} value={name} onSelect={() => location.assign(href)}>
+                  {name}
+                </Command.Item>
+              ))}
+            </Command.Group>
+          </Command.List>
+        </Command>
+      </Modal.Content>
+    </Modal.Root>
   );
 }

@@ -52,11 +52,10 @@ export function Shell() {
             className="search"
             leftSection={<Search size={15} />}
             onClick={() => setSearching(true)}
-            aria-label="Search"
             aria-keyshortcuts="Control+K"
           >
             <span className="search-text">Search pages, requests, docs</span>
-            <Kbd size="xs" className="search-text">
+            <Kbd size="xs" className="search-keys" aria-hidden="true">
               Ctrl K
             </Kbd>
           </Button>
