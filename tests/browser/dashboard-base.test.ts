@@ -1,6 +1,9 @@
+import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Trace } from "../../src/inference/billing/admitted.ts";
 import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import { rest } from "../support/clients/rest-client.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { type Product, startProduct } from "./product.ts";
 import { go, heading, linkOf, openSignedIn, PAGES } from "./signed-in.ts";
@@ -20,6 +23,15 @@ afterAll(async () => {
 
 function signedIn(options: Parameters<typeof openPage>[2] = {}) {
   return openSignedIn(browser as Browser, product.origin, options);
+}
+
+/** Asks a model with a key, and returns what the answer says of its request. */
+async function ask(key: string): Promise<Trace> {
+  const messages = [{ role: "user", content: "The sea?" }];
+  const { body } = await rest<{ readonly x_0g_trace: Trace }>(product.origin, "/v1/chat/completions", key, {
+    body: { model: "devnet-chat", messages },
+  });
+  return body.x_0g_trace;
 }
 
 /** Where the focus is, by its accessible text. */
@@ -72,9 +84,11 @@ test("a part that is gone is said to be, beside a shell that works, and is there
   await page.getByText("This page could not be loaded.").waitFor({ timeout: PATIENCE_MS });
   await requireAccessible(page, "chunk-missing");
   await go(page, "Network");
-  await page.unroute(chunk);
   await linkOf(page, "Node").click();
-  await page.getByRole("button", { name: "Reload the page" }).click();
+  const reload = page.getByRole("button", { name: "Reload the page" });
+  await reload.waitFor({ timeout: PATIENCE_MS });
+  await page.unroute(chunk);
+  await reload.click();
   await heading(page, "Node");
 });
 
@@ -110,22 +124,13 @@ test("the palette opens, finds a page and a request, and closes by keyboard alon
   await page.keyboard.press("Enter");
   await heading(page, "Webhooks");
 
-  const response = await fetch(`${product.origin}/v1/chat/completions`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${product.sk}`,
-      "content-type": "application/json",
-      "x-request-id": "palette-finds-this",
-    },
-    body: JSON.stringify({ model: "devnet-chat", messages: [{ role: "user", content: "The sea?" }] }),
-  });
-  expect(response.status).toBe(200);
+  const { request_id: id } = await ask(product.sk);
   await page.keyboard.press("Control+k");
-  await palette.getByRole("combobox").fill("palette-f");
-  await palette.getByRole("option", { name: /^palette-finds-this/ }).waitFor();
+  await palette.getByRole("combobox").fill(id.slice(0, 20));
+  await palette.getByRole("option", { name: id }).waitFor();
   await page.keyboard.press("Enter");
   await heading(page, "Request");
-  await page.getByText("palette-finds-this").waitFor();
+  await page.getByText(id).first().waitFor();
   expect(faults).toEqual([]);
 });
 
@@ -184,5 +189,32 @@ test("colours and columns are as chosen after a reload, and a filter is part of 
   expect(await scheme()).toBe("dark");
   expect(await head.count()).toBe(0);
   expect(await page.getByLabel("Include revoked and expired keys").isChecked()).toBe(true);
+  expect(faults).toEqual([]);
+});
+
+test("the rows of a list are saved as CSV with exact amounts, and no text of theirs is a formula", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "API keys");
+  await page.getByRole("button", { name: "Create a key" }).click();
+  await page.getByLabel("Name").fill('=1+1,"2"');
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Your new key" });
+  const trace = await ask((await dialog.locator("code").textContent()) ?? "");
+  await dialog.getByRole("button", { name: "Copy" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await go(page, "Requests");
+  await page.getByLabel("Search this page").fill(trace.request_id);
+  await expect.poll(() => page.getByRole("table").locator("tbody tr").count()).toBe(1);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "CSV" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe("requests.csv");
+  const [head, row] = (await readFile(await download.path(), "utf8")).split("\r\n");
+  expect(head).toMatch(/^When,ID,Model,.*,Cost$/);
+  expect(row).toContain(`,${trace.request_id},devnet-chat,`);
+  expect(row).toContain(`,"'=1+1,""2""",`);
+  expect(row?.endsWith(`,${trace.billing.total_cost}`)).toBe(true);
   expect(faults).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { Tooltip } from "@mantine/core";
 import type { ClipboardEvent } from "react";
 import { toTokens, toUsd } from "../data/amounts.ts";
 import { useNetwork } from "../data/session.tsx";
-import { useUsdPerToken } from "../data/use-usd.ts";
+import { useUsdPerToken } from "../data/token-price.tsx";
 
 /**
  * An amount of neuron in tokens with at most `places` decimals. A click selects it; copied, it is the exact neuron, which

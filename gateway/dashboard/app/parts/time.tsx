@@ -1,5 +1,5 @@
 import { Tooltip } from "@mantine/core";
-import { useEffect, useState } from "react";
+import { useSyncExternalStore } from "react";
 
 const UNITS = [
   ["year", 31_536_000],
@@ -13,8 +13,25 @@ const EXACT = new Intl.DateTimeFormat("en-GB", {
   dateStyle: "medium",
   timeStyle: "long",
 });
-/** Times are brought up to date together, and only as exactly as they are shown. */
+/** All times are brought up to date together, and no more often than their words change. */
 const EVERY_MS = 15_000;
+const readers = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+let tick = 0;
+
+function onTick(reader: () => void): () => void {
+  readers.add(reader);
+  timer ??= setInterval(() => {
+    tick++;
+    for (const read of readers) read();
+  }, EVERY_MS);
+  return () => {
+    readers.delete(reader);
+    if (readers.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
 
 /** A time as people say it, such as `2min ago` or `in 3 days`. */
 function relativeTime(at: number, now: number): string {
@@ -26,17 +43,13 @@ function relativeTime(at: number, now: number): string {
 
 /** A time relative to now; on hover, exactly and with its zone. `none` stands for no time. */
 export function Time({ at, none = "never" }: { at: string | null | undefined; none?: string }) {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useSyncExternalStore(onTick, () => tick);
   if (!at) return <span className="quiet">{none}</span>;
   const date = new Date(at);
   return (
     <Tooltip label={EXACT.format(date)}>
       <time dateTime={at} className="time">
-        {relativeTime(date.getTime(), Math.max(now, Date.now()))}
+        {relativeTime(date.getTime(), Date.now())}
       </time>
     </Tooltip>
   );

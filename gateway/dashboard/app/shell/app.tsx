@@ -2,6 +2,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import { loadAgain } from "../data/fetch-again.ts";
 import { useSession } from "../data/session.tsx";
+import { TokenPriceProvider } from "../data/token-price.tsx";
 import { Failure, Loading } from "../parts/states.tsx";
 import { Messages } from "./messages.tsx";
 import { router } from "./router.tsx";
@@ -40,5 +41,9 @@ function Content() {
         <SignInPage />
       </Suspense>
     );
-  return <RouterProvider router={router} />;
+  return (
+    <TokenPriceProvider>
+      <RouterProvider router={router} />
+    </TokenPriceProvider>
+  );
 }

@@ -31,9 +31,16 @@ export function Palette({ onClose }: { onClose(): void }) {
     router.history.push(`/dashboard${path}`);
   };
   return (
-    <Modal.Root opened onClose={onClose} size="lg" returnFocus={false} yOffset="12vh">
-      <Modal.Overlay />
-      <Modal.Content aria-label="Search" className="palette">
+    <Modal.Root
+      opened
+      onClose={onClose}
+      size="lg"
+      returnFocus={false}
+      yOffset="12vh"
+      transitionProps={{ duration: 0 }}
+    >
+      <Modal.Overlay backgroundOpacity={0.4} blur={2} />
+      <Modal.Content aria-label="Search" className="palette" radius="lg">
         <Command label="Search" loop>
           <div className="palette-input">
             <Search size={17} aria-hidden="true" />

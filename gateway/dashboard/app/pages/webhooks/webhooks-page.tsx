@@ -64,7 +64,13 @@ export function WebhooksPage() {
           )
         }
       </Outcome>
-      <WebhookDialogs open={open} onOpen={setOpen} onClose={close} />
+      <WebhookDialogs open={upToDate(open, webhooks)} onOpen={setOpen} onClose={close} />
     </Page>
   );
+}
+
+/** A dialog shows its webhook as it was last queried, not as it was when the dialog was opened. */
+function upToDate(open: Open | undefined, webhooks: readonly Webhook[] | undefined): Open | undefined {
+  if (open === undefined || !("webhook" in open)) return open;
+  return { ...open, webhook: webhooks?.find(({ id }) => id === open.webhook.id) ?? open.webhook };
 }

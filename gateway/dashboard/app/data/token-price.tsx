@@ -1,0 +1,29 @@
+import { createContext, type ReactNode, useContext, useMemo } from "react";
+import { useQuery } from "urql";
+import { graphql } from "./graph.ts";
+
+const PRICES = graphql(`
+  query TokenPrice { models(first: 20) { nodes { pricing { input } pricingUsd { input } } } }
+`);
+
+const UsdPerToken = createContext<number | undefined>(undefined);
+
+/**
+ * Provides the price of a token in US dollars. It follows from a price that the graph states in both units, without
+ * rounding.
+ */
+export function TokenPriceProvider({ children }: { children: ReactNode }) {
+  const [{ data }] = useQuery({ query: PRICES, requestPolicy: "cache-first" });
+  const price = useMemo(() => {
+    for (const { pricing, pricingUsd } of data?.models?.nodes ?? [])
+      if (pricingUsd && pricing && pricing.input !== "0")
+        return Number(pricingUsd.input) / (Number(pricing.input) / 1e18);
+    return undefined;
+  }, [data]);
+  return <UsdPerToken value={price}>{children}</UsdPerToken>;
+}
+
+/** The price of a token in US dollars; undefined where the router does not know it (`TOKEN_USD`). */
+export function useUsdPerToken(): number | undefined {
+  return useContext(UsdPerToken);
+}
