@@ -117,7 +117,7 @@ test("the palette opens, finds a page and a request, and closes by keyboard alon
   await requireAccessible(page, "palette");
   await page.keyboard.press("Escape");
   await palette.waitFor({ state: "detached" });
-  await expect.poll(() => focused(page)).toMatch(/^Search/);
+  await expect.poll(() => focused(page), { timeout: PATIENCE_MS }).toMatch(/^Search/);
   await page.keyboard.press("Control+k");
   await palette.getByRole("combobox").waitFor();
   await page.keyboard.type("webho");
@@ -143,7 +143,7 @@ test("an error is shown at its field, which gets the focus, whether the form or 
   const dialog = page.getByRole("dialog");
   const error = async (label: string | RegExp) => {
     const field = dialog.getByLabel(label);
-    await expect.poll(() => field.getAttribute("aria-invalid")).toBe("true");
+    await expect.poll(() => field.getAttribute("aria-invalid"), { timeout: PATIENCE_MS }).toBe("true");
     const ids = (await field.getAttribute("aria-describedby")) ?? "";
     const texts = ids.split(/\s+/).map((id) => page.locator(`[id="${id}"]`).textContent());
     return (await Promise.all(texts)).join(" ");
@@ -164,7 +164,7 @@ test("an error is shown at its field, which gets the focus, whether the form or 
   expect(await page.locator(":focus").getAttribute("name")).toBe("expiresAt");
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
-  await expect.poll(() => focused(page)).toBe("Create a key");
+  await expect.poll(() => focused(page), { timeout: PATIENCE_MS }).toBe("Create a key");
   expect(faults).toEqual([]);
 });
 
@@ -183,7 +183,7 @@ test("colours and columns are as chosen after a reload, and a filter is part of 
   await head.waitFor({ state: "detached" });
   await page.keyboard.press("Escape");
   await page.getByLabel("Include revoked and expired keys").check();
-  await expect.poll(() => new URL(page.url()).searchParams.get("all")).toBe("true");
+  await expect.poll(() => new URL(page.url()).searchParams.get("all"), { timeout: PATIENCE_MS }).toBe("true");
   await page.reload();
   await page.getByRole("columnheader", { name: "Limit" }).waitFor();
   expect(await scheme()).toBe("dark");
@@ -205,7 +205,9 @@ test("the rows of a list are saved as CSV with exact amounts, and no text of the
   await dialog.getByRole("button", { name: "Done" }).click();
   await go(page, "Requests");
   await page.getByLabel("Search this page").fill(trace.request_id);
-  await expect.poll(() => page.getByRole("table").locator("tbody tr").count()).toBe(1);
+  await expect
+    .poll(() => page.getByRole("table").locator("tbody tr").count(), { timeout: PATIENCE_MS })
+    .toBe(1);
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.getByRole("button", { name: "CSV" }).click(),

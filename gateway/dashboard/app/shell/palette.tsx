@@ -2,7 +2,7 @@ import { Modal } from "@mantine/core";
 import { useRouter } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import Search from "lucide-react/icons/search";
-import { useLayoutEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { PAGES } from "./pages.ts";
 import { useFound } from "./palette-sources.ts";
 
@@ -17,6 +17,12 @@ export function Palette({ onClose }: { onClose(): void }) {
   const router = useRouter();
   const [text, setText] = useState("");
   const found = useFound(text.trim());
+  const [selected, setSelected] = useState("");
+  useEffect(() => {
+    // What is found arrives after the palette chose among the pages, of which none may match.
+    const [first] = found;
+    if (first?.items[0]) setSelected(`${first.heading} ${first.items[0].id}`);
+  }, [found]);
   const before = useRef<Element | null>(null);
   useLayoutEffect(() => {
     before.current = document.activeElement;
@@ -41,7 +47,7 @@ export function Palette({ onClose }: { onClose(): void }) {
     >
       <Modal.Overlay backgroundOpacity={0.4} blur={2} />
       <Modal.Content aria-label="Search" className="palette" radius="lg">
-        <Command label="Search" loop>
+        <Command label="Search" loop value={selected} onValueChange={setSelected}>
           <div className="palette-input">
             <Search size={17} aria-hidden="true" />
             <Command.Input

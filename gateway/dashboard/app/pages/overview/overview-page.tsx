@@ -110,9 +110,11 @@ function Content({ account, balance, from }: { account: Account; balance: Balanc
       </Stats>
       <Columns>
         <Section title="Spend per day" about={`In ${symbol}, of the last ${DAYS} days.`}>
-          <Suspense fallback={<Loading rows={8} />}>
-            <DayChart label="Spend" unit={symbol} days={days} />
-          </Suspense>
+          <div className="chart-box">
+            <Suspense fallback={<Loading rows={5} />}>
+              <DayChart label="Spend" unit={symbol} days={days} />
+            </Suspense>
+          </div>
         </Section>
         <Section title="Requests by model">
           <ModelBars models={models} />
