@@ -16,13 +16,10 @@ import { Columns, Page, Section, Stat, Stats } from "../../parts/page.tsx";
 import { Live, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Loading, Outcome } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { FirstSteps } from "./first-steps.tsx";
 
 const DayChart = lazy(async () => ({
   default: await loadAgain(async () => (await import("../../parts/day-chart.tsx")).DayChart),
-}));
-
-const FirstSteps = lazy(async () => ({
-  default: await loadAgain(async () => (await import("./first-steps.tsx")).FirstSteps),
 }));
 
 const OVERVIEW = graphql(`
@@ -95,11 +92,7 @@ function Content({ account, balance, from }: { account: Account; balance: Balanc
   const failed = requests.filter(({ status }) => status === "FAILED" || status === "ABORTED");
   return (
     <>
-      {requests.length === 0 && (
-        <Suspense>
-          <FirstSteps />
-        </Suspense>
-      )}
+      {requests.length === 0 && <FirstSteps />}
       <Stats>
         <Stat label="Available">{balance && <Amount neuron={balance.available} withUsd />}</Stat>
         <Stat label="Held by requests in progress">{balance && <Amount neuron={balance.held} />}</Stat>
