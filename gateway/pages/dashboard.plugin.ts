@@ -37,6 +37,8 @@ function policyOf(nonce: string | undefined): string {
     "script-src 'self'",
     `style-src 'self'${nonce === undefined ? "" : ` 'nonce-${nonce}'`}`,
     "img-src 'self' data:",
+    // Audio that a page received or was given.
+    "media-src blob:",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

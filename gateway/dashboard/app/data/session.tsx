@@ -3,6 +3,7 @@ import { useQuery } from "urql";
 import { pause } from "./fetch-again.ts";
 import { client, graphql, reasonOf, resultOf } from "./graph.ts";
 import { liveClient } from "./live.ts";
+import { clearOwn } from "./own-storage.ts";
 import type { Wallet } from "./wallet.ts";
 
 const WHO = graphql(`
@@ -84,13 +85,23 @@ export function SessionProvider({ children }: { children: ReactNode }) {
           headers: { authorization: `Bearer ${token}` },
         });
         if (!stored.ok) throw new Error("The session could not be stored.");
+        clearOwn(address);
       } finally {
         refresh();
       }
     },
     async signOut(everywhere = false) {
+      const address = who.data?.viewer?.account?.address;
+      if (address) {
+        const revoked = import("./session-key.ts").then(({ revokeSessionKeys }) =>
+          revokeSessionKeys(address),
+        );
+        // Signing out does not wait for a part that is gone: the keys expire by themselves.
+        await revoked.catch(() => {});
+      }
       await client.mutation(SIGN_OUT, { input: { everywhere } }).toPromise();
       await fetch(COOKIE, { method: "DELETE" });
+      clearOwn();
       // Reloads the page: no data of this account stays in memory.
       location.assign("/dashboard/");
     },

@@ -1,0 +1,48 @@
+/** What this browser keeps for an account: dropped at sign-out, and never shown to another account. */
+const PREFIX = "zerograph-own:";
+
+/** `session` ends with the tab; `local` outlasts it. */
+type Area = "local" | "session";
+
+/** A value that was kept for an account; undefined if there is none, or the browser keeps nothing. */
+export function readOwn(area: Area, address: string, name: string): unknown {
+  try {
+    const text = storageOf(area).getItem(keyOf(address, name));
+    return text === null ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a value for an account; undefined drops it. False if the browser does not keep it. */
+export function writeOwn(area: Area, address: string, name: string, value: unknown): boolean {
+  try {
+    if (value === undefined) storageOf(area).removeItem(keyOf(address, name));
+    else storageOf(area).setItem(keyOf(address, name), JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Drops what is kept for every account, or for every account but one. */
+export function clearOwn(except?: string): void {
+  for (const area of ["local", "session"] as const)
+    try {
+      const storage = storageOf(area);
+      const names = Array.from({ length: storage.length }, (_, n) => storage.key(n) ?? "");
+      for (const name of names)
+        if (name.startsWith(PREFIX) && (!except || !name.startsWith(keyOf(except, ""))))
+          storage.removeItem(name);
+    } catch {
+      // The browser keeps nothing.
+    }
+}
+
+function storageOf(area: Area): Storage {
+  return area === "local" ? localStorage : sessionStorage;
+}
+
+function keyOf(address: string, name: string): string {
+  return `${PREFIX}${address.toLowerCase()}:${name}`;
+}

@@ -1,0 +1,40 @@
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import { failureIn, RequestFailed } from "./failure.ts";
+import { type ApiRequest, toFetch } from "./request.ts";
+
+/** Sends a request. Throws `RequestFailed` for an answer other than 2xx, and a `TypeError` without a network. */
+export async function send(request: ApiRequest, key: string, signal: AbortSignal): Promise<Response> {
+  const response = await fetch(request.path, toFetch(request, key, signal));
+  if (response.ok) return response;
+  const body = await response.json().catch(() => undefined);
+  const answered = { status: response.status, retryAfter: response.headers.get("retry-after") };
+  const failure = failureIn(body, answered) ?? {
+    code: `status ${response.status}`,
+    message: `The gateway answered with status ${response.status}.`,
+  };
+  throw new RequestFailed(failure);
+}
+
+/**
+ * The events of a streamed answer, as JSON, until `[DONE]` or the end. Throws `RequestFailed` for an event with an
+ * error. Returning early ends the request.
+ */
+export async function* eventsOf(response: Response): AsyncGenerator<unknown, void> {
+  if (!response.body) return;
+  const events = response.body
+    .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array<ArrayBuffer>, string>)
+    .pipeThrough(new EventSourceParserStream())
+    .getReader();
+  try {
+    for (;;) {
+      const { done, value } = await events.read();
+      if (done || value.data === "[DONE]") return;
+      const event: unknown = JSON.parse(value.data);
+      const failure = failureIn(event);
+      if (failure) throw new RequestFailed(failure);
+      yield event;
+    }
+  } finally {
+    await events.cancel().catch(() => {});
+  }
+}
