@@ -54,11 +54,11 @@ test("marks in a line are parts, and unpaired ones are text", () => {
       kind: "paragraph",
       parts: [
         { kind: "text", text: "a " },
-        { kind: "strong", parts: words("b") },
+        { kind: "strong", text: "b" },
         { kind: "text", text: " " },
         { kind: "code", text: "c*d*" },
         { kind: "text", text: " " },
-        { kind: "emphasis", parts: words("e") },
+        { kind: "emphasis", text: "e" },
         { kind: "text", text: " 2 * 3 * 4 ** f " },
         { kind: "link", href: "https://h.example/i", text: "g" },
       ],

@@ -2,7 +2,8 @@ import { Tabs } from "@mantine/core";
 import { useRef } from "react";
 import { CopyButton } from "./copyable.tsx";
 
-type Snippet = { readonly name: string; readonly code: string };
+/** `shown` stands for the code where that is too long to read; a copy has all of it. */
+type Snippet = { readonly name: string; readonly code: string; readonly shown?: string };
 
 /** Code to copy; several snippets, such as of a language each, are tabs. */
 export function CodeSnippet({ label, snippets }: { label: string; snippets: readonly Snippet[] }) {
@@ -32,14 +33,14 @@ export function CodeSnippet({ label, snippets }: { label: string; snippets: read
   );
 }
 
-function Code({ code, label }: Snippet & { label: string }) {
+function Code({ code, shown = code, label }: Snippet & { label: string }) {
   const output = useRef<HTMLPreElement>(null);
   return (
     <div className="snippet-code">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it. */}
       <section className="snippet-text" tabIndex={0} aria-label={label}>
         <pre ref={output}>
-          <code>{code}</code>
+          <code>{shown}</code>
         </pre>
       </section>
       <div className="snippet-copy">

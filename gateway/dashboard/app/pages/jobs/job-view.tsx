@@ -48,8 +48,11 @@ function storeSteps(id: string, steps: readonly Step[]): void {
   History.prototype.replaceState.call(history, { ...history.state, job: { id, steps } }, "");
 }
 
-/** One job, live: its progress, each step, and finally its images. */
-export function JobView({ id }: { id: string }) {
+/**
+ * One job, live: its progress, each step, and finally its images. `since` is a cursor from before the job: with it, every
+ * step is shown that the gateway still has, otherwise those from now on.
+ */
+export function JobView({ id, since }: { id: string; since?: string | undefined }) {
   const [{ data, error, fetching }, query] = useQuery({ query: JOB, variables: { id } });
   const refetch = () => query({ requestPolicy: "network-only" });
   const [stored] = useState(() => storedSteps(id));
@@ -62,7 +65,7 @@ export function JobView({ id }: { id: string }) {
     last && isFinal(last.status) ? null : PROGRESS,
     { id },
     {
-      after: stored.at(-1)?.cursor ?? null,
+      after: stored.at(-1)?.cursor ?? since ?? null,
       onEvent({ imageJobProgress: step }) {
         setSteps((known) => (known.some((other) => other.id === step.id) ? known : [...known, step]));
         if (isFinal(step.status)) refetch();

@@ -1,101 +1,151 @@
-import { useState } from "react";
-import { useMutation, useQuery } from "urql";
-import * as z from "zod";
-import { toNeuron } from "../../data/amounts.ts";
-import { graphql, resultOf } from "../../data/graph.ts";
-import { useNetwork } from "../../data/session.tsx";
-import { ActionButton } from "../../parts/action-button.tsx";
-import { SecretField } from "../../parts/fields.tsx";
-import { GraphForm } from "../../parts/form.tsx";
-import { Columns, Page, Section } from "../../parts/page.tsx";
+import { Tabs } from "@mantine/core";
+import { getRouteApi } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useQuery } from "urql";
+import { graphql } from "../../data/graph.ts";
+import { useSession } from "../../data/session.tsx";
+import { useFilters } from "../../data/use-list.ts";
+import { Page } from "../../parts/page.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
-import { Chat } from "./chat.tsx";
-import { Images } from "./images.tsx";
-import { Transcription } from "./transcription.tsx";
+import { Chat, type PlaygroundModel } from "./chat/chat.tsx";
+import { KeyBar } from "./key/key-bar.tsx";
+import { PlaygroundKeyProvider } from "./key/playground-key.tsx";
+import { Embeddings } from "./tabs/embeddings.tsx";
+import { Images } from "./tabs/images.tsx";
+import { Rankings } from "./tabs/rankings.tsx";
+import { Responses } from "./tabs/responses.tsx";
+import { Speech } from "./tabs/speech.tsx";
+import { Transcription } from "./tabs/transcription.tsx";
+import "./playground.css";
 
 const MODELS = graphql(`
-  query PlaygroundModels { models(first: 100) { nodes { modelId serviceType } } }
-`);
-const CREATE = graphql(`
-  mutation PlaygroundKey($input: CreateApiKeyInput!) {
-    createApiKey(input: $input) { secret userErrors { field message } }
+  query PlaygroundModels {
+    models(first: 100) {
+      nodes {
+        modelId serviceType
+        profile { inputModalities supportedParameters }
+        providers { address trustMode }
+      }
+    }
   }
 `);
+const route = getRouteApi("/playground");
 
-const KEY_HOURS = 1;
-const KEY_LIMIT = "1";
+type Model = PlaygroundModel & { readonly serviceType: string };
 
-/** Tries every kind of model with its own API key, which stays in this page's memory and expires. */
+/** The tabs by their name in the URL. Each gets the models of its kind. */
+const TABS: readonly {
+  readonly tab: Tab;
+  readonly name: string;
+  readonly serviceType: string;
+  show(models: readonly PlaygroundModel[], address: string): ReactNode;
+}[] = [
+  {
+    tab: "chat",
+    name: "Chat",
+    serviceType: "CHATBOT",
+    show: (models, address) =>
+      models.length > 0 ? (
+        <Chat address={address} models={models} />
+      ) : (
+        <EmptyState title="No provider offers chat at the moment." />
+      ),
+  },
+  {
+    tab: "responses",
+    name: "Responses",
+    serviceType: "CHATBOT",
+    show: (models) => <Responses models={idsOf(models)} />,
+  },
+  {
+    tab: "images",
+    name: "Images",
+    serviceType: "TEXT_TO_IMAGE",
+    show: (models, address) => <Images address={address} models={idsOf(models)} />,
+  },
+  {
+    tab: "transcription",
+    name: "Transcription",
+    serviceType: "SPEECH_TO_TEXT",
+    show: (models) => <Transcription models={idsOf(models)} />,
+  },
+  {
+    tab: "speech",
+    name: "Speech",
+    serviceType: "TEXT_TO_SPEECH",
+    show: (models) => <Speech models={idsOf(models)} />,
+  },
+  {
+    tab: "rankings",
+    name: "Rankings",
+    serviceType: "RERANK",
+    show: (models) => <Rankings models={idsOf(models)} />,
+  },
+  {
+    tab: "embeddings",
+    name: "Embeddings",
+    serviceType: "EMBEDDING",
+    show: (models) => <Embeddings models={idsOf(models)} />,
+  },
+];
+type Tab = NonNullable<ReturnType<typeof route.useSearch>["tab"]>;
+
+/** Tries every kind of model, with a key of this session. */
 export function PlaygroundPage() {
-  const [apiKey, setApiKey] = useState<string>();
+  const { address } = useSession();
+  const { tab: chosen = "chat" } = route.useSearch();
+  const [, filter] = useFilters<{ tab?: string | undefined }>();
   const [{ data, error, fetching }, refetch] = useQuery({ query: MODELS });
+  if (!address) return null;
   return (
     <Page
       title="Playground"
       about="Try models as your users would. Requests from here are billed like any other."
     >
-      {apiKey ? (
-        <Outcome
-          value={data?.models?.nodes}
-          error={error}
-          fetching={fetching}
-          onRetry={() => refetch({ requestPolicy: "network-only" })}
-          empty={<EmptyState title="No provider offers a model at the moment." />}
-        >
-          {(models) => {
-            const of = (type: string) =>
-              models.filter(({ serviceType }) => serviceType === type).map(({ modelId }) => modelId);
-            return (
-              <>
-                <Chat apiKey={apiKey} models={of("CHATBOT")} />
-                <Columns>
-                  <Images apiKey={apiKey} models={of("TEXT_TO_IMAGE")} />
-                  <Transcription apiKey={apiKey} models={of("SPEECH_TO_TEXT")} />
-                </Columns>
-              </>
-            );
-          }}
-        </Outcome>
-      ) : (
-        <KeyCard onKey={setApiKey} />
-      )}
+      <PlaygroundKeyProvider key={address} address={address}>
+        <KeyBar />
+        <Tabs value={chosen} onChange={(tab) => filter({ tab: tab ?? undefined })} keepMounted={false}>
+          <Tabs.List className="playground-tabs" aria-label="Kinds of requests">
+            {TABS.map(({ tab, name }) => (
+              <Tabs.Tab key={tab} value={tab}>
+                {name}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+          {TABS.map(({ tab, serviceType, show }) => (
+            <Tabs.Panel key={tab} value={tab} className="playground-panel">
+              <Outcome
+                value={data?.models?.nodes}
+                error={error}
+                fetching={fetching}
+                onRetry={() => refetch({ requestPolicy: "network-only" })}
+                empty={<EmptyState title="No provider offers a model at the moment." />}
+              >
+                {(models) =>
+                  show(models.filter((model) => model.serviceType === serviceType).map(toModel), address)
+                }
+              </Outcome>
+            </Tabs.Panel>
+          ))}
+        </Tabs>
+      </PlaygroundKeyProvider>
     </Page>
   );
 }
 
-const schema = z.object({ secret: z.string().trim().startsWith("sk-", "An API key starts with sk-.") });
+type Node = Pick<Model, "modelId" | "providers"> & {
+  readonly profile: Pick<Model, "inputModalities" | "supportedParameters"> | null;
+};
 
-function KeyCard({ onKey }: { onKey(secret: string): void }) {
-  const { symbol } = useNetwork();
-  const [, create] = useMutation(CREATE);
-  return (
-    <Section title="A key for this page">
-      <p>
-        Requests need an API key. A key for this page expires in {KEY_HOURS} hour, spends at most {KEY_LIMIT}{" "}
-        {symbol}, and is discarded when you leave.
-      </p>
-      <div>
-        <ActionButton
-          variant="filled"
-          act={async () => {
-            const expiresAt = new Date(Date.now() + KEY_HOURS * 3_600_000).toISOString();
-            const name = `Playground ${new Date().toISOString().slice(0, 19)}`;
-            const input = { name, expiresAt, creditLimit: toNeuron(KEY_LIMIT) ?? "0" };
-            const made = await create({ input });
-            onKey(resultOf(made.data?.createApiKey, made.error).secret ?? "");
-          }}
-        >
-          Create a key for this page
-        </ActionButton>
-      </div>
-      <GraphForm
-        label="Use this key"
-        schema={schema}
-        defaultValues={{ secret: "" }}
-        send={async ({ secret }) => onKey(secret)}
-      >
-        <SecretField label="Or an existing key" name="secret" required />
-      </GraphForm>
-    </Section>
-  );
+function toModel({ modelId, providers, profile }: Node): PlaygroundModel {
+  return {
+    modelId,
+    providers,
+    inputModalities: profile?.inputModalities ?? null,
+    supportedParameters: profile?.supportedParameters ?? null,
+  };
+}
+
+function idsOf(models: readonly PlaygroundModel[]): readonly string[] {
+  return models.map(({ modelId }) => modelId);
 }

@@ -1,11 +1,20 @@
 import { createRoute } from "@tanstack/react-router";
 import MessageSquare from "lucide-react/icons/message-square";
+import * as z from "zod/mini";
+import { parameter } from "../../data/list-search.ts";
 import { definePage, lazyPage } from "../../shell/page.ts";
 import { rootRoute } from "../../shell/root-route.ts";
 
 const route = createRoute({
   getParentRoute: () => rootRoute,
   path: "/playground",
+  validateSearch: z.object({
+    tab: parameter(
+      z.enum(["chat", "responses", "images", "transcription", "speech", "rankings", "embeddings"]),
+    ),
+    /** The model to chat with, instead of the one of the last time. */
+    model: parameter(z.string().check(z.maxLength(256))),
+  }),
   component: lazyPage(async () => (await import("./playground-page.tsx")).PlaygroundPage),
 });
 

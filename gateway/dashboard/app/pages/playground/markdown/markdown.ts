@@ -1,7 +1,6 @@
 /** A part of a line. Text is only text: HTML of the model is shown as it is written. */
 export type Inline =
-  | { readonly kind: "text" | "code"; readonly text: string }
-  | { readonly kind: "strong" | "emphasis"; readonly parts: readonly Inline[] }
+  | { readonly kind: "text" | "code" | "strong" | "emphasis"; readonly text: string }
   | { readonly kind: "link"; readonly href: string; readonly text: string };
 
 /** A block of a text. */
@@ -28,6 +27,7 @@ const RULE = /^ {0,3}(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
 const DIVIDER = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 /** More is shown as plain text: a page of that length is not read. */
 const MAX_CHARACTERS = 100_000;
+const MAX_LINES = 4_000;
 const MAX_LINE = 20_000;
 const MAX_COLUMNS = 32;
 const MAX_DEPTH = 4;
@@ -35,7 +35,8 @@ const MAX_DEPTH = 4;
 /** The blocks of a text in the common part of Markdown. In linear time of any text; what it does not know is text. */
 export function toBlocks(text: string): readonly Block[] {
   if (text.length > MAX_CHARACTERS) return [{ kind: "code", language: "", text }];
-  const lines = text.replaceAll("\r\n", "\n").split("\n");
+  const lines = text.replaceAll("\r\n", "\n").split("\n", MAX_LINES + 1);
+  if (lines.length > MAX_LINES) return [{ kind: "code", language: "", text }];
   const blocks: Block[] = [];
   let at = 0;
   while (at < lines.length) {
@@ -159,7 +160,7 @@ function toInline(text: string): readonly Inline[] {
 
 function toMarked([, , code, strong, emphasis, text = "", href = ""]: RegExpExecArray): Inline {
   if (code !== undefined) return { kind: "code", text: code };
-  if (strong !== undefined) return { kind: "strong", parts: [{ kind: "text", text: strong }] };
-  if (emphasis !== undefined) return { kind: "emphasis", parts: [{ kind: "text", text: emphasis }] };
+  if (strong !== undefined) return { kind: "strong", text: strong };
+  if (emphasis !== undefined) return { kind: "emphasis", text: emphasis };
   return { kind: "link", href, text };
 }

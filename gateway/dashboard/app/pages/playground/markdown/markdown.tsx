@@ -37,9 +37,9 @@ function BlockView({ block }: { block: Block }) {
       );
     case "code":
       return (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
         <section
           className="markdown-code"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
           tabIndex={0}
           aria-label={block.language ? `Code, ${block.language}` : "Code"}
         >
@@ -116,6 +116,5 @@ function Part({ part }: { part: Inline }) {
         {part.text}
       </a>
     );
-  const inner = <Parts of={part.parts} />;
-  return part.kind === "strong" ? <strong>{inner}</strong> : <em>{inner}</em>;
+  return part.kind === "strong" ? <strong>{part.text}</strong> : <em>{part.text}</em>;
 }
