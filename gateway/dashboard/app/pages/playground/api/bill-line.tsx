@@ -1,11 +1,18 @@
 import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import { Amount } from "../../../parts/amount.tsx";
 import { Hash } from "../../../parts/hash.tsx";
 import { Pill } from "../../../parts/state-badge.tsx";
 import type { Bill } from "./bill.ts";
 
-/** The price, the provider and the evidence of an answer. */
-export function BillLine({ bill: { requestId, provider, cost, isVerified, verdict } }: { bill: Bill }) {
+/** The price, the provider and the evidence of an answer; its children are more facts of it, such as its tokens. */
+export function BillLine({
+  bill: { requestId, provider, cost, isVerified, verdict },
+  children,
+}: {
+  bill: Bill;
+  children?: ReactNode;
+}) {
   return (
     <p className="facts">
       {cost !== undefined && (
@@ -13,6 +20,7 @@ export function BillLine({ bill: { requestId, provider, cost, isVerified, verdic
           <Amount neuron={cost} places={9} />
         </span>
       )}
+      {children}
       <span>
         by <Hash of={provider} />
       </span>

@@ -38,6 +38,6 @@ export function toFetch(
     };
   const form = new FormData();
   for (const [name, value] of Object.entries(body)) form.append(name, String(value));
-  form.append(file.name, file.bytes ?? new Blob(), file.fileName);
+  form.append(file.name, file.bytes ?? new Blob([]), file.fileName);
   return { ...common, headers: given, body: form };
 }

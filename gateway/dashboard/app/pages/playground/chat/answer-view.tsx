@@ -44,8 +44,16 @@ export function AnswerView({ answer, onAgain }: { answer: Answer; onAgain: (() =
         </div>
       ))}
       {failure && <FailureNote failure={failure} onRetry={onAgain} />}
-      {state !== "coming" && <Facts answer={answer} />}
-      {bill && <BillLine bill={bill} />}
+      {state !== "coming" && bill && (
+        <BillLine bill={bill}>
+          <Facts answer={answer} />
+        </BillLine>
+      )}
+      {state !== "coming" && !bill && (
+        <p className="facts">
+          <Facts answer={answer} />
+        </p>
+      )}
       {state !== "coming" && !failure && (
         <Group gap="xs">
           {text && <CopyButton text={text} element={() => output.current} />}
@@ -70,14 +78,14 @@ function Facts({ answer }: { answer: Answer }) {
   const { inputTokens, outputTokens, firstTokenMs } = answer;
   const speed = tokensPerSecond(answer);
   return (
-    <p className="facts">
+    <>
       {inputTokens !== undefined && <span>{inputTokens.toLocaleString("en")} tokens in</span>}
       {outputTokens !== undefined && <span>{outputTokens.toLocaleString("en")} out</span>}
       {firstTokenMs !== undefined && (
         <span>first after {Math.round(firstTokenMs).toLocaleString("en")} ms</span>
       )}
       {speed !== undefined && <span>{speed < 10 ? speed.toFixed(1) : Math.round(speed)} tokens/s</span>}
-    </p>
+    </>
   );
 }
 

@@ -131,13 +131,16 @@ export function Responses({ models }: { models: readonly string[] }) {
               </Pill>
             </div>
             <Markdown text={response.text} />
-            {response.tokens && (
-              <p className="facts">
-                <span>{response.tokens.input_tokens.toLocaleString("en")} tokens in</span>
-                <span>{response.tokens.output_tokens.toLocaleString("en")} out</span>
-              </p>
+            {response.bill && (
+              <BillLine bill={response.bill}>
+                {response.tokens && (
+                  <>
+                    <span>{response.tokens.input_tokens.toLocaleString("en")} tokens in</span>
+                    <span>{response.tokens.output_tokens.toLocaleString("en")} out</span>
+                  </>
+                )}
+              </BillLine>
             )}
-            {response.bill && <BillLine bill={response.bill} />}
           </>
         ) : (
           <EmptyState title="No response yet.">It appears here token by token.</EmptyState>
