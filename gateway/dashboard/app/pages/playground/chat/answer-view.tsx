@@ -54,7 +54,7 @@ export function AnswerView({ answer, onAgain }: { answer: Answer; onAgain: (() =
           <Facts answer={answer} />
         </p>
       )}
-      {state !== "coming" && !failure && (
+      {state !== "coming" && !failure && (text !== "" || onAgain) && (
         <Group gap="xs">
           {text && <CopyButton text={text} element={() => output.current} />}
           {onAgain && (

@@ -66,7 +66,7 @@ export function Embeddings({ models }: { models: readonly string[] }) {
   if (models.length === 0) return <EmptyState title="No provider embeds texts at the moment." />;
   return (
     <Columns>
-      <Section title="Texts">
+      <Section title="Request">
         <RequestForm
           label="Compare"
           schema={schema}

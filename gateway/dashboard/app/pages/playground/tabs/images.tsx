@@ -52,7 +52,7 @@ export function Images({ address, models }: { address: string; models: readonly 
   return (
     <>
       <Section
-        title="Prompt"
+        title="Request"
         about="Images are generated as a job, which is charged once, when it completes."
       >
         <RequestForm

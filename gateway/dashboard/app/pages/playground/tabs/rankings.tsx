@@ -56,7 +56,7 @@ export function Rankings({ models }: { models: readonly string[] }) {
   if (models.length === 0) return <EmptyState title="No provider ranks documents at the moment." />;
   return (
     <Columns>
-      <Section title="Query and documents">
+      <Section title="Request">
         <RequestForm
           label="Rank"
           schema={schema}

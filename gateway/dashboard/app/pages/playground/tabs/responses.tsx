@@ -86,7 +86,7 @@ export function Responses({ models }: { models: readonly string[] }) {
   if (models.length === 0) return <EmptyState title="No provider offers chat at the moment." />;
   return (
     <Columns>
-      <Section title="Input">
+      <Section title="Request">
         <RequestForm
           label="Respond"
           schema={schema}

@@ -64,7 +64,7 @@ export function Speech({ models }: { models: readonly string[] }) {
   if (models.length === 0) return <EmptyState title="No provider speaks at the moment." />;
   return (
     <Columns>
-      <Section title="Text">
+      <Section title="Request">
         <RequestForm
           label="Speak"
           schema={schema}

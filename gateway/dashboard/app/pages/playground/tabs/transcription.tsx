@@ -69,7 +69,7 @@ export function Transcription({ models }: { models: readonly string[] }) {
   if (models.length === 0) return <EmptyState title="No provider transcribes at the moment." />;
   return (
     <Columns>
-      <Section title="Recording">
+      <Section title="Request">
         <RequestForm
           label="Transcribe"
           schema={schema}
