@@ -63,7 +63,7 @@ export function AnswerView({ answer, onAgain }: { answer: Answer; onAgain: (() =
               variant="default"
               leftSection={<RotateCcw size={13} />}
               onClick={onAgain}
-              aria-label={`Answer again with ${model}`}
+              aria-label={`Regenerate with ${model}`}
             >
               Regenerate
             </Button>
