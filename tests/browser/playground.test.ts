@@ -287,6 +287,21 @@ test("failures say their code and what to do: a revoked key, a rate limit with i
         }),
       { times: 1 },
     );
+  const answerWith = (body: string) =>
+    page.route(
+      "**/v1/chat/completions",
+      (route) => route.fulfill({ status: 200, headers: { "content-type": "text/event-stream" }, body }),
+      { times: 1 },
+    );
+  await answerWith("data: {oops\n\n");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("unreadable_answer").waitFor();
+  const failed = { error: { message: "The provider failed.", code: "provider_error" }, request_id: "req-2" };
+  const half = { choices: [{ delta: { content: "Half <b>an</b>" } }] };
+  await answerWith([half, failed].map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("provider_error").waitFor();
+  await page.getByText("Half <b>an</b>").waitFor();
   await refuse(429, "rate_limit_exceeded", { "retry-after": "2" });
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText("rate_limit_exceeded").waitFor();

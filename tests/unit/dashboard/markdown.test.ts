@@ -29,12 +29,10 @@ test("paragraphs, headings, lists, quotes, rules, tables and code are blocks", (
     { kind: "paragraph", parts: words("Two a day,\nmostly.") },
     {
       kind: "list",
-      isOrdered: false,
-      start: 1,
       items: [
-        { depth: 0, parts: words("one") },
-        { depth: 1, parts: words("inner") },
-        { depth: 0, parts: words("third") },
+        { depth: 0, number: undefined, parts: words("one") },
+        { depth: 1, number: undefined, parts: words("inner") },
+        { depth: 0, number: 3, parts: words("third") },
       ],
     },
     { kind: "quote", parts: words("said") },

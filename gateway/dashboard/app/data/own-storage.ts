@@ -4,6 +4,9 @@ const PREFIX = "zerograph-own:";
 /** `session` ends with the tab; `local` outlasts it. */
 type Area = "local" | "session";
 
+/** Set at sign-out: an answer that ends before the page is gone must not be kept any more. */
+let isOver = false;
+
 /** A value that was kept for an account; undefined if there is none, or the browser keeps nothing. */
 export function readOwn(area: Area, address: string, name: string): unknown {
   try {
@@ -16,6 +19,7 @@ export function readOwn(area: Area, address: string, name: string): unknown {
 
 /** Keeps a value for an account; undefined drops it. False if the browser does not keep it. */
 export function writeOwn(area: Area, address: string, name: string, value: unknown): boolean {
+  if (isOver) return false;
   try {
     if (value === undefined) storageOf(area).removeItem(keyOf(address, name));
     else storageOf(area).setItem(keyOf(address, name), JSON.stringify(value));
@@ -25,15 +29,23 @@ export function writeOwn(area: Area, address: string, name: string, value: unkno
   }
 }
 
-/** Drops what is kept for every account, or for every account but one. */
-export function clearOwn(except?: string): void {
+/** Drops what is kept for every account, and keeps nothing more until the page is loaded again. */
+export function endOwn(): void {
+  isOver = true;
+  dropOwn(() => true);
+}
+
+/** Drops what is kept for other accounts. */
+export function keepOnly(address: string): void {
+  dropOwn((name) => !name.startsWith(keyOf(address, "")));
+}
+
+function dropOwn(isDropped: (name: string) => boolean): void {
   for (const area of ["local", "session"] as const)
     try {
       const storage = storageOf(area);
       const names = Array.from({ length: storage.length }, (_, n) => storage.key(n) ?? "");
-      for (const name of names)
-        if (name.startsWith(PREFIX) && (!except || !name.startsWith(keyOf(except, ""))))
-          storage.removeItem(name);
+      for (const name of names) if (name.startsWith(PREFIX) && isDropped(name)) storage.removeItem(name);
     } catch {
       // The browser keeps nothing.
     }

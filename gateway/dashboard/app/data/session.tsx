@@ -3,7 +3,7 @@ import { useQuery } from "urql";
 import { pause } from "./fetch-again.ts";
 import { client, graphql, reasonOf, resultOf } from "./graph.ts";
 import { liveClient } from "./live.ts";
-import { clearOwn } from "./own-storage.ts";
+import { endOwn, keepOnly } from "./own-storage.ts";
 import type { Wallet } from "./wallet.ts";
 
 const WHO = graphql(`
@@ -85,7 +85,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
           headers: { authorization: `Bearer ${token}` },
         });
         if (!stored.ok) throw new Error("The session could not be stored.");
-        clearOwn(address);
+        keepOnly(address);
       } finally {
         refresh();
       }
@@ -101,7 +101,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       }
       await client.mutation(SIGN_OUT, { input: { everywhere } }).toPromise();
       await fetch(COOKIE, { method: "DELETE" });
-      clearOwn();
+      endOwn();
       // Reloads the page: no data of this account stays in memory.
       location.assign("/dashboard/");
     },

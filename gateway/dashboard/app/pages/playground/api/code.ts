@@ -25,9 +25,9 @@ export function codeOf(request: ApiRequest, origin: string): readonly CodeOf[] {
 /** A command for a POSIX shell. */
 export function toCurl(request: ApiRequest, origin: string): string {
   const { path, headers = {}, body, file } = request;
-  const isStream = body["stream"] === true;
+  const { stream } = body;
   const lines = [
-    `curl ${isStream ? "-N " : ""}${origin}${path}`,
+    `curl ${stream === true ? "-N " : ""}${origin}${path}`,
     `-H "Authorization: Bearer $${KEY}"`,
     ...Object.entries(headers).map(([name, value]) => `-H ${inShell(`${name}: ${value}`)}`),
   ];

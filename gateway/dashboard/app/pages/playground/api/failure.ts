@@ -1,6 +1,7 @@
 /** Why a request failed, as it is shown at its answer and kept with it. */
 export type Failure = {
-  /** The code of the API, such as `insufficient_balance`, or `network`. */
+  /** The code of the API, such as `insufficient_balance`; `network` without an answer, `unreadable_answer` for one of another
+   * shape. */
   readonly code: string;
   readonly message: string;
   readonly param?: string | undefined;
@@ -35,6 +36,9 @@ export class RequestFailed extends Error {
 export function failureOf(error: unknown): Failure {
   if (error instanceof RequestFailed) return error.failure;
   if (error instanceof TypeError) return { code: "network", message: "The gateway cannot be reached." };
+  // An answer that is no JSON, or JSON of another shape.
+  if (error instanceof SyntaxError || (error instanceof Error && error.name.includes("ZodError")))
+    return { code: "unreadable_answer", message: "The answer is not in the format of the API." };
   return { code: "unknown", message: error instanceof Error ? error.message : String(error) };
 }
 
@@ -65,7 +69,13 @@ const PREFERENCES = new Set([
   "evidence_missing",
   "invalid_provider_header",
 ]);
-const LATER = new Set(["no_available_provider", "unavailable", "overloaded", "provider_error"]);
+const LATER = new Set([
+  "unreadable_answer",
+  "no_available_provider",
+  "unavailable",
+  "overloaded",
+  "provider_error",
+]);
 
 /** What the user can do about a failure. */
 export function adviceFor({ code, param }: Failure): Advice | undefined {

@@ -36,8 +36,8 @@ export class AnswerReader {
   /** Reads a chunk at a time of `performance.now`. */
   read(chunk: unknown, now: number): void {
     const { choices, usage, x_0g_trace: trace } = asRecord(chunk);
-    const choice = asRecord(Array.isArray(choices) ? choices[0] : undefined);
-    this.#readDelta(asRecord(choice["delta"]), now);
+    const { delta } = asRecord(Array.isArray(choices) ? choices[0] : undefined);
+    this.#readDelta(asRecord(delta), now);
     const { prompt_tokens: input, completion_tokens: output } = asRecord(usage);
     if (typeof input === "number") this.#rest = { ...this.#rest, inputTokens: input };
     if (typeof output === "number") this.#rest = { ...this.#rest, outputTokens: output };

@@ -2,7 +2,7 @@ import { Button, Group } from "@mantine/core";
 import MessagesSquare from "lucide-react/icons/messages-square";
 import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import Trash2 from "lucide-react/icons/trash-2";
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { FormProvider } from "react-hook-form";
 import { EmptyState } from "../../../parts/states.tsx";
 import { CodeButton } from "../api/code-button.tsx";
@@ -24,6 +24,8 @@ export type PlaygroundModel = ChatModel & {
   readonly providers: readonly ProviderOption[];
 };
 
+/** How near the end of the page a reader is who follows an answer, in CSS pixels. */
+const NEAR_PX = 320;
 const NO_DRAFT: Draft = { text: "", images: [] };
 
 /** A conversation with one to four models beside each other. */
@@ -39,6 +41,7 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
   const [isOpen, setOpen] = useState(false);
   const { take, countAnswer } = usePlaygroundKey();
   const end = useRef<HTMLDivElement>(null);
+  useFollow(end, turns, isComing);
   // Work for a page that was left stops.
   useEffect(() => () => store.stop(), [store]);
   const asked = chosen.flatMap((id) => models.find(({ modelId }) => modelId === id) ?? []);
@@ -177,6 +180,17 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
       </aside>
     </div>
   );
+}
+
+/** Keeps the end of the conversation in view while an answer comes, for a reader who has not scrolled away from it. */
+function useFollow(end: RefObject<HTMLElement | null>, turns: readonly Turn[], isComing: boolean): void {
+  const wasComing = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other turns are another height.
+  useLayoutEffect(() => {
+    const below = document.documentElement.scrollHeight - innerHeight - scrollY;
+    if ((isComing || wasComing.current) && below < NEAR_PX) end.current?.scrollIntoView({ block: "end" });
+    wasComing.current = isComing;
+  }, [turns, isComing]);
 }
 
 /** The turns with the question that is being written; without one, those whose last answer is still to come. */

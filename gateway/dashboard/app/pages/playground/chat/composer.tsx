@@ -6,6 +6,9 @@ import X from "lucide-react/icons/x";
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useState } from "react";
 import { IMAGE_TYPES, MAX_IMAGES, readImages } from "./attachments.ts";
 
+/** More is pasted by accident, and slows the page down. */
+const MAX_CHARACTERS = 500_000;
+
 /** A question that is being written. */
 export type Draft = { readonly text: string; readonly images: readonly string[] };
 
@@ -83,6 +86,7 @@ export function Composer({ draft, onChange, isComing, onSend, onStop, imageNote 
         autosize
         minRows={2}
         maxRows={12}
+        maxLength={MAX_CHARACTERS}
         variant="unstyled"
         value={text}
         onChange={({ currentTarget }) => onChange({ text: currentTarget.value, images })}

@@ -8,17 +8,16 @@ export type Block =
   | { readonly kind: "paragraph" | "quote"; readonly parts: readonly Inline[] }
   | { readonly kind: "heading"; readonly level: number; readonly parts: readonly Inline[] }
   | { readonly kind: "code"; readonly language: string; readonly text: string }
-  | {
-      readonly kind: "list";
-      readonly isOrdered: boolean;
-      readonly start: number;
-      readonly items: readonly Item[];
-    }
+  | { readonly kind: "list"; readonly items: readonly Item[] }
   | { readonly kind: "table"; readonly head: readonly Cell[]; readonly rows: readonly (readonly Cell[])[] }
   | { readonly kind: "rule" };
 type Cell = readonly Inline[];
-/** An item of a list; `depth` is 0 for the outermost. */
-type Item = { readonly depth: number; readonly parts: readonly Inline[] };
+/** An item of a list; `depth` is 0 for the outermost, and `number` is that of a numbered one. */
+type Item = {
+  readonly depth: number;
+  readonly number: number | undefined;
+  readonly parts: readonly Inline[];
+};
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]{0,32})/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
@@ -90,28 +89,24 @@ function readQuote(lines: readonly string[], at: number): Read {
 }
 
 function readList(lines: readonly string[], at: number): Read {
-  const items: { depth: number; text: string }[] = [];
-  const [, , start] = ITEM.exec(lines[at] ?? "") ?? [];
+  const items: { depth: number; number: number | undefined; text: string }[] = [];
   let end = at;
   for (; end < lines.length; end++) {
     const line = lines[end] ?? "";
     const item = ITEM.exec(line);
-    if (item)
-      items.push({ depth: Math.min(MAX_DEPTH, Math.floor((item[1] ?? "").length / 2)), text: item[3] ?? "" });
-    else if (line.trim() === "") {
+    if (item) {
+      const [, indent = "", number, text = ""] = item;
+      const depth = Math.min(MAX_DEPTH, Math.floor(indent.length / 2));
+      items.push({ depth, number: number === undefined ? undefined : Number(number), text });
+    } else if (line.trim() === "") {
       if (!ITEM.test(lines[end + 1] ?? "")) break;
     } else if (/^ {2,}/.test(line) && !FENCE.test(line)) {
       const last = items.at(-1);
       if (last) last.text += `\n${line.trim()}`;
     } else break;
   }
-  const block: Block = {
-    kind: "list",
-    isOrdered: start !== undefined,
-    start: Number(start ?? 1),
-    items: items.map(({ depth, text }) => ({ depth, parts: toInline(text) })),
-  };
-  return { block, next: end };
+  const read = items.map(({ text, ...item }) => ({ ...item, parts: toInline(text) }));
+  return { block: { kind: "list", items: read }, next: end };
 }
 
 function isTable(lines: readonly string[], at: number): boolean {

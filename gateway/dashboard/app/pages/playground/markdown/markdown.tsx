@@ -57,14 +57,14 @@ function BlockView({ block }: { block: Block }) {
   }
 }
 
-function ListView({ list: { isOrdered, start, items } }: { list: Extract<Block, { kind: "list" }> }) {
-  const all = items.map(({ depth, parts }, n) => (
+function ListView({ list: { items } }: { list: Extract<Block, { kind: "list" }> }) {
+  const all = items.map(({ depth, number, parts }, n) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a list only grows at its end.
-    <li key={n} data-depth={depth}>
+    <li key={n} data-depth={depth} className={number === undefined ? "bullet" : "numbered"} value={number}>
       <Parts of={parts} />
     </li>
   ));
-  return isOrdered ? <ol start={start}>{all}</ol> : <ul>{all}</ul>;
+  return items[0]?.number === undefined ? <ul>{all}</ul> : <ol>{all}</ol>;
 }
 
 function TableView({ table: { head, rows } }: { table: Extract<Block, { kind: "table" }> }) {
