@@ -260,7 +260,7 @@ test("images are attached by file and drop, refused with the reason, and sent", 
   expect(faults).toEqual([]);
 });
 
-test("failures say their code and what to do: a revoked key, a rate limit with its time, an empty balance", async (context) => {
+test("failures say their code and what to do: a wrong key, a rate limit with its time, an empty balance", async (context) => {
   if (!browser) return context.skip();
   const { page } = await open();
   await page.getByRole("button", { name: "Use another key" }).click();
