@@ -14,6 +14,7 @@ import {
 import {
   NO_PARAMETERS,
   parameterSchema,
+  parametersFor,
 } from "../../../gateway/dashboard/app/pages/playground/chat/parameters.ts";
 
 function answer(text: string, more: Partial<Answer> = {}): Answer {
@@ -171,4 +172,11 @@ test("parameters say at their field what is wrong, and a bare function definitio
     tools: [{ type: "function", function: { name: "f" } }],
     schema: {},
   });
+});
+
+test("a provider that was chosen for one model does not restrict another", () => {
+  const [a, b] = [`0x${"a".repeat(40)}`, `0x${"b".repeat(40)}`];
+  const parameters = parameterSchema.parse({ ...NO_PARAMETERS, only: [a] });
+  expect(parametersFor(parameters, [{ address: a }, { address: b }]).only).toEqual([a]);
+  expect(parametersFor(parameters, [{ address: b }]).only).toEqual([]);
 });

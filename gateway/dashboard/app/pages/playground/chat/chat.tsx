@@ -13,7 +13,7 @@ import { messagesOf, type ToolResults, type Turn } from "./conversation.ts";
 import { ConversationStore } from "./conversation-store.ts";
 import { ModelRow } from "./model-row.tsx";
 import { ParameterPanel, type ProviderOption } from "./parameter-panel.tsx";
-import { changedCount, type Parameters } from "./parameters.ts";
+import { changedCount, type Parameters, parametersFor } from "./parameters.ts";
 import { TurnView } from "./turn-view.tsx";
 import { useModelChoice } from "./use-model-choice.ts";
 import { useParameters } from "./use-parameters.ts";
@@ -48,7 +48,8 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
   const sendingOf = (column: number, parameters: Parameters) => {
     const model = asked[column] ?? asked[0];
     if (!model) return [];
-    const request = (now: readonly Turn[]) => toChatRequest(model, messagesOf(now, column), parameters);
+    const request = (now: readonly Turn[]) =>
+      toChatRequest(model, messagesOf(now, column), parametersFor(parameters, model.providers));
     return [{ column, model: model.modelId, request, key: take }];
   };
   const withParameters = async (act: (parameters: Parameters) => Promise<void>) => {
@@ -94,7 +95,7 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
     const now = withDraft(turns, draft);
     return asked.map((model, n) => ({
       name: model.modelId,
-      request: toChatRequest(model, messagesOf(now, n), parameters),
+      request: toChatRequest(model, messagesOf(now, n), parametersFor(parameters, model.providers)),
     }));
   };
   const changed = changedCount(form.watch());

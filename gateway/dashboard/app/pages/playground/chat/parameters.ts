@@ -99,6 +99,15 @@ export const NO_PARAMETERS: ParameterFields = {
   verify: false,
 };
 
+/** The parameters for a model of these providers: one that was chosen for another model does not restrict it. */
+export function parametersFor(
+  parameters: Parameters,
+  providers: readonly { readonly address: string }[],
+): Parameters {
+  const only = parameters.only.filter((chosen) => providers.some(({ address }) => address === chosen));
+  return { ...parameters, only };
+}
+
 /** How many of the fields are not as they are at first. */
 export function changedCount(fields: ParameterFields): number {
   return Object.values(fields).filter((value) =>
