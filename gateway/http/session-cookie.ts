@@ -5,13 +5,16 @@ import { AppError } from "../../src/kernel/errors.ts";
 
 const NAME = "zerograph_session";
 const PATH = "/dashboard/session";
-const RECEIPT = /^\/v1\/receipts\/[^/?]+$/;
+/** What pages of the dashboard read over REST: a receipt, and the files of batches. */
+const READ = /^\/v1\/(?:receipts\/[^/?]+$|files(?:\/[^/?]+(?:\/content)?)?(?:\?|$))/;
+const FILE = /^\/v1\/files\/[^/?]+$/;
 const SESSION_SECONDS = 12 * 3_600;
 
 /**
  * Stores a wallet session for pages of this origin where no script can read it: the page exchanges its token for a
- * cookie at `/dashboard/session`, and the cookie replaces the token at `/graphql` and for reading a receipt. The cookie is
- * only accepted from pages of this origin, so that no other site can use it; an `Authorization` header takes precedence.
+ * cookie at `/dashboard/session`, and the cookie replaces the token at `/graphql`, for reading a receipt, and for listing,
+ * reading and deleting files of batches. The cookie is only accepted from pages of this origin, so that no other site can
+ * use it; an `Authorization` header takes precedence.
  */
 export function serveSessionCookie(server: FastifyInstance, app: App): void {
   server.addHook("onRequest", ({ raw }, _reply, done) => {
@@ -48,10 +51,14 @@ export function requireOwnPage(request: FastifyRequest): void {
 function applyCookie(request: IncomingMessage): void {
   const { headers, url = "" } = request;
   if (headers.authorization !== undefined || headers.cookie === undefined) return;
-  const isReceipt = request.method === "GET" && RECEIPT.test(url);
-  if (!(isReceipt || /^\/graphql(?:[/?]|$)/.test(url)) || !isOwnPage(request)) return;
+  if (!isUsedByPages(request.method, url) || !isOwnPage(request)) return;
   const token = new RegExp(`(?:^|; )${NAME}=([A-Za-z0-9_-]+)`).exec(headers.cookie)?.[1];
   if (token !== undefined) headers.authorization = `Bearer ${token}`;
+}
+
+function isUsedByPages(method: string | undefined, url: string): boolean {
+  if (/^\/graphql(?:[/?]|$)/.test(url)) return true;
+  return method === "GET" ? READ.test(url) : method === "DELETE" && FILE.test(url);
 }
 
 /** Browsers send the page's `Origin`, except for same-origin reads; those have `Sec-Fetch-Site` instead. */

@@ -10,6 +10,8 @@ export type UsageSource = "api_key" | "wallet";
 /** Filters the requests of an account. `from` is inclusive, `before` is exclusive. */
 export type UsageFilter = {
   readonly apiKeyId?: string | undefined;
+  /** Any of these keys. */
+  readonly apiKeyIds?: readonly string[] | undefined;
   readonly source?: UsageSource | undefined;
   readonly from?: Date | undefined;
   readonly before?: Date | undefined;
@@ -170,6 +172,7 @@ export function usageConditions(
   return [
     "r.account = $1::text",
     ...where.when(filter.apiKeyId, (parameter) => `r.api_key_id = ${parameter}::uuid`),
+    ...where.when(filter.apiKeyIds, (parameter) => `r.api_key_id = any(${parameter}::uuid[])`),
     ...where.when(from?.toISOString(), (parameter) => `${at} >= ${parameter}::timestamptz`),
     ...where.when(before?.toISOString(), (parameter) => `${at} < ${parameter}::timestamptz`),
     ...where.when(filter.trustMode, (parameter) => `r.trust_mode = ${parameter}::text`),

@@ -51,6 +51,8 @@ export type InferenceRequest = Readonly<
   readonly cachedTokens: number | null;
   readonly cacheWriteTokens: number | null;
   readonly cacheWrite1hTokens: number | null;
+  /** Neuron per token or unit, of the length of the prompt; of the provider that answered once it ended. */
+  readonly prices: { readonly input: bigint; readonly output: bigint };
   readonly cost: RequestCost | null;
   /** The attempts and the providers not used; set when it ends. */
   readonly routing: Routing | null;
@@ -175,6 +177,7 @@ function toRequest(row: InferenceRequestRow): InferenceRequest {
     cacheWriteTokens: row.inputTokens == null ? null : row.cacheWriteTokens,
     cacheWrite1hTokens: row.inputTokens == null ? null : row.cacheWrite1hTokens,
     usageEstimated: row.usageEstimated,
+    prices: { input: row.inputPrice, output: row.outputPrice },
     cost: costOf(row),
     routing: row.routing ?? null,
     errorCode: row.errorCode ?? null,

@@ -6,6 +6,7 @@ import {
   type UsageGroup,
   usageCursor,
 } from "../../../src/accounts/usage/usage.service.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
 import { permitOn } from "../../../src/keys/auth/permissions.ts";
 import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
@@ -13,6 +14,7 @@ import { readApiKeyId, readModelId } from "../../shared/nodes/filter-id.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { AccountType } from "../account/account.type.ts";
 import {
+  MAX_USAGE_KEYS,
   TagUsageType,
   toUsageRecord,
   UsageArgs,
@@ -149,6 +151,7 @@ export class UsageResolver {
 function toFilter({ source, from, before, trustMode, ...args }: UsageArgs): UsageFilter {
   return {
     apiKeyId: readApiKeyId(args.apiKeyId, "apiKeyId"),
+    apiKeyIds: readApiKeyIds(args.apiKeyIds),
     source: source ?? undefined,
     from: from == null ? undefined : new Date(from),
     before: before == null ? undefined : new Date(before),
@@ -156,4 +159,11 @@ function toFilter({ source, from, before, trustMode, ...args }: UsageArgs): Usag
     trustMode: trustMode ?? undefined,
     tag: args.tag ?? undefined,
   };
+}
+
+function readApiKeyIds(ids: readonly string[] | null | undefined): readonly string[] | undefined {
+  const param = "apiKeyIds";
+  if ((ids?.length ?? 0) > MAX_USAGE_KEYS)
+    throw new AppError("invalid_parameter", `\`${param}\`: at most ${MAX_USAGE_KEYS} keys`, { param });
+  return ids?.flatMap((id) => readApiKeyId(id, param) ?? []);
 }

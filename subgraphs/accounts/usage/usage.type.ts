@@ -29,11 +29,20 @@ const UsageSource = defineEnum<Source>("UsageSource", "How a request was authent
   wallet: "Paid by the wallet directly.",
 });
 
+/** The most keys that one report is of: as many as a page of keys has. */
+export const MAX_USAGE_KEYS = 100;
+
 /** The filter of a usage report. Timestamps arrive as text. */
 @ArgsType()
 export class UsageArgs {
   @Field(() => ID, { nullable: true, description: "Only requests of this `sk-` key." })
   apiKeyId!: string | null | undefined;
+
+  @Field(() => [ID], {
+    nullable: true,
+    description: `Only requests of these \`sk-\` keys, at most ${MAX_USAGE_KEYS}: for a chart for each key of a page.`,
+  })
+  apiKeyIds!: readonly string[] | null | undefined;
 
   @Field(() => UsageSource, { nullable: true, description: "Only requests from this source." })
   source!: Source | null | undefined;

@@ -66,6 +66,22 @@ export class RequestTimingType {
   durationMs!: number | null;
 }
 
+/** The prices of a request. */
+@ObjectType("RequestPrices", {
+  description:
+    "The prices of a request: fixed when it was admitted, for the length of its prompt and the provider that served it.",
+  simpleResolvers: true,
+})
+export class RequestPricesType {
+  @Field(() => NeuronScalar, {
+    description: "The price of one prompt token, or unit of the input, that is not cached.",
+  })
+  input!: bigint;
+
+  @Field(() => NeuronScalar, { description: "The price of one completion token, or unit of the output." })
+  output!: bigint;
+}
+
 /** A request. The rest of its fields are resolved. */
 @Directive('@key(fields: "id")')
 @ObjectType("InferenceRequest", {
@@ -119,6 +135,9 @@ export class InferenceRequestType {
     description: "Whether the router counted the tokens itself, because the provider did not report them.",
   })
   usageEstimated!: boolean;
+
+  @Field(() => RequestPricesType, { description: "The prices that the cost is computed with." })
+  prices!: RequestPricesType;
 
   @Field(() => CostType, { nullable: true, description: "The cost of the request. Null until charged." })
   cost!: CostType | null;

@@ -32,6 +32,8 @@ type Props<Key, Input extends FieldValues, Terms> = {
   revoke(key: Key): Promise<void>;
   /** What revoking leads to. */
   consequence(key: Key): ReactNode;
+  /** How to use a new key, below its secret. */
+  readonly use?: ((secret: string) => ReactNode) | undefined;
 };
 
 /** Dialogs that create, edit and revoke keys: a secret is shown once, and revoking needs a confirmation. */
@@ -41,7 +43,12 @@ export function KeyDialogs<Key extends NamedKey, Input extends FieldValues, Term
   const { open, onOpen, what, fieldOf } = props;
   const close = () => onOpen(undefined);
   if (!open) return null;
-  if (open.kind === "secret") return <SecretDialog secret={open.secret} onClose={close} />;
+  if (open.kind === "secret")
+    return (
+      <SecretDialog secret={open.secret} onClose={close}>
+        {props.use?.(open.secret)}
+      </SecretDialog>
+    );
   if (open.kind === "revoke")
     return (
       <ConfirmDialog

@@ -1,5 +1,5 @@
 import { Button, Text } from "@mantine/core";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Copyable } from "./copyable.tsx";
 import { Dialog, DialogButtons } from "./dialog.tsx";
 
@@ -8,10 +8,13 @@ export function SecretDialog({
   secret,
   title = "Your new key",
   onClose,
+  children,
 }: {
   secret: string;
   title?: string;
   onClose(): void;
+  /** Below the secret: how to use it. */
+  children?: ReactNode;
 }) {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);
@@ -25,6 +28,7 @@ export function SecretDialog({
         <strong>It is shown only once.</strong> It is not stored, so it cannot be shown again.
       </Text>
       <Copyable text={secret} label="The secret" onCopied={() => setCopied(true)} />
+      {children && <div className="secret-use">{children}</div>}
       {asking && !copied ? (
         <>
           <Text role="alert" mt="md">

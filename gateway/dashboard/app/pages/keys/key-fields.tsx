@@ -6,6 +6,7 @@ import { toNeuron, toTokens } from "../../data/amounts.ts";
 import { graphql } from "../../data/graph.ts";
 import { useNetwork } from "../../data/session.tsx";
 import { ChecksField, SelectField, TextField } from "../../parts/fields.tsx";
+import { Note } from "../../parts/states.tsx";
 import { GuardrailFields, type Guardrails, guardrailsSchema, guardrailValues } from "./guardrail-fields.tsx";
 
 const MODELS = graphql("query KeyModels { models(first: 100) { nodes { modelId } } }");
@@ -87,6 +88,10 @@ export function KeyFields({ given }: { given: Key | undefined }) {
   const listed = [...new Set([...models, ...(given?.allowedModels ?? [])])];
   return (
     <>
+      <Note>
+        An sk- key calls models, and reads the jobs, batches and files that it made. It cannot read the
+        balance or the usage, nor manage keys: that takes a management key (mk-).
+      </Note>
       <TextField
         label={`Limit in ${symbol}`}
         name="creditLimit"

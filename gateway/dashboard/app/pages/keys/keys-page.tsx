@@ -1,19 +1,28 @@
 import { Button, Checkbox } from "@mantine/core";
 import Plus from "lucide-react/icons/plus";
-import { useState } from "react";
-import { useMutation } from "urql";
+import { useMemo, useState } from "react";
+import { useMutation, useQuery } from "urql";
+import { toChartValue, toTokens } from "../../data/amounts.ts";
 import { graphql, resultOf } from "../../data/graph.ts";
+import { useNetwork } from "../../data/session.tsx";
 import { useFilters, useList } from "../../data/use-list.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { CodeSnippet } from "../../parts/code-snippet.tsx";
 import type { Column } from "../../parts/column.ts";
 import { KeyActions, KeyDialogs, type OpenDialog } from "../../parts/key-dialogs.tsx";
 import { ListTable } from "../../parts/list-table.tsx";
 import { Page } from "../../parts/page.tsx";
-import { Live, StateBadge } from "../../parts/state-badge.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { Sparkline } from "../../parts/sparkline.tsx";
+import { SpendBar } from "../../parts/spend-bar.tsx";
+import { Live, Pill, StateBadge } from "../../parts/state-badge.tsx";
+import { EmptyState, Note } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { clearedGuardrails } from "./guardrail-fields.tsx";
 import { type Key, KeyFields, keySchema, keyValues, PERIODS } from "./key-fields.tsx";
+import { KeyRules } from "./key-rules.tsx";
+import { keySnippets } from "./key-snippets.ts";
+import { type KeySpend, SPEND_DAYS, useKeySpend } from "./key-spend.ts";
+import "./keys.css";
 
 const KEYS = graphql(`
   query ApiKeys($filter: ApiKeyFilterInput, $first: Int, $last: Int, $after: Cursor, $before: Cursor) {
@@ -21,7 +30,7 @@ const KEYS = graphql(`
       account {
         apiKeys(filter: $filter, first: $first, last: $last, after: $after, before: $before) {
           nodes {
-            id name preview status createdAt lastUsedAt expiresAt creditLimit used resetPeriod allowedModels
+            id keyId name preview status createdAt lastUsedAt expiresAt creditLimit used resetPeriod allowedModels
             allowedProviders trustMode providerEvidence maxInputTokens maxInputBytes maxOutputTokens allowedTools
             blockedParameters verifyTee
           }
@@ -57,7 +66,9 @@ export function KeysPage() {
     pick: ({ viewer }) => viewer?.account?.apiKeys,
     changes: CHANGED,
   });
+  const spendOf = useKeySpend(list.rows);
   const [open, setOpen] = useState<OpenDialog<Key>>();
+  const columns = useMemo(() => columnsOf(setOpen, spendOf), [spendOf]);
   const make = () => setOpen({ kind: "create" });
   return (
     <Page
@@ -75,7 +86,7 @@ export function KeysPage() {
       <ListTable
         label="API keys"
         list={list}
-        columns={columnsOf(setOpen)}
+        columns={columns}
         keyOf={({ id }) => id}
         canChoose
         filters={
@@ -96,32 +107,103 @@ export function KeysPage() {
   );
 }
 
-type Row = Key & { readonly used: string; readonly lastUsedAt: string | null };
+type Row = Key & {
+  readonly keyId: string;
+  readonly used: string;
+  readonly lastUsedAt: string | null;
+  readonly allowedProviders: readonly string[];
+};
 
-function columnsOf(onOpen: (open: OpenDialog<Key>) => void): readonly Column<Row>[] {
+function columnsOf(
+  onOpen: (open: OpenDialog<Key>) => void,
+  spendOf: ((keyId: string) => KeySpend) | undefined,
+): readonly Column<Row>[] {
   return [
-    { id: "name", name: "Name", cell: ({ name }) => <strong>{name}</strong> },
-    { id: "key", name: "Key", cell: ({ preview }) => <code>{preview}</code> },
-    { id: "state", name: "State", cell: ({ status }) => <StateBadge state={status} /> },
-    { id: "used", name: "Used", isNumber: true, cell: ({ used }) => <Amount neuron={used} /> },
-    { id: "limit", name: "Limit", isNumber: true, cell: (key) => <Limit of={key} /> },
-    { id: "lastUsed", name: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
-    { id: "expires", name: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
-      id: "models",
-      name: "Models",
-      cell: ({ allowedModels }) => (allowedModels.length > 0 ? allowedModels.join(", ") : "all models"),
+      id: "name",
+      name: "Name",
+      cell: ({ name, preview }) => (
+        <span className="two-lines">
+          <strong>{name}</strong>
+          <small>
+            <code>{preview}</code>
+          </small>
+        </span>
+      ),
     },
+    { id: "state", name: "State", cell: ({ status }) => <StateBadge state={status} /> },
+    {
+      id: "spend",
+      name: `Last ${SPEND_DAYS} days`,
+      cell: (key) => spendOf && <Spend of={key} spend={spendOf(key.keyId)} />,
+    },
+    { id: "limit", name: "Used of limit", cell: (key) => <Limit of={key} /> },
+    { id: "lastUsed", name: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+    { id: "expires", name: "Expires", cell: (key) => <Expiry of={key} /> },
+    { id: "models", name: "Rules", cell: (key) => <KeyRules of={key} /> },
     { id: "actions", name: "", cell: (key) => <KeyActions of={key} onOpen={onOpen} /> },
   ];
 }
 
-function Limit({ of: { creditLimit, resetPeriod } }: { of: Key }) {
-  if (!creditLimit) return <span className="quiet">none</span>;
+/** What a key spent by day; for a limit of a day, with the limit as a line. */
+function Spend({ of: { creditLimit, resetPeriod }, spend }: { of: Row; spend: KeySpend }) {
+  const { symbol } = useNetwork();
+  const isDaily = creditLimit !== null && resetPeriod === "DAILY";
+  return (
+    <Sparkline
+      days={spend.days}
+      label={`${toTokens(spend.total, 6)} ${symbol} in ${SPEND_DAYS} days`}
+      limit={isDaily ? toChartValue(creditLimit) : undefined}
+    />
+  );
+}
+
+function Limit({ of: { name, creditLimit, resetPeriod, used } }: { of: Row }) {
+  if (!creditLimit)
+    return (
+      <span className="two-lines">
+        <Amount neuron={used} places={4} />
+        <small>no limit</small>
+      </span>
+    );
+  return (
+    <span className="key-limit">
+      <SpendBar of={{ used, limit: creditLimit }} what={name} />
+      <small>
+        <Amount neuron={used} places={4} /> of <Amount neuron={creditLimit} places={4} />
+        {resetPeriod !== "NEVER" && ` ${PERIODS[resetPeriod]}`}
+      </small>
+    </span>
+  );
+}
+
+const SOON_MS = 7 * 86_400_000;
+
+/** When a key expires, or expired; marked when it is soon. */
+function Expiry({ of: { expiresAt, status } }: { of: Key }) {
+  if (!expiresAt) return <Time at={null} />;
+  const isSoon = status === "ACTIVE" && Date.parse(expiresAt) - Date.now() < SOON_MS;
+  return isSoon ? (
+    <Pill tone="busy">
+      <Time at={expiresAt} />
+    </Pill>
+  ) : (
+    <Time at={expiresAt} />
+  );
+}
+
+const CHAT_MODEL = graphql(
+  "query SnippetModel { models(first: 1, filter: { serviceType: CHATBOT }) { nodes { modelId } } }",
+);
+
+/** How to use a new key: the code has it. */
+function Use({ secret }: { secret: string }) {
+  const [{ data }] = useQuery({ query: CHAT_MODEL });
+  const model = data?.models?.nodes[0]?.modelId ?? "MODEL";
   return (
     <>
-      <Amount neuron={creditLimit} />
-      {resetPeriod !== "NEVER" && ` ${PERIODS[resetPeriod]}`}
+      <Note>Your first call. The code has the key in it: keep it on your server, never in a page.</Note>
+      <CodeSnippet label="First call" snippets={keySnippets({ origin: location.origin, secret, model })} />
     </>
   );
 }
@@ -169,10 +251,19 @@ function Dialogs({
         const done = await revoke({ input: { id } });
         resultOf(done.data?.revokeApiKey, done.error);
       }}
+      use={(secret) => <Use secret={secret} />}
       consequence={({ preview }) => (
-        <p>
-          Every client that uses <code>{preview}</code> is refused at once. This cannot be undone.
-        </p>
+        <>
+          <p>
+            Every client that uses <code>{preview}</code> is refused from its next request on. This cannot be
+            undone: a new key has another secret.
+          </p>
+          <ul>
+            <li>Requests that are being answered are answered to their end, and billed.</li>
+            <li>Batches created with it end: their remaining requests are not sent, nor billed.</li>
+            <li>Its requests stay in the list of requests, and its charges in the ledger.</li>
+          </ul>
+        </>
       )}
     />
   );

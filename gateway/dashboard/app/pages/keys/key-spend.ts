@@ -1,0 +1,54 @@
+import { useMemo, useState } from "react";
+import { useQuery } from "urql";
+import { toChartValue } from "../../data/amounts.ts";
+import { graphql } from "../../data/graph.ts";
+import type { SparkDay } from "../../parts/sparkline.tsx";
+
+const SPEND = graphql(`
+  query KeySpend($from: DateTime!, $keys: [ID!]!) {
+    viewer {
+      account {
+        usage(from: $from, apiKeyIds: $keys) {
+          buckets(by: DAY, groupBy: [API_KEY]) { startsAt apiKeyId stats { cost } }
+        }
+      }
+    }
+  }
+`);
+
+/** How many days a chart of a key has, the present one included. */
+export const SPEND_DAYS = 30;
+const DAY_MS = 86_400_000;
+
+/** What a key was charged, by UTC day, oldest first. */
+export type KeySpend = { readonly days: readonly SparkDay[]; readonly total: bigint };
+
+/** The spend of every key of a page, by its raw id, in one query. Undefined until it is known. */
+export function useKeySpend(keys: readonly { readonly id: string }[] | undefined) {
+  const [from] = useState(() => Math.floor(Date.now() / DAY_MS - SPEND_DAYS + 1) * DAY_MS);
+  const ids = useMemo(() => keys?.map(({ id }) => id) ?? [], [keys]);
+  const [{ data }] = useQuery({
+    query: SPEND,
+    variables: { from: new Date(from).toISOString(), keys: ids },
+    pause: ids.length === 0,
+  });
+  const buckets = data?.viewer?.account?.usage?.buckets;
+  return useMemo(() => {
+    if (!buckets) return undefined;
+    const costs = new Map<string, Map<string, string>>();
+    for (const { apiKeyId, startsAt, stats } of buckets) {
+      const days = costs.get(apiKeyId ?? "") ?? new Map<string, string>();
+      costs.set(apiKeyId ?? "", days.set(startsAt.slice(0, 10), stats.cost));
+    }
+    return (keyId: string) => toSpend(costs.get(keyId), from);
+  }, [buckets, from]);
+}
+
+function toSpend(costs: ReadonlyMap<string, string> | undefined, from: number): KeySpend {
+  const days = Array.from({ length: SPEND_DAYS }, (_, n) => {
+    const date = new Date(from + n * DAY_MS).toISOString().slice(0, 10);
+    return { date, value: toChartValue(costs?.get(date) ?? "0") };
+  });
+  const total = [...(costs?.values() ?? [])].reduce((sum, cost) => sum + BigInt(cost), 0n);
+  return { days, total };
+}
