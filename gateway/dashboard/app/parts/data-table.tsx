@@ -1,6 +1,6 @@
 import { type LinkProps, useNavigate } from "@tanstack/react-router";
 import { columnVisibilityFeature, tableFeatures, useTable } from "@tanstack/react-table";
-import { lazy, type ReactNode, Suspense, useMemo } from "react";
+import { lazy, type ReactNode, Suspense, type UIEvent, useMemo, useRef } from "react";
 import type { CombinedError } from "urql";
 import { loadAgain } from "../data/fetch-again.ts";
 import { isRefusal, reasonOf } from "../data/graph.ts";
@@ -13,6 +13,8 @@ import { TableTools, useColumnChoice } from "./table-tools.tsx";
 const features = tableFeatures({ columnVisibilityFeature });
 /** From so many rows on, only those in view are in the document, and the table scrolls by itself. */
 const VIRTUAL_FROM = 60;
+/** A reader who scrolled less is at the top. */
+const TOP_PX = 30;
 
 const VirtualBody = lazy(async () => ({
   default: await loadAgain(async () => (await import("./virtual-body.tsx")).VirtualBody),
@@ -39,6 +41,12 @@ type Props<Row> = {
   readonly csv?: string;
   /** Before the tools of the table: filters. */
   readonly filters?: ReactNode;
+  /** After them, beside the choice of columns. */
+  readonly tools?: ReactNode;
+  /** Called when the end of a long list is near, to read on. */
+  onEnd?(): void;
+  /** Called when a long list is scrolled away from its top, and back. */
+  onTop?(isAtTop: boolean): void;
 };
 
 /**
@@ -46,7 +54,7 @@ type Props<Row> = {
  * try again, and refused. It scrolls horizontally within itself. The arrow keys move between the links of its rows.
  */
 export function DataTable<Row extends object>(props: Props<Row>) {
-  const { columns, rows, label, filters, canChoose = false, csv } = props;
+  const { columns, rows, label, filters, tools, canChoose = false, csv } = props;
   const [visibility, choose] = useColumnChoice(label, columns);
   const hasTools = filters !== undefined || canChoose || csv !== undefined;
   return (
@@ -58,6 +66,7 @@ export function DataTable<Row extends object>(props: Props<Row>) {
           visibility={visibility}
           {...(canChoose && { onChoose: choose })}
           {...(csv !== undefined && { csv })}
+          tools={tools}
         >
           {filters}
         </TableTools>
@@ -84,7 +93,7 @@ function Rows<Row extends object>(
     readonly visibility: Readonly<Record<string, boolean>>;
   },
 ) {
-  const { columns, rows, keyOf, label, link, sort, onSort, visibility } = props;
+  const { columns, rows, keyOf, label, link, sort, onSort, visibility, onEnd, onTop } = props;
   const navigate = useNavigate();
   const definitions = useMemo(
     () => columns.map(({ id }) => ({ id, accessorFn: (row: Row) => row })),
@@ -117,9 +126,20 @@ function Rows<Row extends object>(
     );
   };
   const isVirtual = shown.length >= VIRTUAL_FROM;
+  const wasAtTop = useRef(true);
+  const onScroll = ({ currentTarget }: UIEvent) => {
+    const isAtTop = currentTarget.scrollTop < TOP_PX;
+    if (isAtTop !== wasAtTop.current) onTop?.(isAtTop);
+    wasAtTop.current = isAtTop;
+  };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
-    <section className={isVirtual ? "scroll tall" : "scroll"} aria-label={label} tabIndex={0}>
+    <section
+      className={isVirtual ? "scroll tall" : "scroll"}
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
+      tabIndex={0}
+      onScroll={onScroll}
+    >
       <table {...(isVirtual && { "aria-rowcount": shown.length + 1 })}>
         <thead>
           <tr>
@@ -130,7 +150,12 @@ function Rows<Row extends object>(
         </thead>
         {isVirtual ? (
           <Suspense fallback={<tbody />}>
-            <VirtualBody count={shown.length} keyAt={(n) => shown[n]?.id ?? n} rowAt={rowAt} />
+            <VirtualBody
+              count={shown.length}
+              keyAt={(n) => shown[n]?.id ?? n}
+              rowAt={rowAt}
+              {...(onEnd && { onEnd })}
+            />
           </Suspense>
         ) : (
           <tbody>{shown.map((_, n) => rowAt(n))}</tbody>

@@ -31,6 +31,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   HALTED_DEEP_REORG: "bad",
   RPC_UNAVAILABLE: "bad",
   NOT_CHECKED: "calm",
+  NOT_ASKED: "calm",
   CANCELLED: "calm",
   DISABLED: "calm",
 };

@@ -42,11 +42,12 @@ type Props<Row> = {
   readonly visibility: Visibility;
   onChoose?(id: string, isShown: boolean): void;
   readonly csv?: string;
+  readonly tools?: ReactNode;
   readonly children: ReactNode;
 };
 
 /** Above a table: its filters, the choice of its columns, and its rows as a file. */
-export function TableTools<Row>({ columns, rows, visibility, onChoose, csv, children }: Props<Row>) {
+export function TableTools<Row>({ columns, rows, visibility, onChoose, csv, tools, children }: Props<Row>) {
   const named = columns.filter(({ name }) => name !== "");
   const save = () => {
     const texts = columns.flatMap(({ name, text }) => (text ? [{ name, text }] : []));
@@ -54,7 +55,7 @@ export function TableTools<Row>({ columns, rows, visibility, onChoose, csv, chil
   };
   return (
     <div className="table-tools">
-      <Group gap="sm">{children}</Group>
+      <Group gap="xs">{children}</Group>
       <Group gap="xs">
         {onChoose && (
           <Popover position="bottom-end" trapFocus returnFocus shadow="md">
@@ -80,6 +81,7 @@ export function TableTools<Row>({ columns, rows, visibility, onChoose, csv, chil
             </Popover.Dropdown>
           </Popover>
         )}
+        {tools}
         {csv !== undefined && (
           <Button
             variant="default"

@@ -1,18 +1,22 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 
 const ROW_PX = 44;
 const OVERSCAN = 12;
+/** Rows before the end at which the list is read on, so that scrolling does not wait. */
+const NEAR_END = 30;
 
 /** The body of a table that scrolls by itself: only the rows in view are in the document. */
 export function VirtualBody({
   count,
   keyAt,
   rowAt,
+  onEnd,
 }: {
   count: number;
   keyAt(n: number): string | number;
   rowAt(n: number, measure: (element: HTMLTableRowElement | null) => void): ReactNode;
+  onEnd?(): void;
 }) {
   const body = useRef<HTMLTableSectionElement>(null);
   const virtual = useVirtualizer({
@@ -23,6 +27,11 @@ export function VirtualBody({
     overscan: OVERSCAN,
   });
   const items = virtual.getVirtualItems();
+  const isNearEnd = (items.at(-1)?.index ?? 0) >= count - NEAR_END;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each length of the list, not for each render.
+  useEffect(() => {
+    if (isNearEnd) onEnd?.();
+  }, [isNearEnd, count]);
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (

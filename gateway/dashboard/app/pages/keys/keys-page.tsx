@@ -193,7 +193,7 @@ function Expiry({ of: { expiresAt, status } }: { of: Key }) {
 }
 
 const CHAT_MODEL = graphql(
-  "query SnippetModel { models(first: 1, filter: { serviceType: CHATBOT }) { nodes { modelId } } }",
+  "query SnippetModel { models(first: 1, filter: { serviceTypes: [CHATBOT] }) { nodes { modelId } } }",
 );
 
 /** How to use a new key: the code has it. */

@@ -1,37 +1,16 @@
-import { useParams } from "@tanstack/react-router";
-import type { ResultOf } from "gql.tada";
+import { Link, useParams } from "@tanstack/react-router";
 import { useQuery } from "urql";
-import { graphql } from "../../data/graph.ts";
 import { Amount } from "../../parts/amount.tsx";
-import { Hash } from "../../parts/hash.tsx";
 import { Columns, Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
 import { inWords, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { PriceCard } from "./price-card.tsx";
 import { EvidenceCard, ReceiptCard } from "./request-evidence.tsx";
-
-const REQUEST = graphql(`
-  query Request($id: ID!) {
-    request(id: $id) {
-      requestId createdAt finishedAt status serviceType modelId inputTokens outputTokens usageEstimated errorCode
-      cost { input output total }
-      providerAddress
-      provider {
-        url trustMode verifiability onChain { inputPrice outputPrice teeSigner teeAcknowledged }
-        attestation { passed quote failures checkedAt }
-      }
-      timing { firstByteMs durationMs }
-      apiKey { name preview }
-      routing {
-        attempts { providerAddress outcome reason status durationMs }
-        excluded { providerAddress reason }
-      }
-      evidence { verdict signer expectedSigner requestBound responseBound checkedAt }
-    }
-  }
-`);
-
-type Request = NonNullable<ResultOf<typeof REQUEST>["request"]>;
+import { REQUEST, type Request } from "./request-query.ts";
+import { RoutingCard } from "./routing-card.tsx";
+import { Waterfall } from "./waterfall.tsx";
+import "./requests.css";
 
 /** The details of one request. */
 export function RequestPage() {
@@ -50,11 +29,18 @@ export function RequestPage() {
           <>
             <Figures of={row} />
             <Columns>
-              <Details of={row} />
-              <EvidenceCard evidence={row.evidence} attestation={row.provider?.attestation} />
+              <Waterfall of={row} />
+              <PriceCard of={row} />
             </Columns>
-            <ReceiptCard id={row.requestId} />
-            {row.routing && <Routing of={row.routing} />}
+            {row.routing && <RoutingCard of={row.routing} />}
+            <Columns>
+              <Details of={row} />
+              <Events of={row} />
+            </Columns>
+            <Columns>
+              <EvidenceCard evidence={row.evidence} attestation={row.provider?.attestation} />
+              <ReceiptCard id={row.requestId} />
+            </Columns>
           </>
         )}
       </Outcome>
@@ -94,30 +80,46 @@ function Details({ of: row }: { of: Request }) {
           {row.provider?.verifiability && ` (${row.provider.verifiability})`}
         </Pair>
         <Pair name="Key">{row.apiKey ? `${row.apiKey.name} (${row.apiKey.preview})` : "none"}</Pair>
-        <Pair name="Received">
-          <Time at={row.createdAt} />
-        </Pair>
+        {row.tags.length > 0 && (
+          <Pair name="Tags">{row.tags.map(({ name, value }) => `${name}=${value}`).join(", ")}</Pair>
+        )}
+        {row.cachedFrom !== null && (
+          <Pair name="Stored answer of">
+            <Link to="/requests/$id" params={{ id: row.cachedFrom }}>
+              {row.cachedFrom}
+            </Link>
+          </Pair>
+        )}
       </Pairs>
     </Section>
   );
 }
 
-function Routing({ of: { attempts, excluded } }: { of: NonNullable<Request["routing"]> }) {
+/** What happened when, as the account's events say it. */
+function Events({ of: { createdAt, finishedAt, status, evidence } }: { of: Request }) {
   return (
-    <Section title="Routing">
+    <Section title="Events">
       <ol className="timeline">
-        {attempts.map((attempt) => (
-          <li key={attempt.providerAddress + attempt.outcome}>
-            <Hash of={attempt.providerAddress} /> {attempt.outcome.toLowerCase()} in {attempt.durationMs} ms
-            {attempt.reason && <code> {attempt.reason}</code>}
+        <li>
+          <strong>Accepted</strong> <Time at={createdAt} />: its cost is held
+        </li>
+        {finishedAt && (
+          <li>
+            <strong>{ENDED[status] ?? inWords(status)}</strong> <Time at={finishedAt} />
           </li>
-        ))}
-        {excluded.map(({ providerAddress, reason }) => (
-          <li key={providerAddress + reason} className="quiet">
-            <Hash of={providerAddress} /> not tried: {inWords(reason)}
+        )}
+        {evidence && (
+          <li>
+            <strong>Signature verified</strong> <Time at={evidence.checkedAt} />: {inWords(evidence.verdict)}
           </li>
-        ))}
+        )}
       </ol>
     </Section>
   );
 }
+
+const ENDED: Readonly<Record<string, string>> = {
+  COMPLETED: "Completed and charged",
+  FAILED: "Failed, and the hold released",
+  ABORTED: "Left by its client, and charged for what was delivered",
+};

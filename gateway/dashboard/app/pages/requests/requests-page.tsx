@@ -1,89 +1,77 @@
-import { TextInput } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
-import { graphql } from "../../data/graph.ts";
-import { useList } from "../../data/use-list.ts";
-import { Amount } from "../../parts/amount.tsx";
-import type { Column } from "../../parts/column.ts";
-import { Hash } from "../../parts/hash.tsx";
-import { ListTable } from "../../parts/list-table.tsx";
+import { useMemo, useState } from "react";
+import { toNeuron } from "../../data/amounts.ts";
+import { client } from "../../data/graph.ts";
+import { useEndlessList } from "../../data/use-endless-list.ts";
+import { useFilters } from "../../data/use-list.ts";
+import { CsvExport } from "../../parts/csv-export.tsx";
+import { DataTable } from "../../parts/data-table.tsx";
+import { ListEnd } from "../../parts/list-end.tsx";
 import { Page } from "../../parts/page.tsx";
-import { Live, StateBadge } from "../../parts/state-badge.tsx";
+import { Live } from "../../parts/state-badge.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { REQUEST_COLUMNS } from "./request-columns.tsx";
+import { RequestFilters } from "./request-filters.tsx";
+import { FILTERS, type RequestSearch, variablesOf } from "./request-search.ts";
+import { REQUESTS, REQUESTS_MOVED } from "./requests-query.ts";
+import "./requests.css";
 
-const REQUESTS = graphql(`
-  query Requests($first: Int, $last: Int, $after: Cursor, $before: Cursor) {
-    viewer {
-      account {
-        requests(first: $first, last: $last, after: $after, before: $before) {
-          nodes {
-            requestId createdAt modelId providerAddress status errorCode inputTokens outputTokens cost { total }
-            timing { firstByteMs durationMs } apiKey { name } evidence { verdict }
-          }
-          pageInfo { hasNextPage endCursor hasPreviousPage startCursor }
-        }
-      }
-    }
-  }
-`);
-const MOVED = graphql(`
-  subscription RequestsMoved($after: Cursor) { balanceChanged(after: $after) { cursor cause } }
-`);
-/** Ids are ours, or sent by a client as `X-Request-ID`. */
-const ID = /^[A-Za-z0-9._:-]{8,64}$/;
-
-/** All requests, the newest first. */
+/** The requests that match the filters of the URL, read on as one scrolls. */
 export function RequestsPage() {
-  const [search, setSearch] = useState("");
-  // Every request changes the balance twice: when it starts and when it ends.
-  const list = useList({
+  const [search, filter] = useFilters<RequestSearch>();
+  const [openedAt] = useState(Date.now);
+  const variables = useMemo(() => variablesOf(search, openedAt, toNeuron), [search, openedAt]);
+  const list = useEndlessList({
     query: REQUESTS,
-    size: 50,
+    variables,
+    after: search.after,
     pick: ({ viewer }) => viewer?.account?.requests,
-    changes: MOVED,
+    keyOf: ({ requestId }) => requestId,
+    changes: REQUESTS_MOVED,
   });
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = list.rows?.filter((row) => {
-    const { requestId, modelId, providerAddress, status, errorCode, apiKey, evidence } = row;
-    const text = [requestId, modelId, providerAddress, status, errorCode, apiKey?.name, evidence?.verdict]
-      .join(" ")
-      .toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
-  const id = search.trim();
+  const isFiltered = FILTERS.some((name) => search[name] !== undefined);
   return (
     <Page
       title="Requests"
       about="Every request with its provider and cost. Prompts and answers are not stored."
-      actions={list.liveness && <Live liveness={list.liveness} />}
+      actions={
+        <>
+          {list.hasNewer && (
+            <Button size="xs" onClick={list.showNewer}>
+              Show new requests
+            </Button>
+          )}
+          {list.liveness && <Live liveness={list.liveness} />}
+        </>
+      }
     >
-      <ListTable
+      <DataTable
         label="Requests"
-        list={{ ...list, rows }}
-        columns={COLUMNS}
+        rows={list.rows}
+        error={list.error}
+        onRetry={list.refetch}
+        columns={REQUEST_COLUMNS}
         keyOf={({ requestId }) => requestId}
         link={({ requestId }) => ({ to: "/requests/$id", params: { id: requestId } })}
+        sort={search.sort ?? "-CREATED"}
+        onSort={(sort) => filter({ sort: sort === "-CREATED" ? undefined : sort })}
+        onEnd={list.more ?? (() => {})}
+        onTop={list.setAtTop}
         canChoose
-        csv="requests.csv"
-        filters={
-          <TextInput
-            label="Search this page"
-            type="search"
-            w={300}
-            value={search}
-            placeholder="model, provider, key, state, error or id"
-            onChange={({ currentTarget }) => setSearch(currentTarget.value)}
+        tools={
+          <CsvExport
+            file="requests.csv"
+            columns={REQUEST_COLUMNS}
+            disabled={!list.rows || list.rows.length === 0}
+            read={(after, signal) => readPage({ ...variables, ...(after && { after }) }, signal)}
           />
         }
+        filters={<RequestFilters search={search} onFilter={filter} />}
         empty={
-          words.length > 0 ? (
-            <EmptyState title="Nothing on this page matches.">
-              {ID.test(id) && (
-                <Link to="/requests/$id" params={{ id }}>
-                  Search for this ID in all requests
-                </Link>
-              )}
+          isFiltered ? (
+            <EmptyState title="No request matches.">
+              <p>Change or clear the filters.</p>
             </EmptyState>
           ) : (
             <EmptyState title="No requests yet.">
@@ -92,83 +80,25 @@ export function RequestsPage() {
           )
         }
       />
+      <ListEnd list={list} what="requests" />
     </Page>
   );
 }
 
-type Row = {
-  readonly requestId: string;
-  readonly createdAt: string;
-  readonly modelId: string;
-  readonly providerAddress: string;
-  readonly status: string;
-  readonly errorCode: string | null;
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly cost: { readonly total: string } | null;
-  readonly timing: { readonly firstByteMs: number | null };
-  readonly apiKey: { readonly name: string } | null;
-  readonly evidence: { readonly verdict: string } | null;
-};
+/** As many as the cost of one operation allows. */
+const PAGE_ROWS = 80;
 
-const COLUMNS: readonly Column<Row>[] = [
-  {
-    id: "when",
-    name: "When",
-    cell: ({ createdAt }) => <Time at={createdAt} />,
-    text: (row) => row.createdAt,
-  },
-  {
-    id: "id",
-    name: "ID",
-    isHidden: true,
-    cell: ({ requestId }) => <Hash of={requestId} withCopy />,
-    text: (row) => row.requestId,
-  },
-  { id: "model", name: "Model", cell: ({ modelId }) => modelId, text: (row) => row.modelId },
-  {
-    id: "provider",
-    name: "Provider",
-    cell: ({ providerAddress }) => <Hash of={providerAddress} />,
-    text: (row) => row.providerAddress,
-  },
-  { id: "key", name: "Key", cell: ({ apiKey }) => apiKey?.name, text: (row) => row.apiKey?.name ?? "" },
-  {
-    id: "state",
-    name: "State",
-    cell: ({ status, errorCode }) => (
-      <>
-        <StateBadge state={status} /> {errorCode && <code>{errorCode}</code>}
-      </>
-    ),
-    text: (row) => row.status,
-  },
-  {
-    id: "evidence",
-    name: "Evidence",
-    cell: ({ evidence }) =>
-      evidence ? <StateBadge state={evidence.verdict} /> : <span className="quiet">–</span>,
-    text: (row) => row.evidence?.verdict ?? "",
-  },
-  {
-    id: "tokens",
-    name: "Tokens",
-    isNumber: true,
-    cell: ({ inputTokens, outputTokens }) => `${inputTokens ?? "–"} / ${outputTokens ?? "–"}`,
-    text: (row) => `${row.inputTokens ?? ""} / ${row.outputTokens ?? ""}`,
-  },
-  {
-    id: "firstByte",
-    name: "First byte",
-    isNumber: true,
-    cell: ({ timing }) => (timing.firstByteMs === null ? "–" : `${timing.firstByteMs} ms`),
-    text: (row) => String(row.timing.firstByteMs ?? ""),
-  },
-  {
-    id: "cost",
-    name: "Cost",
-    isNumber: true,
-    cell: ({ cost }) => cost && <Amount neuron={cost.total} places={9} />,
-    text: (row) => row.cost?.total ?? "",
-  },
-];
+/** One page for the file: of the same list, from its start. */
+async function readPage(variables: ReturnType<typeof variablesOf> & { after?: string }, signal: AbortSignal) {
+  const { data, error } = await client
+    .query(
+      REQUESTS,
+      { ...variables, first: PAGE_ROWS, isFirst: false },
+      { requestPolicy: "network-only", fetchOptions: { credentials: "same-origin", signal } },
+    )
+    .toPromise();
+  const page = data?.viewer?.account?.requests;
+  if (!page) throw error ?? new Error("The requests could not be read.");
+  const { hasNextPage, endCursor } = page.pageInfo;
+  return { rows: page.nodes, next: hasNextPage && endCursor !== null ? endCursor : undefined };
+}

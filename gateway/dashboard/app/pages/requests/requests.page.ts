@@ -1,13 +1,13 @@
 import { createRoute } from "@tanstack/react-router";
 import ArrowLeftRight from "lucide-react/icons/arrow-left-right";
-import { listSearch } from "../../data/list-search.ts";
 import { definePage, lazyPage } from "../../shell/page.ts";
 import { rootRoute } from "../../shell/root-route.ts";
+import { requestSearch } from "./request-search.ts";
 
 const route = createRoute({
   getParentRoute: () => rootRoute,
   path: "/requests",
-  validateSearch: listSearch,
+  validateSearch: requestSearch,
   component: lazyPage(async () => (await import("./requests-page.tsx")).RequestsPage),
 });
 const oneRoute = createRoute({

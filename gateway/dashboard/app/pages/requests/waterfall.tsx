@@ -1,0 +1,59 @@
+import { Hash } from "../../parts/hash.tsx";
+import { Section } from "../../parts/page.tsx";
+import { Note } from "../../parts/states.tsx";
+import { inTime, phasesOf } from "./phases.ts";
+import type { Request } from "./request-query.ts";
+
+/** Where the time of a request went. */
+export function Waterfall({ of: request }: { of: Request }) {
+  const phases = phasesOf(request);
+  const total = Math.max(1, request.timing.durationMs ?? 0);
+  if (request.status === "RUNNING")
+    return (
+      <Section title="Timeline">
+        <p>The request is running. Its attempts are recorded when it ends.</p>
+      </Section>
+    );
+  return (
+    <Section
+      title="Timeline"
+      about="From the moment at which the request was accepted: its key, its limits and the balance allowed it."
+    >
+      {request.cachedFrom !== null && <p>A stored answer was returned: no provider was asked.</p>}
+      {phases.length > 0 ? (
+        <ol className="waterfall">
+          {phases.map(({ name, provider, startMs, endMs, tone, detail }) => (
+            <li key={`${name}${startMs}`}>
+              <span className="waterfall-name">
+                <strong>{name}</strong> {provider && <Hash of={provider} />}
+              </span>
+              <span className="waterfall-track" aria-hidden="true">
+                <svg width="100%" height="14" viewBox="0 0 100 14" preserveAspectRatio="none">
+                  <title>{name}</title>
+                  <rect
+                    className={tone}
+                    x={(startMs / total) * 100}
+                    width={Math.max(0.6, ((endMs - startMs) / total) * 100)}
+                    y="2"
+                    height="10"
+                  />
+                </svg>
+              </span>
+              <span className="waterfall-time figure">{inTime(endMs - startMs)}</span>
+              <span className="waterfall-detail quiet">
+                {detail}
+                {startMs > 0 && `, after ${inTime(startMs)}`}
+              </span>
+            </li>
+          ))}
+        </ol>
+      ) : (
+        <p>No provider was tried.</p>
+      )}
+      <Note>
+        Attempts are made one after the other. The times before the request was accepted (authentication,
+        admission) and after its last byte (settlement) are not stored.
+      </Note>
+    </Section>
+  );
+}
