@@ -21,6 +21,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   PASS: "good",
   PASSED: "good",
   ANSWERED: "good",
+  DELIVERED: "good",
   REVOKED: "bad",
   EXPIRED: "bad",
   FAILED: "bad",

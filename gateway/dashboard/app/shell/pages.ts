@@ -1,3 +1,4 @@
+import { batchesPage } from "../pages/batches/batches.page.ts";
 import { depositsPage } from "../pages/deposits/deposits.page.ts";
 import { jobsPage } from "../pages/jobs/jobs.page.ts";
 import { keysPage } from "../pages/keys/keys.page.ts";
@@ -9,6 +10,7 @@ import { providersPage } from "../pages/providers/providers.page.ts";
 import { requestsPage } from "../pages/requests/requests.page.ts";
 import { settingsPage } from "../pages/settings/settings.page.ts";
 import { storagePage } from "../pages/storage/storage.page.ts";
+import { tagsPage } from "../pages/tags/tags.page.ts";
 import { tokensPage } from "../pages/tokens/tokens.page.ts";
 import { webhooksPage } from "../pages/webhooks/webhooks.page.ts";
 
@@ -18,7 +20,9 @@ export const PAGES = [
   playgroundPage,
   requestsPage,
   jobsPage,
+  batchesPage,
   depositsPage,
+  tagsPage,
   keysPage,
   webhooksPage,
   storagePage,

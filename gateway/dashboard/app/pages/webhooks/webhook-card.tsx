@@ -7,7 +7,7 @@ import { Section } from "../../parts/page.tsx";
 import { inWords, StateBadge } from "../../parts/state-badge.tsx";
 import { Note } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { type Open, type Result, type Webhook, wordsOf } from "./webhook.ts";
+import { DISABLED, type Open, type Result, type Webhook, wordsOf } from "./webhook.ts";
 
 const ENABLE = graphql(`
   mutation EnableWebhook($input: UpdateWebhookInput!) {
@@ -22,12 +22,6 @@ const TEST = graphql(`
     }
   }
 `);
-const ROTATE = graphql(`
-  mutation RotateWebhookSecret($input: RotateWebhookSecretInput!) {
-    rotateWebhookSecret(input: $input) { secret userErrors { field message } }
-  }
-`);
-
 /** A webhook with its state, and what can be done with it. */
 export function WebhookCard({
   webhook,
@@ -46,7 +40,18 @@ export function WebhookCard({
         <code>{url}</code>
       </p>
       <Note>{events.map(inWords).join(", ")}</Note>
-      {disabledReason && <p role="status">Disabled: {disabledReason.toLowerCase()}. Nothing is delivered.</p>}
+      {disabledReason && (
+        <p role="status">
+          Disabled: {disabledReason.toLowerCase()}. Nothing is delivered
+          {DISABLED[disabledReason] && `: ${DISABLED[disabledReason]}`}.
+        </p>
+      )}
+      <LastAttempt of={webhook} />
+      {webhook.previousSecretUntil && Date.parse(webhook.previousSecretUntil) > Date.now() && (
+        <p role="status">
+          Signed with the previous secret too; that ends <Time at={webhook.previousSecretUntil} />.
+        </p>
+      )}
       {nextAttemptAt && (
         <p role="status">
           {consecutiveFailures} attempts in a row failed. The next one: <Time at={nextAttemptAt} />
@@ -55,6 +60,21 @@ export function WebhookCard({
       {tested && <p role="status">Test: {wordsOf(tested)}</p>}
       <Actions webhook={webhook} onOpen={onOpen} refresh={refresh} onTested={setTested} />
     </Section>
+  );
+}
+
+/** The newest attempt, whatever became of it. */
+function LastAttempt({ of: { attempts, sequence } }: { of: Webhook }) {
+  const [last] = attempts;
+  if (!last) return <Note>Nothing was delivered yet.</Note>;
+  const isDone = last.result.failure === null;
+  return (
+    <p>
+      <StateBadge state={isDone ? "DELIVERED" : "FAILED"} /> {inWords(last.event)},{" "}
+      <Time at={last.attemptedAt} />
+      {!isDone && `: ${wordsOf(last.result)}`}
+      <span className="quiet"> · {sequence.toLocaleString("en")} delivered in all</span>
+    </p>
   );
 }
 
@@ -72,7 +92,6 @@ function Actions({
   const { id, status } = webhook;
   const [, test] = useMutation(TEST);
   const [, update] = useMutation(ENABLE);
-  const [, rotate] = useMutation(ROTATE);
   const isDisabled = status === "DISABLED";
   return (
     <Group gap="xs">
@@ -99,15 +118,12 @@ function Actions({
       >
         {isDisabled ? "Enable" : "Disable"}
       </ActionButton>
-      <ActionButton
-        act={async () => {
-          const done = await rotate({ input: { id } });
-          const { secret } = resultOf(done.data?.rotateWebhookSecret, done.error);
-          onOpen({ kind: "secret", secret: secret ?? "" });
-        }}
-      >
+      <Button variant="default" onClick={() => onOpen({ kind: "rotate", webhook })}>
         New secret
-      </ActionButton>
+      </Button>
+      <Button variant="default" onClick={() => onOpen({ kind: "replay", webhook })}>
+        Deliver again
+      </Button>
       <Button color="red" variant="light" onClick={() => onOpen({ kind: "delete", webhook })}>
         Delete
       </Button>

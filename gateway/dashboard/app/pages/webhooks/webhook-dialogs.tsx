@@ -2,14 +2,12 @@ import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useMutation } from "urql";
 import { graphql, resultOf } from "../../data/graph.ts";
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { ConfirmDialog, Dialog, DialogButtons } from "../../parts/dialog.tsx";
+import { ConfirmDialog, Dialog } from "../../parts/dialog.tsx";
 import { GraphForm } from "../../parts/form.tsx";
 import { SecretDialog } from "../../parts/secret-dialog.tsx";
-import { inWords } from "../../parts/state-badge.tsx";
-import { Time } from "../../parts/time.tsx";
-import { type Attempt, type Open, type Webhook, wordsOf } from "./webhook.ts";
+import { AttemptsDialog } from "./attempts-dialog.tsx";
+import { ReplayDialog, RotateDialog } from "./replay-dialog.tsx";
+import type { Open, Webhook } from "./webhook.ts";
 import { WebhookFields, webhookSchema, webhookValues } from "./webhook-fields.tsx";
 
 const CREATE = graphql(`
@@ -27,13 +25,16 @@ const DELETE = graphql(`
     deleteWebhook(input: $input) { deleted userErrors { field message } }
   }
 `);
+
 /** The dialogs that create, edit and delete a webhook, show its secret once, and list its attempts. */
 export function WebhookDialogs({
   open,
   onOpen,
   onClose,
+  refresh,
 }: {
   open: Open | undefined;
+  refresh(): void;
   onOpen(open: Open): void;
   onClose(): void;
 }): ReactNode {
@@ -43,7 +44,11 @@ export function WebhookDialogs({
   if (!open) return null;
   if (open.kind === "secret")
     return <SecretDialog title="Your signing secret" secret={open.secret} onClose={onClose} />;
-  if (open.kind === "attempts") return <AttemptsDialog webhook={open.webhook} onClose={onClose} />;
+  if (open.kind === "rotate")
+    return <RotateDialog webhook={open.webhook} onOpen={onOpen} onClose={onClose} />;
+  if (open.kind === "replay") return <ReplayDialog webhook={open.webhook} onClose={onClose} />;
+  if (open.kind === "attempts")
+    return <AttemptsDialog webhook={open.webhook} refresh={refresh} onClose={onClose} />;
   if (open.kind === "delete")
     return (
       <ConfirmDialog
@@ -84,32 +89,6 @@ export function WebhookDialogs({
       >
         <WebhookFields />
       </GraphForm>
-    </Dialog>
-  );
-}
-
-const ATTEMPTS: readonly Column<Attempt>[] = [
-  { id: "at", name: "At", cell: ({ attemptedAt }) => <Time at={attemptedAt} /> },
-  { id: "event", name: "Event", cell: ({ event }) => inWords(event) },
-  { id: "number", name: "Number", isNumber: true, cell: ({ sequence }) => sequence },
-  { id: "outcome", name: "Outcome", cell: ({ result }) => wordsOf(result) },
-];
-
-function AttemptsDialog({ webhook, onClose }: { webhook: Webhook; onClose(): void }) {
-  return (
-    <Dialog title={`Attempts of ${webhook.name}`} onClose={onClose} size="xl">
-      <DataTable
-        label="Attempts"
-        columns={ATTEMPTS}
-        rows={webhook.attempts}
-        keyOf={({ number }) => String(number)}
-        empty="Nothing was delivered yet."
-      />
-      <DialogButtons>
-        <Button onClick={onClose} data-autofocus>
-          Done
-        </Button>
-      </DialogButtons>
     </Dialog>
   );
 }

@@ -15,6 +15,7 @@ const EVENTS = [
   ["API_KEY_UPDATED", "an sk- key was changed"],
   ["API_KEY_REVOKED", "an sk- key was revoked"],
   ["API_KEY_LIMIT_REACHED", "an sk- key used 80 % or all of its limit"],
+  ["TAG_BUDGET_LIMIT_REACHED", "a tag used 80 % or all of its budget"],
   ["MANAGEMENT_KEY_CREATED", "an mk- key was created"],
   ["MANAGEMENT_KEY_UPDATED", "an mk- key was changed"],
   ["MANAGEMENT_KEY_REVOKED", "an mk- key was revoked"],

@@ -25,6 +25,9 @@ export type Webhook = {
   readonly sequence: number;
   readonly consecutiveFailures: number;
   readonly nextAttemptAt: string | null;
+  /** Until when deliveries are signed with the previous secret too. */
+  readonly previousSecretUntil: string | null;
+  readonly cursor: string;
   readonly attempts: readonly Attempt[];
 };
 
@@ -34,8 +37,28 @@ export type Open =
   | { readonly kind: "secret"; readonly secret: string }
   | { readonly kind: "edit" | "delete" | "attempts"; readonly webhook: Webhook };
 
+/** Why a delivery failed, and what its receiver can do about it. */
+const FAILURES: Readonly<Record<string, string>> = {
+  ADDRESS_NOT_ALLOWED: "its host has an address that is not public",
+  NAME_NOT_RESOLVED: "its host name could not be resolved",
+  UNREACHABLE: "the receiver refused or closed the connection",
+  TLS_FAILED: "the TLS handshake failed: the certificate is not trusted, expired, or of another host",
+  MALFORMED_ANSWER: "the answer was not HTTP/1.1, or its headers were too large",
+  TIMED_OUT: "no answer within 15 seconds",
+  REDIRECTED: "the receiver redirected, which is not followed",
+  REFUSED: "the receiver answered with an error",
+};
+
 /** A delivery in words. */
 export function wordsOf({ failure, status, durationMs }: Result): string {
-  const outcome = failure === null ? "delivered" : failure.toLowerCase().replaceAll("_", " ");
+  const outcome = failure === null ? "delivered" : (FAILURES[failure] ?? failure.toLowerCase());
   return `${outcome}, ${status === null ? "no answer" : `status ${status}`}, ${durationMs} ms`;
 }
+
+/** Why a webhook is disabled, in words. */
+export const DISABLED: Readonly<Record<string, string>> = {
+  OWNER: "you disabled it",
+  GONE: "the receiver answered that it is gone (status 410)",
+  FAILING: "deliveries failed for 24 hours",
+  EXPIRED: "an event expired before it was delivered",
+};

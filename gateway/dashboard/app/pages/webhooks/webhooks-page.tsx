@@ -16,6 +16,7 @@ const WEBHOOKS = graphql(`
         webhooks(first: 20) {
           nodes {
             id name url events balanceThreshold status disabledReason sequence consecutiveFailures nextAttemptAt
+            previousSecretUntil cursor
             attempts { number event sequence attemptedAt result { delivered status failure durationMs } }
           }
         }
@@ -64,7 +65,12 @@ export function WebhooksPage() {
           )
         }
       </Outcome>
-      <WebhookDialogs open={upToDate(open, webhooks)} onOpen={setOpen} onClose={close} />
+      <WebhookDialogs
+        open={upToDate(open, webhooks)}
+        onOpen={setOpen}
+        onClose={close}
+        refresh={refresh}
+      />
     </Page>
   );
 }

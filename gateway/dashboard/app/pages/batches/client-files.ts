@@ -1,0 +1,93 @@
+import { useCallback, useEffect, useState } from "react";
+
+/** A file of batches, as the REST API lists it. Times are seconds since 1970. */
+export type ClientFile = {
+  readonly id: string;
+  readonly bytes: number;
+  readonly created_at: number;
+  readonly expires_at: number;
+  readonly filename: string;
+  readonly purpose: "batch" | "batch_output";
+};
+type FilePage = {
+  readonly data: readonly ClientFile[];
+  readonly has_more: boolean;
+  readonly last_id: string | null;
+};
+
+const PAGE_FILES = 50;
+
+/**
+ * The files of the account, newest first, read on by `more`. The graph has no files of batches; the session's cookie is
+ * accepted by these routes for pages of this origin.
+ */
+export function useClientFiles() {
+  const [files, setFiles] = useState<readonly ClientFile[]>();
+  const [next, setNext] = useState<string>();
+  const [failure, setFailure] = useState<string>();
+  const read = useCallback(async (after: string | undefined) => {
+    setFailure(undefined);
+    try {
+      const query = new URLSearchParams({ limit: String(PAGE_FILES), ...(after && { after }) });
+      const page = (await request(`/v1/files?${query}`, {})) as FilePage;
+      setFiles((known) => (after === undefined ? page.data : [...(known ?? []), ...page.data]));
+      setNext(page.has_more ? (page.last_id ?? undefined) : undefined);
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : "The files could not be read.");
+    }
+  }, []);
+  useEffect(() => void read(undefined), [read]);
+  return {
+    files,
+    failure,
+    refetch: () => void read(undefined),
+    more: next === undefined ? undefined : () => read(next),
+  };
+}
+
+/** Deletes a file. Throws the server's message. */
+export async function deleteClientFile(id: string): Promise<void> {
+  await request(`/v1/files/${encodeURIComponent(id)}`, { method: "DELETE" });
+}
+
+/** Uploads the input of a batch with a key. Returns the id of the file. Throws the server's message. */
+export async function uploadInput(file: File, apiKey: string): Promise<string> {
+  const body = new FormData();
+  body.set("purpose", "batch");
+  body.set("file", file, file.name);
+  const { id } = (await request("/v1/files", { method: "POST", headers: bearer(apiKey), body })) as {
+    id: string;
+  };
+  return id;
+}
+
+/** Creates a batch of an uploaded file, which runs with the key. Returns its id. Throws the server's message. */
+export async function createBatch(
+  { fileId, endpoint, name }: { fileId: string; endpoint: string; name: string },
+  apiKey: string,
+): Promise<string> {
+  const { id } = (await request("/v1/batches", {
+    method: "POST",
+    headers: { ...bearer(apiKey), "content-type": "application/json" },
+    body: JSON.stringify({
+      input_file_id: fileId,
+      endpoint,
+      completion_window: "24h",
+      metadata: { name: name.slice(0, 512) },
+    }),
+  })) as { id: string };
+  return id;
+}
+
+const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
+
+async function request(path: string, init: RequestInit): Promise<unknown> {
+  const response = await fetch(path, { credentials: "same-origin", ...init }).catch(() => {
+    throw new Error("The gateway cannot be reached.");
+  });
+  const body = (await response.json().catch(() => undefined)) as
+    | { readonly error?: { readonly message?: string } }
+    | undefined;
+  if (!response.ok) throw new Error(body?.error?.message ?? `The server answered ${response.status}.`);
+  return body;
+}

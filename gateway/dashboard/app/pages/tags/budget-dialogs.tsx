@@ -1,0 +1,147 @@
+import { Button } from "@mantine/core";
+import type { ReactNode } from "react";
+import { useMutation } from "urql";
+import * as z from "zod";
+import { toNeuron, toTokens } from "../../data/amounts.ts";
+import { graphql, resultOf } from "../../data/graph.ts";
+import { useNetwork } from "../../data/session.tsx";
+import { toastSuccess } from "../../data/toast.ts";
+import { ConfirmDialog, Dialog } from "../../parts/dialog.tsx";
+import { SelectField, TextField } from "../../parts/fields.tsx";
+import { GraphForm } from "../../parts/form.tsx";
+import { type Budget, type Tag, textOf } from "./tag-queries.ts";
+
+const CREATE = graphql(`
+  mutation CreateTagBudget($input: CreateTagBudgetInput!) {
+    createTagBudget(input: $input) { tagBudget { id } userErrors { field message } }
+  }
+`);
+const UPDATE = graphql(`
+  mutation UpdateTagBudget($input: UpdateTagBudgetInput!) {
+    updateTagBudget(input: $input) { tagBudget { id } userErrors { field message } }
+  }
+`);
+const DELETE = graphql(`
+  mutation DeleteTagBudget($input: DeleteTagBudgetInput!) {
+    deleteTagBudget(input: $input) { deleted userErrors { field message } }
+  }
+`);
+
+/** How often a budget is reset, in words. */
+export const PERIODS = {
+  NEVER: "never",
+  DAILY: "every day",
+  WEEKLY: "every week",
+  MONTHLY: "every month",
+} as const;
+
+/** Which dialog is open. A new budget may be of a tag that is known already. */
+export type OpenBudget =
+  | { readonly kind: "create"; readonly tag?: Tag }
+  | { readonly kind: "edit" | "delete"; readonly budget: Budget };
+
+const schema = z.object({
+  name: z.string().trim().min(1, "A name, such as team.").max(64),
+  value: z.string().trim().min(1, "A value, such as search.").max(512),
+  creditLimit: z.string().transform((text, context) => {
+    const neuron = toNeuron(text);
+    if (neuron !== undefined) return neuron;
+    context.addIssue({ code: "custom", message: "The budget must be an amount such as 2.5." });
+    return z.NEVER;
+  }),
+  resetPeriod: z.enum(["NEVER", "DAILY", "WEEKLY", "MONTHLY"]),
+});
+
+/** The dialogs that create, change and delete the budget of a tag. */
+export function BudgetDialogs({
+  open,
+  onClose,
+  onDone,
+}: {
+  open: OpenBudget | undefined;
+  onClose(): void;
+  /** Called when a budget was changed. */
+  onDone(): void;
+}): ReactNode {
+  const [, create] = useMutation(CREATE);
+  const [, update] = useMutation(UPDATE);
+  const [, remove] = useMutation(DELETE);
+  const { symbol } = useNetwork();
+  if (!open) return null;
+  if (open.kind === "delete") {
+    const { id, tag } = open.budget;
+    return (
+      <ConfirmDialog
+        title={`Delete the budget of ${textOf(tag)}?`}
+        label="Delete"
+        done={`${textOf(tag)} has no budget any more.`}
+        onClose={onClose}
+        act={async () => {
+          const done = await remove({ input: { id } });
+          resultOf(done.data?.deleteTagBudget, done.error);
+          onDone();
+        }}
+      >
+        <p>
+          Requests with this tag are no longer limited by it: the limits of their keys and the balance remain.
+          What they spent stays in the usage.
+        </p>
+      </ConfirmDialog>
+    );
+  }
+  const given = open.kind === "edit" ? open.budget : undefined;
+  const tag = open.kind === "edit" ? open.budget.tag : open.tag;
+  return (
+    <Dialog title={given ? `Budget of ${textOf(given.tag)}` : "Create a budget"} onClose={onClose}>
+      <GraphForm
+        schema={schema}
+        defaultValues={{
+          name: tag?.name ?? "",
+          value: tag?.value ?? "",
+          creditLimit: given ? toTokens(given.creditLimit).replaceAll(" ", "") : "",
+          resetPeriod: given?.resetPeriod ?? "MONTHLY",
+        }}
+        label={given ? "Save" : "Create"}
+        fieldOf={{ "tag.name": "name", "tag.value": "value", tag: "name" }}
+        buttons={
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+        }
+        send={async ({ name, value, creditLimit, resetPeriod }) => {
+          if (given) {
+            const done = await update({ input: { id: given.id, creditLimit, resetPeriod } });
+            resultOf(done.data?.updateTagBudget, done.error);
+          } else {
+            const done = await create({ input: { tag: { name, value }, creditLimit, resetPeriod } });
+            resultOf(done.data?.createTagBudget, done.error);
+          }
+          toastSuccess(`${textOf({ name, value })} may spend ${toTokens(creditLimit)} ${symbol}.`);
+          onDone();
+          onClose();
+        }}
+      >
+        {!given && (
+          <>
+            <TextField label="Name" name="name" required maxLength={64} data-autofocus placeholder="team" />
+            <TextField label="Value" name="value" required maxLength={512} placeholder="search" />
+          </>
+        )}
+        <TextField
+          label={`Budget in ${symbol}`}
+          name="creditLimit"
+          inputMode="decimal"
+          required
+          {...(given && { "data-autofocus": true })}
+          hint="Requests with the tag are refused when they could exceed it, whichever key pays."
+        />
+        <SelectField
+          label="Starts again"
+          name="resetPeriod"
+          options={PERIODS}
+          hint="At midnight UTC; weeks begin on Monday, months on the first."
+        />
+      </GraphForm>
+    </Dialog>
+  );
+}

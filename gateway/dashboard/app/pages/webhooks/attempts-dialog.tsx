@@ -1,0 +1,52 @@
+import { Button } from "@mantine/core";
+import type { Column } from "../../parts/column.ts";
+import { DataTable } from "../../parts/data-table.tsx";
+import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
+import { Hash } from "../../parts/hash.tsx";
+import { inWords, StateBadge } from "../../parts/state-badge.tsx";
+import { Time } from "../../parts/time.tsx";
+import { type Attempt, type Webhook, wordsOf } from "./webhook.ts";
+
+const ATTEMPTS: readonly Column<Attempt>[] = [
+  { id: "at", name: "At", cell: ({ attemptedAt }) => <Time at={attemptedAt} /> },
+  {
+    id: "state",
+    name: "State",
+    cell: ({ result }) => <StateBadge state={result.failure === null ? "DELIVERED" : result.failure} />,
+  },
+  { id: "event", name: "Event", cell: ({ event }) => inWords(event) },
+  { id: "number", name: "Number", isNumber: true, cell: ({ sequence }) => sequence },
+  { id: "outcome", name: "Outcome", cell: ({ result }) => wordsOf(result) },
+  { id: "id", name: "Event ID", cell: ({ eventId }) => <Hash of={eventId} withCopy /> },
+];
+
+/** The last attempts of a webhook, with why they failed. */
+export function AttemptsDialog({
+  webhook,
+  refresh,
+  onClose,
+}: {
+  webhook: Webhook;
+  refresh(): void;
+  onClose(): void;
+}) {
+  return (
+    <Dialog title={`Attempts of ${webhook.name}`} onClose={onClose} size="xl">
+      <DataTable
+        label="Attempts"
+        columns={ATTEMPTS}
+        rows={webhook.attempts}
+        keyOf={({ number }) => String(number)}
+        empty="Nothing was delivered yet."
+      />
+      <DialogButtons>
+        <Button variant="default" onClick={refresh}>
+          Refresh
+        </Button>
+        <Button onClick={onClose} data-autofocus>
+          Done
+        </Button>
+      </DialogButtons>
+    </Dialog>
+  );
+}
