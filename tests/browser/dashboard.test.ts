@@ -42,7 +42,11 @@ async function makeKey(page: Page, name: string): Promise<string> {
   await page.getByRole("button", { name: "Create a key" }).click();
   await page.getByLabel("Name").fill(name);
   await page.getByRole("button", { name: "Create", exact: true }).click();
-  const secret = await page.getByRole("dialog", { name: "Your new key" }).locator("code").textContent();
+  const secret = await page
+    .getByRole("dialog", { name: "Your new key" })
+    .locator("code")
+    .first()
+    .textContent();
   return secret ?? "";
 }
 
@@ -55,7 +59,7 @@ test("a key created on the page is used, its cost appears without a reload, and 
   await dialog.getByRole("button", { name: "Done" }).click();
   await dialog.getByText("You have not copied the key").waitFor();
   await dialog.getByRole("button", { name: "Go back" }).click();
-  await dialog.getByRole("button", { name: "Copy" }).click();
+  await dialog.getByRole("button", { name: "Copy" }).first().click();
   await dialog.getByRole("button", { name: "Copied" }).waitFor();
   await dialog.getByRole("button", { name: "Done" }).click();
   await dialog.waitFor({ state: "detached" });
@@ -79,15 +83,14 @@ test("a key created on the page is used, its cost appears without a reload, and 
   await go(page, "Requests");
   await page.getByRole("cell", { name: "from the page" }).first().waitFor();
   const rows = page.getByRole("table").locator("tbody tr");
-  const search = page.getByLabel("Search this page");
-  await search.fill("from the page verified");
+  await page.getByLabel("Key", { exact: true }).selectOption("from the page");
   await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(1);
   // While the page is open, another request arrives.
   await ask();
   await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(2);
-  await search.fill("no-such-request");
-  await page.getByRole("link", { name: "Search for this ID" }).waitFor();
-  await search.fill("");
+  await page.getByLabel("ID begins with").fill("no-such-request");
+  await page.getByText("No request matches.").waitFor();
+  await page.getByRole("button", { name: "Clear filters" }).click();
   await page.getByRole("table").getByRole("link").first().click();
   await heading(page, "Request");
   await page.getByText("Details").waitFor();
@@ -228,7 +231,7 @@ test("a webhook is created, tested, shown with its attempts, disabled, and delet
   await page.getByRole("button", { name: "Send a test" }).click();
   await page.getByText("Test: delivered, status 204").waitFor();
   await makeKey(page, "for the webhook");
-  await page.getByRole("dialog").getByRole("button", { name: "Copy" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Copy" }).first().click();
   await page.getByRole("dialog").getByRole("button", { name: "Done" }).click();
   await expect
     .poll(() => receiver.types(), { timeout: PATIENCE_MS })

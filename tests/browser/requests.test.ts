@@ -1,0 +1,240 @@
+import { readFile } from "node:fs/promises";
+import type { Browser, Page, Route } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import { scaled } from "../support/machine.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { type Product, startProduct } from "./product.ts";
+import { go, heading, openSignedIn } from "./signed-in.ts";
+
+const ends: (() => Promise<void>)[] = [];
+const onEnd: OnEnd = (end) => void ends.unshift(end);
+/** More than one page of the list has. */
+const MADE = 130;
+
+let product: Product;
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
+  for (let n = 0; n < MADE; n += 10) await Promise.all(Array.from({ length: 10 }, (_, k) => chat(n + k)));
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+/** A chat whose id begins with `list-`, and which costs more the greater `n` is. */
+async function chat(n: number, more: object = {}): Promise<void> {
+  const response = await fetch(`${product.origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${product.sk}`,
+      "content-type": "application/json",
+      "x-request-id": `list-${String(n).padStart(4, "0")}`,
+      "x-tag": `team=${n % 2 === 0 ? "even" : "odd"}`,
+    },
+    body: JSON.stringify({
+      model: "devnet-chat",
+      messages: [{ role: "user", content: "The sea? ".repeat(n + 1) }],
+      max_tokens: 4,
+      ...more,
+    }),
+  });
+  expect(response.status).toBe(200);
+}
+
+function signedIn(options: Parameters<typeof openPage>[2] = {}) {
+  return openSignedIn(browser as Browser, product.origin, options);
+}
+
+const rowsOf = (page: Page) => page.getByRole("table").locator("tbody tr.linked");
+const end = (page: Page) => page.getByRole("navigation", { name: "More of the list" }).getByRole("status");
+
+test("the list is filtered and sorted by the server, and a reload shows the same list", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "Requests");
+  await end(page).getByText(`of ${MADE} requests`).waitFor();
+
+  await page.getByRole("button", { name: "More filters" }).click();
+  await page.getByLabel("Tag", { exact: true }).fill("team=odd");
+  await page.getByLabel("Tag", { exact: true }).press("Enter");
+  await end(page)
+    .getByText(`${MADE / 2} requests`, { exact: true })
+    .waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByLabel("ID begins with").fill("list-010");
+  await end(page).getByText("5 requests", { exact: true }).waitFor();
+  await page.getByRole("columnheader", { name: "Cost" }).getByRole("button").click();
+  await expect.poll(() => new URL(page.url()).searchParams.get("sort")).toBe("-COST");
+  const costs = () => rowsOf(page).getByText(/0G$/).allTextContents();
+  await expect.poll(async () => (await costs()).length, { timeout: PATIENCE_MS }).toBe(5);
+  const shown = await costs();
+  expect(shown.map(Number.parseFloat)).toEqual(
+    shown.map(Number.parseFloat).toSorted((one, other) => other - one),
+  );
+  await page.reload();
+  await end(page).getByText("5 requests", { exact: true }).waitFor();
+  expect(await costs()).toEqual(shown);
+  expect(await page.getByLabel("ID begins with").inputValue()).toBe("list-010");
+
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByLabel("State", { exact: true }).selectOption("failed");
+  await page.getByText("No request matches.").waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("a filter that cannot be is explained at its field, and the list stays", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await page.goto(`${product.origin}/dashboard/requests?provider=0x12&range=nonsense&min=-5&sort=(select)`);
+  await end(page).getByText(`of ${MADE} requests`).waitFor();
+  await page.getByRole("button", { name: "More filters" }).click();
+  await page.getByLabel("Provider", { exact: true }).fill("0x12");
+  await page.getByText("An address: 0x and 40 hexadecimal digits.").waitFor();
+  await page.getByLabel("Tag", { exact: true }).fill("team");
+  await page.getByText("A name and a value, such as team=search.").waitFor();
+  expect(await rowsOf(page).count()).toBeGreaterThan(0);
+  expect(faults).toEqual([]);
+});
+
+test("the file has every request that matches, on all pages of the list", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await page.goto(`${product.origin}/dashboard/requests?id=list-`);
+  await end(page).getByText(`of ${MADE} requests`).waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "CSV" }).click(),
+  ]);
+  const lines = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
+  expect(lines[0]).toMatch(/^When,ID,Model,/);
+  expect(new Set(lines.slice(1).map((line) => /list-\d{4}/.exec(line)?.[0])).size).toBe(MADE);
+  expect(lines).toHaveLength(MADE + 1);
+  expect(faults).toEqual([]);
+});
+
+test("a new request appears at the top, and waits while its reader is further down", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await page.goto(`${product.origin}/dashboard/requests?id=live-`);
+  await page.getByText("No request matches.").waitFor();
+  await page.getByText("live", { exact: true }).waitFor();
+  const ask = (n: number) =>
+    fetch(`${product.origin}/v1/embeddings`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${product.sk}`,
+        "content-type": "application/json",
+        "x-request-id": `live-${n}`,
+      },
+      body: JSON.stringify({ model: "devnet-embedding", input: "the sea" }),
+    });
+  await Promise.all(Array.from({ length: 70 }, (_, n) => ask(n)));
+  await end(page).getByText("70 requests").waitFor();
+  const scroller = page.getByRole("region", { name: "Requests" });
+  await scroller.evaluate((element) => element.scrollTo(0, 600));
+  const newer = page.getByRole("button", { name: "Show new requests" });
+  await ask(70);
+  await newer.waitFor();
+  expect(await end(page).textContent()).toBe("70 requests");
+  await newer.click();
+  await end(page).getByText("71 requests").waitFor();
+  expect(faults).toEqual([]);
+});
+
+const MANY = 10_000;
+
+/** A page of a list of `MANY` requests, as the graph answers it. */
+function answerMany(route: Route): Promise<void> {
+  const { operationName, variables } = route.request().postDataJSON();
+  if (operationName !== "Requests") return route.continue();
+  const from = Number(variables.after ?? 0);
+  const until = Math.min(MANY, from + variables.first);
+  const nodes = Array.from({ length: until - from }, (_, k) => ({
+    requestId: `req-${from + k}`,
+    createdAt: new Date(Date.now() - (from + k) * 1_000).toISOString(),
+    modelId: "devnet-chat",
+    providerAddress: `0x${String(from + k).padStart(40, "0")}`,
+    status: k % 9 === 0 ? "FAILED" : "COMPLETED",
+    errorCode: k % 9 === 0 ? "upstream_error" : null,
+    serviceType: "CHATBOT",
+    inputTokens: from + k,
+    outputTokens: k,
+    cachedTokens: 0,
+    cost: { total: String(1_000_000_000_000 * (k + 1)) },
+    timing: { firstByteMs: 12, durationMs: 40 },
+    apiKey: { name: "demo" },
+    evidence: null,
+    tags: [],
+  }));
+  const pageInfo = { hasNextPage: until < MANY, endCursor: String(until) };
+  const requests = {
+    nodes,
+    pageInfo,
+    ...(variables.isFirst && { totalCount: MANY, totalCountEstimated: false }),
+  };
+  return route.fulfill({ json: { data: { viewer: { account: { requests } } } } });
+}
+
+test("10,000 requests are read on while one scrolls, and scroll above 50 frames a second", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  await page.route(/\/graphql$/, answerMany);
+  await go(page, "Requests");
+  const table = page.getByRole("table");
+  const scroller = page.getByRole("region", { name: "Requests" });
+  await expect
+    .poll(
+      async () => {
+        await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+        return table.getAttribute("aria-rowcount");
+      },
+      { timeout: PATIENCE_MS, interval: 20 },
+    )
+    .toBe(String(MANY + 1));
+  expect(await table.locator("tr").count()).toBeLessThan(100);
+  await end(page).getByText("10,000 requests").waitFor();
+  const frameMs = await scroller.evaluate(async (element) => {
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    element.scrollTo(0, 0);
+    await frame();
+    const began = performance.now();
+    const FRAMES = 180;
+    for (let n = 0; n < FRAMES; n++) {
+      element.scrollBy(0, 90);
+      await frame();
+    }
+    return (performance.now() - began) / FRAMES;
+  });
+  // 50 frames a second on a quiet machine.
+  expect(frameMs, `${Math.round(1_000 / frameMs)} frames a second`).toBeLessThan(scaled(20));
+});
+
+test("the page of a request shows where its time and its price come from", async (context) => {
+  if (!browser) return context.skip();
+  await chat(900, { verify_tee: true });
+  for (const look of [
+    { colorScheme: "light" },
+    { colorScheme: "dark", viewport: { width: 390, height: 844 } },
+  ] as const) {
+    const { page, faults } = await signedIn(look);
+    await page.goto(`${product.origin}/dashboard/requests/list-0900`);
+    await heading(page, "Request");
+    const section = (name: string) => page.getByRole("region", { name, exact: true });
+    await section("Timeline").getByText("from the first byte to the last").waitFor();
+    await section("Timeline").getByText("Attempt 1").waitFor();
+    await section("Price")
+      .getByRole("row", { name: /^Prompt tokens/ })
+      .waitFor();
+    await section("Price")
+      .getByRole("row", { name: /^Charged/ })
+      .waitFor();
+    await section("Routing").getByText("answered").first().waitFor();
+    await section("Events").getByText("Completed and charged").waitFor();
+    await requireAccessible(page, `request-page-${look.colorScheme}`);
+    const width = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+    expect(width, "the page is wider than its window").toBeLessThanOrEqual(0);
+    expect(faults).toEqual([]);
+  }
+});
