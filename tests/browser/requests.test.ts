@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Browser, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Trace } from "../../src/inference/billing/admitted.ts";
 import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
 import { scaled } from "../support/machine.ts";
 import type { OnEnd } from "../support/servers/database.ts";
@@ -23,15 +24,14 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-/** A chat whose id begins with `list-`, and which costs more the greater `n` is. */
-async function chat(n: number, more: object = {}): Promise<void> {
+/** A chat with the tags `set=list` and `team`, which costs more the greater `n` is. Resolves to its id. */
+async function chat(n: number, more: object = {}): Promise<string> {
   const response = await fetch(`${product.origin}/v1/chat/completions`, {
     method: "POST",
     headers: {
       authorization: `Bearer ${product.sk}`,
       "content-type": "application/json",
-      "x-request-id": `list-${String(n).padStart(4, "0")}`,
-      "x-tag": `team=${n % 2 === 0 ? "even" : "odd"}`,
+      "x-tag": `set=list, team=${n % 2 === 0 ? "even" : "odd"}`,
     },
     body: JSON.stringify({
       model: "devnet-chat",
@@ -41,6 +41,8 @@ async function chat(n: number, more: object = {}): Promise<void> {
     }),
   });
   expect(response.status).toBe(200);
+  const { x_0g_trace: trace } = (await response.json()) as { readonly x_0g_trace: Trace };
+  return trace.request_id;
 }
 
 function signedIn(options: Parameters<typeof openPage>[2] = {}) {
@@ -63,22 +65,33 @@ test("the list is filtered and sorted by the server, and a reload shows the same
     .getByText(`${MADE / 2} requests`, { exact: true })
     .waitFor();
   await page.keyboard.press("Escape");
-  await page.getByLabel("ID begins with").fill("list-010");
-  await end(page).getByText("5 requests", { exact: true }).waitFor();
   await page.getByRole("columnheader", { name: "Cost" }).getByRole("button").click();
   await expect.poll(() => new URL(page.url()).searchParams.get("sort")).toBe("-COST");
   const costs = () => rowsOf(page).getByText(/0G$/).allTextContents();
-  await expect.poll(async () => (await costs()).length, { timeout: PATIENCE_MS }).toBe(5);
+  const isSorted = (texts: readonly string[]) =>
+    texts.every((text, n) => Number.parseFloat(text) <= Number.parseFloat(texts[n - 1] ?? "Infinity"));
+  await expect
+    .poll(
+      async () => {
+        const texts = await costs();
+        return texts.length > 10 && isSorted(texts);
+      },
+      { timeout: PATIENCE_MS },
+    )
+    .toBe(true);
   const shown = await costs();
-  expect(shown.map(Number.parseFloat)).toEqual(
-    shown.map(Number.parseFloat).toSorted((one, other) => other - one),
-  );
   await page.reload();
-  await end(page).getByText("5 requests", { exact: true }).waitFor();
-  expect(await costs()).toEqual(shown);
-  expect(await page.getByLabel("ID begins with").inputValue()).toBe("list-010");
+  await end(page)
+    .getByText(`${MADE / 2} requests`, { exact: true })
+    .waitFor();
+  await expect.poll(costs, { timeout: PATIENCE_MS }).toEqual(shown);
 
+  const link = await rowsOf(page).getByRole("link").first().getAttribute("href");
+  await page.getByLabel("ID begins with").fill(link?.split("/").at(-1) ?? "");
+  await end(page).getByText("1 request", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
+  await end(page).getByText(`of ${MADE} requests`).waitFor();
+  expect(await page.getByLabel("ID begins with").inputValue()).toBe("");
   await page.getByLabel("State", { exact: true }).selectOption("failed");
   await page.getByText("No request matches.").waitFor();
   expect(faults).toEqual([]);
@@ -101,7 +114,7 @@ test("a filter that cannot be is explained at its field, and the list stays", as
 test("the file has every request that matches, on all pages of the list", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
-  await page.goto(`${product.origin}/dashboard/requests?id=list-`);
+  await page.goto(`${product.origin}/dashboard/requests?tag=set%3Dlist`);
   await end(page).getByText(`of ${MADE} requests`).waitFor();
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -109,7 +122,7 @@ test("the file has every request that matches, on all pages of the list", async 
   ]);
   const lines = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
   expect(lines[0]).toMatch(/^When,ID,Model,/);
-  expect(new Set(lines.slice(1).map((line) => /list-\d{4}/.exec(line)?.[0])).size).toBe(MADE);
+  expect(new Set(lines.slice(1).map((line) => /req-[0-9a-f]+/.exec(line)?.[0])).size).toBe(MADE);
   expect(lines).toHaveLength(MADE + 1);
   expect(faults).toEqual([]);
 });
@@ -117,25 +130,25 @@ test("the file has every request that matches, on all pages of the list", async 
 test("a new request appears at the top, and waits while its reader is further down", async (context) => {
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
-  await page.goto(`${product.origin}/dashboard/requests?id=live-`);
+  await page.goto(`${product.origin}/dashboard/requests?tag=set%3Dlive`);
   await page.getByText("No request matches.").waitFor();
   await page.getByText("live", { exact: true }).waitFor();
-  const ask = (n: number) =>
+  const ask = () =>
     fetch(`${product.origin}/v1/embeddings`, {
       method: "POST",
       headers: {
         authorization: `Bearer ${product.sk}`,
         "content-type": "application/json",
-        "x-request-id": `live-${n}`,
+        "x-tag": "set=live",
       },
       body: JSON.stringify({ model: "devnet-embedding", input: "the sea" }),
     });
-  await Promise.all(Array.from({ length: 70 }, (_, n) => ask(n)));
+  await Promise.all(Array.from({ length: 70 }, ask));
   await end(page).getByText("70 requests").waitFor();
   const scroller = page.getByRole("region", { name: "Requests" });
   await scroller.evaluate((element) => element.scrollTo(0, 600));
   const newer = page.getByRole("button", { name: "Show new requests" });
-  await ask(70);
+  await ask();
   await newer.waitFor();
   expect(await end(page).textContent()).toBe("70 requests");
   await newer.click();
@@ -213,13 +226,13 @@ test("10,000 requests are read on while one scrolls, and scroll above 50 frames 
 
 test("the page of a request shows where its time and its price come from", async (context) => {
   if (!browser) return context.skip();
-  await chat(900, { verify_tee: true });
+  const id = await chat(900, { verify_tee: true });
   for (const look of [
     { colorScheme: "light" },
     { colorScheme: "dark", viewport: { width: 390, height: 844 } },
   ] as const) {
     const { page, faults } = await signedIn(look);
-    await page.goto(`${product.origin}/dashboard/requests/list-0900`);
+    await page.goto(`${product.origin}/dashboard/requests/${id}`);
     await heading(page, "Request");
     const section = (name: string) => page.getByRole("region", { name, exact: true });
     await section("Timeline").getByText("from the first byte to the last").waitFor();

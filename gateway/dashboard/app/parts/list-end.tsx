@@ -3,7 +3,13 @@ import { useNavigate } from "@tanstack/react-router";
 import type { EndlessList } from "../data/use-endless-list.ts";
 
 /** Below a list that is read on while one scrolls: how much of it is shown, and how to get to the rest. */
-export function ListEnd({ list, what }: { list: EndlessList<unknown>; what: string }) {
+export function ListEnd({
+  list,
+  what,
+}: {
+  list: EndlessList<unknown>;
+  what: readonly [one: string, many: string];
+}) {
   const navigate = useNavigate();
   const { rows, more, rest, total, fetching, liveness } = list;
   if (!rows || rows.length === 0) return null;
@@ -18,8 +24,8 @@ export function ListEnd({ list, what }: { list: EndlessList<unknown>; what: stri
     <nav className="list-end" aria-label="More of the list">
       <span role="status" className="quiet">
         {isWhole || !total
-          ? `${shown} ${what}`
-          : `${shown} of ${total.isEstimate ? "about " : ""}${count} ${what}`}
+          ? `${shown} ${what[rows.length === 1 ? 0 : 1]}`
+          : `${shown} of ${total.isEstimate ? "about " : ""}${count} ${what[1]}`}
       </span>
       <Group gap="xs">
         {liveness === undefined && (

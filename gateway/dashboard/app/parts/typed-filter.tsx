@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 
 const TYPING_MS = 350;
 
-type Props = Omit<TextInputProps, "value" | "onChange"> & {
+type Props = Omit<TextInputProps, "value" | "onChange" | "pattern"> & {
   readonly value: string | undefined;
   /** Whether a text can be a filter; otherwise `hint` says what is wrong, and the list stays as it is. */
   readonly pattern?: RegExp;

@@ -80,7 +80,7 @@ export function RequestsPage() {
           )
         }
       />
-      <ListEnd list={list} what="requests" />
+      <ListEnd list={list} what={["request", "requests"]} />
     </Page>
   );
 }

@@ -90,7 +90,7 @@ export function BudgetDialogs({
     );
   }
   const given = open.kind === "edit" ? open.budget : undefined;
-  const tag = open.kind === "edit" ? open.budget.tag : open.tag;
+  const tag = open.kind === "create" ? open.tag : open.budget.tag;
   return (
     <Dialog title={given ? `Budget of ${textOf(given.tag)}` : "Create a budget"} onClose={onClose}>
       <GraphForm

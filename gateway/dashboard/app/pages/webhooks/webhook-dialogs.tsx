@@ -7,7 +7,7 @@ import { GraphForm } from "../../parts/form.tsx";
 import { SecretDialog } from "../../parts/secret-dialog.tsx";
 import { AttemptsDialog } from "./attempts-dialog.tsx";
 import { ReplayDialog, RotateDialog } from "./replay-dialog.tsx";
-import type { Open, Webhook } from "./webhook.ts";
+import type { Open } from "./webhook.ts";
 import { WebhookFields, webhookSchema, webhookValues } from "./webhook-fields.tsx";
 
 const CREATE = graphql(`

@@ -8,6 +8,7 @@ export type Result = {
 /** One delivery. */
 export type Attempt = {
   readonly number: number;
+  readonly eventId: string;
   readonly event: string;
   readonly sequence: number;
   readonly attemptedAt: string;
@@ -35,7 +36,7 @@ export type Webhook = {
 export type Open =
   | { readonly kind: "create" }
   | { readonly kind: "secret"; readonly secret: string }
-  | { readonly kind: "edit" | "delete" | "attempts"; readonly webhook: Webhook };
+  | { readonly kind: "edit" | "delete" | "attempts" | "rotate" | "replay"; readonly webhook: Webhook };
 
 /** Why a delivery failed, and what its receiver can do about it. */
 const FAILURES: Readonly<Record<string, string>> = {

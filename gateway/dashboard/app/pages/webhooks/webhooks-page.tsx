@@ -17,7 +17,7 @@ const WEBHOOKS = graphql(`
           nodes {
             id name url events balanceThreshold status disabledReason sequence consecutiveFailures nextAttemptAt
             previousSecretUntil cursor
-            attempts { number event sequence attemptedAt result { delivered status failure durationMs } }
+            attempts { number eventId event sequence attemptedAt result { delivered status failure durationMs } }
           }
         }
       }
@@ -65,12 +65,7 @@ export function WebhooksPage() {
           )
         }
       </Outcome>
-      <WebhookDialogs
-        open={upToDate(open, webhooks)}
-        onOpen={setOpen}
-        onClose={close}
-        refresh={refresh}
-      />
+      <WebhookDialogs open={upToDate(open, webhooks)} onOpen={setOpen} onClose={close} refresh={refresh} />
     </Page>
   );
 }

@@ -1,0 +1,244 @@
+import { readFile } from "node:fs/promises";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { startReceiver, verify } from "../support/webhooks/receiver.ts";
+import { type Product, startProduct } from "./product.ts";
+import { go, heading, openSignedIn } from "./signed-in.ts";
+
+const ends: (() => Promise<void>)[] = [];
+const onEnd: OnEnd = (end) => void ends.unshift(end);
+
+let product: Product;
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+function signedIn(options: Parameters<typeof openPage>[2] = {}) {
+  return openSignedIn(browser as Browser, product.origin, options);
+}
+
+/** A chat with a tag. */
+async function chat(tag: string): Promise<void> {
+  const response = await fetch(`${product.origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${product.sk}`,
+      "content-type": "application/json",
+      "x-tag": tag,
+    },
+    body: JSON.stringify({ model: "devnet-chat", messages: [{ role: "user", content: "The sea?" }] }),
+  });
+  expect(response.status).toBe(200);
+}
+
+test("a new key comes with code that has it, and its row says what it spent and may do", async (context) => {
+  if (!browser) return context.skip();
+  await chat("team=keys");
+  const { page, faults } = await signedIn();
+  await go(page, "API keys");
+  await page
+    .getByRole("img", { name: /^[\d.<]+ 0G in 30 days$/ })
+    .first()
+    .waitFor();
+  await page.getByRole("button", { name: "Create a key" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("guarded");
+  await dialog.getByLabel(/^Limit in /).fill("2");
+  await dialog.getByLabel("Most tokens of an answer").fill("500");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  const secret = (await dialog.locator("code").first().textContent()) ?? "";
+  for (const name of ["curl", "Python", "TypeScript", "GraphQL"]) {
+    await dialog.getByRole("tab", { name }).click();
+    await dialog
+      .getByRole("region", { name: `First call: ${name}` })
+      .getByText(secret)
+      .waitFor();
+  }
+  await requireAccessible(page, "key-snippets");
+  await dialog.getByRole("button", { name: "Copy" }).first().click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  const row = page.getByRole("row").filter({ hasText: "guarded" });
+  await row.getByText("At most 500 tokens in an answer").waitFor();
+  await row.getByRole("progressbar", { name: "guarded: 0 % spent" }).waitFor();
+  await page.getByRole("button", { name: "Revoke guarded" }).click();
+  await dialog.getByText("their remaining requests are not sent").waitFor();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(faults).toEqual([]);
+});
+
+test("a tag's spend is listed, and its budget is created, changed, used up and deleted", async (context) => {
+  if (!browser) return context.skip();
+  await chat("team=search");
+  const { page, faults } = await signedIn();
+  await go(page, "Tags");
+  await page.getByRole("button", { name: "Set a budget for team=search" }).click();
+  const dialog = page.getByRole("dialog");
+  expect(await dialog.getByLabel("Value").inputValue()).toBe("search");
+  await dialog.getByLabel(/^Budget in /).fill("much");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await dialog.getByText("The budget must be an amount such as 2.5.").waitFor();
+  await dialog.getByLabel(/^Budget in /).fill("1");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
+  const row = page
+    .getByRole("region", { name: "Budgets" })
+    .getByRole("row")
+    .filter({ hasText: "team=search" });
+  await row.getByText("within budget").waitFor();
+
+  await page.getByRole("button", { name: "Edit team=search" }).click();
+  await dialog.getByLabel(/^Budget in /).fill("0.000001");
+  await dialog.getByLabel("Starts again").selectOption("never");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await row.getByText("used up").waitFor();
+  await requireAccessible(page, "tag-budgets");
+
+  // The same tag again: the server names the field.
+  await page.getByRole("button", { name: "Create a budget" }).click();
+  await dialog.getByLabel("Name").fill("team");
+  await dialog.getByLabel("Value").fill("search");
+  await dialog.getByLabel(/^Budget in /).fill("1");
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await dialog
+    .getByText(/budget/i)
+    .last()
+    .waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Delete team=search" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No budgets yet.").waitFor();
+  expect(faults).toEqual([]);
+});
+
+/** A line of an input. */
+const line = (id: string, model = "devnet-chat") =>
+  JSON.stringify({
+    custom_id: id,
+    method: "POST",
+    url: "/v1/chat/completions",
+    body: { model, messages: [{ role: "user", content: "The sea?" }], max_tokens: 4 },
+  });
+const fileOf = (name: string, lines: readonly string[]) => ({
+  name,
+  mimeType: "application/jsonl",
+  buffer: Buffer.from(lines.join("\n")),
+});
+
+test("a batch is checked in the browser, runs to its end on its page, and its files are downloaded and deleted", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "Batches");
+  await page.getByText("No batches yet.").waitFor();
+  await page.getByRole("button", { name: "Create a batch" }).click();
+  const dialog = page.getByRole("dialog");
+  const input = dialog.getByLabel("File of requests");
+  await input.setInputFiles(fileOf("wrong.jsonl", [line("1"), "{", line("1"), line("4", "no-model")]));
+  await dialog.getByText("Line 2: This is not JSON").waitFor();
+  await dialog.getByText("Line 3: custom_id: line 1 has the same.").waitFor();
+  await dialog.getByText("Line 4: body.model: no provider offers no-model.").waitFor();
+  expect(await dialog.getByRole("button", { name: "Create", exact: true }).isDisabled()).toBe(true);
+  await requireAccessible(page, "batch-faults");
+  await input.setInputFiles(fileOf("right.jsonl", [line("1"), line("2"), line("3")]));
+  await dialog.getByText("3 requests to").waitFor();
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await heading(page, "Batch");
+  await page.getByText("right.jsonl").first().waitFor();
+  await page.getByText("completed", { exact: true }).waitFor();
+  await page.getByRole("progressbar", { name: "Requests: 3 of 3 answered" }).waitFor();
+  await requireAccessible(page, "batch-page");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("link", { name: "Download the answers" }).click(),
+  ]);
+  const answers = (await readFile(await download.path(), "utf8")).trim().split("\n");
+  expect(answers.map((text) => JSON.parse(text).custom_id).toSorted()).toEqual(["1", "2", "3"]);
+
+  await go(page, "Batches");
+  await page.getByRole("row").filter({ hasText: "right.jsonl" }).getByText("completed").waitFor();
+  await page.getByRole("tab", { name: "Files" }).click();
+  await page.getByRole("button", { name: "Delete right.jsonl" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Delete right.jsonl" }).waitFor({ state: "detached" });
+  expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+test("no page of another site lists, reads or deletes a file with the session", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  const [cookie] = await page.context().cookies();
+  const send = (path: string, method: string, headers: Record<string, string>) =>
+    fetch(`${product.origin}${path}`, {
+      method,
+      headers: { cookie: `${cookie?.name}=${cookie?.value}`, ...headers },
+    }).then(({ status }) => status);
+  const own = { "sec-fetch-site": "same-origin" };
+  const other = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
+  expect(await send("/v1/files?limit=1", "GET", own)).toBe(200);
+  expect(await send("/v1/files?limit=1", "GET", other)).toBe(401);
+  expect(await send("/v1/files?limit=1", "GET", {})).toBe(401);
+  expect(await send("/v1/files/file-1", "DELETE", other)).toBe(401);
+  expect(await send("/v1/files/file-1", "DELETE", { origin: product.origin })).toBe(404);
+  // Only these routes take it.
+  for (const path of ["/v1/files/a/b/content", "/v1/filesystem", "/v1/batches", "/v1/api-keys"])
+    expect([401, 404]).toContain(await send(path, "GET", own));
+});
+
+test("a webhook's events are delivered again from a cursor, and a new secret signs beside the old one", async (context) => {
+  if (!browser) return context.skip();
+  const receiver = await startReceiver(onTestFinished as OnEnd);
+  const { page, faults } = await signedIn();
+  await go(page, "Webhooks");
+  await page.getByRole("button", { name: "Create a webhook" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("again");
+  await dialog.getByLabel("URL").fill(receiver.url);
+  await dialog.getByLabel("a tag used 80 % or all of its budget").check();
+  await dialog.getByLabel("an sk- key was created").check();
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await dialog.getByRole("button", { name: "Copy" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  for (const name of ["first", "second"]) {
+    const response = await fetch(`${product.origin}/v1/api-keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${product.mk}`, "content-type": "application/json" },
+      body: JSON.stringify({ name }),
+    });
+    expect(response.ok).toBe(true);
+  }
+  await expect.poll(() => receiver.received.length, { timeout: PATIENCE_MS }).toBe(2);
+  const { cursor } = receiver.received[0]?.payload as unknown as { readonly cursor: string };
+  await page.getByRole("button", { name: "Deliver again" }).click();
+  await dialog.getByLabel("After the cursor").fill("nonsense");
+  await dialog.getByRole("button", { name: "Deliver again" }).click();
+  await expect
+    .poll(() => dialog.getByLabel("After the cursor").getAttribute("aria-invalid"), { timeout: PATIENCE_MS })
+    .toBe("true");
+  await dialog.getByLabel("After the cursor").fill(cursor);
+  await dialog.getByRole("button", { name: "Deliver again" }).click();
+  await expect.poll(() => receiver.received.length, { timeout: PATIENCE_MS }).toBe(3);
+  await dialog.waitFor({ state: "detached" });
+
+  await page.getByRole("button", { name: "New secret" }).click();
+  await dialog.getByText("two signatures").waitFor();
+  await dialog.getByRole("button", { name: "Create the new secret" }).click();
+  const secret =
+    (await page.getByRole("dialog", { name: "Your signing secret" }).locator("code").textContent()) ?? "";
+  await dialog.getByRole("button", { name: "Copy" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await page.getByText("Signed with the previous secret too").waitFor();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await expect.poll(() => receiver.types().at(-1), { timeout: PATIENCE_MS }).toBe("webhook.test");
+  const last = receiver.received.at(-1);
+  if (last) verify(last, secret);
+  await requireAccessible(page, "webhook-rotated");
+  expect(faults).toEqual([]);
+});
