@@ -27,9 +27,14 @@ export function Waterfall({ of: request }: { of: Request }) {
               <span className="waterfall-name">
                 <strong>{name}</strong> {provider && <Hash of={provider} />}
               </span>
-              <span className="waterfall-track" aria-hidden="true">
-                <svg width="100%" height="14" viewBox="0 0 100 14" preserveAspectRatio="none">
-                  <title>{name}</title>
+              <span className="waterfall-track">
+                <svg
+                  width="100%"
+                  height="14"
+                  viewBox="0 0 100 14"
+                  preserveAspectRatio="none"
+                  aria-hidden="true"
+                >
                   <rect
                     className={tone}
                     x={(startMs / total) * 100}
