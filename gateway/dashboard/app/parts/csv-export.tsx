@@ -7,7 +7,7 @@ import { useAction } from "../data/use-action.ts";
 import { type CsvColumn, toCsv } from "./csv.ts";
 
 /** The most rows of a file. */
-export const MAX_CSV_ROWS = 20_000;
+const MAX_CSV_ROWS = 20_000;
 
 type Page<Row> = { readonly rows: readonly Row[]; readonly next: string | undefined };
 

@@ -25,7 +25,7 @@ const EVIDENCE = {
 } as const;
 
 /** What a key may not do, a sentence each; none for a key that may use everything. */
-export function rulesOf(key: Ruled): readonly string[] {
+function rulesOf(key: Ruled): readonly string[] {
   const number = (value: number) => value.toLocaleString("en");
   const { allowedModels, allowedProviders, allowedTools, blockedParameters } = key;
   return [
