@@ -20,7 +20,8 @@ export function PriceCard({ of: request }: { of: Request }) {
   const saving = cost.cacheSaving ?? "0";
   return (
     <Section title="Price" about="Tokens times the price that was fixed when the request was admitted.">
-      <div className="scroll">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it. */}
+      <section className="scroll" aria-label="Price line by line" tabIndex={0}>
         <table className="price-table">
           <thead>
             <tr>
@@ -64,7 +65,7 @@ export function PriceCard({ of: request }: { of: Request }) {
             </tr>
           </tfoot>
         </table>
-      </div>
+      </section>
       {request.usageEstimated && (
         <Note>The provider reported no usage: the tokens are those that the router counted.</Note>
       )}
