@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Trace } from "../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../src/inference/billing/trace.ts";
 import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
 import { rest } from "../support/clients/rest-client.ts";
 import type { OnEnd } from "../support/servers/database.ts";
