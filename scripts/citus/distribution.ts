@@ -60,6 +60,8 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   usage_rolled: by("account"),
   usage_rollup: by("account"),
   usage_tag_rollup: by("account"),
+  usage_provider_rolled: by("account"),
+  usage_provider_rollup: by("account"),
   tag_budget: by("account"),
   tag_budget_notice: by("account"),
   verified_account: by("account"),

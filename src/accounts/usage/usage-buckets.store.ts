@@ -1,6 +1,7 @@
 import { runRead } from "../../db/account-queries.ts";
 import { Parameters } from "../../db/parameters.ts";
 import { AppError } from "../../kernel/errors.ts";
+import { sumUsageByProvider } from "./provider-usage.store.ts";
 import { divideRange, type Grain } from "./time-ranges.ts";
 import {
   storedGrains,
@@ -14,7 +15,7 @@ import {
 } from "./usage.store.ts";
 
 /** What buckets may be divided by, besides time. */
-export type UsageGroup = "model" | "api_key" | "trust_mode" | "tag";
+export type UsageGroup = "model" | "api_key" | "trust_mode" | "tag" | "provider";
 
 /** Buckets: the UTC periods, and what each is divided by; `tagName` is the name of the tag. */
 export type UsageDivision = {
@@ -23,7 +24,7 @@ export type UsageDivision = {
   readonly tagName?: string | undefined;
 };
 
-/** The usage of one period; `model`, `apiKeyId`, `trustMode` and `tagValue` are undefined unless divided by them. */
+/** The usage of one period; what identifies its group is undefined unless the period is divided by it. */
 export type UsageBucket = UsageTotals & {
   readonly startsAt: Date;
   readonly model: string | undefined;
@@ -31,6 +32,8 @@ export type UsageBucket = UsageTotals & {
   readonly apiKeyId: string | null | undefined;
   readonly trustMode: TrustMode | undefined;
   readonly tagValue: string | undefined;
+  /** The address of the provider. */
+  readonly provider?: string | undefined;
 };
 
 /** The most buckets of one answer. */
@@ -52,18 +55,21 @@ const MEMBERS = { model: "model", api_key: "apiKeyId", trust_mode: "trustMode", 
 
 /**
  * The usage by UTC periods, oldest first; periods without usage have no bucket, and divided by a tag, requests without
- * it are left out. Throws `invalid_parameter` if there are more than 5,000, and unless a tag is named to divide by one.
+ * it are left out. Throws `invalid_parameter` if there are more than 5,000, unless a tag is named to divide by one, and
+ * if a division by provider has another group, a tag or a filter other than a range of time.
  */
 export async function sumUsageByPeriod(
   read: UsageRead,
   { grain, groups, tagName }: UsageDivision,
 ): Promise<readonly UsageBucket[]> {
+  if (groups.includes("provider")) return sumByProvider(read, { grain, groups, tagName });
   const { from, before, tag } = read.filter;
   const isByTag = groups.includes("tag");
   checkTagDivision({ isByTag, tagName, isFiltered: tag !== undefined });
   const where = new Parameters(read.account);
   const parts = divideRange({ from, before }, storedGrains(SUMS[grain], isByTag || tag !== undefined));
-  const columns = groups.map((group) => COLUMNS[group]);
+  const divided = groups.filter((group) => group !== "provider");
+  const columns = divided.map((group) => COLUMNS[group]);
   const keys = [`date_trunc('${grain}', u.at, 'UTC')`, ...columns];
   const selected = keys.map((key, n) => `${key} as k${n}`).join(", ");
   const positions = keys.map((_, n) => n + 1).join(", ");
@@ -73,24 +79,41 @@ export async function sumUsageByPeriod(
       group by ${positions} order by ${positions} limit ${MAX_BUCKETS + 1}
     ) as b`;
   const rows = await runRead<Row>(read, { text, values: where.values });
-  if (rows.length > MAX_BUCKETS)
-    throw new AppError(
-      "invalid_parameter",
-      `There are more than ${MAX_BUCKETS} buckets. Choose longer periods, fewer groups or a shorter range.`,
-      { param: "by" },
-    );
+  checkCount(rows.length);
   return rows.map((row) => {
-    const members = Object.fromEntries(groups.map((group, n) => [MEMBERS[group], row[`k${n + 1}`]]));
+    const members = Object.fromEntries(divided.map((group, n) => [MEMBERS[group], row[`k${n + 1}`]]));
     return {
       startsAt: new Date(Number(row.at_ms)),
-      model: undefined,
-      apiKeyId: undefined,
-      trustMode: undefined,
-      tagValue: undefined,
+      ...UNDIVIDED,
       ...members,
       ...toTotals(row),
     };
   });
+}
+
+const UNDIVIDED = { model: undefined, apiKeyId: undefined, trustMode: undefined, tagValue: undefined };
+
+/** The sums by provider are divided by nothing else. */
+async function sumByProvider(
+  read: UsageRead,
+  { grain, groups, tagName }: UsageDivision,
+): Promise<readonly UsageBucket[]> {
+  if (groups.length > 1)
+    throw refuse("groupBy", "a division by provider cannot be combined with another one");
+  if (tagName !== undefined) throw refuse("tagName", "is required to divide by a tag, and only then");
+  const buckets = await sumUsageByProvider(read, { grain, limit: MAX_BUCKETS + 1 });
+  checkCount(buckets.length);
+  return buckets.map((bucket) => ({ ...UNDIVIDED, ...bucket }));
+}
+
+function checkCount(buckets: number): void {
+  if (buckets <= MAX_BUCKETS) return;
+  const message = `There are more than ${MAX_BUCKETS} buckets. Choose longer periods, fewer groups or a shorter range.`;
+  throw new AppError("invalid_parameter", message, { param: "by" });
+}
+
+function refuse(param: string, what: string): AppError {
+  return new AppError("invalid_parameter", `${param}: ${what}`, { param });
 }
 
 function checkTagDivision(division: {
@@ -99,8 +122,6 @@ function checkTagDivision(division: {
   isFiltered: boolean;
 }): void {
   const { isByTag, tagName, isFiltered } = division;
-  const refuse = (param: string, what: string) =>
-    new AppError("invalid_parameter", `${param}: ${what}`, { param });
   if (isByTag !== (tagName !== undefined))
     throw refuse("tagName", "is required to divide by a tag, and only then");
   if (isByTag && isFiltered) throw refuse("tag", "cannot be combined with a division by a tag");

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../db/database.ts";
 import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Logger } from "../../kernel/log.ts";
+import { rollUpProviders } from "./provider-usage.store.ts";
 import { clearRollups, findPending, rollUp } from "./usage-rollups.store.ts";
 
 const EVERY_MS = 60_000;
@@ -67,11 +68,20 @@ export class UsageRollups {
     await this.#sweeps.stop();
   }
 
+  /** Adds to both kinds of sums. Returns the larger number of requests: those by provider may be behind. */
   async #rollUp(account: string): Promise<number> {
+    const byProvider = await this.#repeat((limit) =>
+      rollUpProviders(this.#dependencies.database, account, limit),
+    );
+    const added = await this.#repeat((limit) => rollUp(this.#dependencies.database, account, limit));
+    return Math.max(added, byProvider);
+  }
+
+  async #repeat(step: (limit: number) => Promise<number>): Promise<number> {
     let total = 0;
     for (;;) {
       const startedMs = performance.now();
-      const added = await rollUp(this.#dependencies.database, account, STEP);
+      const added = await step(STEP);
       total += added;
       if (added < STEP || this.#isStopped) return total;
       // Half of the time is left to others.

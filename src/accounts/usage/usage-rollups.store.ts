@@ -1,7 +1,7 @@
 import type { Queries } from "../../db/database.ts";
 import { USAGE_SUMS } from "./usage.store.ts";
 
-/** Accounts with at least `pending` requests that are not in the stored sums yet. */
+/** Accounts with at least `pending` requests that are not in the stored sums yet, or not in those by provider. */
 export async function findPending(
   queries: Queries,
   pending: number,
@@ -23,13 +23,19 @@ export async function rollUp(queries: Queries, account: string, limit: number): 
   return Number(added);
 }
 
+const SUMS = [
+  ...["usage_rollup", "usage_tag_rollup", "usage_rolled"],
+  ...["usage_provider_rollup", "usage_provider_rolled"],
+];
+
 /**
  * Deletes the stored sums of accounts that have all their requests: those of removed requests cannot be made anew.
  */
 export async function clearRollups(tx: Queries): Promise<void> {
   // Also stops a process that is adding, which waits for the account's row.
   await tx.rows("select account from usage_rolled order by account for update");
-  for (const table of ["usage_rollup", "usage_tag_rollup", "usage_rolled"])
+  await tx.rows("select account from usage_provider_rolled order by account for update");
+  for (const table of SUMS)
     await tx.rows(`delete from ${table} u where u.account not in (select account from removed_usage)`);
 }
 
@@ -82,7 +88,8 @@ export const TAG_ROLLUP_FAULTS = `
 
 const PENDING = `
   select a.address from account a left join usage_rolled p on p.account = a.address
-  where a.usage_count - coalesce(p.usage_number, 0) >= $1::bigint order by a.address limit $2::integer`;
+  left join usage_provider_rolled q on q.account = a.address
+  where a.usage_count - least(coalesce(p.usage_number, 0), coalesce(q.usage_number, 0)) >= $1::bigint order by a.address limit $2::integer`;
 
 const BEGIN = `
   insert into usage_rolled (account, usage_number) values ($1, 0) on conflict (account) do nothing`;

@@ -9,6 +9,7 @@ import {
   scanOf,
   toPage,
 } from "../../kernel/page.ts";
+import { sumPerformance, type UsagePerformance } from "./provider-usage.store.ts";
 import { sumUsageByTag, type TagUsage } from "./tag-usage.store.ts";
 import {
   sumCredits,
@@ -22,6 +23,7 @@ import { sumUsageByPeriod, type UsageBucket, type UsageDivision } from "./usage-
 import { sumUsageByDay } from "./usage-days.store.ts";
 import { listUsage } from "./usage-history.store.ts";
 
+export type { UsagePerformance } from "./provider-usage.store.ts";
 export type { TagUsage } from "./tag-usage.store.ts";
 export type { Grain } from "./time-ranges.ts";
 export type { TrustMode, UsageDay, UsageFilter, UsageRow, UsageSource, UsageTotals } from "./usage.store.ts";
@@ -75,6 +77,14 @@ export class UsageService {
     signal?: AbortSignal,
   ): Promise<readonly UsageBucket[]> {
     return sumUsageByPeriod({ reads: this.#reads, account, filter, signal }, division);
+  }
+
+  /**
+   * How fast requests were answered, and what the providers' caches saved. Throws `invalid_parameter` for a filter
+   * other than a range of time.
+   */
+  performance(account: string, filter: UsageFilter, signal?: AbortSignal): Promise<UsagePerformance> {
+    return sumPerformance({ reads: this.#reads, account, filter, signal });
   }
 
   /** Totals by tag, the most expensive first, of those with a name or of all; `filter` has no tag. */

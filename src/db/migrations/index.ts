@@ -37,6 +37,7 @@ import { CreateBatches } from "./35-batches.ts";
 import { GuardApiKeys } from "./36-guardrails.ts";
 import { CacheAnswers } from "./36-response-cache.ts";
 import { NameProcessesOfHolds } from "./37-holds-of-processes.ts";
+import { SumUsageByProvider } from "./38-provider-usage.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -79,4 +80,5 @@ export const migrations = [
   { name: "36-guardrails", class: GuardApiKeys },
   { name: "36-response-cache", class: CacheAnswers },
   { name: "37-holds-of-processes", class: NameProcessesOfHolds },
+  { name: "38-provider-usage", class: SumUsageByProvider },
 ] as const;

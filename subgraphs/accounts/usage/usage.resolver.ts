@@ -21,6 +21,7 @@ import {
   UsageBucketType,
   UsageDayType,
   UsageGroupType,
+  UsagePerformanceType,
   UsagePeriod,
   UsageRecordConnection,
   UsageStatsType,
@@ -109,9 +110,21 @@ export class UsageResolver {
     const division = { grain, groups: [...new Set(groups)], tagName: tagName ?? undefined };
     const buckets = await services.usage.buckets(address, filter, division, signal);
     return buckets.map(({ tagValue: value, ...bucket }) => ({
-      ...{ ...bucket, modelId: bucket.model, stats: bucket },
+      ...{ ...bucket, modelId: bucket.model, providerAddress: bucket.provider, stats: bucket },
       tag: value === undefined ? undefined : { name: tagName ?? "", value },
     }));
+  }
+
+  @FieldResolver(() => UsagePerformanceType, {
+    nullable: true,
+    description:
+      "How fast the requests were answered, and what providers' caches saved. Only for a range of time: no other argument of `usage` may be given. Null, with an error, if they cannot be read.",
+  })
+  performance(
+    @Root() { address, filter }: UsageType,
+    @Ctx() { services, signal }: Context,
+  ): Promise<UsagePerformanceType> {
+    return services.usage.performance(address, filter, signal);
   }
 
   @Directive("@cost(weight: 5)")

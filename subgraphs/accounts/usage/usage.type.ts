@@ -7,6 +7,7 @@ import type {
   TrustMode as Trust,
   UsageDay,
   UsageGroup,
+  UsagePerformance,
   UsageRow,
   UsageTotals,
 } from "../../../src/accounts/usage/usage.service.ts";
@@ -134,6 +135,8 @@ export const UsageGroupType = defineEnum<UsageGroup>(
     api_key: "The `sk-` key that paid.",
     trust_mode: "The trust mode of the provider.",
     tag: "The value of the tag with the name `tagName`. Requests without it are left out.",
+    provider:
+      "The provider that answered. Not with another group, nor with a filter of `usage` other than a range of time.",
   },
 );
 
@@ -149,7 +152,7 @@ export class TagUsageType {
 
 /** The usage of one period. */
 @ObjectType("UsageBucket", {
-  description: "The usage of one period, or of one model, key, trust mode or tag in it.",
+  description: "The usage of one period, or of one model, key, trust mode, tag or provider in it.",
   simpleResolvers: true,
 })
 export class UsageBucketType {
@@ -172,8 +175,53 @@ export class UsageBucketType {
   @Field(() => TagType, { nullable: true, description: "The tag. Null unless divided by it." })
   tag!: Tag | undefined;
 
+  @Field(() => AddressScalar, {
+    nullable: true,
+    description: "The address of the provider. Null unless divided by it.",
+  })
+  providerAddress!: string | undefined;
+
   @Field(() => UsageStatsType, { description: "The totals." })
   stats!: UsageTotals;
+}
+
+/** How long requests waited for the first byte. */
+@ObjectType("FirstByteStats", {
+  description: "How long requests waited for the first byte of their answer, within 10 %.",
+  simpleResolvers: true,
+})
+class FirstByteStatsType {
+  @Field(() => BigIntScalar, {
+    name: "requestCount",
+    simple: false,
+    description: "The number of requests that got a first byte.",
+  })
+  requests!: bigint;
+
+  @Field(() => Int, { description: "The median, in milliseconds." })
+  p50Ms!: number;
+
+  @Field(() => Int, { description: "The 95th percentile, in milliseconds." })
+  p95Ms!: number;
+}
+
+/** How fast requests were answered. */
+@ObjectType("UsagePerformance", {
+  description: "How fast requests were answered, and what providers' caches saved of their cost.",
+  simpleResolvers: true,
+})
+export class UsagePerformanceType {
+  @Field(() => FirstByteStatsType, {
+    nullable: true,
+    description: "The time to the first byte. Null without a request that got one.",
+  })
+  firstByte!: UsagePerformance["firstByte"];
+
+  @Field(() => NeuronScalar, {
+    description:
+      "What providers' caches saved. Requests whose cost the balance did not cover entirely do not count.",
+  })
+  cacheSaving!: bigint;
 }
 
 /** One billed request. */

@@ -149,6 +149,14 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "delete from usage_rollup u where u.account not in": ["removed_usage", "usage_rollup"],
       "delete from usage_tag_rollup u where u.account not in": ["removed_usage", "usage_tag_rollup"],
       "delete from usage_rolled u where u.account not in": ["removed_usage", "usage_rolled"],
+      "delete from usage_provider_rollup u where u.account not in": [
+        "removed_usage",
+        "usage_provider_rollup",
+      ],
+      "delete from usage_provider_rolled u where u.account not in": [
+        "removed_usage",
+        "usage_provider_rolled",
+      ],
     },
   },
   {

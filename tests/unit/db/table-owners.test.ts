@@ -23,6 +23,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "tag_budget",
     "tag_budget_notice",
     "usage_day",
+    "usage_provider_rolled",
+    "usage_provider_rollup",
     "usage_rolled",
     "usage_rollup",
     "usage_tag_rollup",
