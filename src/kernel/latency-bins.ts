@@ -1,6 +1,6 @@
 /**
  * A histogram of durations: bin 0 is for at most 1 ms, bin n for more than 2^((n-1)/4) and at most 2^(n/4) ms. A bound
- * is 19 % above the one before it, so that a percentile read from a histogram is within 10 % of the exact one.
+ * is 19 % above the one before it, so that the middle of a bin is within 10 % of every duration in it.
  */
 const BINS_PER_OCTAVE = 4;
 /** The last bin also has everything above 17 minutes. */
@@ -20,8 +20,8 @@ export function latencyBinSql(ms: string): string {
 }
 
 /**
- * The duration in milliseconds below which a fraction of a histogram's entries is, from 0 to 1; each bin is given once.
- * Entries are taken as spread evenly within their bin. Undefined for an empty histogram.
+ * The duration in milliseconds that a fraction of a histogram's entries does not exceed, from 0 to 1: the middle of its
+ * bin, which is within 10 % of the exact one. Each bin is given once. Undefined for an empty histogram.
  */
 export function percentileMs(
   bins: readonly { readonly bin: number; readonly count: number }[],
@@ -29,14 +29,10 @@ export function percentileMs(
 ): number | undefined {
   const sorted = bins.filter(({ count }) => count > 0).toSorted((one, other) => one.bin - other.bin);
   const total = sorted.reduce((sum, { count }) => sum + count, 0);
-  const wanted = total * fraction;
   let before = 0;
   for (const { bin, count } of sorted) {
-    if (before + count >= wanted) {
-      const within = Math.min(1, Math.max(0, (wanted - before) / count));
-      return bin === 0 ? 1 : Math.round(2 ** ((bin - 1 + within) / BINS_PER_OCTAVE));
-    }
     before += count;
+    if (before >= total * fraction) return bin === 0 ? 1 : Math.round(2 ** ((bin - 0.5) / BINS_PER_OCTAVE));
   }
   return undefined;
 }

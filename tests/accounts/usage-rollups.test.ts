@@ -142,8 +142,8 @@ async function bucketRequests(
 }
 
 function bucketText(bucket: UsageBucket, { groups }: UsageDivision) {
-  const { model, apiKeyId: api_key, trustMode: trust_mode, tagValue: tag } = bucket;
-  const members = { model, api_key, trust_mode, tag };
+  const { model, apiKeyId: api_key, trustMode: trust_mode, tagValue: tag, provider } = bucket;
+  const members = { model, api_key, trust_mode, tag, provider };
   return [
     bucket.startsAt.getTime(),
     ...groups.map((group) => members[group]),

@@ -8,7 +8,7 @@ const LAST_MS = 1_500;
  * Refetches after an event: at once, then at most once per interval however many events arrive, and once more a while
  * after the last event, for data written shortly after it.
  */
-export function useRefresh(refetch: () => void): () => void {
+export function useRefresh(refetch: () => void, everyMs = EVERY_MS): () => void {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const last = useRef<ReturnType<typeof setTimeout>>(undefined);
   const isNeeded = useRef(false);
@@ -35,9 +35,9 @@ export function useRefresh(refetch: () => void): () => void {
       if (!isNeeded.current) return;
       isNeeded.current = false;
       latest.current();
-      timer.current = setTimeout(next, EVERY_MS);
+      timer.current = setTimeout(next, everyMs);
     };
     latest.current();
-    timer.current = setTimeout(next, EVERY_MS);
-  }, []);
+    timer.current = setTimeout(next, everyMs);
+  }, [everyMs]);
 }

@@ -30,6 +30,7 @@ import "@mantine/core/styles/List.layer.css";
 import "@mantine/core/styles/Menu.layer.css";
 import "@mantine/core/styles/Modal.layer.css";
 import "@mantine/core/styles/Progress.layer.css";
+import "@mantine/core/styles/FloatingIndicator.layer.css";
 import "@mantine/core/styles/SegmentedControl.layer.css";
 import "@mantine/core/styles/SimpleGrid.layer.css";
 import "@mantine/core/styles/Skeleton.layer.css";

@@ -120,6 +120,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--z-busy": "#7a4b00",
     "--z-busy-soft": "#fdf2dc",
     "--z-calm-soft": "#f0f0f4",
+    ...series(["#5449cc", "#0f8a8a", "#c26a00", "#b8397f", "#3b7dd8", "#8b8e9c"]),
   },
   dark: {
     "--mantine-color-body": "#101116",
@@ -145,8 +146,14 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--z-busy": "#f0c36b",
     "--z-busy-soft": "#2e2512",
     "--z-calm-soft": "#24262e",
+    ...series(["#a8a2f4", "#4fc4c0", "#f0a94f", "#f08cc0", "#7fb2f5", "#80838f"]),
   },
 });
+
+/** The colours of the series of a chart, `--z-series-1` to `--z-series-6`, the last one for all others. */
+function series(colors: readonly string[]): Record<string, string> {
+  return Object.fromEntries(colors.map((color, n) => [`--z-series-${n + 1}`, color]));
+}
 
 /** Keeps light, dark or automatic in this browser. */
 export const colorSchemes = localStorageColorSchemeManager({ key: "zerograph-color-scheme" });

@@ -1,0 +1,91 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Amount } from "../../parts/amount.tsx";
+import type { Column } from "../../parts/column.ts";
+import { DataTable } from "../../parts/data-table.tsx";
+import { Section } from "../../parts/page.tsx";
+import { inWords, StateBadge } from "../../parts/state-badge.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+import type { Account } from "./overview-query.ts";
+import type { Range } from "./overview-range.ts";
+import "./latest-requests.css";
+
+type Request = NonNullable<Account["requests"]>["nodes"][number];
+
+/** The newest requests, and those of the range that failed. */
+export function LatestRequests({ account, range }: { account: Account; range: Range }) {
+  return (
+    <div className="columns latest">
+      <Section title="Latest requests" actions={<Link to="/requests">All requests</Link>} isFlush>
+        <Requests
+          label="Latest requests"
+          columns={COLUMNS}
+          requests={account.requests?.nodes ?? []}
+          empty={
+            <EmptyState title="No requests yet.">
+              <Link to="/playground">Make one in the playground.</Link>
+            </EmptyState>
+          }
+        />
+      </Section>
+      <Section title="Latest failures" isFlush>
+        <Requests
+          label="Failures"
+          columns={FAILED_COLUMNS}
+          requests={account.failures?.nodes ?? []}
+          empty={<EmptyState title={`No request failed ${range.text}.`} />}
+        />
+      </Section>
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<Request>[] = [
+  { id: "when", name: "When", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { id: "model", name: "Model", cell: ({ modelId }) => modelId },
+  {
+    id: "state",
+    name: "State",
+    cell: ({ status, errorCode }) => (
+      <>
+        <StateBadge state={status} /> {errorCode && <code>{errorCode}</code>}
+      </>
+    ),
+  },
+  {
+    id: "cost",
+    name: "Cost",
+    isNumber: true,
+    cell: ({ cost }) => cost && <Amount neuron={cost.total} places={9} />,
+  },
+];
+
+const FAILED_COLUMNS: readonly Column<Request>[] = [
+  ...COLUMNS.slice(0, 2),
+  {
+    id: "error",
+    name: "Error",
+    cell: ({ status, errorCode }) => (errorCode ? <code>{errorCode}</code> : inWords(status)),
+  },
+];
+
+type Props = {
+  readonly label: string;
+  readonly columns: readonly Column<Request>[];
+  readonly requests: readonly Request[];
+  readonly empty: ReactNode;
+};
+
+function Requests({ label, columns, requests, empty }: Props) {
+  return (
+    <DataTable
+      label={label}
+      columns={columns}
+      rows={requests}
+      keyOf={({ requestId }) => requestId}
+      link={({ requestId }) => ({ to: "/requests/$id", params: { id: requestId } })}
+      empty={empty}
+    />
+  );
+}

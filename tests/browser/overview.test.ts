@@ -1,0 +1,142 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import { rest } from "../support/clients/rest-client.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { type Product, startProduct } from "./product.ts";
+import { heading, openSignedIn } from "./signed-in.ts";
+
+const ends: (() => Promise<void>)[] = [];
+const onEnd: OnEnd = (end) => void ends.unshift(end);
+
+let product: Product;
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+function signedIn(options: Parameters<typeof openPage>[2] = {}) {
+  return openSignedIn(browser as Browser, product.origin, options);
+}
+
+function chat(key: string) {
+  const messages = [{ role: "user", content: "The sea?" }];
+  return rest(product.origin, "/v1/chat/completions", key, { body: { model: "devnet-chat", messages } });
+}
+
+/** A step of the checklist, as its items say. */
+function step(page: Page, title: string) {
+  return page.getByRole("listitem").filter({ has: page.getByText(title, { exact: true }) });
+}
+
+function isDone(page: Page, title: string) {
+  return step(page, title).getByRole("img", { name: "Done", exact: true });
+}
+
+/** The figure with this name. */
+function figure(page: Page, name: string) {
+  return page.getByRole("term").filter({ hasText: name }).locator("xpath=following-sibling::*[1]");
+}
+
+test("an empty account's first steps tick themselves: a key is put into the code, which then works as it is", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await page.getByRole("heading", { name: "Get started" }).waitFor();
+  await isDone(page, "Fund the account").waitFor();
+  await isDone(page, "Create an API key").waitFor();
+  expect(await isDone(page, "Make the first call").count()).toBe(0);
+  await page.getByText("Nothing was spent in the last 7 days.").waitFor();
+  await requireAccessible(page, "overview-empty");
+
+  const code = page.getByRole("region", { name: "First call: curl" });
+  await code.getByText("sk-...").waitFor();
+  await page.getByRole("button", { name: "Create a key for this code" }).click();
+  await expect.poll(() => code.textContent()).toMatch(/sk-\w{49}/);
+  const [secret = ""] = /sk-\w{49}/.exec((await code.textContent()) ?? "") ?? [];
+  expect((await chat(secret)).status).toBe(200);
+  await isDone(page, "Make the first call").waitFor();
+
+  await page.getByRole("button", { name: "Subscribe on this page" }).click();
+  await page.getByRole("button", { name: "Subscribed: make a request" }).waitFor();
+  await expect
+    .poll(
+      async () => {
+        await chat(secret);
+        return page.getByRole("heading", { name: "You are set up" }).count();
+      },
+      { timeout: PATIENCE_MS, interval: 2_000 },
+    )
+    .toBe(1);
+  await page.getByRole("button", { name: "Hide" }).click();
+  await page.reload();
+  await heading(page, "Overview");
+  await page.getByText("at this rate,").waitFor();
+  expect(await page.getByRole("heading", { name: /Get started|You are set up/ }).count()).toBe(0);
+  expect(await page.content()).not.toContain(secret);
+  expect(faults).toEqual([]);
+});
+
+test("spending is divided by model, key and provider, and the range and the division are in the address", async (context) => {
+  if (!browser) return context.skip();
+  await chat(product.sk);
+  const { page, faults } = await signedIn();
+  const chart = page.getByRole("table", { name: /^Spend, / });
+  await chart.getByRole("columnheader", { name: "devnet-chat" }).waitFor();
+  expect(await chart.getByRole("row").count()).toBe(8);
+  await expect.poll(() => figure(page, "First token, p50").textContent()).toMatch(/^[\d.]+ m?s$/);
+  await expect.poll(() => figure(page, "Requests").textContent()).toMatch(/^[1-9]/);
+
+  await page.getByText("Key", { exact: true }).click();
+  await chart.getByRole("columnheader", { name: "devnet" }).first().waitFor();
+  await page.getByText("24 h", { exact: true }).click();
+  await expect.poll(() => chart.getByRole("row").count()).toBe(25);
+  await page.getByText("Provider", { exact: true }).click();
+  await chart.getByRole("columnheader", { name: /^0x\w{6}…\w{4}$/ }).waitFor();
+  expect(new URL(page.url()).search).toBe("?range=24h&by=provider");
+  await page.reload();
+  await chart.getByRole("columnheader", { name: /^0x/ }).waitFor();
+  expect(await page.getByRole("radio", { name: "24 h" }).isChecked()).toBe(true);
+
+  await page.getByText("Custom", { exact: true }).click();
+  await page.getByLabel("From, the first day in UTC").fill("2020-01-01");
+  await page.getByLabel("To, the last day in UTC").fill("2020-01-31");
+  await page.getByText("Nothing was spent from 2020-01-01 to 2020-01-31.").waitFor();
+  expect(new URL(page.url()).searchParams.get("from")).toBe("2020-01-01");
+  expect(faults).toEqual([]);
+});
+
+test("a query that fails is said, and tried again", async (context) => {
+  if (!browser) return context.skip();
+  const { page } = await signedIn();
+  await page.route("**/graphql", async (route) => {
+    if (!route.request().postData()?.includes("query Overview")) return route.continue();
+    await route.fulfill({ status: 503, json: { errors: [{ message: "The database is busy." }] } });
+  });
+  await page.reload();
+  await page.getByText("The database is busy.").waitFor();
+  await page.unroute("**/graphql");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("Available", { exact: true }).waitFor();
+});
+
+test.for([
+  ["light", { colorScheme: "light" }],
+  ["dark", { colorScheme: "dark" }],
+  ["narrow", { colorScheme: "light", viewport: { width: 390, height: 844 } }],
+] as const)(
+  "%s: no serious finding of accessibility, and no horizontal scrolling",
+  async ([name, options], context) => {
+    if (!browser) return context.skip();
+    await chat(product.sk);
+    const { page, faults } = await signedIn(options);
+    await page.getByRole("table", { name: /^Spend, / }).waitFor({ state: "attached" });
+    await page.getByRole("cell", { name: "devnet-chat" }).first().waitFor();
+    await requireAccessible(page, `overview-${name}`);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  },
+);
