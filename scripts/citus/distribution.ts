@@ -85,6 +85,7 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   outbox: LOCAL,
   outbox_forgotten: LOCAL,
   webhook_scan: LOCAL,
+  provider_hour: LOCAL,
   sign_in_nonce: LOCAL,
   ledger_verification: LOCAL,
   closed_month: LOCAL,

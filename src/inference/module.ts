@@ -30,6 +30,7 @@ import { createImageJobModule, type ImageJobModule } from "./images/jobs/image-j
 import { MessagesService } from "./messages/messages.service.ts";
 import { CatalogueService, type ProviderSource } from "./providers/catalogue.service.ts";
 import { HealthService } from "./providers/health.service.ts";
+import { HealthHistoryService } from "./providers/health-history.service.ts";
 import { ProviderClient } from "./providers/provider.client.ts";
 import { chainProviders } from "./providers/provider-source.chain.ts";
 import { FileProviders } from "./providers/provider-source.file.ts";
@@ -49,6 +50,8 @@ export type InferenceServices = {
   readonly catalogue: CatalogueService;
   /** The health of providers, as this process observes it. */
   readonly health: HealthService;
+  /** What all processes observed of providers in the last 30 days. */
+  readonly healthHistory: HealthHistoryService;
   /** Admits requests. */
   readonly admission: AdmissionService;
   /** Forwards admitted requests to providers. */
@@ -111,7 +114,12 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
   const { holds, apiKeys, uploads, load, observer } = dependencies;
   const { memory } = load;
   const { registry, providers, source } = openProviders(parts, dependencies);
-  const health = new HealthService({ clock, coolDownMs: config.PROVIDER_COOL_DOWN_MS });
+  const healthHistory = new HealthHistoryService({ queries: database, clock, log });
+  const health = new HealthService({
+    clock,
+    coolDownMs: config.PROVIDER_COOL_DOWN_MS,
+    observer: healthHistory,
+  });
   const tokenPrice = new TokenPriceService({ setting: config.TOKEN_USD, clock, log });
   const catalogue = new CatalogueService({ source, log, refreshMs: config.CATALOGUE_REFRESH_MS });
   const attestation = createAttestationModule(parts, { providers, catalogue });
@@ -199,7 +207,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
   const chat = new ChatService(chatParts);
   return {
     services: {
-      ...{ registry, catalogue, health, admission, exchanges, requests, evidence, standings },
+      ...{ registry, catalogue, health, healthHistory, admission, exchanges, requests, evidence, standings },
       answerCache: cache,
       attestations: attestation?.attestations,
       routing: new RoutingService({ choices, catalogue, maxCompletionTokens }),
@@ -219,6 +227,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     async start() {
       await Promise.all([catalogue.start(), tokenPrice.start()]);
       await standings.start();
+      healthHistory.start();
       attestation?.attestations.start();
     },
     startWork() {
@@ -228,7 +237,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
     },
     async stop() {
       await Promise.all([exchanges.drain(), jobModule.stop(), batchModule.stop()]);
-      await cache.stop();
+      await Promise.all([cache.stop(), healthHistory.stop()]);
       catalogue.stop();
       tokenPrice.stop();
       await Promise.all([standings.stop(), attestation?.stop()]);

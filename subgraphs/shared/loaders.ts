@@ -7,6 +7,8 @@ import type { SealedKey } from "../../src/chain/agents/sealed-key.ts";
 import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
 import type { Trace } from "../../src/inference/billing/trace.ts";
 import type { Evidence } from "../../src/inference/evidence/tee-signature.ts";
+import type { HealthPoint } from "../../src/inference/providers/health-history.service.ts";
+import type { Provider } from "../../src/inference/providers/provider.ts";
 import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";
 import type { JobView } from "../../src/jobs/jobs.service.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
@@ -38,6 +40,9 @@ export type Loaders = {
   readonly jobTraces: DataLoader<JobView, Trace | undefined>;
   /** Rows of the inference registry, by provider address in lower case. */
   readonly services: DataLoader<Hex, InferenceService | undefined>;
+  /** The health of providers by day, and by hour. */
+  readonly healthDays: DataLoader<Provider, readonly HealthPoint[]>;
+  readonly healthHours: DataLoader<Provider, readonly HealthPoint[]>;
   readonly agentTokens: DataLoader<TokenKey, AgentToken | undefined>;
   /** The accounts that may use a token now. */
   readonly agentUsers: DataLoader<TokenKey, readonly Hex[]>;
@@ -63,6 +68,8 @@ export function createLoaders(app: App, principal: Principal): Loaders {
     receipts: batched((ids) => app.receipts.byRequests(permit(principal, "request.read"), ids)),
     jobTraces: batched((jobs) => app.imageJobResults.traces(jobs)),
     services: batched((providers) => app.registry.byProviders(providers)),
+    healthDays: batched((providers) => app.healthHistory.of(providers, "day")),
+    healthHours: batched((providers) => app.healthHistory.of(providers, "hour")),
     files: batched((roots) => app.files.byRoots(roots)),
     agentTokens: batched((keys) => app.agentTokens.byKeys(keys)),
     agentUsers: batched((keys) => app.agentTokens.usersOf(keys)),

@@ -38,6 +38,7 @@ import { GuardApiKeys } from "./36-guardrails.ts";
 import { CacheAnswers } from "./36-response-cache.ts";
 import { NameProcessesOfHolds } from "./37-holds-of-processes.ts";
 import { SumUsageByProvider } from "./38-provider-usage.ts";
+import { KeepProviderHours } from "./39-provider-hours.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -81,4 +82,5 @@ export const migrations = [
   { name: "36-response-cache", class: CacheAnswers },
   { name: "37-holds-of-processes", class: NameProcessesOfHolds },
   { name: "38-provider-usage", class: SumUsageByProvider },
+  { name: "39-provider-hours", class: KeepProviderHours },
 ] as const;

@@ -8,6 +8,16 @@ type Dependencies = {
   readonly clock: Clock;
   /** How long a circuit stays open initially, milliseconds; doubles per failed probe, to at most four times. */
   readonly coolDownMs: number;
+  /** Is called for each request, so it must be fast and not throw. */
+  readonly observer?: HealthObserver;
+};
+
+/** Observes the requests to providers. */
+export type HealthObserver = {
+  /** The first byte of an answer arrived after so many milliseconds. */
+  firstByte(provider: Provider, ms: number): void;
+  /** A request ended with an answer or a failure of the provider; other ends are not reported. */
+  ended(provider: Provider, isAnswered: boolean): void;
 };
 
 /** The health of a provider, from the requests of this process. */
@@ -104,10 +114,18 @@ export class HealthService {
       record();
     };
     return {
-      firstByte: () => this.#recordLatency(circuit, sinceMs),
+      firstByte: () => this.#recordLatency(provider, circuit, sinceMs),
       answered: (tokens) => this.#recordSpeed(circuit, sinceMs, tokens),
-      succeed: () => end(() => recordSuccess(circuit)),
-      fail: (failure) => end(() => this.#recordFailure(circuit, failure)),
+      succeed: () =>
+        end(() => {
+          recordSuccess(circuit);
+          this.#dependencies.observer?.ended(provider, true);
+        }),
+      fail: (failure) =>
+        end(() => {
+          this.#recordFailure(circuit, failure);
+          if (!HARMLESS.has(failure.kind)) this.#dependencies.observer?.ended(provider, false);
+        }),
       drop: () => end(() => {}),
     };
   }
@@ -133,8 +151,9 @@ export class HealthService {
     return made;
   }
 
-  #recordLatency(circuit: Circuit, sinceMs: number): void {
+  #recordLatency(provider: Provider, circuit: Circuit, sinceMs: number): void {
     const nowMs = this.#dependencies.clock.monotonicMs();
+    this.#dependencies.observer?.firstByte(provider, nowMs - sinceMs);
     circuit.latencyMs = moved(circuit.latencyMs, nowMs - sinceMs, LATENCY_WEIGHT);
     circuit.latencyAtMs = nowMs;
   }

@@ -1,5 +1,6 @@
 import "../../shared/schema/reflect.ts";
-import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Directive, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import type { HealthGrain } from "../../../src/inference/providers/health-history.service.ts";
 import { matchesOffer, offerSortKey } from "../../../src/inference/providers/offer-filter.ts";
 import {
   isAttested,
@@ -14,7 +15,13 @@ import { type Connection, pageOf } from "../../shared/schema/connection.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { TrustMode } from "../../shared/trust-mode.ts";
 import { AttestationType, toAttestation } from "./attestation.type.ts";
-import { ProviderHealthType, toHealth } from "./health.type.ts";
+import {
+  HealthPeriod,
+  ProviderHealthPointType,
+  ProviderHealthType,
+  toHealth,
+  toHealthPoint,
+} from "./health.type.ts";
 import { ModelType } from "./model.type.ts";
 import { ProvidersArgs, toOfferFilter } from "./offer-filter.type.ts";
 import { PricingType, toPricing } from "./pricing.type.ts";
@@ -97,6 +104,22 @@ export class ProviderResolver {
   })
   health(@Root() offer: Provider, @Ctx() { services }: Context): ProviderHealthType {
     return toHealth(services.health.of(offer));
+  }
+
+  @Directive("@cost(weight: 5)")
+  @Directive("@listSize(assumedSize: 30)")
+  @FieldResolver(() => [ProviderHealthPointType], {
+    nullable: true,
+    description:
+      "The provider's health in the past, oldest first, up to a minute late; a period without requests has no point. Null, with an error, if it cannot be read.",
+  })
+  async healthHistory(
+    @Arg("by", () => HealthPeriod, { defaultValue: "day", description: "The periods." }) grain: HealthGrain,
+    @Root() offer: Provider,
+    @Ctx() { loaders }: Context,
+  ): Promise<readonly ProviderHealthPointType[]> {
+    const points = await (grain === "hour" ? loaders.healthHours : loaders.healthDays).load(offer);
+    return points.map(toHealthPoint);
   }
 
   @FieldResolver(() => ModelProfileType, {

@@ -49,7 +49,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   idempotency: ["idempotency_key"],
   inference: [
     ...["batch", "batch_line", "cached_answer"],
-    ...["image_file", "image_file_lease", "request_evidence"],
+    ...["image_file", "image_file_lease", "provider_hour", "request_evidence"],
   ],
   jobs: ["job", "job_content"],
   keys: ["api_key", "management_key", "sign_in_nonce", "wallet_session"],

@@ -1,0 +1,141 @@
+import type { Queries } from "../../db/database.ts";
+import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { latencyBinOf } from "../../kernel/latency-bins.ts";
+import type { Logger } from "../../kernel/log.ts";
+import type { HealthObserver } from "./health.service.ts";
+import {
+  addHours,
+  deleteHours,
+  type HealthPoint,
+  type Offer,
+  type ProviderHour,
+  readPoints,
+} from "./health-history.store.ts";
+import type { Provider } from "./provider.ts";
+
+export type { HealthPoint } from "./health-history.store.ts";
+
+type Dependencies = { readonly queries: Queries; readonly clock: Clock; readonly log: Logger };
+
+/** Points of a history: of each hour of the last 7 days, or of each day of the last 30. */
+export type HealthGrain = "hour" | "day";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DAYS: Readonly<Record<HealthGrain, number>> = { hour: 7, day: 30 };
+const KEPT_DAYS = 30;
+const EVERY_MS = 60_000;
+/** So many provider hours are held until they are stored; what is observed of further ones is not counted. */
+const MAX_HELD = 10_000;
+const STEP = 1_000;
+
+/**
+ * Keeps what this process observes of providers by the hour, for 30 days: it adds to the rows of all processes once a
+ * minute. What was not stored yet is lost with a process that is killed.
+ */
+export class HealthHistoryService implements HealthObserver {
+  readonly #dependencies: Dependencies;
+  readonly #held = new Map<string, ProviderHour>();
+  #deletedAtHour = 0;
+  readonly #task: PeriodicTask;
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+    this.#task = new PeriodicTask({
+      everyMs: EVERY_MS,
+      work: () => this.flush(),
+      failed: (error) => dependencies.log.warn({ err: error }, "storing the health of providers failed"),
+    });
+  }
+
+  firstByte(provider: Provider, ms: number): void {
+    const hour = this.#hourOf(provider);
+    if (!hour) return;
+    const bin = latencyBinOf(ms);
+    while (hour.bins.length <= bin) hour.bins.push(0);
+    hour.bins[bin] = (hour.bins[bin] ?? 0) + 1;
+    hour.firstBytes++;
+    hour.firstByteMs += ms;
+  }
+
+  ended(provider: Provider, isAnswered: boolean): void {
+    const hour = this.#hourOf(provider);
+    if (!hour) return;
+    hour.requests++;
+    if (!isAnswered) hour.failures++;
+  }
+
+  /** The history of each provider's model, oldest first: what is stored, so up to a minute late. */
+  of(providers: readonly Provider[], grain: HealthGrain): Promise<readonly (readonly HealthPoint[])[]> {
+    const periodMs = grain === "hour" ? HOUR_MS : DAY_MS;
+    const next = (Math.floor(this.#dependencies.clock.now().getTime() / periodMs) + 1) * periodMs;
+    const from = new Date(next - DAYS[grain] * DAY_MS);
+    return readPoints(this.#dependencies.queries, providers.map(offerOf), { grain, from });
+  }
+
+  /** Stores what is held, and once an hour deletes what is older than 30 days. What fails to be stored is held on. */
+  async flush(): Promise<void> {
+    const { queries, clock } = this.#dependencies;
+    const held = [...this.#held];
+    for (let at = 0; at < held.length; at += STEP) {
+      const step = held.slice(at, at + STEP);
+      for (const [key] of step) this.#held.delete(key);
+      try {
+        await addHours(
+          queries,
+          step.map(([, hour]) => hour),
+        );
+      } catch (error) {
+        for (const [key, hour] of step) this.#hold(key, hour);
+        throw error;
+      }
+    }
+    const thisHour = Math.floor(clock.now().getTime() / HOUR_MS);
+    if (thisHour === this.#deletedAtHour) return;
+    const before = new Date(thisHour * HOUR_MS - KEPT_DAYS * DAY_MS);
+    while ((await deleteHours(queries, before, STEP)) === STEP);
+    this.#deletedAtHour = thisHour;
+  }
+
+  /** Stores every minute until `stop`, which stores what is left. */
+  start(): void {
+    this.#task.start({ isLater: true });
+  }
+
+  async stop(): Promise<void> {
+    await this.#task.stop();
+    await this.#task.run();
+  }
+
+  #hourOf(provider: Provider): ProviderHour | undefined {
+    const startsAtMs = Math.floor(this.#dependencies.clock.now().getTime() / HOUR_MS) * HOUR_MS;
+    const key = `${startsAtMs} ${provider.address} ${provider.model}`;
+    const known = this.#held.get(key);
+    if (known || this.#held.size >= MAX_HELD) return known;
+    const made = {
+      ...offerOf(provider),
+      startsAt: new Date(startsAtMs),
+      ...{ requests: 0, failures: 0, firstBytes: 0, firstByteMs: 0, bins: [] },
+    };
+    this.#held.set(key, made);
+    return made;
+  }
+
+  /** Holds an hour again that was not stored, with what was observed meanwhile. */
+  #hold(key: string, hour: ProviderHour): void {
+    const newer = this.#held.get(key);
+    if (newer) {
+      hour.requests += newer.requests;
+      hour.failures += newer.failures;
+      hour.firstBytes += newer.firstBytes;
+      hour.firstByteMs += newer.firstByteMs;
+      for (const [bin, count] of newer.bins.entries()) hour.bins[bin] = (hour.bins[bin] ?? 0) + count;
+    } else if (this.#held.size >= MAX_HELD) return;
+    this.#held.set(key, hour);
+  }
+}
+
+function offerOf({ address, model }: Provider): Offer {
+  return { provider: address.toLowerCase(), model };
+}
