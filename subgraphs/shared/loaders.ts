@@ -43,6 +43,8 @@ export type Loaders = {
   /** The health of providers by day, and by hour. */
   readonly healthDays: DataLoader<Provider, readonly HealthPoint[]>;
   readonly healthHours: DataLoader<Provider, readonly HealthPoint[]>;
+  /** The last 30 days of groups of providers, such as those of a model. */
+  readonly recentHealth: DataLoader<readonly Provider[], HealthPoint | undefined>;
   readonly agentTokens: DataLoader<TokenKey, AgentToken | undefined>;
   /** The accounts that may use a token now. */
   readonly agentUsers: DataLoader<TokenKey, readonly Hex[]>;
@@ -70,6 +72,7 @@ export function createLoaders(app: App, principal: Principal): Loaders {
     services: batched((providers) => app.registry.byProviders(providers)),
     healthDays: batched((providers) => app.healthHistory.of(providers, "day")),
     healthHours: batched((providers) => app.healthHistory.of(providers, "hour")),
+    recentHealth: batched((groups) => app.healthHistory.recent(groups)),
     files: batched((roots) => app.files.byRoots(roots)),
     agentTokens: batched((keys) => app.agentTokens.byKeys(keys)),
     agentUsers: batched((keys) => app.agentTokens.usersOf(keys)),

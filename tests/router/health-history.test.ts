@@ -77,6 +77,10 @@ describeDatabases("health history", (kind) => {
     await history.flush();
     const found = await history.of([offer("0xb1", "two"), offer("0xb2"), offer("0xb1", "one")], "day");
     expect(found.map((points) => points.map(({ requests }) => requests))).toEqual([[2], [], [1]]);
+    const both = [offer("0xb1", "two"), offer("0xb1", "one")];
+    const totals = await history.recent([both, [offer("0xb2")], []]);
+    expect(totals.map((point) => point?.requests)).toEqual([3, undefined, undefined]);
+    expect(Math.abs((totals[0]?.latency?.p50Ms ?? 0) - 10)).toBeLessThanOrEqual(1);
     await database.rows("truncate provider_hour");
   });
 

@@ -68,10 +68,16 @@ export class HealthHistoryService implements HealthObserver {
 
   /** The history of each provider's model, oldest first: what is stored, so up to a minute late. */
   of(providers: readonly Provider[], grain: HealthGrain): Promise<readonly (readonly HealthPoint[])[]> {
-    const periodMs = grain === "hour" ? HOUR_MS : DAY_MS;
-    const next = (Math.floor(this.#dependencies.clock.now().getTime() / periodMs) + 1) * periodMs;
-    const from = new Date(next - DAYS[grain] * DAY_MS);
-    return readPoints(this.#dependencies.queries, providers.map(offerOf), { grain, from });
+    const groups = providers.map((provider) => [offerOf(provider)]);
+    return readPoints(this.#dependencies.queries, groups, { grain, from: this.#startOf(grain) });
+  }
+
+  /** The last 30 days of each group of providers as one point; undefined without requests. */
+  async recent(groups: readonly (readonly Provider[])[]): Promise<readonly (HealthPoint | undefined)[]> {
+    const offers = groups.map((providers) => providers.map(offerOf));
+    const options = { grain: "total", from: this.#startOf("day") } as const;
+    const found = await readPoints(this.#dependencies.queries, offers, options);
+    return found.map(([point]) => point);
   }
 
   /** Stores what is held, and once an hour deletes what is older than 30 days. What fails to be stored is held on. */
@@ -106,6 +112,12 @@ export class HealthHistoryService implements HealthObserver {
   async stop(): Promise<void> {
     await this.#task.stop();
     await this.#task.run();
+  }
+
+  #startOf(grain: HealthGrain): Date {
+    const periodMs = grain === "hour" ? HOUR_MS : DAY_MS;
+    const next = (Math.floor(this.#dependencies.clock.now().getTime() / periodMs) + 1) * periodMs;
+    return new Date(next - DAYS[grain] * DAY_MS);
   }
 
   #hourOf(provider: Provider): ProviderHour | undefined {

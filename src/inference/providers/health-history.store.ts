@@ -44,14 +44,18 @@ export async function addHours(queries: Queries, hours: readonly ProviderHour[])
   ]);
 }
 
-/** The points of each of the offers since a time, oldest first; hours without requests have none. */
+/**
+ * The points of each group of offers since a time, oldest first; a period without requests has none. `total` is one
+ * point, of all periods.
+ */
 export async function readPoints(
   queries: Queries,
-  offers: readonly Offer[],
-  { grain, from }: { readonly grain: "hour" | "day"; readonly from: Date },
+  groups: readonly (readonly Offer[])[],
+  { grain, from }: { readonly grain: "hour" | "day" | "total"; readonly from: Date },
 ): Promise<readonly (readonly HealthPoint[])[]> {
+  const offers = groups.flatMap((group, n) => group.map((offer) => ({ ...offer, position: n + 1 })));
   const rows = await queries.rows<PointRow>(READ[grain], [JSON.stringify(offers), from.toISOString()]);
-  const found = offers.map((): HealthPoint[] => []);
+  const found = groups.map((): HealthPoint[] => []);
   for (const row of rows) found[row.position - 1]?.push(toPoint(row));
   return found;
 }
@@ -97,13 +101,11 @@ const ADD = `
     bins = array(select coalesce(a, 0) + coalesce(b, 0)
       from unnest(h.bins, excluded.bins) with ordinality as t(a, b, n) order by n)`;
 
-const points = (grain: "hour" | "day") => `
+const points = (at: string) => `
   with hours as materialized (
-    select o.position::integer as position, date_trunc('${grain}', h.starts_at, 'UTC') as at, h.requests, h.failures,
-      h.first_bytes, h.first_byte_ms, h.bins
-    from jsonb_array_elements($1::jsonb) with ordinality as o(offer, position)
-    join provider_hour h on h.provider = o.offer->>'provider' and h.model = o.offer->>'model'
-      and h.starts_at >= $2::timestamptz
+    select o.position, ${at} as at, h.requests, h.failures, h.first_bytes, h.first_byte_ms, h.bins
+    from jsonb_to_recordset($1::jsonb) as o (position integer, provider text, model text)
+    join provider_hour h on h.provider = o.provider and h.model = o.model and h.starts_at >= $2::timestamptz
   ), counted as (
     select position, at, n, sum(c) as count from hours cross join lateral unnest(bins) with ordinality as b(c, n)
     where c > 0 group by position, at, n
@@ -116,7 +118,11 @@ const points = (grain: "hour" | "day") => `
     (select b.bins from histograms b where b.position = h.position and b.at = h.at) as bins
   from hours h group by h.position, h.at order by h.position, h.at`;
 
-const READ = { hour: points("hour"), day: points("day") } as const;
+const READ = {
+  hour: points("h.starts_at"),
+  day: points("date_trunc('day', h.starts_at, 'UTC')"),
+  total: points("$2::timestamptz"),
+} as const;
 
 const DELETE = `
   delete from provider_hour where ctid = any(array(

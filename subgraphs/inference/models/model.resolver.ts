@@ -15,6 +15,7 @@ import { readKeyOf } from "../../shared/nodes/node-id.ts";
 import { CacheFor } from "../../shared/schema/cache-for.ts";
 import { type Connection, pageOf } from "../../shared/schema/connection.ts";
 import { DateTimeScalar } from "../../shared/schema/scalars.ts";
+import { ProviderHealthPointType, toHealthPoint } from "./health.type.ts";
 import { ModelConnection, ModelType } from "./model.type.ts";
 import { ModelsArgs, toOfferFilter } from "./offer-filter.type.ts";
 import { PricingType, toPricing } from "./pricing.type.ts";
@@ -116,6 +117,19 @@ export class ModelResolver {
   })
   profile(@Root() { providers: [cheapest] }: Model): ModelProfileType | null {
     return cheapest ? toProfile(cheapest.profile) : null;
+  }
+
+  @FieldResolver(() => ProviderHealthPointType, {
+    nullable: true,
+    description:
+      "The health of the model's providers in the last 30 days, of all of them together. Null without requests.",
+  })
+  async recentHealth(
+    @Root() { providers }: Model,
+    @Ctx() { loaders }: Context,
+  ): Promise<ProviderHealthPointType | null> {
+    const point = await loaders.recentHealth.load(providers);
+    return point ? toHealthPoint(point) : null;
   }
 
   @FieldResolver(() => [ProviderType], { description: "The providers of the model, cheapest first." })

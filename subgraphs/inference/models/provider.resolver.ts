@@ -106,6 +106,18 @@ export class ProviderResolver {
     return toHealth(services.health.of(offer));
   }
 
+  @FieldResolver(() => ProviderHealthPointType, {
+    nullable: true,
+    description: "The provider's health in the last 30 days as a whole. Null without requests.",
+  })
+  async recentHealth(
+    @Root() offer: Provider,
+    @Ctx() { loaders }: Context,
+  ): Promise<ProviderHealthPointType | null> {
+    const point = await loaders.recentHealth.load([offer]);
+    return point ? toHealthPoint(point) : null;
+  }
+
   @Directive("@cost(weight: 5)")
   @Directive("@listSize(assumedSize: 30)")
   @FieldResolver(() => [ProviderHealthPointType], {
