@@ -3,6 +3,7 @@ import { openPage } from "../support/clients/browser.ts";
 
 /** The pages of the dashboard besides the overview, by their headings, which the navigation uses too. */
 export const PAGES = [
+  "Models",
   "Playground",
   "API keys",
   "Requests",

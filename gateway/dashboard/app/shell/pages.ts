@@ -2,6 +2,7 @@ import { batchesPage } from "../pages/batches/batches.page.ts";
 import { depositsPage } from "../pages/deposits/deposits.page.ts";
 import { jobsPage } from "../pages/jobs/jobs.page.ts";
 import { keysPage } from "../pages/keys/keys.page.ts";
+import { modelsPage } from "../pages/models/models.page.ts";
 import { networkPage } from "../pages/network/network.page.ts";
 import { nodePage } from "../pages/node/node.page.ts";
 import { overviewPage } from "../pages/overview/overview.page.ts";
@@ -17,6 +18,7 @@ import { webhooksPage } from "../pages/webhooks/webhooks.page.ts";
 /** Every page, in the order of the navigation. Routes, navigation and palette are made of it. */
 export const PAGES = [
   overviewPage,
+  modelsPage,
   playgroundPage,
   requestsPage,
   jobsPage,

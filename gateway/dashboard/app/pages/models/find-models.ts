@@ -1,0 +1,23 @@
+import { client, graphql } from "../../data/graph.ts";
+import type { Found } from "../../shell/page.ts";
+import { SERVICES } from "./models-search.ts";
+
+const MODELS = graphql(`
+  query FindModels { models(first: 100) { nodes { modelId name serviceType } } }
+`);
+const MAX_FOUND = 6;
+
+/** The models whose id or name contains a text. */
+export async function findModels(text: string): Promise<readonly Found[]> {
+  const { data } = await client.query(MODELS, {}, { requestPolicy: "cache-first" }).toPromise();
+  const wanted = text.toLowerCase();
+  return (data?.models?.nodes ?? [])
+    .filter(({ modelId, name }) => `${modelId} ${name}`.toLowerCase().includes(wanted))
+    .slice(0, MAX_FOUND)
+    .map(({ modelId, name, serviceType }) => ({
+      id: modelId,
+      name,
+      detail: SERVICES[serviceType] ?? serviceType,
+      to: `/models/${encodeURIComponent(modelId)}`,
+    }));
+}

@@ -1,0 +1,207 @@
+import { NativeSelect, TextInput } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import type { CombinedError } from "urql";
+import { milliseconds } from "../../data/durations.ts";
+import { useFilters } from "../../data/use-list.ts";
+import type { Column } from "../../parts/column.ts";
+import { DataTable } from "../../parts/data-table.tsx";
+import { percentText } from "../../parts/health-days.tsx";
+import { Page } from "../../parts/page.tsx";
+import { EmptyState, Note } from "../../parts/states.tsx";
+import { priceUnit, UnitPrice } from "../../parts/unit-price.tsx";
+import { type CatalogueModel, loadModels } from "./models-query.ts";
+import {
+  type ModelsSearch,
+  modalitiesOf,
+  SERVICES,
+  searchModels,
+  TRUSTS,
+  uptimeOf,
+} from "./models-search.ts";
+import { TryLink } from "./try-link.tsx";
+
+/** The catalogue: what models there are, what they cost, and how well they were answered. */
+export function ModelsPage() {
+  const [search, change] = useFilters<ModelsSearch>();
+  const { models, isCut, error, load } = useCatalogue();
+  const found = useMemo(() => models && searchModels(models, search), [models, search]);
+  const isFiltered = Boolean(search.q || search.modality || search.trust || search.provider);
+  return (
+    <Page
+      title="Models"
+      about="What providers offer, at the price of the cheapest. Uptime and time to the first token are of the last 30 days, as this router saw them."
+    >
+      <DataTable
+        label="Models"
+        columns={COLUMNS}
+        rows={found}
+        keyOf={({ modelId, serviceType }) => `${modelId} ${serviceType}`}
+        error={error}
+        onRetry={load}
+        link={({ modelId }) => ({ to: "/models/$id", params: { id: modelId } })}
+        sort={search.sort ?? "NAME"}
+        onSort={(sort) => change({ sort } as Partial<ModelsSearch>)}
+        canChoose
+        filters={<Filters search={search} onChange={change} models={models ?? []} />}
+        empty={
+          isFiltered ? (
+            <EmptyState title="No model matches.">
+              <Link to="/models">Show all models.</Link>
+            </EmptyState>
+          ) : (
+            <EmptyState title="No provider offers a model at the moment." />
+          )
+        }
+      />
+      {isCut && <Note>These are the first 500 models. Find others by their id in the URL: /models/ID.</Note>}
+    </Page>
+  );
+}
+
+/** All models, and how to load them again. */
+function useCatalogue() {
+  const [models, setModels] = useState<readonly CatalogueModel[]>();
+  const [isCut, setCut] = useState(false);
+  const [error, setError] = useState<CombinedError>();
+  const load = useCallback(() => {
+    setError(undefined);
+    loadModels().then(
+      (loaded) => {
+        setModels(loaded.models);
+        setCut(loaded.isCut);
+      },
+      (reason: CombinedError) => setError(reason),
+    );
+  }, []);
+  useEffect(load, [load]);
+  return { models, isCut, error, load };
+}
+
+type FiltersProps = {
+  readonly search: ModelsSearch;
+  readonly onChange: (change: Partial<ModelsSearch>) => void;
+  readonly models: readonly CatalogueModel[];
+};
+
+function Filters({ search, onChange, models }: FiltersProps) {
+  const modalities = new Set(
+    models.flatMap((model) => {
+      const { input, output } = modalitiesOf(model);
+      return [...input, ...output];
+    }),
+  );
+  const providers = new Set(models.flatMap((model) => model.providers.map(({ address }) => address)));
+  const all = { value: "", label: "All" };
+  return (
+    <>
+      <TextInput
+        label="Search"
+        type="search"
+        w={220}
+        maxLength={100}
+        value={search.q ?? ""}
+        placeholder="name, id or description"
+        onChange={({ currentTarget }) => onChange({ q: currentTarget.value || undefined })}
+      />
+      <NativeSelect
+        label="Modality"
+        data={[all, ...[...modalities].toSorted().map((value) => ({ value, label: value }))]}
+        value={search.modality ?? ""}
+        onChange={({ currentTarget }) => onChange({ modality: currentTarget.value || undefined })}
+      />
+      <NativeSelect
+        label="Trust"
+        data={[all, ...Object.entries(TRUSTS).map(([value, label]) => ({ value, label }))]}
+        value={search.trust ?? ""}
+        onChange={({ currentTarget }) =>
+          onChange({ trust: (currentTarget.value || undefined) as ModelsSearch["trust"] })
+        }
+      />
+      <NativeSelect
+        label="Provider"
+        w={160}
+        data={[
+          all,
+          ...[...providers]
+            .toSorted()
+            .map((value) => ({ value, label: `${value.slice(0, 8)}…${value.slice(-4)}` })),
+        ]}
+        value={search.provider ?? ""}
+        onChange={({ currentTarget }) => onChange({ provider: currentTarget.value || undefined })}
+      />
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<CatalogueModel>[] = [
+  {
+    id: "model",
+    name: "Model",
+    sort: "NAME",
+    cell: ({ name, modelId, serviceType }) => (
+      <span className="two-lines">
+        {name}
+        <small>{name === modelId ? SERVICES[serviceType] : modelId}</small>
+      </span>
+    ),
+  },
+  {
+    id: "modalities",
+    name: "Takes → gives",
+    cell: (model) => {
+      const { input, output } = modalitiesOf(model);
+      return `${input.join(", ")} → ${output.join(", ")}`;
+    },
+  },
+  {
+    id: "context",
+    name: "Context",
+    sort: "CONTEXT",
+    isNumber: true,
+    cell: ({ profile }) => (profile?.contextLength ? profile.contextLength.toLocaleString("en") : "–"),
+  },
+  {
+    id: "price",
+    name: "Price in / out",
+    sort: "PRICE",
+    isNumber: true,
+    cell: ({ pricing, serviceType }) =>
+      pricing && (
+        <span className="two-lines">
+          <UnitPrice neuron={pricing.input} serviceType={serviceType} /> /{" "}
+          <UnitPrice neuron={pricing.output} serviceType={serviceType} />
+          <small>per {priceUnit(serviceType)}</small>
+        </span>
+      ),
+  },
+  {
+    id: "trust",
+    name: "Trust",
+    cell: ({ providers }) =>
+      [...new Set(providers.map(({ trustMode }) => TRUSTS[trustMode] ?? trustMode))].join(", "),
+  },
+  {
+    id: "uptime",
+    name: "Uptime",
+    sort: "UPTIME",
+    isNumber: true,
+    cell: ({ recentHealth }) => {
+      const uptime = uptimeOf(recentHealth);
+      return (
+        <span className="two-lines">
+          {uptime === undefined ? "–" : percentText(uptime)}
+          <small>{(recentHealth?.requestCount ?? 0).toLocaleString("en")} requests</small>
+        </span>
+      );
+    },
+  },
+  {
+    id: "latency",
+    name: "First token",
+    sort: "LATENCY",
+    isNumber: true,
+    cell: ({ recentHealth }) => (recentHealth?.p50Ms == null ? "–" : milliseconds(recentHealth.p50Ms)),
+  },
+  { id: "try", name: "", cell: (model) => <TryLink model={model} /> },
+];

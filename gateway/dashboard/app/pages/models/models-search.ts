@@ -1,0 +1,118 @@
+import * as z from "zod/mini";
+import { parameter } from "../../data/list-search.ts";
+
+/** The types of services by their names for people. */
+export const SERVICES: Readonly<Record<string, string>> = {
+  CHATBOT: "Chat",
+  TEXT_TO_IMAGE: "Text to image",
+  IMAGE_EDITING: "Image editing",
+  SPEECH_TO_TEXT: "Speech to text",
+  TEXT_TO_SPEECH: "Text to speech",
+  EMBEDDING: "Embeddings",
+  RERANK: "Reranking",
+};
+export const TRUSTS: Readonly<Record<string, string>> = {
+  STANDARD: "Standard",
+  VERIFIED: "Verified",
+  PRIVATE: "Private",
+};
+const SORTS = ["NAME", "PRICE", "LATENCY", "UPTIME", "CONTEXT"] as const;
+type Sort = (typeof SORTS)[number];
+
+/** What the catalogue shows: a text, filters and the order, such as `-PRICE`. */
+export const modelsSearch = z.object({
+  q: parameter(z.string().check(z.maxLength(100))),
+  /** What a model accepts or returns, such as `image`. */
+  modality: parameter(z.string().check(z.maxLength(32))),
+  trust: parameter(z.enum(["STANDARD", "VERIFIED", "PRIVATE"])),
+  provider: parameter(z.string().check(z.regex(/^0x[0-9A-Fa-f]{40}$/))),
+  sort: parameter(z.string().check(z.regex(/^-?(?:NAME|PRICE|LATENCY|UPTIME|CONTEXT)$/))),
+});
+
+export type ModelsSearch = z.infer<typeof modelsSearch>;
+
+/** What was observed of a model or a provider in 30 days; null without requests. */
+export type Observed = {
+  readonly requestCount: number;
+  readonly failedCount: number;
+  readonly p50Ms: number | null;
+} | null;
+
+/** What the catalogue filters and sorts models by. */
+export type Sortable = {
+  readonly modelId: string;
+  readonly name: string;
+  readonly serviceType: string;
+  readonly pricing: { readonly input: string; readonly output: string } | null;
+  readonly profile: {
+    readonly contextLength: number | null;
+    readonly description: string | null;
+    readonly inputModalities: readonly string[] | null;
+    readonly outputModalities: readonly string[] | null;
+  } | null;
+  readonly recentHealth: Observed;
+  readonly providers: readonly {
+    readonly address: string;
+    readonly trustMode: string;
+  }[];
+};
+
+const MODALITIES: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
+  CHATBOT: [["text"], ["text"]],
+  TEXT_TO_IMAGE: [["text"], ["image"]],
+  IMAGE_EDITING: [["text", "image"], ["image"]],
+  SPEECH_TO_TEXT: [["audio"], ["text"]],
+  TEXT_TO_SPEECH: [["text"], ["audio"]],
+  EMBEDDING: [["text"], ["embedding"]],
+  RERANK: [["text"], ["ranking"]],
+};
+
+/** What a model accepts and returns: as its provider states, otherwise as its type of service does. */
+export function modalitiesOf({ profile, serviceType }: Pick<Sortable, "profile" | "serviceType">) {
+  const [input, output] = MODALITIES[serviceType] ?? [[], []];
+  return { input: profile?.inputModalities ?? input, output: profile?.outputModalities ?? output };
+}
+
+/** The share of requests that were answered, from 0 to 1; undefined without requests. */
+export function uptimeOf(observed: Observed): number | undefined {
+  if (!observed || observed.requestCount === 0) return undefined;
+  return (observed.requestCount - observed.failedCount) / observed.requestCount;
+}
+
+/** The models that match, in the order of the search. A model without the value is last in both directions. */
+export function searchModels<Model extends Sortable>(
+  models: readonly Model[],
+  { q = "", modality, trust, provider, sort = "NAME" }: ModelsSearch,
+): readonly Model[] {
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = models.filter((model) => {
+    const { modelId, name, serviceType, profile, providers } = model;
+    const text = [modelId, name, SERVICES[serviceType], profile?.description].join(" ").toLowerCase();
+    const { input, output } = modalitiesOf(model);
+    return (
+      words.every((word) => text.includes(word)) &&
+      (!modality || input.includes(modality) || output.includes(modality)) &&
+      providers.some(
+        ({ address, trustMode }) =>
+          (!trust || trustMode === trust) && (!provider || address.toLowerCase() === provider.toLowerCase()),
+      )
+    );
+  });
+  const isDescending = sort.startsWith("-");
+  const keyOf = KEYS[sort.replace("-", "") as Sort];
+  const compare = (one: Model, other: Model) => {
+    const [a, b] = [keyOf(one), keyOf(other)];
+    if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+    const order = a < b ? -1 : a > b ? 1 : 0;
+    return isDescending ? -order : order;
+  };
+  return found.toSorted((one, other) => compare(one, other) || (one.modelId < other.modelId ? -1 : 1));
+}
+
+const KEYS: Readonly<Record<Sort, (model: Sortable) => string | number | bigint | undefined>> = {
+  NAME: ({ name }) => name.toLowerCase(),
+  PRICE: ({ pricing }) => (pricing === null ? undefined : BigInt(pricing.input) + BigInt(pricing.output)),
+  LATENCY: ({ recentHealth }) => recentHealth?.p50Ms ?? undefined,
+  UPTIME: ({ recentHealth }) => uptimeOf(recentHealth),
+  CONTEXT: ({ profile }) => profile?.contextLength ?? undefined,
+};

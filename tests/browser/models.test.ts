@@ -1,0 +1,110 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openBrowser, type openPage, requireAccessible } from "../support/clients/browser.ts";
+import type { OnEnd } from "../support/servers/database.ts";
+import { type Product, startProduct } from "./product.ts";
+import { go, heading, openSignedIn } from "./signed-in.ts";
+
+const ends: (() => Promise<void>)[] = [];
+const onEnd: OnEnd = (end) => void ends.unshift(end);
+
+let product: Product;
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd, { TOKEN_USD: "0.5" })]);
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+function signedIn(options: Parameters<typeof openPage>[2] = {}) {
+  return openSignedIn(browser as Browser, product.origin, options);
+}
+
+test("models are searched, filtered and sorted in the address, and a model says its providers' prices and how to call it", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  await go(page, "Models");
+  const rows = page.getByRole("region", { name: "Models" }).locator("tbody tr");
+  await rows.filter({ hasText: "devnet-chat" }).waitFor();
+  const all = await rows.count();
+  await page.getByLabel("Modality").selectOption("image");
+  await expect.poll(() => rows.count()).toBeLessThan(all);
+  await page.getByLabel("Search").fill("no such model");
+  await page.getByText("No model matches.").waitFor();
+  await page.getByRole("link", { name: "Show all models." }).click();
+  await expect.poll(() => rows.count()).toBe(all);
+  await page.getByRole("button", { name: "Price in / out" }).click();
+  await page.getByLabel("Search").fill("devnet-chat");
+  await expect.poll(() => rows.count()).toBe(1);
+  const search = () => Object.fromEntries(new URL(page.url()).searchParams);
+  await expect.poll(search).toEqual({ q: "devnet-chat", sort: "-PRICE" });
+  await page.reload();
+  await expect.poll(() => rows.count()).toBe(1);
+  expect(await page.getByRole("columnheader", { name: "Price" }).getAttribute("aria-sort")).toBe(
+    "descending",
+  );
+
+  await rows.getByRole("link", { name: "devnet-chat" }).first().click();
+  await heading(page, "devnet-chat");
+  const providers = page.getByRole("region", { name: "Providers of this model" });
+  // 2,000,000,000,000 neuron a token are 2 tokens a million, at half a dollar.
+  await providers.getByText("$1.00").waitFor();
+  await page.getByRole("tab", { name: "Python" }).click();
+  await page.getByText('model="devnet-chat"').waitFor();
+  await page.getByRole("link", { name: "Try devnet-chat" }).click();
+  await heading(page, "Playground");
+  expect(new URL(page.url()).searchParams.get("model")).toBe("devnet-chat");
+  await page.goto(`${product.origin}/dashboard/models/no%2Fsuch`);
+  await page.getByText("No provider offers this model.").waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("the palette finds a model, a key and a document", async (context) => {
+  if (!browser) return context.skip();
+  const { page, faults } = await signedIn();
+  const palette = page.getByRole("dialog", { name: "Search" });
+  const find = async (text: string, option: string | RegExp) => {
+    await page.keyboard.press("Control+k");
+    await palette.getByRole("combobox").fill(text);
+    await palette.getByRole("option", { name: option }).first().waitFor();
+  };
+  await find("devnet-emb", "devnet-embedding");
+  await palette.getByRole("option", { name: "devnet-embedding" }).click();
+  await heading(page, "devnet-embedding");
+  await find(product.sk.slice(0, 6), /sk-/);
+  await palette.getByRole("option", { name: /sk-/ }).first().click();
+  await heading(page, "API keys");
+  await find("chat/completions", /^POST \/v1\/chat\/completions/);
+  await page.keyboard.press("Escape");
+  expect(faults).toEqual([]);
+});
+
+test.for([
+  ["light", { colorScheme: "light" }],
+  ["dark", { colorScheme: "dark" }],
+  ["narrow", { colorScheme: "light", viewport: { width: 390, height: 844 } }],
+] as const)(
+  "%s: no serious finding of accessibility, and no horizontal scrolling",
+  async ([name, options], context) => {
+    if (!browser) return context.skip();
+    const { page, faults } = await signedIn(options);
+    await go(page, "Models");
+    const link = page
+      .getByRole("region", { name: "Models" })
+      .getByRole("link", { name: "devnet-chat" })
+      .first();
+    await link.waitFor();
+    await requireAccessible(page, `models-${name}`);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    await link.click();
+    await page
+      .getByRole("img", { name: /30 days/ })
+      .first()
+      .waitFor();
+    await requireAccessible(page, `model-${name}`);
+    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    expect(faults).toEqual([]);
+  },
+);
