@@ -61,6 +61,8 @@ export async function docsPlugin(
     // Hides the top bar, into which any other URL could be typed.
     uiConfig: {
       layout: "BaseLayout",
+      // Links to an operation, such as those of the dashboard's palette: #/TAG/OPERATION.
+      deepLinking: true,
       docExpansion: "list",
       defaultModelsExpandDepth: 0,
       persistAuthorization: false,

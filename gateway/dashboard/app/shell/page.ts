@@ -13,6 +13,8 @@ export type Found = {
   readonly detail?: string;
   /** The path within the dashboard, such as `/requests/0197`. */
   readonly to: string;
+  /** Outside the dashboard, such as `/docs/`, in place of `to`. */
+  readonly href?: string;
 };
 
 /** A page of the dashboard: its place in the navigation, and its routes. */

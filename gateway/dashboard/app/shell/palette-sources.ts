@@ -5,6 +5,14 @@ import { PAGES } from "./pages.ts";
 const PAUSE_MS = 150;
 const MIN_LENGTH = 2;
 
+type Source = Pick<(typeof PAGES)[number], "find"> & { readonly name: string };
+
+/** The pages, and the REST reference. */
+const SOURCES: readonly Source[] = [
+  ...PAGES,
+  { name: "REST reference", find: async () => (await import("./find-operations.ts")).findOperations },
+];
+
 /** What one page found. */
 type FoundGroup = { readonly heading: string; readonly items: readonly Found[] };
 
@@ -15,7 +23,7 @@ export function useFound(text: string): readonly FoundGroup[] {
     setFound([]);
     if (text.length < MIN_LENGTH) return;
     const abort = new AbortController();
-    const search = async ({ name, find }: (typeof PAGES)[number]) => {
+    const search = async ({ name, find }: Source) => {
       // A page that cannot be asked finds nothing: the palette still has the others.
       const items = await find?.()
         .then((findIn) => findIn(text, abort.signal))
@@ -24,7 +32,7 @@ export function useFound(text: string): readonly FoundGroup[] {
       setFound((groups) => [...groups, { heading: name, items }]);
     };
     const timer = setTimeout(() => {
-      for (const page of PAGES) void search(page);
+      for (const source of SOURCES) void search(source);
     }, PAUSE_MS);
     return () => {
       clearTimeout(timer);

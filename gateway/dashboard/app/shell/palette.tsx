@@ -53,7 +53,7 @@ export function Palette({ onClose }: { onClose(): void }) {
             <Command.Input
               value={text}
               onValueChange={setText}
-              placeholder="Pages, requests by id, docs…"
+              placeholder="Pages, keys, models, requests by id, docs…"
               data-autofocus
               maxLength={200}
             />
@@ -62,8 +62,13 @@ export function Palette({ onClose }: { onClose(): void }) {
             <Command.Empty>Nothing found.</Command.Empty>
             {found.map(({ heading, items }) => (
               <Command.Group key={heading} heading={heading} forceMount>
-                {items.map(({ id, name, detail, to }) => (
-                  <Command.Item key={id} value={`${heading} ${id}`} forceMount onSelect={() => go(to)}>
+                {items.map(({ id, name, detail, to, href }) => (
+                  <Command.Item
+                    key={id}
+                    value={`${heading} ${id}`}
+                    forceMount
+                    onSelect={() => (href === undefined ? go(to) : location.assign(href))}
+                  >
                     <span className="palette-name">{name}</span>
                     {detail && <span className="quiet">{detail}</span>}
                   </Command.Item>

@@ -21,4 +21,5 @@ export const keysPage = definePage({
   icon: KeyRound,
   to: "/keys",
   routes: [route],
+  find: async () => (await import("./find-keys.ts")).findKeys,
 });

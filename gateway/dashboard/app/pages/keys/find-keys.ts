@@ -1,0 +1,22 @@
+import { client, graphql } from "../../data/graph.ts";
+import type { Found } from "../../shell/page.ts";
+
+const KEYS = graphql(`
+  query FindKeys { viewer { account { apiKeys(first: 100) { nodes { id name preview status } } } } }
+`);
+const MAX_FOUND = 6;
+
+/** The keys, among the newest 100, whose name contains a text or whose secret begins with it. */
+export async function findKeys(text: string): Promise<readonly Found[]> {
+  const { data } = await client.query(KEYS, {}, { requestPolicy: "network-only" }).toPromise();
+  const wanted = text.toLowerCase();
+  return (data?.viewer?.account?.apiKeys?.nodes ?? [])
+    .filter(({ name, preview }) => name.toLowerCase().includes(wanted) || preview.startsWith(text))
+    .slice(0, MAX_FOUND)
+    .map(({ id, name, preview, status }) => ({
+      id,
+      name,
+      detail: status === "ACTIVE" ? preview : `${preview}, ${status.toLowerCase()}`,
+      to: status === "ACTIVE" ? "/keys" : "/keys?all=true",
+    }));
+}
