@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import {
-  modelsSearch,
   type Sortable,
   searchModels,
   uptimeOf,
 } from "../../../gateway/dashboard/app/pages/models/models-search.ts";
+import { modelsSearch } from "../../../gateway/dashboard/app/pages/models/models-url.ts";
 
 const ADDRESS = `0x${"Ab".repeat(20)}`;
 

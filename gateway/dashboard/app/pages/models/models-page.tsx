@@ -11,14 +11,8 @@ import { Page } from "../../parts/page.tsx";
 import { EmptyState, Note } from "../../parts/states.tsx";
 import { priceUnit, UnitPrice } from "../../parts/unit-price.tsx";
 import { type CatalogueModel, loadModels } from "./models-query.ts";
-import {
-  type ModelsSearch,
-  modalitiesOf,
-  SERVICES,
-  searchModels,
-  TRUSTS,
-  uptimeOf,
-} from "./models-search.ts";
+import { modalitiesOf, SERVICES, searchModels, TRUSTS, uptimeOf } from "./models-search.ts";
+import type { ModelsSearch } from "./models-url.ts";
 import { TryLink } from "./try-link.tsx";
 
 /** The catalogue: what models there are, what they cost, and how well they were answered. */
@@ -191,7 +185,9 @@ const COLUMNS: readonly Column<CatalogueModel>[] = [
       return (
         <span className="two-lines">
           {uptime === undefined ? "–" : percentText(uptime)}
-          <small>{(recentHealth?.requestCount ?? 0).toLocaleString("en")} requests</small>
+          <small>
+            {recentHealth ? `${recentHealth.requestCount.toLocaleString("en")} requests` : "no requests"}
+          </small>
         </span>
       );
     },

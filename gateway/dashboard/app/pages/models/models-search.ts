@@ -1,5 +1,4 @@
-import * as z from "zod/mini";
-import { parameter } from "../../data/list-search.ts";
+import type { ModelsSearch } from "./models-url.ts";
 
 /** The types of services by their names for people. */
 export const SERVICES: Readonly<Record<string, string>> = {
@@ -16,20 +15,7 @@ export const TRUSTS: Readonly<Record<string, string>> = {
   VERIFIED: "Verified",
   PRIVATE: "Private",
 };
-const SORTS = ["NAME", "PRICE", "LATENCY", "UPTIME", "CONTEXT"] as const;
-type Sort = (typeof SORTS)[number];
-
-/** What the catalogue shows: a text, filters and the order, such as `-PRICE`. */
-export const modelsSearch = z.object({
-  q: parameter(z.string().check(z.maxLength(100))),
-  /** What a model accepts or returns, such as `image`. */
-  modality: parameter(z.string().check(z.maxLength(32))),
-  trust: parameter(z.enum(["STANDARD", "VERIFIED", "PRIVATE"])),
-  provider: parameter(z.string().check(z.regex(/^0x[0-9A-Fa-f]{40}$/))),
-  sort: parameter(z.string().check(z.regex(/^-?(?:NAME|PRICE|LATENCY|UPTIME|CONTEXT)$/))),
-});
-
-export type ModelsSearch = z.infer<typeof modelsSearch>;
+type Sort = "NAME" | "PRICE" | "LATENCY" | "UPTIME" | "CONTEXT";
 
 /** What was observed of a model or a provider in 30 days; null without requests. */
 export type Observed = {

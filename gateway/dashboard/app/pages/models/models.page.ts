@@ -2,7 +2,7 @@ import { createRoute } from "@tanstack/react-router";
 import Boxes from "lucide-react/icons/boxes";
 import { definePage, lazyPage } from "../../shell/page.ts";
 import { rootRoute } from "../../shell/root-route.ts";
-import { modelsSearch } from "./models-search.ts";
+import { modelsSearch } from "./models-url.ts";
 
 const route = createRoute({
   getParentRoute: () => rootRoute,

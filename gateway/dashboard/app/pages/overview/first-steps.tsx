@@ -2,27 +2,20 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import CircleCheck from "lucide-react/icons/circle-check";
 import CircleDashed from "lucide-react/icons/circle-dashed";
-import { type ReactNode, useEffect, useState } from "react";
-import { useMutation, useQuery } from "urql";
-import { useLive } from "../../../../../packages/client/src/react.ts";
-import { graphql, resultOf } from "../../data/graph.ts";
-import { ActionButton } from "../../parts/action-button.tsx";
-import { callSnippets, NO_SECRET } from "../../parts/call-snippets.ts";
-import { CodeSnippet } from "../../parts/code-snippet.tsx";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { loadAgain } from "../../data/fetch-again.ts";
 import { Section } from "../../parts/page.tsx";
-import { Note } from "../../parts/states.tsx";
-import { type Account, BALANCE } from "./overview-query.ts";
+import { Loading } from "../../parts/states.tsx";
+import type { Account } from "./overview-query.ts";
 import { useFirstSteps } from "./use-first-steps.ts";
 import "./first-steps.css";
 
-const CREATE = graphql(`
-  mutation CreateFirstKey($input: CreateApiKeyInput!) {
-    createApiKey(input: $input) { secret userErrors { field message } }
-  }
-`);
-const MODELS = graphql(`
-  query FirstModel { models(first: 1, filter: { serviceTypes: [CHATBOT] }) { nodes { modelId serviceType } } }
-`);
+const FirstCall = lazy(async () => ({
+  default: await loadAgain(async () => (await import("./first-call.tsx")).FirstCall),
+}));
+const FirstSubscription = lazy(async () => ({
+  default: await loadAgain(async () => (await import("./first-call.tsx")).FirstSubscription),
+}));
 
 /**
  * What a new user does first; each step is ticked as soon as it is done, wherever it was done. Shown from an empty
@@ -90,70 +83,12 @@ function Step({ title, isDone, isOpen = true, children }: StepProps) {
       <Icon size={18} role="img" aria-label={isDone ? "Done" : "Not done yet"} />
       <div>
         <p className="step-title">{title}</p>
-        {!isDone && isOpen && <div className="step-more">{children}</div>}
+        {!isDone && isOpen && (
+          <div className="step-more">
+            <Suspense fallback={<Loading rows={6} />}>{children}</Suspense>
+          </div>
+        )}
       </div>
     </li>
-  );
-}
-
-/** Code with a key in it. The secret stays in this page's memory. */
-function FirstCall({ secret, onSecret }: { secret: string | undefined; onSecret(secret: string): void }) {
-  const [, create] = useMutation(CREATE);
-  const [{ data }] = useQuery({ query: MODELS });
-  const model = data?.models?.nodes[0];
-  if (data && !model) return <Note>No provider offers a chat model at the moment.</Note>;
-  const call = {
-    origin: location.origin,
-    secret: secret ?? NO_SECRET,
-    model: model?.modelId ?? "…",
-    serviceType: "CHATBOT",
-  };
-  return (
-    <>
-      {secret === undefined ? (
-        <div className="row-of-controls">
-          <ActionButton
-            variant="filled"
-            size="xs"
-            done="The key is in the code. It is shown only here, until you leave the page."
-            act={async () => {
-              const made = await create({ input: { name: "First key" } });
-              onSecret(resultOf(made.data?.createApiKey, made.error).secret ?? "");
-            }}
-          >
-            Create a key for this code
-          </ActionButton>
-          <Note>Or replace {NO_SECRET} in it by a key that you have.</Note>
-        </div>
-      ) : (
-        <Note>The key in this code is shown only here: copy it before you leave the page.</Note>
-      )}
-      <CodeSnippet label="First call" snippets={callSnippets(call)} />
-    </>
-  );
-}
-
-/** Subscribes here, and says how to do so elsewhere. The step is done with the first event. */
-function FirstSubscription({ onEvent, isDone }: { onEvent(): void; isDone: boolean }) {
-  const [isOn, setOn] = useState(false);
-  const { state } = useLive(isOn && !isDone ? BALANCE : null, {}, { onEvent });
-  const code = `curl -N ${location.origin}/graphql/stream -H "Authorization: Bearer ${NO_SECRET}" \\
-  -H "Accept: text/event-stream" -H "Content-Type: application/json" \\
-  -d '{"query":"subscription { balanceChanged { cursor cause balance { available held } } }"}'`;
-  return (
-    <>
-      <div className="row-of-controls">
-        <Button size="xs" onClick={() => setOn(true)} loading={isOn && state !== "live"}>
-          {isOn ? "Subscribed: make a request" : "Subscribe on this page"}
-        </Button>
-        <Note>
-          The step is done when the first event arrives. From your own program, with a management key:
-        </Note>
-      </div>
-      <CodeSnippet
-        label="First subscription"
-        snippets={[{ name: "curl", code: code.replace(NO_SECRET, "mk-...") }]}
-      />
-    </>
   );
 }

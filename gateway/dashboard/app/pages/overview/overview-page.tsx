@@ -12,10 +12,13 @@ import { FirstSteps } from "./first-steps.tsx";
 import { LatestRequests } from "./latest-requests.tsx";
 import { BALANCE, type Balance, OVERVIEW } from "./overview-query.ts";
 import { type Range, rangeOf } from "./overview-range.ts";
-import { RangeControls } from "./range-controls.tsx";
 
 const SpendCard = lazy(async () => ({
   default: await loadAgain(async () => (await import("./spend-card.tsx")).SpendCard),
+}));
+
+const RangeControls = lazy(async () => ({
+  default: await loadAgain(async () => (await import("./range-controls.tsx")).RangeControls),
 }));
 
 const WEEK_DAYS = 7;
@@ -50,7 +53,9 @@ export function OverviewPage() {
       actions={
         <>
           <Live liveness={liveness} />
-          <RangeControls range={range} />
+          <Suspense fallback={<div className="range-placeholder" />}>
+            <RangeControls range={range} />
+          </Suspense>
         </>
       }
     >
