@@ -84,6 +84,30 @@ describeDatabases("health history", (kind) => {
     await database.rows("truncate provider_hour");
   });
 
+  test("whoever asks often reads the database once in half a minute, and for each provider once", async () => {
+    const database = await openTestDatabase(kind);
+    const reads: string[] = [];
+    const { time, history, answer } = startProcess({
+      rows: (text, values) => {
+        if (/^\s*with hours/.test(text)) reads.push(String(values?.[0]));
+        return database.rows(text, values);
+      },
+    });
+    const provider = offer("0xD1");
+    answer(provider, 10);
+    await history.flush();
+    const many = Array.from({ length: 500 }, () => [provider]);
+    const counts = async () => (await history.recent(many)).map((point) => point?.requests);
+    expect(new Set(await counts())).toEqual(new Set([1]));
+    answer(provider, 10);
+    await history.flush();
+    expect(new Set(await counts())).toEqual(new Set([1]));
+    expect(reads.map((offers) => JSON.parse(offers).length)).toEqual([1]);
+    time.nowMs += 30_000;
+    expect(new Set(await counts())).toEqual(new Set([2]));
+    await database.rows("truncate provider_hour");
+  });
+
   test("what is older than 30 days is deleted, and what cannot be stored is held until it can", async () => {
     const database = await openTestDatabase(kind);
     const state = { isDown: false };

@@ -1,3 +1,4 @@
+import QuickLru from "quick-lru";
 import type { Queries } from "../../db/database.ts";
 import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -29,6 +30,11 @@ const EVERY_MS = 60_000;
 /** So many provider hours are held until they are stored; what is observed of further ones is not counted. */
 const MAX_HELD = 10_000;
 const STEP = 1_000;
+const FRESH_MS = 30_000;
+/** At most 168 points each. */
+const MAX_READS = 1_000;
+
+type Read = { readonly atMs: number; readonly points: readonly HealthPoint[] };
 
 /**
  * Keeps what this process observes of providers by the hour, for 30 days: it adds to the rows of all processes once a
@@ -37,6 +43,7 @@ const STEP = 1_000;
 export class HealthHistoryService implements HealthObserver {
   readonly #dependencies: Dependencies;
   readonly #held = new Map<string, ProviderHour>();
+  readonly #reads = new QuickLru<string, Read>({ maxSize: MAX_READS });
   #deletedAtHour = 0;
   readonly #task: PeriodicTask;
 
@@ -66,17 +73,20 @@ export class HealthHistoryService implements HealthObserver {
     if (!isAnswered) hour.failures++;
   }
 
-  /** The history of each provider's model, oldest first: what is stored, so up to a minute late. */
+  /**
+   * The history of each provider's model, oldest first, up to 90 s late: what is stored every minute. Anyone may read it, so
+   * answers are given again for half a minute.
+   */
   of(providers: readonly Provider[], grain: HealthGrain): Promise<readonly (readonly HealthPoint[])[]> {
-    const groups = providers.map((provider) => [offerOf(provider)]);
-    return readPoints(this.#dependencies.queries, groups, { grain, from: this.#startOf(grain) });
+    return this.#read(
+      providers.map((provider) => [provider]),
+      grain,
+    );
   }
 
-  /** The last 30 days of each group of providers as one point; undefined without requests. */
+  /** The last 30 days of each group of providers as one point; undefined without requests. As late as `of`. */
   async recent(groups: readonly (readonly Provider[])[]): Promise<readonly (HealthPoint | undefined)[]> {
-    const offers = groups.map((providers) => providers.map(offerOf));
-    const options = { grain: "total", from: this.#startOf("day") } as const;
-    const found = await readPoints(this.#dependencies.queries, offers, options);
+    const found = await this.#read(groups, "total");
     return found.map(([point]) => point);
   }
 
@@ -114,10 +124,38 @@ export class HealthHistoryService implements HealthObserver {
     await this.#task.run();
   }
 
-  #startOf(grain: HealthGrain): Date {
+  /** The points of each group: those that were read lately, and the others by one statement, each once. */
+  async #read(
+    groups: readonly (readonly Provider[])[],
+    grain: HealthGrain | "total",
+  ): Promise<readonly (readonly HealthPoint[])[]> {
+    const nowMs = this.#dependencies.clock.monotonicMs();
+    const known = new Map<string, readonly HealthPoint[]>();
+    const missing = new Map<string, readonly Offer[]>();
+    const keys = groups.map((providers) => {
+      const offers = providers.map(offerOf);
+      const key = `${grain} ${JSON.stringify(offers)}`;
+      const read = this.#reads.get(key);
+      if (read && nowMs - read.atMs < FRESH_MS) known.set(key, read.points);
+      else missing.set(key, offers);
+      return key;
+    });
+    if (missing.size > 0) {
+      const options = { grain, from: this.#startOf(grain) };
+      const found = await readPoints(this.#dependencies.queries, [...missing.values()], options);
+      for (const [n, key] of [...missing.keys()].entries()) {
+        const points = found[n] ?? [];
+        known.set(key, points);
+        this.#reads.set(key, { atMs: nowMs, points });
+      }
+    }
+    return keys.map((key) => known.get(key) ?? []);
+  }
+
+  #startOf(grain: HealthGrain | "total"): Date {
     const periodMs = grain === "hour" ? HOUR_MS : DAY_MS;
     const next = (Math.floor(this.#dependencies.clock.now().getTime() / periodMs) + 1) * periodMs;
-    return new Date(next - DAYS[grain] * DAY_MS);
+    return new Date(next - DAYS[grain === "hour" ? "hour" : "day"] * DAY_MS);
   }
 
   #hourOf(provider: Provider): ProviderHour | undefined {

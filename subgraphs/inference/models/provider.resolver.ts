@@ -123,7 +123,7 @@ export class ProviderResolver {
   @FieldResolver(() => [ProviderHealthPointType], {
     nullable: true,
     description:
-      "The provider's health in the past, oldest first, up to a minute late; a period without requests has no point. Null, with an error, if it cannot be read.",
+      "The provider's health in the past, oldest first, up to 90 s late; a period without requests has no point. Null, with an error, if it cannot be read.",
   })
   async healthHistory(
     @Arg("by", () => HealthPeriod, { defaultValue: "day", description: "The periods." }) grain: HealthGrain,
