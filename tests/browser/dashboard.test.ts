@@ -67,7 +67,7 @@ test("a key created on the page is used, its cost appears without a reload, and 
 
   await go(page, "Overview");
   await page.getByText("live", { exact: true }).waitFor();
-  const available = page.getByText("Available").locator("xpath=following-sibling::*");
+  const available = page.getByText("Available").locator("xpath=following-sibling::*[1]");
   const before = await available.textContent();
   const client = new OpenAI({ baseURL: `${product.origin}/v1`, apiKey: secret, maxRetries: 0 });
   const ask = () =>

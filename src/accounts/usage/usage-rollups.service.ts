@@ -29,7 +29,8 @@ export class UsageRollups {
   }
 
   /**
-   * Adds the requests of every account that has at least `pending` new ones. Returns the number of requests. Throws the
+   * Adds the requests of every account that has at least `pending` new ones. Returns the number of requests that were
+   * added to the sums of usage; those that were only behind by provider do not count. Throws the
    * first failure when all other accounts are done.
    */
   async sweep(pending = PENDING): Promise<number> {
@@ -39,13 +40,16 @@ export class UsageRollups {
     for (let isMore = true; isMore; ) {
       const accounts = await findPending(database, pending, ACCOUNTS);
       let added = 0;
-      for (const account of accounts)
-        if (!this.#isStopped)
-          added += await this.#rollUp(account).catch((error: unknown) => {
-            failures.push(error);
-            return 0;
-          });
-      total += added;
+      for (const account of accounts) {
+        if (this.#isStopped) break;
+        try {
+          const step = await this.#rollUp(account);
+          total += step.added;
+          added += Math.max(step.added, step.byProvider);
+        } catch (error) {
+          failures.push(error);
+        }
+      }
       isMore = added > 0 && accounts.length === ACCOUNTS && !this.#isStopped;
     }
     if (failures.length > 0) throw failures[0];
@@ -68,13 +72,13 @@ export class UsageRollups {
     await this.#sweeps.stop();
   }
 
-  /** Adds to both kinds of sums. Returns the larger number of requests: those by provider may be behind. */
-  async #rollUp(account: string): Promise<number> {
+  /** Adds to both kinds of sums, of which those by provider may be behind. Returns the numbers of requests. */
+  async #rollUp(account: string): Promise<{ readonly added: number; readonly byProvider: number }> {
+    const added = await this.#repeat((limit) => rollUp(this.#dependencies.database, account, limit));
     const byProvider = await this.#repeat((limit) =>
       rollUpProviders(this.#dependencies.database, account, limit),
     );
-    const added = await this.#repeat((limit) => rollUp(this.#dependencies.database, account, limit));
-    return Math.max(added, byProvider);
+    return { added, byProvider };
   }
 
   async #repeat(step: (limit: number) => Promise<number>): Promise<number> {

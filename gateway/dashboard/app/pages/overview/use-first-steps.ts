@@ -1,19 +1,18 @@
 import { useState } from "react";
-import { useSession } from "../../data/session.tsx";
 
-/** What the browser keeps of an account's first steps: those that the server does not know. */
+const NAME = "zerograph-first-steps";
+
+/** What the browser keeps of the first steps: what the server does not know. It does not name the account. */
 type Kept = { readonly isShown?: boolean; readonly hasSubscribed?: boolean; readonly isDismissed?: boolean };
 
-/** The first steps of the account that is signed in, as kept in this browser. */
+/** The first steps, as kept in this browser. */
 export function useFirstSteps(): readonly [Kept, (change: Kept) => void] {
-  const { address } = useSession();
-  const name = `zerograph-first-steps:${address}`;
-  const [kept, setKept] = useState<Kept>(() => read(name));
+  const [kept, setKept] = useState<Kept>(read);
   const change = (fields: Kept) => {
-    const next = { ...read(name), ...fields };
+    const next = { ...read(), ...fields };
     setKept(next);
     try {
-      localStorage.setItem(name, JSON.stringify(next));
+      localStorage.setItem(NAME, JSON.stringify(next));
     } catch {
       // The browser keeps nothing: the steps hold until the page is left.
     }
@@ -21,9 +20,9 @@ export function useFirstSteps(): readonly [Kept, (change: Kept) => void] {
   return [kept, change];
 }
 
-function read(name: string): Kept {
+function read(): Kept {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(name) ?? "{}");
+    const kept: unknown = JSON.parse(localStorage.getItem(NAME) ?? "{}");
     return typeof kept === "object" && kept !== null ? (kept as Kept) : {};
   } catch {
     return {};
