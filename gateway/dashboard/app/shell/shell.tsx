@@ -6,11 +6,12 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { loadAgain } from "../data/fetch-again.ts";
 import { useNetwork } from "../data/session.tsx";
 import { Pill } from "../parts/state-badge.tsx";
-import { AccountMenu } from "./account-menu.tsx";
 import { Balance } from "./balance.tsx";
-import { ColorSchemeMenu } from "./color-scheme-menu.tsx";
 import { Navigation } from "./navigation.tsx";
 
+const HeaderMenus = lazy(async () => ({
+  default: await loadAgain(async () => (await import("./header-menus.tsx")).HeaderMenus),
+}));
 const Palette = lazy(async () => ({
   default: await loadAgain(async () => (await import("./palette.tsx")).Palette),
 }));
@@ -70,8 +71,11 @@ export function Shell() {
             </span>
           )}
           <Balance />
-          <ColorSchemeMenu />
-          <AccountMenu />
+          <div className="header-menus">
+            <Suspense>
+              <HeaderMenus />
+            </Suspense>
+          </div>
         </Group>
       </AppShell.Header>
       <AppShell.Navbar className="side" aria-hidden={isAway || undefined} inert={isAway ?? false}>
