@@ -18,7 +18,7 @@ type Sources = {
 
 /** Leaves the other connections to other accounts. */
 const MAX_RUNNING_PER_ACCOUNT = 1;
-const MAX_WAITING_PER_ACCOUNT = 16;
+const MAX_WAITING_PER_ACCOUNT = 64;
 const MAX_WAITING = 1_000;
 
 /**

@@ -5,10 +5,10 @@ import type { CombinedError } from "urql";
 import { loadAgain } from "../data/fetch-again.ts";
 import { isRefusal, reasonOf } from "../data/graph.ts";
 import type { Column } from "./column.ts";
+import { useColumnChoice } from "./column-choice.ts";
 import { ColumnHead } from "./column-head.tsx";
 import { DataRow } from "./data-row.tsx";
 import { EmptyState, Failure, Loading, NoPermission } from "./states.tsx";
-import { TableTools, useColumnChoice } from "./table-tools.tsx";
 
 const features = tableFeatures({ columnVisibilityFeature });
 /** From so many rows on, only those in view are in the document, and the table scrolls by itself. */
@@ -16,6 +16,9 @@ const VIRTUAL_FROM = 60;
 /** A reader who scrolled less is at the top. */
 const TOP_PX = 30;
 
+const TableTools = lazy(async () => ({
+  default: await loadAgain(async () => (await import("./table-tools.tsx")).TableTools),
+})) as typeof import("./table-tools.tsx").TableTools;
 const VirtualBody = lazy(async () => ({
   default: await loadAgain(async () => (await import("./virtual-body.tsx")).VirtualBody),
 }));
@@ -60,16 +63,18 @@ export function DataTable<Row extends object>(props: Props<Row>) {
   return (
     <div className="data">
       {hasTools && (
-        <TableTools
-          columns={columns}
-          rows={rows}
-          visibility={visibility}
-          {...(canChoose && { onChoose: choose })}
-          {...(csv !== undefined && { csv })}
-          tools={tools}
-        >
-          {filters}
-        </TableTools>
+        <Suspense fallback={<div className="table-tools" />}>
+          <TableTools
+            columns={columns}
+            rows={rows}
+            visibility={visibility}
+            {...(canChoose && { onChoose: choose })}
+            {...(csv !== undefined && { csv })}
+            tools={tools}
+          >
+            {filters}
+          </TableTools>
+        </Suspense>
       )}
       <TableState {...props} visibility={visibility} />
     </div>

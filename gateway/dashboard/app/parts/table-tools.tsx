@@ -1,40 +1,10 @@
 import { Button, Checkbox, Group, Popover, Stack } from "@mantine/core";
 import Columns3 from "lucide-react/icons/columns-3";
 import Download from "lucide-react/icons/download";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import type { Column } from "./column.ts";
+import type { Visibility } from "./column-choice.ts";
 import { saveCsv } from "./csv.ts";
-
-type Visibility = Readonly<Record<string, boolean>>;
-
-/** Which columns of a table are shown, as chosen by the user and kept in this browser under the table's label. */
-export function useColumnChoice<Row>(
-  label: string,
-  columns: readonly Column<Row>[],
-): readonly [Visibility, (id: string, isShown: boolean) => void] {
-  const key = `zerograph-columns:${label}`;
-  const [chosen, setChosen] = useState<Visibility>(() => readChoice(key));
-  const shown = Object.fromEntries(columns.map(({ id, isHidden }) => [id, chosen[id] ?? !isHidden]));
-  const choose = (id: string, isShown: boolean) => {
-    const next = { ...chosen, [id]: isShown };
-    setChosen(next);
-    try {
-      localStorage.setItem(key, JSON.stringify(next));
-    } catch {
-      // The browser keeps nothing: the choice holds until the page is left.
-    }
-  };
-  return [shown, choose];
-}
-
-function readChoice(key: string): Visibility {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(key) ?? "{}");
-    return typeof kept === "object" && kept !== null ? (kept as Visibility) : {};
-  } catch {
-    return {};
-  }
-}
 
 type Props<Row> = {
   readonly columns: readonly Column<Row>[];

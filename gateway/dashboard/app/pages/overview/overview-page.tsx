@@ -1,5 +1,5 @@
 import { useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { useQuery } from "urql";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import { loadAgain } from "../../data/fetch-again.ts";
@@ -37,6 +37,11 @@ export function OverviewPage() {
   const [moved, setMoved] = useState<Balance>();
   const query = () => refetch({ requestPolicy: "network-only" });
   const refresh = useRefresh(query, REFRESH_MS);
+  const isPartial = error !== undefined && data !== undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each incomplete result is followed by another query.
+  useEffect(() => {
+    if (isPartial) refresh();
+  }, [error]);
   const liveness = useLive(
     BALANCE,
     {},

@@ -5,7 +5,7 @@ import { useNetwork } from "../../data/session.tsx";
 import { useFilters } from "../../data/use-list.ts";
 import { Section } from "../../parts/page.tsx";
 import { StackedChart } from "../../parts/stacked-chart.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { EmptyState, Failure } from "../../parts/states.tsx";
 import type { Account, Bucket } from "./overview-query.ts";
 import { type OverviewSearch, type Range, startsOf } from "./overview-range.ts";
 import { spendingOf } from "./spending.ts";
@@ -51,7 +51,9 @@ export function SpendCard({ account, range }: { account: Account; range: Range }
         />
       }
     >
-      {series.length === 0 ? (
+      {!buckets ? (
+        <Failure reason="The spending could not be loaded. It is loaded again by itself." />
+      ) : series.length === 0 ? (
         <EmptyState title={`Nothing was spent ${range.text}.`}>
           <Link to="/playground">Try a model in the playground.</Link>
         </EmptyState>
