@@ -121,6 +121,7 @@ test("the palette opens, finds a page and a request, and closes by keyboard alon
   await page.keyboard.press("Control+k");
   await palette.getByRole("combobox").waitFor();
   await page.keyboard.type("webho");
+  await palette.getByRole("option", { name: "Webhooks", selected: true }).waitFor();
   await page.keyboard.press("Enter");
   await heading(page, "Webhooks");
 

@@ -116,7 +116,11 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "delete from client_file where id in (": ["batch", "client_file", "client_file_part"],
       "delete from idempotency_key where (account, method, route, key) in (": ["idempotency_key"],
       "select id from hold where state = 'open' and expires_at < now()": ["hold"],
-      "select a.address from account a left join usage_rolled p": ["account", "usage_rolled"],
+      "select a.address from account a left join usage_rolled p": [
+        "account",
+        "usage_provider_rolled",
+        "usage_rolled",
+      ],
       "with free as ( select id from job where kind = $1::text": ["job", "job_content"],
       "with due as ( select d.request_id from receipt_draft d": [
         "inference_request",
@@ -146,6 +150,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "job",
       ],
       "select account from usage_rolled order by account for update": ["usage_rolled"],
+      "select account from usage_provider_rolled order by account for update": ["usage_provider_rolled"],
       "delete from usage_rollup u where u.account not in": ["removed_usage", "usage_rollup"],
       "delete from usage_tag_rollup u where u.account not in": ["removed_usage", "usage_tag_rollup"],
       "delete from usage_rolled u where u.account not in": ["removed_usage", "usage_rolled"],

@@ -110,6 +110,7 @@ describe("a completed request", () => {
             { provider: SECOND.address, outcome: "answered", durationMs: 65 },
           ],
           refused: REFUSED,
+          streamed: false,
         },
         receipt: expect.objectContaining({ endpoint: "/graphql", awaitsReturned: false }),
       },

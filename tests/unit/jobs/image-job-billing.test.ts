@@ -103,7 +103,7 @@ describe("a completed job", () => {
         units: 3,
         outputCost: 210n,
         answeredBy: { provider: addressOf(1), inputPrice: 2n, outputPrice: 70n, trustMode: "verified" },
-        routing: { attempts, refused: REFUSED },
+        routing: { attempts, refused: REFUSED, streamed: false },
       },
     ]);
     expect(seen.ends).toStrictEqual([
@@ -191,7 +191,7 @@ describe("a failed job", () => {
         outcome: "failed",
         outputCost: 0n,
         errorCode: "provider_error",
-        routing: { attempts, refused: REFUSED },
+        routing: { attempts, refused: REFUSED, streamed: false },
       },
     ]);
     const change = {

@@ -19,10 +19,12 @@ export function Palette({ onClose }: { onClose(): void }) {
   const found = useFound(text.trim());
   const [selected, setSelected] = useState("");
   useEffect(() => {
-    // What is found arrives after the palette chose among the pages, of which none may match.
+    // What is found arrives after the palette chose among its own entries: it is selected only if none of them matches.
     const [first] = found;
-    if (first?.items[0]) setSelected(`${first.heading} ${first.items[0].id}`);
-  }, [found]);
+    const searched = text.trim().toLowerCase();
+    const isOwn = [...PAGES, ...DOCS].some(({ name }) => name.toLowerCase().includes(searched));
+    if (first?.items[0] && !isOwn) setSelected(`${first.heading} ${first.items[0].id}`);
+  }, [found, text]);
   const before = useRef<Element | null>(null);
   useLayoutEffect(() => {
     before.current = document.activeElement;

@@ -75,7 +75,7 @@ export function OverviewPage() {
           <>
             <FirstSteps account={account} />
             <Figures account={account} balance={moved ?? account.balance} range={range} />
-            <Suspense fallback={<Loading rows={8} />}>
+            <Suspense fallback={<Loading rows={11} />}>
               <SpendCard account={account} range={range} />
             </Suspense>
             <LatestRequests account={account} range={range} />
