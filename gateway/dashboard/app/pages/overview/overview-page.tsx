@@ -77,8 +77,8 @@ export function OverviewPage() {
             <Figures account={account} balance={moved ?? account.balance} range={range} />
             <Suspense fallback={<Loading rows={11} />}>
               <SpendCard account={account} range={range} />
+              <LatestRequests account={account} range={range} />
             </Suspense>
-            <LatestRequests account={account} range={range} />
           </>
         )}
       </Outcome>
