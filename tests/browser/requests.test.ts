@@ -146,7 +146,12 @@ test("a new request appears at the top, and waits while its reader is further do
   await Promise.all(Array.from({ length: 70 }, ask));
   await end(page).getByText("70 requests").waitFor();
   const scroller = page.getByRole("region", { name: "Requests" });
-  await scroller.evaluate((element) => element.scrollTo(0, 600));
+  // It cannot be scrolled before its rows are rendered.
+  const scroll = (element: Element) => {
+    element.scrollTo(0, 600);
+    return element.scrollTop;
+  };
+  await expect.poll(() => scroller.evaluate(scroll), { timeout: PATIENCE_MS }).toBeGreaterThan(500);
   const newer = page.getByRole("button", { name: "Show new requests" });
   await ask();
   await newer.waitFor();
