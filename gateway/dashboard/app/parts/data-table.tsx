@@ -1,3 +1,4 @@
+import { Group } from "@mantine/core";
 import { type LinkProps, useNavigate } from "@tanstack/react-router";
 import { columnVisibilityFeature, tableFeatures, useTable } from "@tanstack/react-table";
 import { lazy, type ReactNode, Suspense, type UIEvent, useMemo, useRef } from "react";
@@ -63,7 +64,13 @@ export function DataTable<Row extends object>(props: Props<Row>) {
   return (
     <div className="data">
       {hasTools && (
-        <Suspense fallback={<div className="table-tools" />}>
+        <Suspense
+          fallback={
+            <div className="table-tools">
+              <Group gap="xs">{filters}</Group>
+            </div>
+          }
+        >
           <TableTools
             columns={columns}
             rows={rows}
