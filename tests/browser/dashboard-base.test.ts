@@ -1,36 +1,24 @@
 import { readFile } from "node:fs/promises";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
 import type { Trace } from "../../src/inference/billing/trace.ts";
-import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import { PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
 import { rest } from "../support/clients/rest-client.ts";
-import type { OnEnd } from "../support/servers/database.ts";
-import { type Product, startProduct } from "./product.ts";
-import { go, heading, linkOf, openSignedIn, PAGES } from "./signed-in.ts";
+import { go, heading, linkOf, PAGES, useDashboard } from "./signed-in.ts";
 
-const ends: (() => Promise<void>)[] = [];
-const onEnd: OnEnd = (end) => void ends.unshift(end);
-
-let product: Product;
-let browser: Browser | undefined;
-
-beforeAll(async () => {
-  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
-});
-afterAll(async () => {
-  for (const end of ends) await end();
-});
-
-function signedIn(options: Parameters<typeof openPage>[2] = {}) {
-  return openSignedIn(browser as Browser, product.origin, options);
-}
+const dashboard = useDashboard();
 
 /** Asks a model with a key, and returns what the answer says of its request. */
 async function ask(key: string): Promise<Trace> {
   const messages = [{ role: "user", content: "The sea?" }];
-  const { body } = await rest<{ readonly x_0g_trace: Trace }>(product.origin, "/v1/chat/completions", key, {
-    body: { model: "devnet-chat", messages },
-  });
+  const { body } = await rest<{ readonly x_0g_trace: Trace }>(
+    dashboard().product.origin,
+    "/v1/chat/completions",
+    key,
+    {
+      body: { model: "devnet-chat", messages },
+    },
+  );
   return body.x_0g_trace;
 }
 
@@ -42,10 +30,10 @@ function focused(page: Page): Promise<string> {
 }
 
 test("every response has a policy of its own that allows no inline script, and no page violates it", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const policies = new Set<string>();
   for (const path of ["", "keys", "index.html"]) {
-    const response = await fetch(`${product.origin}/dashboard/${path}`);
+    const response = await fetch(`${dashboard().product.origin}/dashboard/${path}`);
     const policy = response.headers.get("content-security-policy") ?? "";
     const [, nonce = ""] = /style-src 'self' 'nonce-([A-Za-z0-9+/=]{24})'/.exec(policy) ?? [];
     expect(policy).not.toContain("unsafe-inline");
@@ -55,7 +43,7 @@ test("every response has a policy of its own that allows no inline script, and n
   }
   expect(policies.size).toBe(3);
 
-  const { page, faults } = await signedIn();
+  const { page, faults } = await dashboard().signedIn();
   await page.addInitScript(
     "window.violations = []; addEventListener('securitypolicyviolation', ({ violatedDirective, sourceFile }) => window.violations.push(violatedDirective + ' ' + sourceFile))",
   );
@@ -76,8 +64,8 @@ test("every response has a policy of its own that allows no inline script, and n
 });
 
 test("a part that is gone is said to be, beside a shell that works, and is there after a reload", async (context) => {
-  if (!browser) return context.skip();
-  const { page } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
   const chunk = /\/assets\/node-page-.*\.js$/;
   await page.route(chunk, (route) => route.fulfill({ status: 404, body: "gone" }));
   await linkOf(page, "Node").click();
@@ -93,8 +81,8 @@ test("a part that is gone is said to be, beside a shell that works, and is there
 });
 
 test("a cut network is said at once, and what was opened meanwhile loads when the network is back", async (context) => {
-  if (!browser) return context.skip();
-  const { page } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
   const banner = page.getByRole("status").filter({ hasText: "You are offline." });
   await page.context().setOffline(true);
   await banner.waitFor();
@@ -107,8 +95,8 @@ test("a cut network is said at once, and what was opened meanwhile loads when th
 });
 
 test("the palette opens, finds a page and a request, and closes by keyboard alone", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
   const palette = page.getByRole("dialog", { name: "Search" });
   const search = page.getByRole("button", { name: /^Search/ });
   await search.focus();
@@ -117,7 +105,7 @@ test("the palette opens, finds a page and a request, and closes by keyboard alon
   await requireAccessible(page, "palette");
   await page.keyboard.press("Escape");
   await palette.waitFor({ state: "detached" });
-  await expect.poll(() => focused(page), { timeout: PATIENCE_MS }).toMatch(/^Search/);
+  await expect.poll(() => focused(page)).toMatch(/^Search/);
   await page.keyboard.press("Control+k");
   await palette.getByRole("combobox").waitFor();
   await page.keyboard.type("webho");
@@ -125,7 +113,7 @@ test("the palette opens, finds a page and a request, and closes by keyboard alon
   await page.keyboard.press("Enter");
   await heading(page, "Webhooks");
 
-  const { request_id: id } = await ask(product.sk);
+  const { request_id: id } = await ask(dashboard().product.sk);
   await page.keyboard.press("Control+k");
   await palette.getByRole("combobox").fill(id.slice(0, 20));
   await palette.getByRole("option", { name: id }).waitFor();
@@ -136,15 +124,15 @@ test("the palette opens, finds a page and a request, and closes by keyboard alon
 });
 
 test("an error is shown at its field, which gets the focus, whether the form or the server finds it", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
   await go(page, "API keys");
   const opener = page.getByRole("button", { name: "Create a key" });
   await opener.click();
   const dialog = page.getByRole("dialog");
   const error = async (label: string | RegExp) => {
     const field = dialog.getByLabel(label);
-    await expect.poll(() => field.getAttribute("aria-invalid"), { timeout: PATIENCE_MS }).toBe("true");
+    await expect.poll(() => field.getAttribute("aria-invalid")).toBe("true");
     const ids = (await field.getAttribute("aria-describedby")) ?? "";
     const texts = ids.split(/\s+/).map((id) => page.locator(`[id="${id}"]`).textContent());
     return (await Promise.all(texts)).join(" ");
@@ -165,13 +153,13 @@ test("an error is shown at its field, which gets the focus, whether the form or 
   expect(await page.locator(":focus").getAttribute("name")).toBe("expiresAt");
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
-  await expect.poll(() => focused(page), { timeout: PATIENCE_MS }).toBe("Create a key");
+  await expect.poll(() => focused(page)).toBe("Create a key");
   expect(faults).toEqual([]);
 });
 
 test("colours and columns are as chosen after a reload, and a filter is part of the address", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn({ colorScheme: "light" });
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn({ colorScheme: "light" });
   const scheme = () => page.evaluate("document.documentElement.dataset.mantineColorScheme");
   expect(await scheme()).toBe("light");
   await page.getByRole("button", { name: /^Colours/ }).click();
@@ -184,7 +172,7 @@ test("colours and columns are as chosen after a reload, and a filter is part of 
   await head.waitFor({ state: "detached" });
   await page.keyboard.press("Escape");
   await page.getByLabel("Include revoked and expired keys").check();
-  await expect.poll(() => new URL(page.url()).searchParams.get("all"), { timeout: PATIENCE_MS }).toBe("true");
+  await expect.poll(() => new URL(page.url()).searchParams.get("all")).toBe("true");
   await page.reload();
   await page.getByRole("columnheader", { name: "Used of limit" }).waitFor();
   expect(await scheme()).toBe("dark");
@@ -194,8 +182,8 @@ test("colours and columns are as chosen after a reload, and a filter is part of 
 });
 
 test("the rows of a list are saved as CSV with exact amounts, and no text of theirs is a formula", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
   await go(page, "API keys");
   await page.getByRole("button", { name: "Create a key" }).click();
   await page.getByLabel("Name").fill('=1+1,"2"');
@@ -206,9 +194,7 @@ test("the rows of a list are saved as CSV with exact amounts, and no text of the
   await dialog.getByRole("button", { name: "Done" }).click();
   await go(page, "Requests");
   await page.getByLabel("ID begins with").fill(trace.request_id);
-  await expect
-    .poll(() => page.getByRole("table").locator("tbody tr").count(), { timeout: PATIENCE_MS })
-    .toBe(1);
+  await expect.poll(() => page.getByRole("table").locator("tbody tr").count()).toBe(1);
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.getByRole("button", { name: "CSV" }).click(),

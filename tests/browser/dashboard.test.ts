@@ -77,17 +77,17 @@ test("a key created on the page is used, its cost appears without a reload, and 
       verify_tee: true,
     } as OpenAI.Chat.ChatCompletionCreateParamsNonStreaming);
   await ask();
-  await expect.poll(() => available.textContent(), { timeout: PATIENCE_MS }).not.toBe(before);
+  await expect.poll(() => available.textContent()).not.toBe(before);
   await page.getByRole("cell", { name: "devnet-chat" }).first().waitFor();
 
   await go(page, "Requests");
   await page.getByRole("cell", { name: "from the page" }).first().waitFor();
   const rows = page.getByRole("table").locator("tbody tr");
   await page.getByLabel("Key", { exact: true }).selectOption("from the page");
-  await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(1);
+  await expect.poll(() => rows.count()).toBe(1);
   // While the page is open, another request arrives.
   await ask();
-  await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(2);
+  await expect.poll(() => rows.count()).toBe(2);
   await page.getByLabel("ID begins with").fill("no-such-request");
   await page.getByText("No request matches.").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
@@ -156,7 +156,7 @@ test("a job that is watched while its connection breaks continues after the last
   const body = { model: images.model, prompt: "a pier", response_format: "b64_json" };
   const { jobId } = await client.post<{ jobId: string }>("/async/images/generations", { body });
   await page.goto(`${product.origin}/dashboard/jobs/${jobId}`);
-  await expect.poll(() => asked.length, { timeout: PATIENCE_MS }).toBe(2);
+  await expect.poll(() => asked.length).toBe(2);
   release();
   await page.locator(".timeline").getByText("completed").waitFor({ timeout: PATIENCE_MS });
   await page.locator(".pictures img").waitFor();
@@ -167,7 +167,7 @@ test("a job that is watched while its connection breaks continues after the last
   const shown = await steps.allTextContents();
   expect(shown.length).toBeGreaterThan(1);
   await page.reload();
-  await expect.poll(() => steps.allTextContents(), { timeout: PATIENCE_MS }).toEqual(shown);
+  await expect.poll(() => steps.allTextContents()).toEqual(shown);
 });
 
 test("a management key is created with chosen scopes, changed, and revoked after a confirmation", async (context) => {
@@ -180,7 +180,7 @@ test("a management key is created with chosen scopes, changed, and revoked after
   await opener.focus();
   await page.keyboard.press("Enter");
   await dialog.waitFor();
-  await expect.poll(() => page.locator(":focus").getAttribute("name"), { timeout: PATIENCE_MS }).toBe("name");
+  await expect.poll(() => page.locator(":focus").getAttribute("name")).toBe("name");
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   expect(await opener.evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true);
@@ -233,9 +233,7 @@ test("a webhook is created, tested, shown with its attempts, disabled, and delet
   await makeKey(page, "for the webhook");
   await page.getByRole("dialog").getByRole("button", { name: "Copy" }).first().click();
   await page.getByRole("dialog").getByRole("button", { name: "Done" }).click();
-  await expect
-    .poll(() => receiver.types(), { timeout: PATIENCE_MS })
-    .toEqual(["webhook.test", "api_key.created"]);
+  await expect.poll(() => receiver.types()).toEqual(["webhook.test", "api_key.created"]);
   for (const delivery of receiver.received) verify(delivery, secret);
   await go(page, "Webhooks");
   await page.getByRole("button", { name: "Refresh" }).click();
@@ -260,7 +258,7 @@ test("money deposited from the page appears there without a reload", async (cont
   const before = await rows.count();
   await page.getByLabel("Amount in 0G").fill("1.25");
   await page.getByRole("button", { name: "Deposit with Development wallet" }).click();
-  await expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(before + 1);
+  await expect.poll(() => rows.count()).toBe(before + 1);
   await page.getByRole("cell", { name: "1.25 0G" }).waitFor();
   await page.getByText("confirmed").nth(1).waitFor();
   expect(faults).toEqual([]);
@@ -359,7 +357,7 @@ test("every page passes axe, in light and dark mode and at phone width", async (
     await requireAccessible(page, `overview-${look.name}`);
     for (const name of PAGES) {
       await go(page, name);
-      await expect.poll(() => page.locator(".loading").count(), { timeout: PATIENCE_MS }).toBe(0);
+      await expect.poll(() => page.locator(".loading").count()).toBe(0);
       await requireAccessible(page, `${name.toLowerCase().replace(" ", "-")}-${look.name}`);
       const width = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
       expect(width, `${name} is wider than its window`).toBeLessThanOrEqual(0);
@@ -430,14 +428,11 @@ test("the explorer runs its examples in the name of the signed-in account, and a
   const result = page.locator(".result-window");
   const stop = page.getByRole("button", { name: /stop/i });
   await expect
-    .poll(
-      async () => {
-        if (!(await stop.isVisible())) await page.getByRole("button", { name: /execute/i }).click();
-        await stop.or(result.getByText("Cannot infer operation")).first().waitFor();
-        return stop.isVisible();
-      },
-      { timeout: PATIENCE_MS },
-    )
+    .poll(async () => {
+      if (!(await stop.isVisible())) await page.getByRole("button", { name: /execute/i }).click();
+      await stop.or(result.getByText("Cannot infer operation")).first().waitFor();
+      return stop.isVisible();
+    })
     .toBe(true);
   const { page: other } = await signedIn();
   await makeKey(other, "for the explorer");

@@ -53,7 +53,7 @@ export function testExamples(started: () => Product & { readonly images: HeldIma
     await page.getByRole("button", { name: "Make it" }).click();
     await page.getByRole("listitem").first().waitFor();
     await breakSockets();
-    await expect.poll(() => asked.length, { timeout: PATIENCE_MS }).toBe(2);
+    await expect.poll(() => asked.length).toBe(2);
     release();
     await page.getByRole("img", { name: "What was asked for" }).waitFor({ timeout: PATIENCE_MS });
     await page.getByRole("status").getByText("completed").waitFor();

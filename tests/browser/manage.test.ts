@@ -1,35 +1,18 @@
 import { readFile } from "node:fs/promises";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { requireAccessible } from "../support/clients/browser.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { startReceiver, verify } from "../support/webhooks/receiver.ts";
-import { type Product, startProduct } from "./product.ts";
-import { go, heading, openSignedIn } from "./signed-in.ts";
+import { go, heading, useDashboard } from "./signed-in.ts";
 
-const ends: (() => Promise<void>)[] = [];
-const onEnd: OnEnd = (end) => void ends.unshift(end);
-
-let product: Product;
-let browser: Browser | undefined;
-
-beforeAll(async () => {
-  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
-});
-afterAll(async () => {
-  for (const end of ends) await end();
-});
-
-function signedIn(options: Parameters<typeof openPage>[2] = {}) {
-  return openSignedIn(browser as Browser, product.origin, options);
-}
+const dashboard = useDashboard();
 
 /** A chat with a tag. */
 async function chat(tag: string): Promise<void> {
-  const response = await fetch(`${product.origin}/v1/chat/completions`, {
+  const response = await fetch(`${dashboard().product.origin}/v1/chat/completions`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${product.sk}`,
+      authorization: `Bearer ${dashboard().product.sk}`,
       "content-type": "application/json",
       "x-tag": tag,
     },
@@ -39,9 +22,9 @@ async function chat(tag: string): Promise<void> {
 }
 
 test("a new key comes with code that has it, and its row says what it spent and may do", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   await chat("team=keys");
-  const { page, faults } = await signedIn();
+  const { page, faults } = await dashboard().signedIn();
   await go(page, "API keys");
   await page
     .getByRole("img", { name: /^[\d.<]+ 0G in 30 days$/ })
@@ -76,9 +59,9 @@ test("a new key comes with code that has it, and its row says what it spent and 
 });
 
 test("a tag's spend is listed, and its budget is created, changed, used up and deleted", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   await chat("team=search");
-  const { page, faults } = await signedIn();
+  const { page, faults } = await dashboard().signedIn();
   await go(page, "Tags");
   await page.getByRole("button", { name: "Set a budget for team=search" }).click();
   const dialog = page.getByRole("dialog");
@@ -134,8 +117,8 @@ const fileOf = (name: string, lines: readonly string[]) => ({
 });
 
 test("a batch is checked in the browser, runs to its end on its page, and its files are downloaded and deleted", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
   await go(page, "Batches");
   await page.getByText("No batches yet.").waitFor();
   await page.getByRole("button", { name: "Create a batch" }).click();
@@ -173,11 +156,11 @@ test("a batch is checked in the browser, runs to its end on its page, and its fi
 });
 
 test("no page of another site lists, reads or deletes a file with the session", async (context) => {
-  if (!browser) return context.skip();
-  const { page } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
   const [cookie] = await page.context().cookies();
   const send = (path: string, method: string, headers: Record<string, string>) =>
-    fetch(`${product.origin}${path}`, {
+    fetch(`${dashboard().product.origin}${path}`, {
       method,
       headers: { cookie: `${cookie?.name}=${cookie?.value}`, ...headers },
     }).then(({ status }) => status);
@@ -187,16 +170,16 @@ test("no page of another site lists, reads or deletes a file with the session", 
   expect(await send("/v1/files?limit=1", "GET", other)).toBe(401);
   expect(await send("/v1/files?limit=1", "GET", {})).toBe(401);
   expect(await send("/v1/files/file-1", "DELETE", other)).toBe(401);
-  expect(await send("/v1/files/file-1", "DELETE", { origin: product.origin })).toBe(404);
+  expect(await send("/v1/files/file-1", "DELETE", { origin: dashboard().product.origin })).toBe(404);
   // Only these routes take it.
   for (const path of ["/v1/files/a/b/content", "/v1/filesystem", "/v1/batches", "/v1/api-keys"])
     expect([401, 404]).toContain(await send(path, "GET", own));
 });
 
 test("a webhook's events are delivered again from a cursor, and a new secret signs beside the old one", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const receiver = await startReceiver(onTestFinished as OnEnd);
-  const { page, faults } = await signedIn();
+  const { page, faults } = await dashboard().signedIn();
   await go(page, "Webhooks");
   await page.getByRole("button", { name: "Create a webhook" }).click();
   const dialog = page.getByRole("dialog");
@@ -208,14 +191,14 @@ test("a webhook's events are delivered again from a cursor, and a new secret sig
   await dialog.getByRole("button", { name: "Copy" }).click();
   await dialog.getByRole("button", { name: "Done" }).click();
   for (const name of ["first", "second"]) {
-    const response = await fetch(`${product.origin}/v1/api-keys`, {
+    const response = await fetch(`${dashboard().product.origin}/v1/api-keys`, {
       method: "POST",
-      headers: { authorization: `Bearer ${product.mk}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${dashboard().product.mk}`, "content-type": "application/json" },
       body: JSON.stringify({ name }),
     });
     expect(response.ok).toBe(true);
   }
-  await expect.poll(() => receiver.received.length, { timeout: PATIENCE_MS }).toBe(2);
+  await expect.poll(() => receiver.received.length).toBe(2);
   const [first] = receiver.received.map(({ payload }) => (payload as { readonly cursor?: string }).cursor);
   await page.getByRole("button", { name: "Deliver again" }).click();
   await dialog.getByLabel("After the cursor").fill("nonsense");
@@ -223,7 +206,7 @@ test("a webhook's events are delivered again from a cursor, and a new secret sig
   await dialog.getByRole("alert").waitFor();
   await dialog.getByLabel("After the cursor").fill(first ?? "");
   await dialog.getByRole("button", { name: "Deliver again" }).click();
-  await expect.poll(() => receiver.received.length, { timeout: PATIENCE_MS }).toBe(3);
+  await expect.poll(() => receiver.received.length).toBe(3);
   await dialog.waitFor({ state: "detached" });
 
   await page.getByRole("button", { name: "New secret" }).click();
@@ -235,7 +218,7 @@ test("a webhook's events are delivered again from a cursor, and a new secret sig
   await dialog.getByRole("button", { name: "Done" }).click();
   await page.getByText("Signed with the previous secret too").waitFor();
   await page.getByRole("button", { name: "Send a test" }).click();
-  await expect.poll(() => receiver.types().at(-1), { timeout: PATIENCE_MS }).toBe("webhook.test");
+  await expect.poll(() => receiver.types().at(-1)).toBe("webhook.test");
   const last = receiver.received.at(-1);
   if (last) verify(last, secret);
   await requireAccessible(page, "webhook-rotated");

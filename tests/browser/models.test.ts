@@ -1,30 +1,12 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { openBrowser, type openPage, requireAccessible } from "../support/clients/browser.ts";
-import type { OnEnd } from "../support/servers/database.ts";
-import { type Product, startProduct } from "./product.ts";
-import { go, heading, openSignedIn } from "./signed-in.ts";
+import { expect, test } from "vitest";
+import { requireAccessible } from "../support/clients/browser.ts";
+import { go, heading, useDashboard } from "./signed-in.ts";
 
-const ends: (() => Promise<void>)[] = [];
-const onEnd: OnEnd = (end) => void ends.unshift(end);
-
-let product: Product;
-let browser: Browser | undefined;
-
-beforeAll(async () => {
-  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd, { TOKEN_USD: "0.5" })]);
-});
-afterAll(async () => {
-  for (const end of ends) await end();
-});
-
-function signedIn(options: Parameters<typeof openPage>[2] = {}) {
-  return openSignedIn(browser as Browser, product.origin, options);
-}
+const dashboard = useDashboard({ TOKEN_USD: "0.5" });
 
 test("models are searched, filtered and sorted in the address, and a model says its providers' prices and how to call it", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
   await go(page, "Models");
   const rows = page.getByRole("region", { name: "Models" }).locator("tbody tr");
   await rows.filter({ hasText: "devnet-chat" }).first().waitFor();
@@ -56,14 +38,14 @@ test("models are searched, filtered and sorted in the address, and a model says 
   await page.getByRole("link", { name: "Try devnet-chat" }).click();
   await heading(page, "Playground");
   expect(new URL(page.url()).searchParams.get("model")).toBe("devnet-chat");
-  await page.goto(`${product.origin}/dashboard/models/no%2Fsuch`);
+  await page.goto(`${dashboard().product.origin}/dashboard/models/no%2Fsuch`);
   await page.getByText("No provider offers this model.").waitFor();
   expect(faults).toEqual([]);
 });
 
 test("the palette finds a model, a key and a document", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
   const palette = page.getByRole("dialog", { name: "Search" });
   const find = async (text: string, option: string | RegExp) => {
     await page.keyboard.press("Control+k");
@@ -73,7 +55,7 @@ test("the palette finds a model, a key and a document", async (context) => {
   await find("devnet-emb", "devnet-embedding");
   await palette.getByRole("option", { name: "devnet-embedding" }).click();
   await heading(page, "devnet-embedding");
-  await find(product.sk.slice(0, 6), /sk-/);
+  await find(dashboard().product.sk.slice(0, 6), /sk-/);
   await palette.getByRole("option", { name: /sk-/ }).first().click();
   await heading(page, "API keys");
   await find("chat/completions", /^POST \/v1\/chat\/completions/);
@@ -88,8 +70,8 @@ test.for([
 ] as const)(
   "%s: no serious finding of accessibility, and no horizontal scrolling",
   async ([name, options], context) => {
-    if (!browser) return context.skip();
-    const { page, faults } = await signedIn(options);
+    if (!dashboard().browser) return context.skip();
+    const { page, faults } = await dashboard().signedIn(options);
     await go(page, "Models");
     const link = page
       .getByRole("region", { name: "Models" })

@@ -1,31 +1,16 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
 import { rest } from "../support/clients/rest-client.ts";
-import type { OnEnd } from "../support/servers/database.ts";
-import { type Product, startProduct } from "./product.ts";
-import { heading, openSignedIn } from "./signed-in.ts";
+import { heading, useDashboard } from "./signed-in.ts";
 
-const ends: (() => Promise<void>)[] = [];
-const onEnd: OnEnd = (end) => void ends.unshift(end);
-
-let product: Product;
-let browser: Browser | undefined;
-
-beforeAll(async () => {
-  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
-});
-afterAll(async () => {
-  for (const end of ends) await end();
-});
-
-function signedIn(options: Parameters<typeof openPage>[2] = {}) {
-  return openSignedIn(browser as Browser, product.origin, options);
-}
+const dashboard = useDashboard();
 
 function chat(key: string) {
   const messages = [{ role: "user", content: "The sea?" }];
-  return rest(product.origin, "/v1/chat/completions", key, { body: { model: "devnet-chat", messages } });
+  return rest(dashboard().product.origin, "/v1/chat/completions", key, {
+    body: { model: "devnet-chat", messages },
+  });
 }
 
 /** A step of the checklist, as its items say. */
@@ -43,8 +28,8 @@ function figure(page: Page, name: string) {
 }
 
 test("an empty account's first steps tick themselves: a key is put into the code, which then works as it is", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
   await page.getByRole("heading", { name: "Get started" }).waitFor();
   await isDone(page, "Fund the account").waitFor();
   await isDone(page, "Create an API key").waitFor();
@@ -81,9 +66,9 @@ test("an empty account's first steps tick themselves: a key is put into the code
 });
 
 test("spending is divided by model, key and provider, and the range and the division are in the address", async (context) => {
-  if (!browser) return context.skip();
-  await chat(product.sk);
-  const { page, faults } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  await chat(dashboard().product.sk);
+  const { page, faults } = await dashboard().signedIn();
   const chart = page.getByRole("table", { name: /^Spend, / });
   await chart.getByRole("columnheader", { name: "devnet-chat" }).waitFor();
   expect(await chart.getByRole("row").count()).toBe(8);
@@ -110,8 +95,8 @@ test("spending is divided by model, key and provider, and the range and the divi
 });
 
 test("a query that fails is said, and tried again", async (context) => {
-  if (!browser) return context.skip();
-  const { page } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
   await page.route("**/graphql", async (route) => {
     if (!route.request().postData()?.includes("query Overview")) return route.continue();
     await route.fulfill({ status: 503, json: { errors: [{ message: "The database is busy." }] } });
@@ -130,9 +115,9 @@ test.for([
 ] as const)(
   "%s: no serious finding of accessibility, and no horizontal scrolling",
   async ([name, options], context) => {
-    if (!browser) return context.skip();
-    await chat(product.sk);
-    const { page, faults } = await signedIn(options);
+    if (!dashboard().browser) return context.skip();
+    await chat(dashboard().product.sk);
+    const { page, faults } = await dashboard().signedIn(options);
     await page.getByRole("table", { name: /^Spend, / }).waitFor({ state: "attached" });
     await page.getByRole("cell", { name: "devnet-chat" }).first().waitFor();
     await requireAccessible(page, `overview-${name}`);

@@ -4,33 +4,20 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { buildSchema, parse, validate } from "graphql";
-import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Locator, Page } from "playwright-core";
+import { expect, onTestFinished, test } from "vitest";
 import { VARIABLES } from "../../gateway/dashboard/app/pages/playground/api/code.ts";
-import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import { type openPage, requireAccessible } from "../support/clients/browser.ts";
 import { toWav } from "../support/inference/wav.ts";
 import { scaled } from "../support/machine.ts";
-import type { OnEnd } from "../support/servers/database.ts";
-import { type Product, startProduct } from "./product.ts";
-import { go, heading, openSignedIn } from "./signed-in.ts";
+import { go, heading, useDashboard } from "./signed-in.ts";
 
 const run = promisify(execFile);
-const ends: (() => Promise<void>)[] = [];
-const onEnd: OnEnd = (end) => void ends.unshift(end);
-
-let product: Product;
-let browser: Browser | undefined;
-
-beforeAll(async () => {
-  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
-});
-afterAll(async () => {
-  for (const end of ends) await end();
-});
+const dashboard = useDashboard();
 
 /** The playground after signing in. */
 async function open(options: Parameters<typeof openPage>[2] = {}) {
-  const opened = await openSignedIn(browser as Browser, product.origin, options);
+  const opened = await dashboard().signedIn(options);
   await go(opened.page, "Playground");
   await opened.page.getByLabel("Your question").waitFor();
   return opened;
@@ -40,7 +27,7 @@ async function open(options: Parameters<typeof openPage>[2] = {}) {
 async function ask(page: Page, question: string, count: number): Promise<void> {
   await page.getByLabel("Your question").fill(question);
   await page.keyboard.press("Control+Enter");
-  await expect.poll(() => details(page).count(), { timeout: PATIENCE_MS }).toBe(count);
+  await expect.poll(() => details(page).count()).toBe(count);
 }
 
 function details(page: Page): Locator {
@@ -67,7 +54,8 @@ function kept(page: Page): Promise<string> {
 async function sessionKey(page: Page) {
   const [secret = ""] = /sk-[0-9A-Za-z]{49}/.exec(await kept(page)) ?? [];
   const status = async () =>
-    (await fetch(`${product.origin}/v1/key`, { headers: { authorization: `Bearer ${secret}` } })).status;
+    (await fetch(`${dashboard().product.origin}/v1/key`, { headers: { authorization: `Bearer ${secret}` } }))
+      .status;
   return { secret, status };
 }
 
@@ -78,7 +66,7 @@ async function requireNoScroll(page: Page): Promise<void> {
 }
 
 test("a conversation goes on after a reload and another page, with one key, which signing out revokes", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();
   expect(await kept(page)).not.toContain("sk-");
   await ask(page, "What is the sea?", 1);
@@ -108,7 +96,7 @@ test("a conversation goes on after a reload and another page, with one key, whic
 });
 
 test("models answer beside each other, again, edited, and not after they were stopped", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();
   await page.getByRole("button", { name: "Compare" }).click();
   await page.getByLabel("Verify the provider's signature").check();
@@ -125,9 +113,7 @@ test("models answer beside each other, again, edited, and not after they were st
 
   const link = await second.getByRole("link", { name: "Details" }).getAttribute("href");
   await second.getByRole("button", { name: "Regenerate with devnet-chat-cached" }).click();
-  await expect
-    .poll(() => second.getByRole("link", { name: "Details" }).getAttribute("href"), { timeout: PATIENCE_MS })
-    .not.toBe(link);
+  await expect.poll(() => second.getByRole("link", { name: "Details" }).getAttribute("href")).not.toBe(link);
 
   await page.getByRole("button", { name: "Edit" }).click();
   expect(await page.getByLabel("Your question").inputValue()).toBe("What is the tide?");
@@ -154,7 +140,7 @@ test("models answer beside each other, again, edited, and not after they were st
 });
 
 test("a tool is called, its result is entered, and an answer follows; a schema makes the answer JSON", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();
   const tools = page.getByLabel("Tools");
   await tools.fill("{");
@@ -169,7 +155,7 @@ test("a tool is called, its result is entered, and an answer follows; a schema m
   await page.locator(".tool-call").getByText('"city":').waitFor();
   await page.getByLabel("Result of weather").fill('{"celsius": 21}');
   await page.getByRole("button", { name: "Send the result" }).click();
-  await expect.poll(() => details(page).count(), { timeout: PATIENCE_MS }).toBe(2);
+  await expect.poll(() => details(page).count()).toBe(2);
   await page.getByText("You returned from weather").waitFor();
   await requireAccessible(page, "playground-tools");
 
@@ -182,14 +168,14 @@ test("a tool is called, its result is entered, and an answer follows; a schema m
 });
 
 test("the code of a request runs: curl and TypeScript as they are shown, and the operation of the graph is valid", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const { page } = await open();
   await page.getByLabel("System prompt").fill('It\'s "$HOME" `id` \\');
   await page.getByLabel("Max tokens").fill("7");
   await page.getByLabel("Provider order").selectOption("price");
   await page.getByLabel("Verify the provider's signature").check();
   await page.getByLabel("Your question").fill("What is the sea?\nJSON\nAnd 'the' shore?");
-  const env = { PATH: process.env.PATH ?? "", ZEROGRAPH_API_KEY: product.sk };
+  const env = { PATH: process.env.PATH ?? "", ZEROGRAPH_API_KEY: dashboard().product.sk };
 
   const curl = await run("sh", ["-c", await codeIn(page, "curl")], { env });
   expect(curl.stdout).toContain('"completion_tokens":7');
@@ -197,7 +183,7 @@ test("the code of a request runs: curl and TypeScript as they are shown, and the
   const answer = [...curl.stdout.matchAll(/"content":"([^"]*)"/g)].map(([, text]) => text).join("");
 
   const folder = mkdtempSync(join(tmpdir(), "playground-"));
-  onEnd(async () => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
   writeFileSync(join(folder, "chat.ts"), await codeIn(page, "TypeScript"));
@@ -211,12 +197,12 @@ test("the code of a request runs: curl and TypeScript as they are shown, and the
   ]);
 
   const [operation = "", variables = ""] = (await codeIn(page, "GraphQL")).split(VARIABLES);
-  const sdl = await (await fetch(`${product.origin}/schema.graphql`)).text();
+  const sdl = await (await fetch(`${dashboard().product.origin}/schema.graphql`)).text();
   expect(validate(buildSchema(sdl), parse(operation))).toEqual([]);
-  const response = await fetch(`${product.origin}/graphql/stream`, {
+  const response = await fetch(`${dashboard().product.origin}/graphql/stream`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${product.sk}`,
+      authorization: `Bearer ${dashboard().product.sk}`,
       accept: "text/event-stream",
       "content-type": "application/json",
     },
@@ -229,7 +215,7 @@ test("the code of a request runs: curl and TypeScript as they are shown, and the
 });
 
 test("images are attached by file and drop, refused with the reason, and sent", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();
   const png = Buffer.from(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -261,7 +247,7 @@ test("images are attached by file and drop, refused with the reason, and sent", 
 });
 
 test("failures say their code and what to do: a wrong key, a rate limit with its time, an empty balance", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const { page } = await open();
   await page.getByRole("button", { name: "Use another key" }).click();
   await page.getByLabel("API key").fill("mk-1");
@@ -318,7 +304,7 @@ test("failures say their code and what to do: a wrong key, a rate limit with its
 });
 
 test("every other kind of request answers in its tab, which the URL names", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();
   const tab = async (name: string) => {
     await page.getByRole("tab", { name }).click();
@@ -381,7 +367,7 @@ test("every other kind of request answers in its tab, which the URL names", asyn
 });
 
 test("an image job shows all its steps after a reload", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();
   await page.getByRole("tab", { name: "Images" }).click();
   await page.getByLabel("Prompt").fill("A lighthouse");
@@ -389,12 +375,12 @@ test("an image job shows all its steps after a reload", async (context) => {
   await page.locator(".pictures img").waitFor();
   const steps = page.getByRole("list", { name: "Steps" }).locator("strong");
   const ALL = ["queued", "started", "submitted", "completed"];
-  await expect.poll(() => steps.allTextContents(), { timeout: PATIENCE_MS }).toEqual(ALL);
+  await expect.poll(() => steps.allTextContents()).toEqual(ALL);
   // In another entry of the history, where the browser has no steps: the gateway sends them again.
   await go(page, "Overview");
-  await page.goto(`${product.origin}/dashboard/playground?tab=images`);
+  await page.goto(`${dashboard().product.origin}/dashboard/playground?tab=images`);
   await page.locator(".pictures img").waitFor();
-  await expect.poll(() => steps.allTextContents(), { timeout: PATIENCE_MS }).toEqual(ALL);
+  await expect.poll(() => steps.allTextContents()).toEqual(ALL);
   expect(faults).toEqual([]);
 });
 
@@ -406,7 +392,7 @@ test.for([
 ] as const)(
   "the playground is accessible and does not scroll sideways, %s at %i px",
   async ([colorScheme, width], context) => {
-    if (!browser) return context.skip();
+    if (!dashboard().browser) return context.skip();
     const { page, faults } = await open({ colorScheme, viewport: { width, height: 844 } });
     await page.addInitScript(
       "window.violations = []; addEventListener('securitypolicyviolation', ({ violatedDirective }) => window.violations.push(violatedDirective))",

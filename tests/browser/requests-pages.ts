@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import OpenAI from "openai";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { openBrowser, openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import { openBrowser, openPage, requireAccessible } from "../support/clients/browser.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { startPartsGate } from "./parts-gate.ts";
@@ -42,7 +42,7 @@ export function testRequestsPages(started: () => Product): void {
       await page.goto(origin);
       await untilCount(PAGE_SIZE);
       await fact("Available").getByText(/^\d+$/).waitFor();
-      await expect.poll(gate.held, { timeout: PATIENCE_MS }).toBe(1);
+      await expect.poll(gate.held).toBe(1);
       expect(await fact("On chain").textContent()).toBe("…");
       release();
       await fact("On chain")
@@ -73,7 +73,7 @@ export function testRequestsPages(started: () => Product): void {
       await fact("Latest charge")
         .getByText(new RegExp(`^[1-9]\\d* for ${CHAT}$`))
         .waitFor();
-      await expect.poll(() => fact("Available").textContent(), { timeout: PATIENCE_MS }).not.toBe(before);
+      await expect.poll(() => fact("Available").textContent()).not.toBe(before);
       await requireAccessible(page, name);
       expect(faults.filter((fault) => !/WebSocket/.test(fault))).toEqual([]);
     },
@@ -101,7 +101,7 @@ function partsOf(page: Page) {
   return {
     rows,
     ids: () => rows.evaluateAll((list) => list.map(({ id }) => id)),
-    untilCount: (count: number) => expect.poll(() => rows.count(), { timeout: PATIENCE_MS }).toBe(count),
+    untilCount: (count: number) => expect.poll(() => rows.count()).toBe(count),
     more: page.getByRole("button", { name: "Load more" }),
     fact: (name: string) => page.getByLabel(name),
   };

@@ -1,35 +1,25 @@
 import { readFile } from "node:fs/promises";
-import type { Browser, Page, Route } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Page, Route } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
 import type { Trace } from "../../src/inference/billing/trace.ts";
-import { openBrowser, type openPage, PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
+import { PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
 import { scaled } from "../support/machine.ts";
-import type { OnEnd } from "../support/servers/database.ts";
-import { type Product, startProduct } from "./product.ts";
-import { go, heading, openSignedIn } from "./signed-in.ts";
+import { go, heading, useDashboard } from "./signed-in.ts";
 
-const ends: (() => Promise<void>)[] = [];
-const onEnd: OnEnd = (end) => void ends.unshift(end);
+const dashboard = useDashboard();
 /** More than one page of the list has. */
 const MADE = 130;
 
-let product: Product;
-let browser: Browser | undefined;
-
 beforeAll(async () => {
-  [browser, product] = await Promise.all([openBrowser(onEnd), startProduct(onEnd)]);
   for (let n = 0; n < MADE; n += 10) await Promise.all(Array.from({ length: 10 }, (_, k) => chat(n + k)));
-});
-afterAll(async () => {
-  for (const end of ends) await end();
 });
 
 /** A chat with the tags `set=list` and `team`, which costs more the greater `n` is. Resolves to its id. */
 async function chat(n: number, more: object = {}): Promise<string> {
-  const response = await fetch(`${product.origin}/v1/chat/completions`, {
+  const response = await fetch(`${dashboard().product.origin}/v1/chat/completions`, {
     method: "POST",
     headers: {
-      authorization: `Bearer ${product.sk}`,
+      authorization: `Bearer ${dashboard().product.sk}`,
       "content-type": "application/json",
       "x-tag": `set=list, team=${n % 2 === 0 ? "even" : "odd"}`,
     },
@@ -45,16 +35,12 @@ async function chat(n: number, more: object = {}): Promise<string> {
   return trace.request_id;
 }
 
-function signedIn(options: Parameters<typeof openPage>[2] = {}) {
-  return openSignedIn(browser as Browser, product.origin, options);
-}
-
 const rowsOf = (page: Page) => page.getByRole("table").locator("tbody tr.linked");
 const end = (page: Page) => page.getByRole("navigation", { name: "More of the list" }).getByRole("status");
 
 test("the list is filtered and sorted by the server, and a reload shows the same list", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
   await go(page, "Requests");
   await end(page).getByText(`of ${MADE} requests`).waitFor();
 
@@ -71,20 +57,17 @@ test("the list is filtered and sorted by the server, and a reload shows the same
   const isSorted = (texts: readonly string[]) =>
     texts.every((text, n) => Number.parseFloat(text) <= Number.parseFloat(texts[n - 1] ?? "Infinity"));
   await expect
-    .poll(
-      async () => {
-        const texts = await costs();
-        return texts.length > 10 && isSorted(texts);
-      },
-      { timeout: PATIENCE_MS },
-    )
+    .poll(async () => {
+      const texts = await costs();
+      return texts.length > 10 && isSorted(texts);
+    })
     .toBe(true);
   const shown = await costs();
   await page.reload();
   await end(page)
     .getByText(`${MADE / 2} requests`, { exact: true })
     .waitFor();
-  await expect.poll(costs, { timeout: PATIENCE_MS }).toEqual(shown);
+  await expect.poll(costs).toEqual(shown);
 
   const link = await rowsOf(page).getByRole("link").first().getAttribute("href");
   await page.getByLabel("ID begins with").fill(link?.split("/").at(-1) ?? "");
@@ -98,9 +81,11 @@ test("the list is filtered and sorted by the server, and a reload shows the same
 });
 
 test("a filter that cannot be is explained at its field, and the list stays", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
-  await page.goto(`${product.origin}/dashboard/requests?provider=0x12&range=nonsense&min=-5&sort=(select)`);
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await page.goto(
+    `${dashboard().product.origin}/dashboard/requests?provider=0x12&range=nonsense&min=-5&sort=(select)`,
+  );
   await end(page).getByText(`of ${MADE} requests`).waitFor();
   await page.getByRole("button", { name: "More filters" }).click();
   await page.getByLabel("Provider", { exact: true }).fill("0x12");
@@ -112,9 +97,9 @@ test("a filter that cannot be is explained at its field, and the list stays", as
 });
 
 test("the file has every request that matches, on all pages of the list", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
-  await page.goto(`${product.origin}/dashboard/requests?tag=set%3Dlist`);
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await page.goto(`${dashboard().product.origin}/dashboard/requests?tag=set%3Dlist`);
   await end(page).getByText(`of ${MADE} requests`).waitFor();
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -128,16 +113,16 @@ test("the file has every request that matches, on all pages of the list", async 
 });
 
 test("a new request appears at the top, and waits while its reader is further down", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
-  await page.goto(`${product.origin}/dashboard/requests?tag=set%3Dlive`);
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await page.goto(`${dashboard().product.origin}/dashboard/requests?tag=set%3Dlive`);
   await page.getByText("No request matches.").waitFor();
   await page.getByText("live", { exact: true }).waitFor();
   const ask = () =>
-    fetch(`${product.origin}/v1/embeddings`, {
+    fetch(`${dashboard().product.origin}/v1/embeddings`, {
       method: "POST",
       headers: {
-        authorization: `Bearer ${product.sk}`,
+        authorization: `Bearer ${dashboard().product.sk}`,
         "content-type": "application/json",
         "x-tag": "set=live",
       },
@@ -147,11 +132,12 @@ test("a new request appears at the top, and waits while its reader is further do
   await end(page).getByText("70 requests").waitFor();
   const scroller = page.getByRole("region", { name: "Requests" });
   // It cannot be scrolled before its rows are rendered.
-  const scroll = (element: Element) => {
-    element.scrollTo(0, 600);
-    return element.scrollTop;
-  };
-  await expect.poll(() => scroller.evaluate(scroll), { timeout: PATIENCE_MS }).toBeGreaterThan(500);
+  const scroll = () =>
+    scroller.evaluate((element) => {
+      element.scrollTo(0, 600);
+      return element.scrollTop;
+    });
+  await expect.poll(scroll).toBeGreaterThan(500);
   const newer = page.getByRole("button", { name: "Show new requests" });
   await ask();
   await newer.waitFor();
@@ -197,8 +183,8 @@ function answerMany(route: Route): Promise<void> {
 }
 
 test("10,000 requests are read on while one scrolls, and scroll above 50 frames a second", async (context) => {
-  if (!browser) return context.skip();
-  const { page } = await signedIn();
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
   await page.route(/\/graphql$/, answerMany);
   await go(page, "Requests");
   const table = page.getByRole("table");
@@ -231,14 +217,14 @@ test("10,000 requests are read on while one scrolls, and scroll above 50 frames 
 });
 
 test("the page of a request shows where its time and its price come from", async (context) => {
-  if (!browser) return context.skip();
+  if (!dashboard().browser) return context.skip();
   const id = await chat(900, { verify_tee: true });
   for (const look of [
     { colorScheme: "light" },
     { colorScheme: "dark", viewport: { width: 390, height: 844 } },
   ] as const) {
-    const { page, faults } = await signedIn(look);
-    await page.goto(`${product.origin}/dashboard/requests/${id}`);
+    const { page, faults } = await dashboard().signedIn(look);
+    await page.goto(`${dashboard().product.origin}/dashboard/requests/${id}`);
     await heading(page, "Request");
     const section = (name: string) => page.getByRole("region", { name, exact: true });
     await section("Timeline").getByText("from the first byte to the last").waitFor();
