@@ -13,7 +13,7 @@ import { PageBoundary } from "./shell/page-boundary.tsx";
 import { colorSchemes, cssVariables, theme } from "./shell/theme.ts";
 import "./shell/mantine-css.ts";
 import "sonner/dist/styles.css";
-import "./shell/base.css";
+import "./styles/index.css";
 
 shareNonce();
 // The content security policy allows no code made from text, which zod would try.

@@ -114,8 +114,8 @@ export class AllotmentsService {
 
   /**
    * Renews the lease, reads what other processes recalled, lists the requests that have run for a second, and returns
-   * what is recalled or idle. Done every half second while there are allotments or holds. A beat that has not begun serves all
-   * who ask for one.
+   * what is recalled or idle. Done every half second while there are allotments or holds. A beat that has not begun
+   * serves all who ask for one.
    */
   beat(): Promise<void> {
     this.#nextBeat ??= this.#mutex.run(() => {

@@ -81,6 +81,29 @@ export const ENDED_AS_SEEN = `
     join jsonb_to_recordset($1::jsonb) as e(id uuid, at timestamptz) on l.id = e.id and l.expires_at = e.at
     order by l.id for update of l`;
 
+/** SQL: subtracts what is in `gone` from what its keys hold, which are locked as `keys`. */
+export const KEYS_COUNTED = `
+    update api_key k set held = b.held - t.amount
+    from (select api_key_id, sum(amount) as amount from gone group by api_key_id) t join keys b on b.id = t.api_key_id
+    where k.id = t.api_key_id`;
+
+/** SQL: gives what is in `gone` back to its accounts, which are locked as `wallet`. */
+export const ACCOUNTS_MOVED = `
+    update account w set deposit = w.deposit + t.amount - t.from_credit, credit = w.credit + t.from_credit,
+      held = b.held - t.amount, held_credit = b.held_credit - t.from_credit
+    from (select account, sum(amount) as amount, sum(from_credit) as from_credit from gone group by account) t
+    join wallet b on b.address = t.account
+    where w.address = t.account
+    returning w.*`;
+
+/** SQL: the transfers of that money in the ledger. */
+export const LOST_TRANSFERS = `
+    insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
+    select 'lost:' || g.id, 'held', t.to_book, g.account, t.amount, 'expired'
+    from gone g, lateral (values ('deposit', g.amount - g.from_credit), ('credit', g.from_credit))
+      as t(to_book, amount)
+    where t.amount > 0`;
+
 /** Keys and accounts are updated from what they held under their locks, as in `PLACE`. */
 const RELEASE_LOST = `
   with lost as (${ENDED_AS_SEEN}
@@ -95,27 +118,13 @@ const RELEASE_LOST = `
     delete from allotment p
     where p.id in (select id from named) and (select count(*) from wallet) >= 0
     returning p.*
-  ), counted as (
-    update api_key k set held = b.held - t.amount
-    from (select api_key_id, sum(amount) as amount from gone group by api_key_id) t join keys b on b.id = t.api_key_id
-    where k.id = t.api_key_id
-  ), moved as (
-    update account w set deposit = w.deposit + t.amount - t.from_credit, credit = w.credit + t.from_credit,
-      held = b.held - t.amount, held_credit = b.held_credit - t.from_credit
-    from (select account, sum(amount) as amount, sum(from_credit) as from_credit from gone group by account) t
-    join wallet b on b.address = t.account
-    where w.address = t.account
-    returning w.*
+  ), counted as (${KEYS_COUNTED}
+  ), moved as (${ACCOUNTS_MOVED}
   ), failed as (
     update inference_request r set status = 'failed', error_code = 'expired', finished_at = now(),
       input_cost = 0, output_cost = 0, total_cost = 0, credit_used = 0, deposit_used = 0
     from gone where r.allotment_id = gone.id and r.status = 'running'
-  ), transfers as (
-    insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
-    select 'lost:' || g.id, 'held', t.to_book, g.account, t.amount, 'expired'
-    from gone g, lateral (values ('deposit', g.amount - g.from_credit), ('credit', g.from_credit))
-      as t(to_book, amount)
-    where t.amount > 0
+  ), transfers as (${LOST_TRANSFERS}
   ), events as (
     insert into outbox (topic, subject, data)
     select 'balance.changed', m.address, ${balanceChanged("m", "'release'", "null")} from moved m

@@ -1,6 +1,13 @@
 import type { Queries } from "../../db/database.ts";
 import { balanceChanged } from "../ledger.store.ts";
-import { ENDED_AS_SEEN, type EndedLease, leasesJson } from "./leases.store.ts";
+import {
+  ACCOUNTS_MOVED,
+  ENDED_AS_SEEN,
+  type EndedLease,
+  KEYS_COUNTED,
+  LOST_TRANSFERS,
+  leasesJson,
+} from "./leases.store.ts";
 
 /**
  * Frees the money of up to `limit` holds of processes whose leases ended then and were not renewed since, and ends their
@@ -35,33 +42,19 @@ const RELEASE_LOST_HOLDS = `
     where (b.account, b.id) in (select g.account, unnest(g.tag_budgets) from gone g)
       and (select count(*) from wallet) >= 0
     order by b.account, b.id for update
-  ), counted as (
-    update api_key k set held = b.held - t.amount
-    from (select api_key_id, sum(amount) as amount from gone group by api_key_id) t join keys b on b.id = t.api_key_id
-    where k.id = t.api_key_id
+  ), counted as (${KEYS_COUNTED}
   ), freed_budgets as (
     update tag_budget b set held = l.held - t.amount
     from (select g.account, u.id, sum(g.amount) as amount
       from gone g cross join lateral unnest(g.tag_budgets) as u(id) group by g.account, u.id) t
     join budgets l on l.account = t.account and l.id = t.id
     where b.account = t.account and b.id = t.id
-  ), moved as (
-    update account w set deposit = w.deposit + t.amount - t.from_credit, credit = w.credit + t.from_credit,
-      held = b.held - t.amount, held_credit = b.held_credit - t.from_credit
-    from (select account, sum(amount) as amount, sum(from_credit) as from_credit from gone group by account) t
-    join wallet b on b.address = t.account
-    where w.address = t.account
-    returning w.*
+  ), moved as (${ACCOUNTS_MOVED}
   ), failed as (
     update inference_request r set status = 'failed', error_code = 'expired', finished_at = now(),
       input_cost = 0, output_cost = 0, total_cost = 0, credit_used = 0, deposit_used = 0
     from gone g where r.id = g.id and r.account = g.account and r.status = 'running'
-  ), transfers as (
-    insert into ledger_transfer (transfer_id, from_book, to_book, account, amount, cause)
-    select 'lost:' || g.id, 'held', t.to_book, g.account, t.amount, 'expired'
-    from gone g, lateral (values ('deposit', g.amount - g.from_credit), ('credit', g.from_credit))
-      as t(to_book, amount)
-    where t.amount > 0
+  ), transfers as (${LOST_TRANSFERS}
   ), events as (
     insert into outbox (topic, subject, data)
     select 'balance.changed', m.address, ${balanceChanged("m", "'release'", "g.id")}

@@ -92,7 +92,7 @@ export const theme = createTheme({
   },
 });
 
-/** The colours by what they mean. `--z-` names are ours, for `base.css`; each passes AA on page and card. */
+/** The colours by what they mean. `--z-` names are ours, for `styles/`; each passes AA on page and card. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {
     "--z-page-width": "76rem",

@@ -7,6 +7,7 @@ import { graphql, resultOf } from "../../data/graph.ts";
 import { useNetwork } from "../../data/session.tsx";
 import { useFilters, useList } from "../../data/use-list.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { callSnippets } from "../../parts/call-snippets.ts";
 import { CodeSnippet } from "../../parts/code-snippet.tsx";
 import type { Column } from "../../parts/column.ts";
 import { KeyActions, KeyDialogs, type OpenDialog } from "../../parts/key-dialogs.tsx";
@@ -20,7 +21,6 @@ import { Time } from "../../parts/time.tsx";
 import { clearedGuardrails } from "./guardrail-fields.tsx";
 import { type Key, KeyFields, keySchema, keyValues, PERIODS } from "./key-fields.tsx";
 import { KeyRules } from "./key-rules.tsx";
-import { keySnippets } from "./key-snippets.ts";
 import { type KeySpend, SPEND_DAYS, useKeySpend } from "./key-spend.ts";
 import "./keys.css";
 
@@ -200,10 +200,11 @@ const CHAT_MODEL = graphql(
 function Use({ secret }: { secret: string }) {
   const [{ data }] = useQuery({ query: CHAT_MODEL });
   const model = data?.models?.nodes[0]?.modelId ?? "MODEL";
+  const call = { origin: location.origin, secret, model, serviceType: "CHATBOT" };
   return (
     <>
       <Note>Your first call. The code has the key in it: keep it on your server, never in a page.</Note>
-      <CodeSnippet label="First call" snippets={keySnippets({ origin: location.origin, secret, model })} />
+      <CodeSnippet label="First call" snippets={callSnippets(call)} />
     </>
   );
 }
