@@ -9,6 +9,9 @@ export type ReadLimits = {
   readonly waitMs: number;
 };
 
+/** Three open pages of the dashboard, and what a script asks for beside them. */
+export const MAX_WAITING_PER_ACCOUNT = 64;
+
 type Start = () => void;
 
 const RETRY_SECONDS = 1;

@@ -1,6 +1,6 @@
 import { AppError, ClientLeftError } from "../kernel/errors.ts";
 import type { AccountReads, Statement } from "./account-reads.ts";
-import { ReadLimiter } from "./read-limiter.ts";
+import { MAX_WAITING_PER_ACCOUNT, ReadLimiter } from "./read-limiter.ts";
 import type { ReadPool } from "./read-pool.ts";
 import type { Replica } from "./replica.ts";
 import { outageOf, type ServerWatch } from "./server-watch.ts";
@@ -18,7 +18,6 @@ type Sources = {
 
 /** Leaves the other connections to other accounts. */
 const MAX_RUNNING_PER_ACCOUNT = 1;
-const MAX_WAITING_PER_ACCOUNT = 64;
 const MAX_WAITING = 1_000;
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
+import { MAX_WAITING_PER_ACCOUNT } from "../../src/db/read-limiter.ts";
 import { rest } from "../support/clients/rest-client.ts";
 import { seedAccount } from "../support/seed.ts";
 import { borrowServerDatabase, describeDatabases, openTestDatabase } from "../support/servers/database.ts";
@@ -90,7 +91,7 @@ describeDatabases("reads of one account", (kind) => {
   test("run one after the other; a read beyond the queue is refused, and accepted again later", async () => {
     const database = await openTestDatabase(kind);
     const read = () => database.reads.rows(ACCOUNT, { text: "select 1 as x", values: [] });
-    const answers = await Promise.allSettled(Array.from({ length: 30 }, read));
+    const answers = await Promise.allSettled(Array.from({ length: MAX_WAITING_PER_ACCOUNT + 14 }, read));
     const refused = answers.filter((answer) => answer.status === "rejected");
     expect(refused.map(({ reason }) => [reason.code, reason.retryAfterSeconds])).toEqual(
       Array(13).fill(["rate_limit_exceeded", 1]),
@@ -113,7 +114,7 @@ describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
     );
     const unlock = await lockRequests(app.database);
     let refused = 0;
-    const reads = Array.from({ length: 20 }, async () => {
+    const reads = Array.from({ length: MAX_WAITING_PER_ACCOUNT + 4 }, async () => {
       const answer = await fetch(`${origin}/v1/account/usage/stats`, {
         headers: { authorization: `Bearer ${mk}` },
       });
@@ -124,7 +125,7 @@ describe.skipIf(!inject("postgresUrl"))("usage over REST", () => {
     expect((await rest(origin, "/v1/account/balance", othersMk)).status).toBe(200);
     await unlock();
     const answers = await Promise.all(reads);
-    expect(answers.filter(([status]) => status === 200)).toHaveLength(17);
+    expect(answers.filter(([status]) => status === 200)).toHaveLength(MAX_WAITING_PER_ACCOUNT + 1);
     expect(answers.filter(([status]) => status === 429)).toEqual(Array(3).fill([429, "1", "true"]));
   });
 

@@ -35,7 +35,9 @@ describe.skipIf(!inject("postgresUrl"))("several hosts in DATABASE_URL", () => {
   });
 
   test("after a failover writes go to the promoted standby, and no longer to the old primary", async () => {
-    const { primary, standby } = await startReplicatedPostgres(onTestFinished, { synchronous: true });
+    const { primary, standby, promote } = await startReplicatedPostgres(onTestFinished, {
+      synchronous: true,
+    });
     const database = await open([primary.port, standby.port]);
     const idle = await open([primary.port, standby.port]);
     await database.rows("create table written (n int)");
@@ -43,7 +45,7 @@ describe.skipIf(!inject("postgresUrl"))("several hosts in DATABASE_URL", () => {
     await primary.end("SIGQUIT");
     await expect(database.rows(WRITE, [2])).rejects.toMatchObject({ code: "unavailable" });
     await until(async () => expect(await database.isReadOnly().catch(() => false)).toBe(true));
-    await standby.rows("select pg_promote()");
+    await promote();
     await until(() => database.rows(WRITE, [3]));
     // It accepts writes, as it does not know that it was replaced.
     await primary.restart();
@@ -61,7 +63,7 @@ describe.skipIf(!inject("postgresUrl"))("several hosts in DATABASE_URL", () => {
   });
 
   test("connections to a primary that hangs are given up when another host was promoted", async () => {
-    const { primary, standby } = await startReplicatedPostgres(onTestFinished);
+    const { primary, standby, promote } = await startReplicatedPostgres(onTestFinished);
     const proxy = await startPausableProxy(primary.port);
     onTestFinished(() => proxy.close());
     const database = await open([proxy.port, standby.port]);
@@ -75,7 +77,7 @@ describe.skipIf(!inject("postgresUrl"))("several hosts in DATABASE_URL", () => {
     expect(ends.map((end) => end.status === "rejected" && end.reason.code)).toEqual(
       Array(8).fill("unavailable"),
     );
-    await standby.rows("select pg_promote()");
+    await promote();
     const promotedAt = performance.now();
     await until(() => database.rows(WRITE, [2]));
     expect(performance.now() - promotedAt).toBeLessThan(scaled(5_000));
@@ -83,7 +85,7 @@ describe.skipIf(!inject("postgresUrl"))("several hosts in DATABASE_URL", () => {
   });
 
   test("events of a promoted standby that lacks the newest positions reach readers, also when no publishing failed", async () => {
-    const { primary, standby } = await startReplicatedPostgres(onTestFinished);
+    const { primary, standby, promote } = await startReplicatedPostgres(onTestFinished);
     const database = await open([primary.port, standby.port]);
     const bus = new MemoryBus();
     const relay = new EventRelay(database, bus, createLogger("silent"));
@@ -95,7 +97,7 @@ describe.skipIf(!inject("postgresUrl"))("several hosts in DATABASE_URL", () => {
     for (const note of ["1", "2", "3"]) await write(note);
     await until(() => standby.rows("select 1 from outbox where position = 3"));
     await primary.end("SIGQUIT");
-    await standby.rows("select pg_promote()");
+    await promote();
     await until(() => standby.rows("select setval('outbox_position', 1)"));
     await until(() => database.rows("create table written (n int)"));
     await write("4");

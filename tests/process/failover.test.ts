@@ -70,7 +70,7 @@ describe.skipIf(skipped)("two processes over a primary with a synchronous standb
     const killedAt = performance.now();
     await servers.primary.end("SIGKILL");
     await until(() => load.failures.length > 0);
-    await servers.standby.rows("select pg_promote()");
+    await servers.promote();
     const promotedAt = performance.now();
     const before = load.answered.length;
     await until(() => load.answered.length > before);

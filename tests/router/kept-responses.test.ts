@@ -113,7 +113,7 @@ describe("a request that continues a response", () => {
     expect(text).toContain(`"previous_response_id":"${id}"`);
   });
 
-  test("of another account or key finds nothing, and nobody is asked", async () => {
+  test("of another account or key finds nothing, and no provider is called", async () => {
     set("kept", stateful, stateful);
     const { app, seed } = router();
     const seeded = await seed();
@@ -130,7 +130,7 @@ describe("a request that continues a response", () => {
 
   test.each([
     ["one that was not kept", undefined],
-    ["one of nobody", `resp_${"0".repeat(32)}`],
+    ["one that does not exist", `resp_${"0".repeat(32)}`],
     ["the provider's own", "resp_theirs0"],
     ["an id that is none", "resp_'; drop table x; --"],
     ["an empty rest", "resp_"],
@@ -172,7 +172,7 @@ describe("a request that continues a response", () => {
     expect([status, callsTo(0, "other")], text).toEqual([502, before]);
   });
 
-  test("is told when that provider no longer serves it", async () => {
+  test("is 503 when that provider no longer serves it", async () => {
     set("moving", stateful, stateful);
     const { offer, seed } = router();
     const seeded = await seed();

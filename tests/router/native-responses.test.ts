@@ -110,7 +110,7 @@ async function requestOf({ account }: Seeded): Promise<InferenceRequest> {
 }
 
 describe("a provider that has the format", () => {
-  test("is sent the client's own body, is told to store nothing, and gets a limit", async () => {
+  test("is sent the client's own body, with store: false and a limit", async () => {
     set("only", sound);
     const seeded = await router().seed();
     const body = { model: "only", include: ["reasoning.encrypted_content"], temperature: 0.5 };

@@ -23,5 +23,5 @@ function readFilterId(name: NodeName, id: string | null | undefined, param: stri
 }
 
 function wrong(param: string, name: NodeName): AppError {
-  return new AppError("invalid_parameter", `\`${param}\` is not the id of a \`${name}\`.`, { param });
+  return new AppError("invalid_parameter", `\`${param}\` is not an id of type \`${name}\`.`, { param });
 }

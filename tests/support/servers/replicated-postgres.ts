@@ -11,6 +11,8 @@ import { freePort, launchPostgres, type PostgresProcess, preparePostgres } from 
 export type ReplicatedPostgres = {
   readonly primary: ReplicatedServer;
   readonly standby: ReplicatedServer;
+  /** Makes the standby a primary, and waits until it accepts writes. */
+  promote(): Promise<void>;
   /** An address that lists both, the primary first, of this database. */
   url(database?: string): string;
 };
@@ -62,7 +64,14 @@ export async function startReplicatedPostgres(
   });
   const url = (database = "postgres") =>
     `postgresql://postgres@127.0.0.1:${port},127.0.0.1:${standbyPort}/${database}`;
-  return { primary, standby: server(standbyData, standbyPort, following), url };
+  const standby = server(standbyData, standbyPort, following);
+  return { primary, standby, promote: () => until(() => promote(standby)), url };
+}
+
+/** Fails until it has happened. A session that waited for it could be ended by what is still being replayed. */
+async function promote(standby: ReplicatedServer): Promise<void> {
+  await standby.rows("select pg_promote(wait => false) where pg_is_in_recovery()");
+  await standby.rows("select 1 / (not pg_is_in_recovery())::int");
 }
 
 async function query<Row extends object>(port: number, database: string, sql: string): Promise<Row[]> {

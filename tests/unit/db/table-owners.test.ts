@@ -73,7 +73,6 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "api_key <- src/accounts/allotments/leases.store.ts":
     "what a key holds is written by the statement that releases the money",
-  "api_key <- src/accounts/allotments/lost-holds.store.ts": "also by the one that releases a lost hold",
   "api_key <- src/accounts/allotments/settle.sql.ts":
     "what a key has spent is written by the statements that charge the money",
   "api_key <- src/accounts/allotments/take.store.ts": "and by the one that takes it",

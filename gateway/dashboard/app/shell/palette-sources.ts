@@ -24,7 +24,7 @@ export function useFound(text: string): readonly FoundGroup[] {
     if (text.length < MIN_LENGTH) return;
     const abort = new AbortController();
     const search = async ({ name, find }: Source) => {
-      // A page that cannot be asked finds nothing: the palette still has the others.
+      // A source that fails finds nothing: the palette still has the others.
       const items = await find?.()
         .then((findIn) => findIn(text, abort.signal))
         .catch(() => []);

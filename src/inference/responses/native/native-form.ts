@@ -67,7 +67,7 @@ export function nativeForm(
   };
 }
 
-/** The failure of a request whose conversation is with a provider that can no longer be asked. */
+/** The failure of a request whose conversation is with a provider that is no longer available. */
 export function goneProvider(cause?: AppError): AppError {
   return new AppError(
     "no_available_provider",

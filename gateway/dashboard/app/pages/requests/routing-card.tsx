@@ -7,7 +7,7 @@ import { Note } from "../../parts/states.tsx";
 import { inTime } from "./phases.ts";
 import type { Routing } from "./request-query.ts";
 
-/** Why a provider was not asked. */
+/** Why a provider was not called. */
 const REASONS: Readonly<Record<string, string>> = {
   NOT_PINNED: "The request was pinned to another provider.",
   NOT_IN_ONLY: "The request named the providers that may answer it, without this one.",
@@ -21,7 +21,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ABOVE_MAX_PRICE: "Its price was above the highest allowed one.",
   CONTEXT_TOO_SHORT: "Its context is too short for the request.",
   CIRCUIT_OPEN: "It failed repeatedly, and was left out for a while.",
-  RESTING: "It had asked for a pause.",
+  RESTING: "It requested a pause.",
   FALLBACKS_OFF: "The request allowed no other provider than the first.",
   ENOUGH_CANDIDATES: "Better ones came first: at most three are tried.",
 };
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<Considered>[] = [
 ];
 const MODEL: Column<Considered> = { id: "model", name: "Model", cell: ({ model }) => model };
 
-/** Which providers were asked, in their order, and which were not, and why. */
+/** Which providers were called, in their order, and which were not, and why. */
 export function RoutingCard({ of: { attempts, excluded, cachedByAddress } }: { of: Routing }) {
   const rows: readonly Considered[] = [
     ...attempts.map(({ providerAddress, modelId, outcome, reason, status, durationMs }, n) => ({

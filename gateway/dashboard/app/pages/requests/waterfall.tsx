@@ -19,7 +19,7 @@ export function Waterfall({ of: request }: { of: Request }) {
       title="Timeline"
       about="From the moment at which the request was accepted: its key, its limits and the balance allowed it."
     >
-      {request.cachedFrom !== null && <p>A stored answer was returned: no provider was asked.</p>}
+      {request.cachedFrom !== null && <p>A stored answer was returned: no provider was called.</p>}
       {phases.length > 0 ? (
         <ol className="waterfall">
           {phases.map(({ name, provider, startMs, endMs, tone, detail }) => (

@@ -55,7 +55,7 @@ export function WebhooksPage() {
           rows.length === 0 ? (
             <div className="card">
               <EmptyState title="No webhooks yet.">
-                <p>Create one to be told by your own server when a deposit is credited or a job ends.</p>
+                <p>Create one to notify your server when a deposit is credited or a job ends.</p>
               </EmptyState>
             </div>
           ) : (

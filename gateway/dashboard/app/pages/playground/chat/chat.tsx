@@ -44,9 +44,9 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
   useFollow(end, turns, isComing);
   // Work for a page that was left stops.
   useEffect(() => () => store.stop(), [store]);
-  const asked = chosen.flatMap((id) => models.find(({ modelId }) => modelId === id) ?? []);
+  const selected = chosen.flatMap((id) => models.find(({ modelId }) => modelId === id) ?? []);
   const sendingOf = (column: number, parameters: Parameters) => {
-    const model = asked[column] ?? asked[0];
+    const model = selected[column] ?? selected[0];
     if (!model) return [];
     const request = (now: readonly Turn[]) =>
       toChatRequest(model, messagesOf(now, column), parametersFor(parameters, model.providers));
@@ -64,7 +64,7 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
       const answered = store.ask(
         draft.text,
         draft.images,
-        asked.flatMap((_, n) => sendingOf(n, parameters)),
+        selected.flatMap((_, n) => sendingOf(n, parameters)),
       );
       requestAnimationFrame(() => end.current?.scrollIntoView({ block: "end" }));
       await answered;
@@ -93,13 +93,13 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
       return undefined;
     }
     const now = withDraft(turns, draft);
-    return asked.map((model, n) => ({
+    return selected.map((model, n) => ({
       name: model.modelId,
       request: toChatRequest(model, messagesOf(now, n), parametersFor(parameters, model.providers)),
     }));
   };
   const changed = changedCount(form.watch());
-  const readsNoImages = asked.filter(({ inputModalities: read }) => read && !read.includes("image"));
+  const readsNoImages = selected.filter(({ inputModalities: read }) => read && !read.includes("image"));
   return (
     <div className="chat">
       <div className="chat-main">
@@ -175,7 +175,7 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
       <aside className={isOpen ? "card parameters open" : "card parameters"} aria-label="Parameters">
         <FormProvider {...form}>
           <form onSubmit={(event) => event.preventDefault()} noValidate>
-            <ParameterPanel takesEffort={asked.some(takesEffort)} providers={providersOf(asked)} />
+            <ParameterPanel takesEffort={selected.some(takesEffort)} providers={providersOf(selected)} />
           </form>
         </FormProvider>
       </aside>

@@ -20,7 +20,7 @@ type Sending = {
 /** What the conversation is now. */
 export type Conversation = { readonly turns: readonly Turn[]; readonly isComing: boolean };
 
-/** The conversation of an account: what was asked, and the answers as they come. It is kept in this browser. */
+/** The conversation of an account: the questions, and the answers as they arrive. It is kept in this browser. */
 export class ConversationStore {
   readonly #address: string;
   readonly #running = new Map<number, AbortController>();

@@ -3,7 +3,7 @@ import Columns2 from "lucide-react/icons/columns-2";
 import X from "lucide-react/icons/x";
 import { MAX_COLUMNS } from "./conversation.ts";
 
-/** The models that are asked, a column each. */
+/** The selected models, one column each. */
 export function ModelRow({
   all,
   chosen,

@@ -8,7 +8,7 @@ const NAME = "models";
 const schema = z.array(z.string()).check(z.maxLength(MAX_COLUMNS));
 const route = getRouteApi("/playground");
 
-/** The models that are asked: `model` of the URL, else those that this browser kept, else the first one. */
+/** The selected models: `model` of the URL, else those that this browser kept, else the first one. */
 export function useModelChoice(
   address: string,
   all: readonly string[],

@@ -25,7 +25,7 @@ export function PlaygroundKeyProvider({ address, children }: { address: string; 
   const [session, setSession] = useState(() => readSessionKey(address)?.secret);
   const [entered, setEntered] = useState<string>();
   const [answeredCount, setAnsweredCount] = useState(0);
-  /** Models that are asked together share the key that the first of them creates. */
+  /** Models that answer side by side share the key that the first of them creates. */
   const creating = useRef<Promise<string>>(undefined);
   const create = useCallback(() => {
     creating.current ??= createSessionKey(address)
