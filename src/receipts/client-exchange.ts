@@ -10,6 +10,8 @@ import type { ReturnedHashes } from "./returned-hashes.ts";
  */
 export class ClientExchange {
   readonly endpoint: string;
+  /** How long the request took to be authenticated and received, in milliseconds. */
+  readonly receivedMs: number;
   /** SHA-256 of the body as it was received. */
   readonly received: Promise<Uint8Array>;
   readonly #hashes: Pick<ReturnedHashes, "add">;
@@ -18,8 +20,9 @@ export class ClientExchange {
   #hasEnded = false;
   #settled: { readonly requestId: string; readonly draft: ReceiptDraft } | undefined;
 
-  constructor(endpoint: string, body: Buffer, hashes: Pick<ReturnedHashes, "add">) {
+  constructor(endpoint: string, body: Buffer, receivedMs: number, hashes: Pick<ReturnedHashes, "add">) {
     this.endpoint = endpoint;
+    this.receivedMs = receivedMs;
     this.received = hashInParts(body);
     this.#hashes = hashes;
   }

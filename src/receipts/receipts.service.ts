@@ -61,9 +61,9 @@ export class ReceiptsService {
     return this.#dependencies.key;
   }
 
-  /** Begins to hash the bytes of a request with this body. */
-  begin(endpoint: string, body: Buffer): ClientExchange {
-    return new ClientExchange(endpoint, body, this.#dependencies.returned);
+  /** Begins to hash the bytes of a request with this body, which took so long to be authenticated and received. */
+  begin(endpoint: string, body: Buffer, receivedMs: number): ClientExchange {
+    return new ClientExchange(endpoint, body, receivedMs, this.#dependencies.returned);
   }
 
   /**

@@ -165,7 +165,7 @@ async function handle(
   const principal = authenticated.get(request) ?? (await authenticate(app, authRequest, reply));
   app.load.requests.identified(request.raw, principal);
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const client = isBilled(route) ? app.receipts.begin(route.url, body) : undefined;
+  const client = isBilled(route) ? app.receipts.begin(route.url, body, reply.elapsedTime) : undefined;
   if (client) clients.set(request, client);
   const run = route.run(app, {
     principal,

@@ -14,6 +14,7 @@ import {
   type GraphResult,
   isRouted,
 } from "../support/clients/graph-client.ts";
+import { rest } from "../support/clients/rest-client.ts";
 import { toWav } from "../support/inference/wav.ts";
 import { scaled } from "../support/machine.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
@@ -374,16 +375,22 @@ describe("a request", () => {
     const { data } = await complete(seeded.secret, withMore("verifyTee: true"));
     expect(data.completeChat.completion.bill.teeVerified).toBe(true);
     const request = `{ request(id: "${data.completeChat.completion.bill.requestId}") {
-      cost { total } timing { firstByteMs durationMs } provider { address profile { formats } }
+      cost { total } timing { receivedMs admittedMs firstByteMs durationMs } provider { address profile { formats } }
       model { modelId supportedFormats }
-      routing { attempts { providerAddress outcome reason status durationMs } excluded { providerAddress reason } }
+      routing { attempts { providerAddress outcome reason status startMs durationMs } excluded { providerAddress reason } }
       evidence { verified verdict providerAddress answerId text signature signer expectedSigner checkedAt }
     } }`;
     const own = await ask(stack().origin, await readerOf(seeded), request);
     expect(own.errors).toBeUndefined();
     expect(own.data.request).toEqual({
       cost: { total: costOf(5).total },
-      timing: { firstByteMs: expect.any(Number), durationMs: expect.any(Number) },
+      // It did not come over REST.
+      timing: {
+        receivedMs: null,
+        admittedMs: expect.any(Number),
+        firstByteMs: expect.any(Number),
+        durationMs: expect.any(Number),
+      },
       provider: { address: PROVIDER.address, profile: { formats: ["OPENAI"] } },
       model: { modelId: MODEL, supportedFormats: ["OPENAI"] },
       routing: {
@@ -393,6 +400,7 @@ describe("a request", () => {
             outcome: "ANSWERED",
             reason: null,
             status: null,
+            startMs: expect.any(Number),
             durationMs: expect.any(Number),
           },
         ],
@@ -412,6 +420,24 @@ describe("a request", () => {
     });
     const other = await seedAccount(stack().app.database, 0n);
     expect((await ask(stack().origin, await readerOf(other), request)).data.request).toBeNull();
+  });
+
+  test("over REST says how long it took to be received and admitted, and when each attempt began", async () => {
+    const seeded = await seedAccount(stack().app.database, 10n ** 9n);
+    const { status } = await rest(stack().origin, "/v1/chat/completions", seeded.secret, {
+      body: { model: MODEL, messages: [{ role: "user", content: "x" }] },
+    });
+    expect(status).toBe(200);
+    const { data } = await ask(
+      stack().origin,
+      await readerOf(seeded),
+      "{ viewer { account { requests { nodes { timing { receivedMs admittedMs durationMs } routing { attempts { startMs durationMs } } } } } } }",
+    );
+    const [{ timing, routing }] = data.viewer.account.requests.nodes;
+    const [{ startMs, durationMs }] = routing.attempts;
+    expect(timing.receivedMs).toBeGreaterThanOrEqual(0);
+    expect(startMs).toBeGreaterThanOrEqual(timing.admittedMs);
+    expect(startMs + durationMs).toBeLessThanOrEqual(timing.durationMs + 1);
   });
 
   test("has no evidence where none was requested, and lists its failed attempts", async () => {

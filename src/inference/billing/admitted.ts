@@ -57,6 +57,7 @@ export class Admitted {
   readonly #attempts: AttemptRecord[] = [];
   #open: { readonly provider: Provider; readonly sinceMs: number } | undefined;
   #last: Provider | undefined;
+  readonly #admittedMs: number;
   #firstByteMs: number | undefined;
   #isStreamed = false;
   #isDelivered = false;
@@ -101,6 +102,7 @@ export class Admitted {
     this.#refused = given.refused;
     this.#clock = given.clock;
     this.#startedMs = given.startedMs;
+    this.#admittedMs = this.#sinceStart();
   }
 
   /** Whether the answer's signature is to be verified: then its bill needs the answer's id. */
@@ -212,6 +214,7 @@ export class Admitted {
       outcome,
       ...(kind !== undefined && { reason: kind }),
       ...(upstreamStatus !== undefined && { status: upstreamStatus }),
+      startMs: sinceMs,
       durationMs: this.#sinceStart() - sinceMs,
     });
   }
@@ -225,6 +228,8 @@ export class Admitted {
       provider,
       routing: {
         ...{ attempts: this.#attempts, refused: this.#refused, streamed: this.#isStreamed },
+        ...(this.client && { receivedMs: Math.round(this.client.receivedMs) }),
+        admittedMs: this.#admittedMs,
         ...(finishReason !== undefined && { finishReason }),
         ...(this.affinity?.warm && { cachedBy: this.affinity.warm.provider }),
         ...(this.#served && { cachedFrom: this.#served.cached.requestId }),

@@ -33,6 +33,8 @@ export type AttemptRecord = {
   readonly reason?: string;
   /** The HTTP status of the failure. */
   readonly status?: number;
+  /** When the attempt began, after the start of the admission; absent in requests of earlier versions, and of jobs. */
+  readonly startMs?: number;
   readonly durationMs: number;
 };
 
@@ -43,6 +45,10 @@ export type AttemptRecord = {
 export type Routing = {
   readonly attempts: readonly AttemptRecord[];
   readonly refused: readonly Refused[];
+  /** From the request's arrival to the start of its admission: authentication, and reading the body. Over REST only. */
+  readonly receivedMs?: number;
+  /** What the admission took: the choice of providers, and the hold. Absent in requests of earlier versions. */
+  readonly admittedMs?: number;
   /** Whether its client was sent the answer as a stream; absent in requests of earlier versions. */
   readonly streamed?: boolean;
   /** Why the answer ended, as the provider stated it; absent if it did not, or the request was not completed. */

@@ -89,8 +89,9 @@ export class InferenceRequestResolver {
   }
 
   @FieldResolver(() => RequestTimingType, { description: "The duration of the request." })
-  timing(@Root() { firstByteMs, durationMs }: InferenceRequest): RequestTimingType {
-    return { firstByteMs, durationMs };
+  timing(@Root() { routing, firstByteMs, durationMs }: InferenceRequest): RequestTimingType {
+    const { receivedMs = null, admittedMs = null } = routing ?? {};
+    return { receivedMs, admittedMs, firstByteMs, durationMs };
   }
 
   @FieldResolver(() => RequestRoutingType, {

@@ -55,10 +55,25 @@ export class CostType {
 
 /** The duration of a request. */
 @ObjectType("RequestTiming", {
-  description: "The duration of a request, in milliseconds.",
+  description:
+    "The duration of a request and of its phases, in milliseconds. Times start with the admission, unless they say otherwise.",
   simpleResolvers: true,
 })
 export class RequestTimingType {
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      "Time from the request's arrival to its admission: authentication, and reading the body. It comes before the other times. Null until the request ends, and for requests that did not come over REST.",
+  })
+  receivedMs!: number | null;
+
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      "Time of the admission: the choice of providers, and the hold. Null until the request ends, for jobs, and for requests of earlier versions.",
+  })
+  admittedMs!: number | null;
+
   @Field(() => Int, { nullable: true, description: "Time to the provider's first byte. Null before." })
   firstByteMs!: number | null;
 

@@ -247,6 +247,13 @@ class RoutingAttemptType {
   @Field(() => Int, { nullable: true, description: "The HTTP status of the failure. Null if there is none." })
   status?: number | undefined;
 
+  @Field(() => Int, {
+    nullable: true,
+    description:
+      "When the attempt began, in milliseconds after the start of the admission. Null for jobs, and for requests of earlier versions.",
+  })
+  startMs?: number | undefined;
+
   @Field(() => Int, { description: "The duration of the attempt, in milliseconds." })
   durationMs!: number;
 }

@@ -66,7 +66,7 @@ test("the outcome of an attempt is recorded once, the first time", () => {
   at(9);
   admitted.endAttempt("answered");
   const { attempts } = admitted.summarize({ outcome: "failed" }).routing;
-  expect(attempts).toStrictEqual([{ provider: FIRST.address, outcome: "aborted", durationMs: 5 }]);
+  expect(attempts).toStrictEqual([{ provider: FIRST.address, outcome: "aborted", startMs: 0, durationMs: 5 }]);
 });
 
 test("the failure of an attempt is recorded by its kind and the provider's status, if it answered", () => {
@@ -79,8 +79,8 @@ test("the failure of an attempt is recorded by its kind and the provider's statu
     admitted.endAttempt("failed", failure);
   }
   expect(admitted.summarize({ outcome: "failed" }).routing.attempts).toStrictEqual([
-    { provider: FIRST.address, outcome: "failed", reason: "failed", status: 503, durationMs: 0 },
-    { provider: FIRST.address, outcome: "failed", reason: "unreachable", durationMs: 0 },
+    { provider: FIRST.address, outcome: "failed", reason: "failed", status: 503, startMs: 0, durationMs: 0 },
+    { provider: FIRST.address, outcome: "failed", reason: "unreachable", startMs: 0, durationMs: 0 },
   ]);
 });
 

@@ -106,11 +106,12 @@ describe("a completed request", () => {
         },
         routing: {
           attempts: [
-            { provider: FIRST.address, outcome: "failed", reason: "busy", status: 429, durationMs: 30 },
-            { provider: SECOND.address, outcome: "answered", durationMs: 65 },
+            { provider: FIRST.address, outcome: "failed", reason: "busy", status: 429, startMs: 0, durationMs: 30 },
+            { provider: SECOND.address, outcome: "answered", startMs: 30, durationMs: 65 },
           ],
           refused: REFUSED,
           streamed: false,
+          admittedMs: 0,
         },
         receipt: expect.objectContaining({ endpoint: "/graphql", awaitsReturned: false }),
       },

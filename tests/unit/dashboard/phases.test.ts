@@ -1,18 +1,40 @@
 import { expect, test } from "vitest";
 import { phasesOf } from "../../../gateway/dashboard/app/pages/requests/phases.ts";
 
-const attempt = (outcome: string, durationMs: number, reason: string | null = null) => ({
+type Given = { readonly reason?: string; readonly startMs?: number };
+
+const attempt = (outcome: string, durationMs: number, { reason, startMs }: Given = {}) => ({
   providerAddress: "0x01",
-  ...{ outcome, reason, status: reason === null ? null : 503, durationMs },
+  ...{ outcome, reason: reason ?? null, status: reason === undefined ? null : 503 },
+  ...{ startMs: startMs ?? null, durationMs },
 });
 const request = (
   attempts: readonly ReturnType<typeof attempt>[],
-  timing: { firstByteMs: number | null; durationMs: number | null },
-) => ({ createdAt: "", finishedAt: null, timing, routing: { attempts } });
+  timing: { firstByteMs: number | null; durationMs: number; receivedMs?: number; admittedMs?: number },
+) => ({ timing: { receivedMs: null, admittedMs: null, ...timing }, routing: { attempts } });
 
-test("attempts follow each other to the end of the request, and the answer begins at the first byte", () => {
+test("a request begins with its authentication and admission, and its attempts where they began", () => {
   const phases = phasesOf(
-    request([attempt("FAILED", 30, "busy"), attempt("ANSWERED", 60)], { firstByteMs: 70, durationMs: 100 }),
+    request(
+      [attempt("FAILED", 30, { reason: "busy", startMs: 4 }), attempt("ANSWERED", 50, { startMs: 40 })],
+      { receivedMs: 5, admittedMs: 3, firstByteMs: 70, durationMs: 92 },
+    ),
+  );
+  expect(phases.map(({ name, startMs, endMs }) => [name, startMs, endMs])).toEqual([
+    ["Authentication", 0, 5],
+    ["Admission", 5, 8],
+    ["Attempt 1", 9, 39],
+    ["Attempt 2", 45, 75],
+    ["Answer", 75, 95],
+  ]);
+});
+
+test("attempts without a stored start follow each other to the end of the request, and the answer begins at the first byte", () => {
+  const phases = phasesOf(
+    request([attempt("FAILED", 30, { reason: "busy" }), attempt("ANSWERED", 60)], {
+      firstByteMs: 70,
+      durationMs: 100,
+    }),
   );
   expect(phases.map(({ name, startMs, endMs }) => [name, startMs, endMs])).toEqual([
     ["Preparation", 0, 10],
@@ -24,7 +46,9 @@ test("attempts follow each other to the end of the request, and the answer begin
 });
 
 test("an attempt without a byte is one phase", () => {
-  const phases = phasesOf(request([attempt("FAILED", 20, "silent")], { firstByteMs: null, durationMs: 20 }));
+  const phases = phasesOf(
+    request([attempt("FAILED", 20, { reason: "silent" })], { firstByteMs: null, durationMs: 20 }),
+  );
   expect(phases).toHaveLength(1);
 });
 

@@ -9,7 +9,7 @@ const sha256 = (...parts: readonly (Buffer | string)[]) =>
 /** An exchange, and the hashes that it adds after the settlement. */
 function open() {
   const added: [string, Uint8Array][] = [];
-  const exchange = new ClientExchange("/v1/chat/completions", Buffer.from("{}"), {
+  const exchange = new ClientExchange("/v1/chat/completions", Buffer.from("{}"), 0, {
     add: (id, digest) => void added.push([id, digest]),
   });
   return { exchange, added };

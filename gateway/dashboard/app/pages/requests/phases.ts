@@ -1,4 +1,4 @@
-/** A phase of a request: from `startMs` to `endMs` after it was accepted. */
+/** A phase of a request: from `startMs` to `endMs` after it arrived. */
 export type Phase = {
   readonly name: string;
   readonly startMs: number;
@@ -11,52 +11,89 @@ export type Phase = {
 };
 
 type Timed = {
-  readonly createdAt: string;
-  readonly finishedAt: string | null;
-  readonly timing: { readonly firstByteMs: number | null; readonly durationMs: number | null };
+  readonly timing: {
+    readonly receivedMs: number | null;
+    readonly admittedMs: number | null;
+    readonly firstByteMs: number | null;
+    readonly durationMs: number | null;
+  };
   readonly routing: {
     readonly attempts: readonly {
       readonly providerAddress: string;
       readonly outcome: string;
       readonly reason: string | null;
       readonly status: number | null;
+      readonly startMs: number | null;
       readonly durationMs: number;
     }[];
   } | null;
 };
 
+type Attempt = NonNullable<Timed["routing"]>["attempts"][number];
+type Span = { readonly startMs: number; readonly endMs: number };
+
 /**
- * The phases of a request that has ended, as far as they are stored. Attempts are made one after the other, and the
- * last one ends with the request, so their starts follow from their durations. An attempt that answered is divided by
- * the provider's first byte. What is not stored is not among them: authentication and admission.
+ * The phases of a request that has ended: authentication, admission, and its attempts, of which the one that answered is
+ * divided by the provider's first byte. Stored times start with the admission. Of requests of earlier versions the
+ * attempts' durations alone are stored: they follow each other, and the last one ends with the request.
  */
 export function phasesOf({ timing, routing }: Timed): readonly Phase[] {
+  const { receivedMs, admittedMs, firstByteMs, durationMs } = timing;
   const attempts = routing?.attempts ?? [];
-  const total = timing.durationMs ?? 0;
-  const phases: Phase[] = [];
-  let endMs = total;
-  for (const [n, attempt] of [...attempts.entries()].toReversed()) {
-    const startMs = Math.max(0, endMs - attempt.durationMs);
-    const isLast = n === attempts.length - 1;
-    phases.unshift(...attemptPhases(attempt, { n, startMs, endMs }, isLast ? timing.firstByteMs : null));
-    endMs = startMs;
-  }
-  if (attempts.length > 0 && endMs > 0)
-    phases.unshift({
-      name: "Preparation",
-      startMs: 0,
-      endMs,
-      tone: "calm",
-      detail: "before the first attempt, and between attempts",
-    });
-  return phases;
+  const spans = spansOf(attempts, durationMs ?? 0);
+  const tried = attempts.flatMap((attempt, n) =>
+    attemptPhases(attempt, n, spans[n] ?? NOTHING, n === attempts.length - 1 ? firstByteMs : null),
+  );
+  const offsetMs = receivedMs ?? 0;
+  return [
+    ...(receivedMs === null ? [] : [RECEIVED(receivedMs)]),
+    ...(admittedMs === null ? preparation(spans) : [ADMITTED(admittedMs)]).map(later(offsetMs)),
+    ...tried.map(later(offsetMs)),
+  ];
 }
 
-type Attempt = NonNullable<Timed["routing"]>["attempts"][number];
+/** The time from the request's arrival to its last byte. */
+export function totalMsOf({ timing: { receivedMs, durationMs } }: Pick<Timed, "timing">): number {
+  return (receivedMs ?? 0) + (durationMs ?? 0);
+}
+
+const NOTHING: Span = { startMs: 0, endMs: 0 };
+const RECEIVED = (endMs: number): Phase => ({
+  ...{ name: "Authentication", startMs: 0, endMs, tone: "calm" },
+  detail: "and reading the body",
+});
+const ADMITTED = (endMs: number): Phase => ({
+  ...{ name: "Admission", startMs: 0, endMs, tone: "calm" },
+  detail: "choosing providers, and holding the cost",
+});
+
+function preparation([first = NOTHING]: readonly Span[]): readonly Phase[] {
+  if (first.startMs === 0) return [];
+  const detail = "before the first attempt, and between attempts";
+  return [{ name: "Preparation", startMs: 0, endMs: first.startMs, tone: "calm", detail }];
+}
+
+function later(byMs: number): (phase: Phase) => Phase {
+  return (phase) => ({ ...phase, startMs: phase.startMs + byMs, endMs: phase.endMs + byMs });
+}
+
+function spansOf(attempts: readonly Attempt[], totalMs: number): readonly Span[] {
+  let endMs = totalMs;
+  return attempts
+    .toReversed()
+    .map(({ startMs: stored, durationMs }) => {
+      const startMs = stored ?? Math.max(0, endMs - durationMs);
+      const span = { startMs, endMs: stored === null ? endMs : startMs + durationMs };
+      endMs = startMs;
+      return span;
+    })
+    .toReversed();
+}
 
 function attemptPhases(
   { providerAddress: provider, outcome, reason, status }: Attempt,
-  { n, startMs, endMs }: { readonly n: number; readonly startMs: number; readonly endMs: number },
+  n: number,
+  { startMs, endMs }: Span,
   firstByteMs: number | null,
 ): readonly Phase[] {
   const name = `Attempt ${n + 1}`;

@@ -15,10 +15,10 @@ export const REQUEST = graphql(`
         url trustMode verifiability onChain { inputPrice outputPrice teeSigner teeAcknowledged }
         attestation { passed quote failures checkedAt }
       }
-      timing { firstByteMs durationMs }
+      timing { receivedMs admittedMs firstByteMs durationMs }
       apiKey { name preview }
       routing {
-        attempts { providerAddress modelId outcome reason status durationMs }
+        attempts { providerAddress modelId outcome reason status startMs durationMs }
         excluded { providerAddress modelId reason }
         cachedByAddress
       }

@@ -1,13 +1,13 @@
 import { Hash } from "../../parts/hash.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Note } from "../../parts/states.tsx";
-import { inTime, phasesOf } from "./phases.ts";
+import { inTime, phasesOf, totalMsOf } from "./phases.ts";
 import type { Request } from "./request-query.ts";
 
 /** Where the time of a request went. */
 export function Waterfall({ of: request }: { of: Request }) {
   const phases = phasesOf(request);
-  const total = Math.max(1, request.timing.durationMs ?? 0);
+  const total = Math.max(1, totalMsOf(request));
   if (request.status === "RUNNING")
     return (
       <Section title="Timeline">
@@ -17,7 +17,7 @@ export function Waterfall({ of: request }: { of: Request }) {
   return (
     <Section
       title="Timeline"
-      about="From the moment at which the request was accepted: its key, its limits and the balance allowed it."
+      about={`From the arrival of the request to the end of the provider's answer: ${inTime(totalMsOf(request))}.`}
     >
       {request.cachedFrom !== null && <p>A stored answer was returned: no provider was called.</p>}
       {phases.length > 0 ? (
@@ -56,8 +56,7 @@ export function Waterfall({ of: request }: { of: Request }) {
         <p>No provider was tried.</p>
       )}
       <Note>
-        Attempts are made one after the other. The times before the request was accepted (authentication,
-        admission) and after its last byte (settlement) are not stored.
+        The charge is recorded before the last byte is sent: the last phase includes its settlement.
       </Note>
     </Section>
   );
