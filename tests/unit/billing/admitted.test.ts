@@ -66,7 +66,9 @@ test("the outcome of an attempt is recorded once, the first time", () => {
   at(9);
   admitted.endAttempt("answered");
   const { attempts } = admitted.summarize({ outcome: "failed" }).routing;
-  expect(attempts).toStrictEqual([{ provider: FIRST.address, outcome: "aborted", startMs: 0, durationMs: 5 }]);
+  expect(attempts).toStrictEqual([
+    { provider: FIRST.address, outcome: "aborted", startMs: 0, durationMs: 5 },
+  ]);
 });
 
 test("the failure of an attempt is recorded by its kind and the provider's status, if it answered", () => {

@@ -106,7 +106,14 @@ describe("a completed request", () => {
         },
         routing: {
           attempts: [
-            { provider: FIRST.address, outcome: "failed", reason: "busy", status: 429, startMs: 0, durationMs: 30 },
+            {
+              provider: FIRST.address,
+              outcome: "failed",
+              reason: "busy",
+              status: 429,
+              startMs: 0,
+              durationMs: 30,
+            },
             { provider: SECOND.address, outcome: "answered", startMs: 30, durationMs: 65 },
           ],
           refused: REFUSED,
