@@ -38,10 +38,11 @@ const IMAGES = { created: 1, data: [{ b64_json: "aGVsbG8=" }] };
 const wav = toWav(1);
 
 const PROBED = "probed";
+const SHUT = "shut";
 const ECHOES = ["echo-plain", "echo-stream", "echo-blame", "echo-code", "echo-down"] as const;
 const FEWER = ["fewer-once", "fewer-always"] as const;
 const router = await useRouter({
-  models: [PROBED, ...ECHOES, ...FEWER],
+  models: [PROBED, SHUT, ...ECHOES, ...FEWER],
   count: 2,
   more: UNITS,
   keyVariable: "TEST_FAILOVER_KEY",
@@ -137,6 +138,23 @@ describe.each(KINDS)("$kind", ({ model, ask, good, cost }) => {
     expect((await ask(seeded)).status).toBe(502);
     await requireAvailable(app, seeded, { available: 1_000n });
   });
+});
+
+test("a provider whose circuit is open is the last resort: it answers what no other one does", async () => {
+  const { app, scripted, seed, chat } = router();
+  const seeded = await seed();
+  const ask = () => chat(seeded, { model: SHUT, max_tokens: 20 });
+  set(SHUT, down);
+  for (let n = 0; n < 3; n++) expect((await ask()).status).toBe(200);
+  const [offer] = app.catalogue.model(SHUT)?.providers ?? [];
+  if (!offer) throw new Error("there is a first provider");
+  // It may be probed after a pause, on a slow machine before the next line.
+  expect(app.health.of(offer).circuit).not.toBe("closed");
+  const asked = scripted[0]?.callsOf(SHUT).length ?? 0;
+  const well: Script = (_, response) => sendJson(response, 200, completion());
+  set(SHUT, well, down);
+  expect((await ask()).status).toBe(200);
+  expect(scripted[0]?.callsOf(SHUT)).toHaveLength(asked + 1);
 });
 
 test("one of two concurrent requests probes a half-open provider; both are answered", async () => {

@@ -120,6 +120,12 @@ test.each<[Record<string, string>, object, number, string]>([
   [{}, { provider: { address: "0x1" } }, 400, "invalid_body"],
   [{}, { provider: { address: UNKNOWN } }, 404, "provider_not_found"],
   [{}, { provider: "cheap" }, 400, "invalid_body"],
+  [{}, { provider: { max_price: { prompt: 1e-12 } } }, 400, "no_provider_within_max_price"],
+  [{}, { provider: { max_price: { completion: "0" } } }, 400, "no_provider_within_max_price"],
+  [{}, { provider: { max_price: { prompt: "cheap" } } }, 400, "invalid_body"],
+  [{}, { provider: { max_price: { request: 1 } } }, 400, "invalid_body"],
+  [{}, { provider: { zdr: true } }, 400, "invalid_body"],
+  [{}, { provider: { data_collection: "deny" } }, 400, "invalid_body"],
 ])(
   "%j %j is %s %s, plain and streamed: no provider is called and nothing is charged",
   async (headers, body, status, code) => {

@@ -25,7 +25,7 @@ export type ChatPiece =
     };
 
 /**
- * Streams a chat as an async iterator; the last item is the bill. `request` must enable usage. Ending the iteration
+ * Streams a chat as an async iterator; the last item is the bill, also of an answer that then fails as it was interrupted. `request` must enable usage. Ending the iteration
  * aborts the provider, and the delivered part is billed. A slow reader applies backpressure to the provider.
  */
 export function chatEvents(
@@ -44,11 +44,12 @@ class ChatEventIterator extends EventIterator<ChatPiece> {
     const data = eventData(event);
     if (!data?.startsWith("{")) return;
     const { choices, usage, error, x_0g_trace: trace } = JSON.parse(data) as Chunk;
-    if (error) this.fail(streamFailure(error));
     for (const delta of (choices ?? []).map(toDelta)) if (delta) this.push(delta);
-    if (!trace) return;
-    const { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = usage ?? {};
-    this.push({ kind: "end", inputTokens, outputTokens, trace });
+    if (trace) {
+      const { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = usage ?? {};
+      this.push({ kind: "end", inputTokens, outputTokens, trace });
+    }
+    if (error) this.fail(streamFailure(error));
   }
 }
 

@@ -170,8 +170,9 @@ export class ChatEvents implements StreamReader {
     return Buffer.from(`${trailer}data: ${end}\n\n`);
   }
 
-  broken(): Buffer {
-    return Buffer.from(`data: ${JSON.stringify(BROKEN)}\n\n`);
+  broken(trace: Trace, billed: TokenUsage, cost: ShownCost): Buffer {
+    const usage = { ...chatUsage(billed), ...cost };
+    return Buffer.from(`data: ${JSON.stringify({ ...BROKEN, usage, x_0g_trace: trace })}\n\n`);
   }
 
   /** The provider's own usage chunk if it equals the billed usage, otherwise one with the billed usage; with the cost. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Tags } from "../../accounts/tags/tags.ts";
 import { lowerHex } from "../../kernel/text/hex.ts";
-import { TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
+import { EVIDENCE_FLOORS, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
 import { METADATA, tagsOf } from "../body/metadata.ts";
 import {
@@ -20,7 +20,9 @@ import {
   MAX_LISTED_PROVIDERS,
   MAX_SESSION_ID,
   PROVIDER_SORTS,
+  type PriceCaps,
   type RoutingPreferences,
+  readUsd,
 } from "../routing/routing-preferences.ts";
 
 const MAX_CHOICES = 128;
@@ -32,12 +34,20 @@ const tokens = z
 const anAddress = readText.regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
 const addresses = z.array(anAddress).max(MAX_LISTED_PROVIDERS);
 
+const PRICE = "must be an amount of dollars, such as 0.25";
+/** A price in dollars, as a number or as a decimal. */
+const maxPrice = z
+  .union([z.number().nonnegative().transform(decimalOf), readText], PRICE)
+  .refine((text) => readUsd(text) !== undefined, PRICE)
+  .nullish();
+
 /**
  * The `provider` object that every JSON inference request may contain: the deprecated way to control provider routing.
- * Headers take precedence field by field (facts 1.2).
+ * Headers take precedence field by field (facts 1.2). A field of another gateway's is refused: it would limit who may
+ * answer, and must not be ignored. `max_price` is OpenRouter's.
  */
 export const PROVIDER_OBJECT = z
-  .object({
+  .strictObject({
     sort: z.enum(PROVIDER_SORTS).nullish(),
     address: anAddress.nullish(),
     order: addresses.nullish(),
@@ -45,6 +55,11 @@ export const PROVIDER_OBJECT = z
     ignore: addresses.nullish(),
     allow_fallbacks: z.boolean().nullish(),
     trust_mode: z.enum(TRUST_FLOORS).nullish(),
+    evidence: z.enum(EVIDENCE_FLOORS).nullish(),
+    max_price: z
+      .strictObject({ prompt: maxPrice, completion: maxPrice, image: maxPrice })
+      .nullish()
+      .meta({ description: "The highest prices, in US dollars per million tokens, or per image." }),
   })
   .nullish()
   .meta({
@@ -233,7 +248,8 @@ export function withDefaultLimit<Request extends RequestFields & { readonly maxT
 /** The routing preferences of a `provider` object. */
 export function providerPreferences(stated: z.output<typeof PROVIDER_OBJECT>): RoutingPreferences {
   const { sort, address, order, only, ignore } = stated ?? {};
-  const { allow_fallbacks: allowFallbacks, trust_mode: trustMode } = stated ?? {};
+  const { allow_fallbacks: allowFallbacks, trust_mode: trustMode, evidence } = stated ?? {};
+  const caps = stated?.max_price && capsOf(stated.max_price);
   return {
     ...(sort && { sort }),
     ...(address && { pin: lowerHex(address) }),
@@ -242,7 +258,25 @@ export function providerPreferences(stated: z.output<typeof PROVIDER_OBJECT>): R
     ...(ignore && { ignore: ignore.map(lowerHex) }),
     ...(allowFallbacks != null && { allowFallbacks }),
     ...(trustMode && { trustMode }),
+    ...(evidence && { evidence }),
+    ...(caps && { caps }),
   };
+}
+
+/** The maximum prices of a `provider` object; undefined without one. */
+function capsOf(
+  stated: NonNullable<NonNullable<z.output<typeof PROVIDER_OBJECT>>["max_price"]>,
+): PriceCaps | undefined {
+  const caps = Object.entries(stated).flatMap(([kind, text]) =>
+    text == null ? [] : [[kind, readUsd(text)]],
+  );
+  return caps.length > 0 ? Object.fromEntries(caps) : undefined;
+}
+
+/** A number as a decimal without an exponent. */
+function decimalOf(value: number): string {
+  const text = String(value);
+  return /e/i.test(text) ? value.toFixed(18).replace(/\.?0+$/, "") : text;
 }
 
 /**

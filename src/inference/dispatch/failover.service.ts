@@ -49,9 +49,10 @@ export class FailoverService {
       notBeforeMs: restEndMs(health.of(provider), startedMs),
       failures: 0,
     }));
+    const isShut = (provider: Provider) => health.of(provider).circuit === "open";
     let last: AppError | undefined;
     for (let n = 0; n < tries; n++) {
-      const next = takeNext(queue, (provider) => health.of(provider).circuit === "open");
+      const next = takeNext(queue, isShut);
       if (!next) break;
       const nowMs = clock.monotonicMs();
       if (Math.max(next.notBeforeMs, nowMs) >= untilMs) break;
@@ -59,7 +60,8 @@ export class FailoverService {
       if (waitMs > 0) await clock.sleep(waitMs, signal);
       if (signal.aborted) throw new AppError("provider_error", "The client disconnected.");
       const { provider } = next;
-      const hasOther = queue.some((other) => other.failures === 0) && n + 1 < tries;
+      const hasOther =
+        queue.some((other) => other.failures === 0 && !isShut(other.provider)) && n + 1 < tries;
       const leftMs = Math.max(1, Math.ceil(untilMs - (waitMs > 0 ? clock.monotonicMs() : nowMs)));
       try {
         return await this.#attempt(admitted, signal, { provider, hasOther, totalMs: leftMs }, attempt);

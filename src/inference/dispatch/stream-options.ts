@@ -57,8 +57,10 @@ export type StreamReader = {
    * the regular end: the answer lacks the required proof.
    */
   closing(trace: Trace, billed: TokenUsage, failure: AppError | undefined, cost: ShownCost): Buffer;
-  /** The event that reports an interrupted answer; it must not look like a regular end. */
-  broken(): Buffer;
+  /**
+   * The event that reports an interrupted answer, with what it was charged; it must not look like a regular end.
+   */
+  broken(trace: Trace, billed: TokenUsage, cost: ShownCost): Buffer;
 };
 
 /** The options of a relay. */

@@ -68,15 +68,16 @@ export class StreamRelay {
     const { admitted, billing, sink } = this.#options;
     const { provider, reader } = by;
     const reason = failure ?? error;
-    await billing.settle(admitted, {
+    const metered = await by.usage();
+    const trace = await billing.settle(admitted, {
       outcome: this.clientGone.aborted ? "aborted" : "failed",
       ...(!this.clientGone.aborted && {
         errorCode: reason instanceof AppError ? reason.code : "internal_error",
       }),
       provider,
-      ...(await by.usage()),
+      ...metered,
     });
-    if (!this.clientGone.aborted) sink.write(reader.broken());
+    if (!this.clientGone.aborted) sink.write(reader.broken(trace, metered.usage, admitted.shownCost(trace)));
     sink.end();
   }
 

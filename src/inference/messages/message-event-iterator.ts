@@ -24,7 +24,7 @@ const SILENT: ReadonlySet<unknown> = new Set(["ping", "message_stop"]);
 const TRACE = ": x_0g_trace ";
 
 /**
- * Streams a message as an async iterator; the last item is the bill. Ending the iteration aborts the provider, and the
+ * Streams a message as an async iterator; the last item is the bill, also of a message that then fails as it was interrupted. Ending the iteration aborts the provider, and the
  * delivered part is billed. A slow reader applies backpressure to the provider.
  */
 export function messageEvents(
@@ -51,12 +51,22 @@ class MessageEventIterator extends EventIterator<MessagePiece> {
 
   #takeEvent(event: Fields): void {
     const { type, usage, message } = event;
-    if (type === "error") this.fail(streamFailure(event.error ?? {}));
     this.#takeUsage(usage ?? (message as Fields | undefined)?.usage);
-    if (!SILENT.has(type)) this.push({ kind: "event", event });
-    if (type !== "message_stop" || !this.#trace) return;
+    if (type === "error") this.#takeError(event);
+    else if (!SILENT.has(type)) this.push({ kind: "event", event });
+    if (type === "message_stop") this.#end(this.#trace);
+  }
+
+  /** The bill of an interrupted message is in its error. */
+  #takeError({ error, x_0g_trace: trace }: Fields): void {
+    this.#end(trace as Trace | undefined);
+    this.fail(streamFailure(error ?? {}));
+  }
+
+  #end(trace: Trace | undefined): void {
+    if (!trace) return;
     const [inputTokens, outputTokens] = [this.#inputTokens, this.#outputTokens];
-    this.push({ kind: "end", inputTokens, outputTokens, trace: this.#trace });
+    this.push({ kind: "end", inputTokens, outputTokens, trace });
   }
 
   #takeComment(bytes: Buffer): void {

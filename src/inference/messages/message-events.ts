@@ -134,8 +134,10 @@ export class MessageEvents implements StreamReader {
     );
   }
 
-  broken(): Buffer {
-    return Buffer.from(`event: error\ndata: ${JSON.stringify(BROKEN)}\n\n`);
+  broken(trace: Trace, billed: TokenUsage, cost: ShownCost): Buffer {
+    const usage = { ...messageUsage(billed), ...cost };
+    const event = { ...BROKEN, usage, x_0g_trace: trace };
+    return Buffer.from(`event: error\ndata: ${JSON.stringify(event)}\n\n`);
   }
 
   /** The final `message_delta`: the provider's own if its usage is the billed one, otherwise corrected; with the cost. */

@@ -85,8 +85,11 @@ export class ResponseEvents implements StreamReader {
     });
   }
 
-  broken(): Buffer {
-    return this.#stream.broken(INTERRUPTED);
+  broken(trace: Trace, billed: TokenUsage, cost: ShownCost): Buffer {
+    return this.#stream.broken(INTERRUPTED, {
+      usage: { ...responseUsage(billed, this.#reasoningTokens), ...cost },
+      trace,
+    });
   }
 
   #take(choices: unknown): Buffer {

@@ -79,10 +79,10 @@ export class ResponseStream {
     return writer.bytes();
   }
 
-  /** The events that report an interrupted answer. */
-  broken(error: StreamError): Buffer {
+  /** The events that report an interrupted answer, with what it was charged. */
+  broken(error: StreamError, bill: Required<Pick<ResponseState, "usage" | "trace">>): Buffer {
     const writer = this.#writer();
-    writer.fail(error, { output: this.#items.shown(true) });
+    writer.fail(error, { output: this.#items.shown(true), ...bill });
     return writer.bytes();
   }
 

@@ -21,8 +21,9 @@ export const MAX_CANDIDATES = 3;
 
 /**
  * Chooses the candidate providers: a pure function. The healthy eligible offers are ranked, and the first three become
- * candidates. If none is healthy, all eligible offers are ranked, because an attempt is better than a refusal. Where the
- * prompt is cached changes the ranking only, and not that of the client.
+ * candidates. Where these are fewer, offers whose circuit is open come after them, as an attempt is better than a
+ * failure; if none is healthy, all eligible offers are ranked. Where the prompt is cached changes the ranking only, and
+ * not that of the client.
  *
  * Throws `access_denied` for a model, or for providers, that the key may not use; `model_not_found`;
  * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that no provider supports;
@@ -57,16 +58,19 @@ export function choose(offered: Model | undefined, context: ChoiceContext): Choi
   const states = new Map(eligible.map((offer) => [offer, context.stateOf(offer)]));
   const healthy = eligible.filter((offer) => isHealthy(states.get(offer)));
   const affinity = affinityFor(eligible, context);
-  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byPreferences(context, states, affinity));
+  const inOrder = byPreferences(context, states, affinity);
+  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(inOrder);
   const isAlone = preferences.pin !== undefined || preferences.allowFallbacks === false;
-  const candidates = isAlone ? ranked.slice(0, 1) : firstAndLongest(ranked, context);
-  if (healthy.length > 0)
-    for (const offer of eligible)
-      if (!isHealthy(states.get(offer)))
-        refused.push({
-          provider: offer.address,
-          reason: states.get(offer)?.isResting ? "resting" : "circuit_open",
-        });
+  const first = isAlone ? ranked.slice(0, 1) : firstAndLongest(ranked, context);
+  const unhealthy = eligible.filter((offer) => !ranked.includes(offer)).toSorted(inOrder);
+  const lastResort = unhealthy.filter((offer) => !states.get(offer)?.isResting);
+  const candidates = isAlone ? first : [...first, ...lastResort].slice(0, MAX_CANDIDATES);
+  for (const offer of unhealthy)
+    if (!candidates.includes(offer))
+      refused.push({
+        provider: offer.address,
+        reason: states.get(offer)?.isResting ? "resting" : "circuit_open",
+      });
   for (const offer of ranked)
     if (!candidates.includes(offer))
       refused.push({ provider: offer.address, reason: isAlone ? "fallbacks_off" : "enough_candidates" });

@@ -69,7 +69,8 @@ export function mergePreferences(
   headers: RoutingPreferences | undefined,
 ): RoutingPreferences {
   const { sessionId = headers?.sessionId } = body;
-  return { ...body, ...headers, ...(sessionId !== undefined && { sessionId }) };
+  const caps = body.caps && headers?.caps && { ...body.caps, ...headers.caps };
+  return { ...body, ...headers, ...(caps && { caps }), ...(sessionId !== undefined && { sessionId }) };
 }
 
 const DECIMAL = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;

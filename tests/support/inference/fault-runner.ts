@@ -136,6 +136,8 @@ async function requireExpected(
         cost: row.stream?.cutCost(0),
       });
       expect(text).toContain("upstream_error");
+      // The client learns what the part that it has was charged.
+      expect(text).toContain(`"total_cost":"${row.stream?.cutCost(0)}"`);
       return;
     case "refusal":
       expect(seen, text).toMatchObject({ status: 400, end: "failed", second: 0, cost: 0n });

@@ -62,6 +62,20 @@ test("a failure is delivered once, after the content that preceded it", async ()
   expect((await feed.next()).done).toBe(true);
 });
 
+test("the bill of an interrupted answer is delivered before its failure", async () => {
+  const { feed, sink } = newFeed();
+  const usage = { prompt_tokens: 3, completion_tokens: 2 };
+  sink.write(
+    event({ error: { message: "broke", code: "upstream_error" }, usage, x_0g_trace: { billing: 1 } }),
+  );
+  sink.end();
+  expect((await feed.next()).value).toEqual({
+    kind: "end",
+    ...{ inputTokens: 3, outputTokens: 2, trace: { billing: 1 } },
+  });
+  await expect(feed.next()).rejects.toMatchObject({ code: "provider_error" });
+});
+
 test("a refusal before the first token rejects the waiting reader", async () => {
   const { feed, reject } = newFeed();
   const waiting = feed.next();

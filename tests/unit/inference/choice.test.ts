@@ -136,9 +136,14 @@ test("the first offer is the cheapest for this prompt and this answer, by the pr
 
 test("a provider with an open circuit or in backoff is tried only when no other is left", () => {
   const open = new Map([[ONE.address as string, { ...IDLE, circuit: "open" as const }]]);
-  expect(addresses(chosen([ONE, TWO], {}, open))).toEqual([TWO.address]);
-  expect(chosen([ONE, TWO], {}, open).refused).toEqual([{ provider: ONE.address, reason: "circuit_open" }]);
+  expect(addresses(chosen([ONE, TWO], {}, open))).toEqual([TWO.address, ONE.address]);
+  expect(chosen([ONE, TWO], {}, open).refused).toEqual([]);
   expect(addresses(chosen([ONE], {}, open))).toEqual([ONE.address]);
+  const alone = chosen([ONE, TWO], { preferences: { allowFallbacks: false } }, open);
+  expect(addresses(alone)).toEqual([TWO.address]);
+  expect(alone.refused).toEqual([{ provider: ONE.address, reason: "circuit_open" }]);
+  const four = [ONE, TWO, THREE, offer(4, { inputPrice: 9n, outputPrice: 9n })];
+  expect(chosen(four, {}, open).refused).toEqual([{ provider: ONE.address, reason: "circuit_open" }]);
   const resting = new Map([[ONE.address as string, { ...IDLE, isResting: true }]]);
   expect(chosen([ONE, TWO], {}, resting).refused).toEqual([{ provider: ONE.address, reason: "resting" }]);
 });

@@ -294,9 +294,9 @@ describe("of offers at one price", () => {
     expect(order(offers, states, { preferences: { sort: "latency" } })).toEqual([2, 3, 1]);
   });
 
-  test("a half-open circuit is used, and a circuit that is open or a pause is not", () => {
+  test("a half-open circuit is used, one that is open only after it, and a pause is kept", () => {
     const offers = [same(1), same(2), same(3)];
     const states = { 1: { circuit: "open" }, 2: { circuit: "half-open" }, 3: { isResting: true } };
-    expect(order(offers, states)).toEqual([2]);
+    expect(order(offers, states)).toEqual([2, 1]);
   });
 });

@@ -122,8 +122,11 @@ export class NativeResponseEvents implements StreamReader {
     return Buffer.from(eventOf(type, this.#changed(data, { members, bill: { trace, cost } })) + DONE);
   }
 
-  broken(): Buffer {
-    return this.#failing(INTERRUPTED, {});
+  broken(trace: Trace, billed: TokenUsage, cost: ShownCost): Buffer {
+    return this.#failing(INTERRUPTED, {
+      usage: { ...this.#billedUsage(billed), ...cost },
+      x_0g_trace: trace,
+    });
   }
 
   #begin({ response }: Fields): EventKind {
