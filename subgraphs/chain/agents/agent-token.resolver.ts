@@ -167,6 +167,17 @@ export class AgentTokenResolver {
     return toPlacedConnection(page);
   }
 
+  @FieldResolver(() => AccountStub, {
+    nullable: true,
+    description:
+      "The account that may currently transfer the token besides its owner (`approve`), read from the chain. Null without one, and, with an error, if the chain cannot be read.",
+  })
+  async approved(@Root() token: AgentToken, @Ctx() { services }: Context): Promise<AccountStub | null> {
+    if (token.owner === null) return null;
+    const address = await services.agentTokens.approvedOf(token);
+    return address && { address };
+  }
+
   @FieldResolver(() => AddressScalar, {
     nullable: true,
     description:
