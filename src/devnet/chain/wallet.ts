@@ -1,14 +1,23 @@
 import { BaseError, ExecutionRevertedError, InsufficientFundsError } from "viem";
+import type { TransferProof } from "../../chain/agents/transfer-proof.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { DEMO_USER } from "./accounts.ts";
+import { proveTransfer, RECEIVERS } from "./agent-proofs.ts";
 import { connectDevnet, mined } from "./chain-client.ts";
 
-/** The demo user's wallet on the development network, for browsers without a wallet. Its key is public. */
+/**
+ * The demo user's wallet on the development network, for browsers without a wallet, and the stand-in oracle of agent
+ * tokens. Their keys are public.
+ */
 export type DemoWallet = {
   readonly address: Hex;
   sign(text: string): Promise<Hex>;
   send(transaction: { to: string; data: string; value: bigint }): Promise<Hex>;
+  /** The accounts that `prove` makes proofs for. */
+  readonly receivers: readonly Hex[];
+  /** Both proofs of a transfer to `to`, for each piece of data. Throws what `proveTransfer` throws. */
+  prove(to: string, dataHashes: readonly string[]): Promise<readonly TransferProof[]>;
 };
 
 /**
@@ -19,6 +28,8 @@ export async function openDemoWallet(rpcUrl: string): Promise<DemoWallet> {
   const client = await connectDevnet(rpcUrl, DEMO_USER.privateKey);
   return {
     address: DEMO_USER.address,
+    receivers: RECEIVERS.map(({ address }) => address),
+    prove: (to, dataHashes) => proveTransfer(to, dataHashes),
     sign: (text) => client.account.signMessage({ message: text }),
     async send({ to, data, value }) {
       const hash = await client
