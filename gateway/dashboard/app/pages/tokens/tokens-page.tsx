@@ -16,7 +16,7 @@ import { Account } from "./account.tsx";
 import { MintDialog } from "./actions/mint-dialog.tsx";
 import { Inbox } from "./inbox.tsx";
 import { shortId, TOKENS, type TokenRow, TRANSFERRED } from "./token-queries.ts";
-import type { TokensSearch } from "./tokens.page.ts";
+import type { TokensSearch } from "./tokens-url.ts";
 import "./tokens.css";
 
 const CONTRACTS = graphql("query AgentContracts { agentContracts { address generation } }");

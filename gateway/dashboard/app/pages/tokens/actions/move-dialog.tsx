@@ -130,6 +130,12 @@ function MoveForm({
   );
 }
 
+/** The client adds the name of the type to each object. */
+function withoutType(text: object): object {
+  const { __typename: _, ...fields } = text as { readonly __typename?: unknown };
+  return fields;
+}
+
 function schemaOf(hasOracle: boolean) {
   return z.object({
     to: addressField,
@@ -178,7 +184,7 @@ function ProofTexts({ contract, tokenId }: { contract: string; tokenId: string }
               The receiver signs each text with personal_sign. With the signatures, the oracle makes the
               proofs.
             </p>
-            <Copyable text={JSON.stringify(texts, null, 1)} label="Texts to sign" />
+            <Copyable text={JSON.stringify(texts.map(withoutType), null, 1)} label="Texts to sign" />
           </>
         )}
       </Outcome>
