@@ -8,6 +8,7 @@ import type { App } from "../../src/app.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { toErrorAnswer } from "../../src/rest/errors/error-body.ts";
 import { requestIdsOf } from "../../src/rest/http/request-facts.ts";
+import { RequestAbort } from "../http/request-abort.ts";
 import { requireOwnPage } from "../http/session-cookie.ts";
 
 /** A wallet that signs for any caller on this machine. It exists on a development network only. */
@@ -19,7 +20,7 @@ export type DevelopmentWallet = {
   /** The accounts that can receive agent tokens with proofs by `prove`. */
   readonly receivers: readonly string[];
   /** The proofs that `prepareTransfer` and `prepareClone` take: both for each piece of data. */
-  prove(to: string, dataHashes: readonly string[]): Promise<readonly object[]>;
+  prove(to: string, dataHashes: readonly string[], signal: AbortSignal): Promise<readonly object[]>;
 };
 
 /** The build output, relative to the sources and to the compiled files. */
@@ -157,10 +158,16 @@ function serveWallet(server: FastifyInstance, wallet: DevelopmentWallet): void {
         },
       }),
     },
-    async (request) => {
+    async (request, reply) => {
       requireOwnPage(request);
       const { to, dataHashes } = request.body;
-      return { proofs: await wallet.prove(to, dataHashes) };
+      const { signal } = new RequestAbort(reply.raw);
+      const proofs = await wallet.prove(to, dataHashes, signal).catch((error: unknown) => {
+        // Nobody reads the response.
+        if (signal.aborted) return [];
+        throw error;
+      });
+      return { proofs };
     },
   );
 }

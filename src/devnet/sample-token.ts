@@ -49,7 +49,7 @@ async function move(functionName: "iTransferFrom" | "iCloneFrom", from: Hex, to:
   const proofs = await proveTransfer(
     to,
     DATA.map(({ dataHash }) => dataHash),
-    seed,
+    { seed },
   );
   const args = [from, to, SAMPLE, toProofArguments(proofs)] as const;
   return callOf(encodeFunctionData({ abi: agentNftAbi, functionName, args }));

@@ -19,12 +19,13 @@ const KEY_START = 4;
 /**
  * Both proofs for each piece of a token's data, in order: the receiver signs that it wants the data, and the stand-in
  * oracle that the key is sealed for it. What it seals is random bytes: nothing is encrypted on a development network.
- * `seed` makes nonces and keys the same each time. Throws `invalid_parameter` for a receiver whose key is not public.
+ * `seed` makes nonces and keys the same each time. Throws `invalid_parameter` for a receiver whose key is not public, and
+ * the reason of `signal` when it aborts.
  */
 export async function proveTransfer(
   to: string,
   dataHashes: readonly string[],
-  seed?: string,
+  { seed, signal }: { readonly seed?: string; readonly signal?: AbortSignal } = {},
 ): Promise<readonly TransferProof[]> {
   const receiver = RECEIVERS.find(({ address }) => lowerHex(address) === lowerHex(to));
   if (!receiver) {
@@ -42,7 +43,7 @@ export async function proveTransfer(
       seed === undefined ? toHex(randomBytes(NONCE_BYTES)) : keccak256(toHex(`${seed} ${index} ${what}`));
     proofs.push(await prove(receiver, lowerHex(dataHash), bytes));
     // Signatures take milliseconds each.
-    await nextTurn();
+    await nextTurn(undefined, signal && { signal });
   }
   return proofs;
 }

@@ -16,8 +16,11 @@ export type DemoWallet = {
   send(transaction: { to: string; data: string; value: bigint }): Promise<Hex>;
   /** The accounts that `prove` makes proofs for. */
   readonly receivers: readonly Hex[];
-  /** Both proofs of a transfer to `to`, for each piece of data. Throws what `proveTransfer` throws. */
-  prove(to: string, dataHashes: readonly string[]): Promise<readonly TransferProof[]>;
+  /**
+   * Both proofs of a transfer to `to`, for each piece of data. One call is carried out at a time, since signatures take
+   * the event loop. Throws what `proveTransfer` throws.
+   */
+  prove(to: string, dataHashes: readonly string[], signal: AbortSignal): Promise<readonly TransferProof[]>;
 };
 
 /**
@@ -26,10 +29,15 @@ export type DemoWallet = {
  */
 export async function openDemoWallet(rpcUrl: string): Promise<DemoWallet> {
   const client = await connectDevnet(rpcUrl, DEMO_USER.privateKey);
+  let previous: Promise<unknown> = Promise.resolve();
   return {
     address: DEMO_USER.address,
     receivers: RECEIVERS.map(({ address }) => address),
-    prove: (to, dataHashes) => proveTransfer(to, dataHashes),
+    prove(to, dataHashes, signal) {
+      const proofs = previous.then(() => proveTransfer(to, dataHashes, { signal }));
+      previous = proofs.catch(() => {});
+      return proofs;
+    },
     sign: (text) => client.account.signMessage({ message: text }),
     async send({ to, data, value }) {
       const hash = await client

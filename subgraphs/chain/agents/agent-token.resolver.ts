@@ -1,5 +1,5 @@
 import "../../shared/schema/reflect.ts";
-import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Directive, FieldResolver, Query, Resolver, Root } from "type-graphql";
 import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
@@ -167,6 +167,8 @@ export class AgentTokenResolver {
     return toPlacedConnection(page);
   }
 
+  // A call of the chain for each token.
+  @Directive("@cost(weight: 20)")
   @FieldResolver(() => AccountStub, {
     nullable: true,
     description:

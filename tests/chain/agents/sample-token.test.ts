@@ -54,6 +54,8 @@ test("the development network makes proofs for its own accounts only", async () 
   });
   const many = Array.from({ length: 101 }, () => randomHex(32));
   await expect(proveTransfer(OWNER, many)).rejects.toMatchObject({ param: "dataHashes" });
+  const stopped = AbortSignal.abort(new Error("the client left"));
+  await expect(proveTransfer(OWNER, [randomHex(32)], { signal: stopped })).rejects.toThrow();
   const [one, other] = await Promise.all([1, 2].map(() => proveTransfer(OWNER, [randomHex(32)])));
   expect(one?.[0]?.accessProof.nonce).not.toBe(other?.[0]?.accessProof.nonce);
 });
