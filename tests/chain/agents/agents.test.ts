@@ -8,6 +8,7 @@ import { AgentTokensService } from "../../../src/chain/agents/agent-tokens.servi
 import { SealedKeysService } from "../../../src/chain/agents/sealed-keys.service.ts";
 import type { ChainLog } from "../../../src/chain/watcher/log-handler.ts";
 import type { Database } from "../../../src/db/database.ts";
+import { ListAgentEvents } from "../../../src/db/migrations/40-agent-events.ts";
 import { DEPLOYER } from "../../../src/devnet/chain/accounts.ts";
 import { MemoryBus } from "../../../src/events/bus.memory.ts";
 import { EventsService } from "../../../src/events/events.service.ts";
@@ -287,6 +288,21 @@ describeDatabases("agent tokens", (kind) => {
     await expect(tokens.events(key(tokenId), { first: 2, after: "99999" })).rejects.toMatchObject({
       code: "invalid_cursor",
     });
+
+    // What an earlier version indexed becomes the same history, without ends of authorisations and what was reverted.
+    const migrated = await openTestDatabase(kind);
+    const later = watchAgents(migrated, { url: chain.url });
+    later.watcher.start();
+    await later.caughtUp();
+    await later.watcher.stop();
+    await migrated.rows("drop table agent_event");
+    const migration = new ListAgentEvents(undefined as never, undefined as never);
+    migration.up();
+    for (const statement of migration.getQueries()) await migrated.rows(String(statement));
+    const kindsOf = async (id: bigint) =>
+      (await later.tokens.events(key(id), ALL)).rows.map((row) => row.kind);
+    expect(await kindsOf(tokenId)).toEqual(["cloned", "authorized", "data_set", "minted"]);
+    expect(await kindsOf(clone.tokenId)).toEqual(["key_sealed", "data_set", "minted"]);
 
     // A day later what was reverted is deleted.
     await database.rows("update agent_event set removed_at = removed_at - interval '26 hours'");
