@@ -8,6 +8,7 @@ import type { App } from "../../src/app.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { toErrorAnswer } from "../../src/rest/errors/error-body.ts";
 import { requestIdsOf } from "../../src/rest/http/request-facts.ts";
+import { RequestAbort } from "../http/request-abort.ts";
 import { requireOwnPage } from "../http/session-cookie.ts";
 
 /** A wallet that signs for any caller on this machine. It exists on a development network only. */
@@ -16,6 +17,10 @@ export type DevelopmentWallet = {
   sign(text: string): Promise<string>;
   /** Sends a transaction, waits until it is mined, and returns its hash. `value` is in neuron. */
   send(transaction: { to: string; data: string; value: bigint }): Promise<string>;
+  /** The accounts that can receive agent tokens with proofs by `prove`. */
+  readonly receivers: readonly string[];
+  /** The proofs that `prepareTransfer` and `prepareClone` take: both for each piece of data. */
+  prove(to: string, dataHashes: readonly string[], signal: AbortSignal): Promise<readonly object[]>;
 };
 
 /** The build output, relative to the sources and to the compiled files. */
@@ -23,6 +28,10 @@ const BUILT = ["../../dist/dashboard", "../../dashboard"]
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find((path) => existsSync(join(path, "index.html")));
 const WALLET_BODY_BYTES = 16_384;
+/** A transfer of a token with proofs for as many pieces of data. */
+const TRANSACTION_BODY_BYTES = 262_144;
+/** The most pieces of data of a transfer. */
+const MAX_PROOFS = 100;
 const NONCE_BYTES = 16;
 /** Stands for the nonce in the built page (`gateway/dashboard/vite.config.ts`). */
 const NONCE = "%CSP_NONCE%";
@@ -107,7 +116,7 @@ export async function dashboardPlugin(
 
 function serveWallet(server: FastifyInstance, wallet: DevelopmentWallet): void {
   const path = "/dashboard/development-wallet";
-  server.get(path, async () => ({ address: wallet.address }));
+  server.get(path, async () => ({ address: wallet.address, receivers: wallet.receivers }));
   const options = { bodyLimit: WALLET_BODY_BYTES };
   const schema = (properties: Readonly<Record<string, object>>) => ({
     schema: { body: { type: "object", required: Object.keys(properties), properties } },
@@ -123,7 +132,7 @@ function serveWallet(server: FastifyInstance, wallet: DevelopmentWallet): void {
   server.post<{ Body: { to: string; data: string; value: string } }>(
     `${path}/send`,
     {
-      ...options,
+      bodyLimit: TRANSACTION_BODY_BYTES,
       ...schema({
         to: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
         data: { type: "string", pattern: "^0x([0-9a-fA-F]{2})*$" },
@@ -134,6 +143,31 @@ function serveWallet(server: FastifyInstance, wallet: DevelopmentWallet): void {
       requireOwnPage(request);
       const { to, data, value } = request.body;
       return { hash: await wallet.send({ to, data, value: BigInt(value) }) };
+    },
+  );
+  server.post<{ Body: { to: string; dataHashes: readonly string[] } }>(
+    `${path}/prove`,
+    {
+      ...options,
+      ...schema({
+        to: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
+        dataHashes: {
+          type: "array",
+          maxItems: MAX_PROOFS,
+          items: { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" },
+        },
+      }),
+    },
+    async (request, reply) => {
+      requireOwnPage(request);
+      const { to, dataHashes } = request.body;
+      const { signal } = new RequestAbort(reply.raw);
+      const proofs = await wallet.prove(to, dataHashes, signal).catch((error: unknown) => {
+        // Nobody reads the response.
+        if (signal.aborted) return [];
+        throw error;
+      });
+      return { proofs };
     },
   );
 }

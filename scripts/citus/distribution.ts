@@ -33,6 +33,7 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   agent_creator: REFERENCE,
   agent_delegation: REFERENCE,
   agent_clone: REFERENCE,
+  agent_event: REFERENCE,
   sealed_key: REFERENCE,
   market_event: REFERENCE,
   kv_replay: REFERENCE,

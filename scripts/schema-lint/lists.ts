@@ -6,6 +6,7 @@ const PAGE = ["first", "after", "last", "before"];
 /** What else a page may be given: whose list it is, and as of when a list is read that has versions. */
 const SUBJECTS: Readonly<Record<string, readonly string[]>> = {
   "Query.sealedKeys": ["to"],
+  "Query.agentTokenHistory": ["contract", "tokenId"],
   "Query.kvEntries": ["streamId", "prefix", "prefixText", "version", "reverse"],
   "KvStream.entries": ["prefix", "prefixText", "version", "reverse"],
   "File.entries": ["path"],

@@ -9,6 +9,7 @@ import { SCOPES } from "../keys/auth/principal.ts";
 import { DEMO_USER } from "./chain/accounts.ts";
 import { depositToVault } from "./chain/actors.ts";
 import type { Devnet } from "./devnet.ts";
+import { createSampleToken } from "./sample-token.ts";
 
 /** The account for trying the product. Its secrets are stored in the data folder, which no real network does. */
 export type Demo = { readonly account: Hex; readonly apiKey: string; readonly managementKey: string };
@@ -19,17 +20,23 @@ const LOW_NEURON = NEURON_PER_TOKEN;
 const TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
 
-/** Creates the demo account's two keys, the same at every start, and deposits money on chain if its balance is low. */
+/**
+ * Creates the demo account's two keys, the same at every start, deposits money on chain if its balance is low, and mints
+ * a sample of an agent token on a new chain.
+ */
 export async function prepareDemo(app: App, devnet: Devnet, folder: string): Promise<Demo> {
   const account = lowerHex(DEMO_USER.address);
   const keys =
     (await readStoredKeys(app, join(folder, "demo.json"))) ??
     (await createKeys(app, account, join(folder, "demo.json")));
-  if ((await available(app, account)) < LOW_NEURON) {
+  const isLow = (await available(app, account)) < LOW_NEURON;
+  if (isLow) {
     const { privateKey } = DEMO_USER;
     await depositToVault(devnet.rpcUrl, { fromKey: privateKey, account, amountNeuron: DEPOSIT_NEURON });
-    await untilCredited(app, account);
   }
+  // The deposit is credited meanwhile.
+  await createSampleToken(devnet.rpcUrl);
+  if (isLow) await untilCredited(app, account);
   return { account, ...keys };
 }
 

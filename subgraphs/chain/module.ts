@@ -20,6 +20,7 @@ import { AgentTransferSubscription } from "./agents/agent-transfer.subscription.
 import { DataKeyResolver, SealedKeyResolver } from "./agents/sealed-key.resolver.ts";
 import { SealedKeySubscription } from "./agents/sealed-key.subscription.ts";
 import { SealedKeyNodeResolvers } from "./agents/sealed-key.type.ts";
+import { TokenHistoryResolver } from "./agents/token-history.resolver.ts";
 import { DirectAccountResolver, DirectLedgerResolver } from "./direct/direct-ledger.resolver.ts";
 import { DirectSecretResolver } from "./direct/direct-secret.resolver.ts";
 import { DirectTransactionsResolver } from "./direct/direct-transactions.resolver.ts";
@@ -70,6 +71,7 @@ export function build(): Subgraph {
       AgentContractStateResolver,
       AgentTransactionsResolver,
       AgentTransferSubscription,
+      TokenHistoryResolver,
       SealedKeyResolver,
       DataKeyResolver,
       SealedKeySubscription,

@@ -332,14 +332,16 @@ test("a key that is sealed for the account appears while the page is open", asyn
   if (!browser) return context.skip();
   const { page, faults } = await signedIn();
   await go(page, "Tokens");
-  await page.getByText("No sealed keys yet").waitFor();
+  const keys = page.getByRole("region", { name: "Sealed keys", exact: true }).getByRole("row");
+  // The head, and the keys of the sample.
+  await expect.poll(() => keys.count()).toBe(2);
   const { data: chain } = await askGraph(product.origin, undefined, "{ network { rpcUrls } }");
   const [rpcUrl = ""] = (chain as { network: { rpcUrls: readonly string[] } }).network.rpcUrls;
   const { address: from, privateKey: byKey } = IMAGE_PROVIDER;
   const { tokenId, data } = await mintAgent(rpcUrl, { to: from });
   const proofs = await agentProofs(data, { to: privateKeyToAccount(DEMO_USER.privateKey) });
   await iTransfer(rpcUrl, { byKey, from, to: DEMO_USER.address, tokenId, proofs });
-  await page.getByText("key 0,").first().waitFor({ timeout: PATIENCE_MS });
+  await expect.poll(() => keys.count()).toBe(3);
   await page.getByText("key 0,").first().click();
   await page.getByText("Opens").waitFor();
   expect(faults).toEqual([]);

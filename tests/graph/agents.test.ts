@@ -156,7 +156,10 @@ describe("the life of an agent token", () => {
       agentToken(${key}) {
         owner { address agentTokens { nodes { tokenId } } sealedKeys { nodes { id } } }
         authorizations { nodes { user { address } endReason } } transfers { nodes { withKey from { address } } }
-        data { index description dataHash } verifier sealedKeys { nodes { id } }
+        data { index description dataHash } verifier sealedKeys { nodes { id } } approved { address }
+      }
+      agentTokenHistory(${key}) {
+        nodes { kind from { address } to { address } withKey reverted sealedKey { id } newTokenId }
       } }`);
     expect(read).toMatchObject({
       sealedKeys: { nodes: [{ id: delivered.sealedKey.id }] },
@@ -174,7 +177,29 @@ describe("the life of an agent token", () => {
         },
         verifier: getAddress(contractAddresses().agentVerifier),
         sealedKeys: { nodes: [{ id: delivered.sealedKey.id }] },
+        approved: null,
       },
+      agentTokenHistory: {
+        nodes: [
+          {
+            kind: "KEY_SEALED",
+            from: { address: owner.address },
+            to: { address: receiver.address },
+            withKey: null,
+            reverted: false,
+            sealedKey: { id: delivered.sealedKey.id },
+            newTokenId: null,
+          },
+          { kind: "TRANSFERRED", withKey: true, sealedKey: null },
+          { kind: "AUTHORIZED", from: { address: owner.address }, to: { address: user.address } },
+          { kind: "DATA_SET", from: null, to: null },
+          { kind: "MINTED", from: null, to: { address: owner.address }, withKey: false },
+        ],
+      },
+    });
+    await writeAgent(stack().rpcUrl, receiver.privateKey, "approve", [user.address, tokenId]);
+    expect(await run(`{ agentToken(${key}) { approved { address } } }`)).toEqual({
+      agentToken: { approved: { address: user.address } },
     });
     await Promise.all(followers.map((follower) => follower.stop()));
   });
@@ -227,6 +252,16 @@ describe("the life of an agent token", () => {
     const late = await follow(`, after: "${first.cursor}"`);
     await until(() => late.results.length === 2);
     expect(newsOf(late).map(({ id }) => id)).toEqual([removed.id, again.id]);
+    const { agentTokenHistory } = await run(
+      `{ agentTokenHistory(contract: "${CONTRACT}", tokenId: "${tokenId}", first: 4) {
+        nodes { kind reverted blockHash logIndex sealedKey { keys { truncated } } } } }`,
+    );
+    expect(agentTokenHistory.nodes).toMatchObject([
+      { kind: "KEY_SEALED", reverted: false, sealedKey: { keys: [{}, {}, { truncated: true }] } },
+      { kind: "TRANSFERRED", reverted: false },
+      { kind: "KEY_SEALED", reverted: true, sealedKey: { keys: [{}, {}, { truncated: true }] } },
+      { kind: "TRANSFERRED", reverted: true },
+    ]);
     await Promise.all([live, late, moves].map((following) => following.stop()));
   });
 

@@ -79,6 +79,10 @@ const LISTS: readonly List[] = [
   ofAccount("submissions", "submissions", "7"),
   ofAccount("files", "files", "7"),
   { ...ofAccount("history", "account-usage", "7"), within: "viewer { account { usage {" },
+  {
+    ...ofQuery("agentTokenHistory", "token-events", "7"),
+    args: `contract: "0x${"1".repeat(40)}", tokenId: 1,`,
+  },
   ofQuery("imageJobs", "jobs", TIME, ID),
   ofQuery("kvStreams", "kv-streams", ID),
   ofQuery("models", "models-by-key-asc", "a"),

@@ -12,6 +12,7 @@ import {
   type TemporalRow,
   VersionedRows,
 } from "./temporal-rows.ts";
+import { type TokenEventRow, toTokenEventRows } from "./token-event-rows.ts";
 import { ZERO_ADDRESS } from "./token-rows.ts";
 
 type TokenColumn = { readonly token_id: string };
@@ -30,6 +31,8 @@ export type AgentChanges = {
   readonly authorizations: TableChanges<AuthorizationRow, AuthorizationEnds>;
   readonly clones: readonly CloneRow[];
   readonly keys: readonly NewSealedKey[];
+  /** The events themselves, as the history of their tokens. */
+  readonly events: readonly TokenEventRow[];
 };
 
 const MAX_DATAS = 1_000;
@@ -50,7 +53,9 @@ export function toChanges(
 ): AgentChanges {
   const reducer = new LogReducer(known);
   for (const event of events) reducer.apply(event);
-  return reducer.changes();
+  const changes = reducer.changes();
+  const { transfers, keys } = changes;
+  return { ...changes, events: toTokenEventRows(events, transfers.rows, keys) };
 }
 
 class LogReducer {
@@ -113,7 +118,7 @@ class LogReducer {
     }
   }
 
-  changes(): AgentChanges {
+  changes(): Omit<AgentChanges, "events"> {
     return {
       transfers: this.#transfers.changes(tokenOf),
       datas: this.#datas.changes(tokenOf),

@@ -16,6 +16,7 @@ import {
 } from "./agents.store.ts";
 import { toSealedKeyEvent } from "./sealed-key.ts";
 import { forgetRevertedKeys } from "./sealed-keys.store.ts";
+import { forgetRevertedEvents } from "./token-events.store.ts";
 import type { ContractKey } from "./token-rows.ts";
 
 type Dependencies = { readonly chainId: number; readonly contract: AgentContract };
@@ -51,6 +52,7 @@ export class AgentLogService implements LogHandler {
 
   async confirm(tx: Queries): Promise<void> {
     await forgetRevertedKeys(tx);
+    await forgetRevertedEvents(tx);
   }
 
   /** Drops duplicates: an endpoint may return a log twice. */

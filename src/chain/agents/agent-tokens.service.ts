@@ -26,10 +26,12 @@ import {
   type StoredToken,
   type TokenFilter,
 } from "./agent-tokens.store.ts";
-import type { TokenKey } from "./token-rows.ts";
+import { listTokenEvents, type TokenEvent } from "./token-events.store.ts";
+import { orNull, type TokenKey } from "./token-rows.ts";
 
 export type { Authorization, TokenClone, TokenTransfer } from "./agent-history.store.ts";
 export type { Delegation, TokenFilter } from "./agent-tokens.store.ts";
+export type { TokenEvent } from "./token-events.store.ts";
 export type { TokenKey } from "./token-rows.ts";
 
 /** The current state of an agent token, as far as the chain has been read. */
@@ -123,6 +125,30 @@ export class AgentTokensService {
       await listClones(this.#dependencies.queries, this.#dependencies.chainId, lower(key), page),
       page,
     );
+  }
+
+  /** Everything that happened to a token, last indexed first, including what a reorg reverted in the last day. */
+  async events(key: TokenKey, page: PageRequest): Promise<Page<TokenEvent>> {
+    const { queries, chainId } = this.#dependencies;
+    return toPage(await listTokenEvents(queries, chainId, lower(key), page), page);
+  }
+
+  /**
+   * The account that may transfer the token besides its owner (ERC-721), read from the chain; null if there is none.
+   * Throws `chain_error`, and `contract_refused` for a token without an owner.
+   */
+  async approvedOf({ contract, tokenId }: TokenKey): Promise<Hex | null> {
+    const call = {
+      address: contract,
+      abi: agentNftAbi,
+      functionName: "getApproved",
+      args: [tokenId],
+    } as const;
+    try {
+      return orNull(lowerHex(await this.#dependencies.client.readContract(call)));
+    } catch (cause) {
+      throw contractError("the approved account", cause);
+    }
   }
 
   /** The contract that verifies proofs for this one, read from the chain, at most 10 s old. Throws `chain_error`. */

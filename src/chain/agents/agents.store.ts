@@ -5,6 +5,7 @@ import type { IntelligentData } from "./agent-event.ts";
 import type { SealedKey } from "./sealed-key.ts";
 import { insertSealedKeys, revertSealedKeys } from "./sealed-keys.store.ts";
 import type { Place, TableChanges } from "./temporal-rows.ts";
+import { insertTokenEvents, revertTokenEvents } from "./token-events.store.ts";
 import type { ContractKey } from "./token-rows.ts";
 
 /** An added or removed row, with the fields that its event needs. */
@@ -55,6 +56,7 @@ export async function writeChanges(
   await endAndInsert(DELEGATIONS, changes.delegations);
   await endAndInsert(AUTHORIZATIONS, changes.authorizations);
   await write(INSERT_CLONES, changes.clones);
+  await insertTokenEvents(tx, key, changes.events);
   return { transfers, keys: await insertSealedKeys(tx, key.chainId, changes.keys) };
 }
 
@@ -68,6 +70,7 @@ export async function revertChanges(tx: Queries, key: ContractKey, from: bigint)
   for (const table of ["agent_transfer", "agent_data", "agent_creator", "agent_delegation"] as const)
     await tx.rows(reopen(table), parameters);
   await tx.rows(reopen("agent_authorization", ", end_reason = null"), parameters);
+  await revertTokenEvents(tx, key, from);
   return { transfers, keys: await revertSealedKeys(tx, key, from) };
 }
 

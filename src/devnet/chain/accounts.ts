@@ -56,6 +56,14 @@ export const EMBEDDING_PROVIDER: DevAccount = {
 };
 
 /**
+ * Anvil's eighth: a second owner of agent tokens, to transfer to and from. WARNING: its key is PUBLIC, see DEPLOYER.
+ */
+export const TOKEN_RECEIVER: DevAccount = {
+  address: "0x14dC79964da2C08b23698B3D3cc7Ca32193d9955",
+  privateKey: "0x4bbbf85ce3377467afe5d46f804f221813b2bb87f24d81f60f1fcdbf7cbf4356",
+};
+
+/**
  * The eleventh to fifteenth of the mnemonic, to which anvil gives no money: the stand-in providers of spoken texts, of
  * rankings, two that cache prompts, and one of responses. WARNING: their keys are PUBLIC, see DEPLOYER.
  */

@@ -1,14 +1,26 @@
 import { BaseError, ExecutionRevertedError, InsufficientFundsError } from "viem";
+import type { TransferProof } from "../../chain/agents/transfer-proof.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { DEMO_USER } from "./accounts.ts";
+import { proveTransfer, RECEIVERS } from "./agent-proofs.ts";
 import { connectDevnet, mined } from "./chain-client.ts";
 
-/** The demo user's wallet on the development network, for browsers without a wallet. Its key is public. */
+/**
+ * The demo user's wallet on the development network, for browsers without a wallet, and the stand-in oracle of agent
+ * tokens. Their keys are public.
+ */
 export type DemoWallet = {
   readonly address: Hex;
   sign(text: string): Promise<Hex>;
   send(transaction: { to: string; data: string; value: bigint }): Promise<Hex>;
+  /** The accounts that `prove` makes proofs for. */
+  readonly receivers: readonly Hex[];
+  /**
+   * Both proofs of a transfer to `to`, for each piece of data. One call is carried out at a time, since signatures take
+   * the event loop. Throws what `proveTransfer` throws.
+   */
+  prove(to: string, dataHashes: readonly string[], signal: AbortSignal): Promise<readonly TransferProof[]>;
 };
 
 /**
@@ -17,8 +29,15 @@ export type DemoWallet = {
  */
 export async function openDemoWallet(rpcUrl: string): Promise<DemoWallet> {
   const client = await connectDevnet(rpcUrl, DEMO_USER.privateKey);
+  let previous: Promise<unknown> = Promise.resolve();
   return {
     address: DEMO_USER.address,
+    receivers: RECEIVERS.map(({ address }) => address),
+    prove(to, dataHashes, signal) {
+      const proofs = previous.then(() => proveTransfer(to, dataHashes, { signal }));
+      previous = proofs.catch(() => {});
+      return proofs;
+    },
     sign: (text) => client.account.signMessage({ message: text }),
     async send({ to, data, value }) {
       const hash = await client

@@ -1,5 +1,5 @@
 import "../../shared/schema/reflect.ts";
-import { Arg, Args, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
+import { Arg, Args, Ctx, Directive, FieldResolver, Query, Resolver, Root } from "type-graphql";
 import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
@@ -165,6 +165,19 @@ export class AgentTokenResolver {
   ): Promise<Connection<SealedKey>> {
     const page = await services.sealedKeys.list({ contract, tokenId }, toPageRequest(args));
     return toPlacedConnection(page);
+  }
+
+  // A call of the chain for each token.
+  @Directive("@cost(weight: 20)")
+  @FieldResolver(() => AccountStub, {
+    nullable: true,
+    description:
+      "The account that may currently transfer the token besides its owner (`approve`), read from the chain. Null without one, and, with an error, if the chain cannot be read.",
+  })
+  async approved(@Root() token: AgentToken, @Ctx() { services }: Context): Promise<AccountStub | null> {
+    if (token.owner === null) return null;
+    const address = await services.agentTokens.approvedOf(token);
+    return address && { address };
   }
 
   @FieldResolver(() => AddressScalar, {

@@ -8,6 +8,7 @@ import { AgentTokensService } from "../../../src/chain/agents/agent-tokens.servi
 import { SealedKeysService } from "../../../src/chain/agents/sealed-keys.service.ts";
 import type { ChainLog } from "../../../src/chain/watcher/log-handler.ts";
 import type { Database } from "../../../src/db/database.ts";
+import { ListAgentEvents } from "../../../src/db/migrations/40-agent-events.ts";
 import { DEPLOYER } from "../../../src/devnet/chain/accounts.ts";
 import { MemoryBus } from "../../../src/events/bus.memory.ts";
 import { EventsService } from "../../../src/events/events.service.ts";
@@ -222,6 +223,94 @@ describeDatabases("agent tokens", (kind) => {
     }
   });
 
+  test("a token's history lists each event once, and one that a reorg reverts below what replaced it", async () => {
+    const database = await openTestDatabase(kind);
+    const { watcher, tokens, caughtUp } = watchAgents(database, { url: chain.url });
+    watcher.start();
+    const [ann, ben] = [await chain.funded(), await chain.funded()];
+    const data = [newData()];
+    const { tokenId } = await mintAgent(chain.url, { to: ann.address, data, byKey: ann.privateKey });
+    await write(ann, "authorizeUsage", [tokenId, ben.address]);
+    await write(ann, "revokeAuthorization", [tokenId, ben.address]);
+    await write(ann, "clearAuthorizedUsers", [tokenId]);
+    const proofs = await agentProofs(data, { to: ben });
+    const by = { byKey: ann.privateKey, from: ann.address, to: ben.address, tokenId };
+    const clone = await iClone(chain.url, { ...by, proofs });
+    const { transactionHash } = await move(ann, ben, tokenId, data);
+    await caughtUp();
+    const history = async (id: bigint) =>
+      (await tokens.events(key(id), ALL)).rows.map((event) => [
+        event.kind,
+        event.from,
+        event.to,
+        event.reverted,
+      ]);
+    const [annAt, benAt] = [lowerHex(ann.address), lowerHex(ben.address)];
+    const before = [
+      ["cloned", annAt, benAt, false],
+      ["authorizations_cleared", null, null, false],
+      ["revoked", null, benAt, false],
+      ["authorized", annAt, benAt, false],
+      ["data_set", null, null, false],
+      ["minted", null, annAt, false],
+    ];
+    const moved = (reverted: boolean) => [
+      ["key_sealed", annAt, benAt, reverted],
+      ["transferred", annAt, benAt, reverted],
+    ];
+    expect(await history(tokenId)).toEqual([...moved(false), ...before]);
+    expect(await history(clone.tokenId)).toEqual([
+      ["key_sealed", annAt, benAt, false],
+      ["data_set", null, null, false],
+      ["minted", null, benAt, false],
+    ]);
+    const [, transfer, cloned] = (await tokens.events(key(tokenId), ALL)).rows;
+    expect(transfer).toMatchObject({ withKey: true, newTokenId: null });
+    expect(cloned).toMatchObject({ withKey: null, newTokenId: clone.tokenId });
+
+    // The transfer comes again in another block.
+    const serializedTransaction = await chain.raw(transactionHash);
+    await chain.reorg(1);
+    await chain.client.sendRawTransaction({ serializedTransaction });
+    await caughtUp();
+    expect(await history(tokenId)).toEqual([...moved(false), ...moved(true), ...before]);
+    await chain.reorg(1);
+    await caughtUp();
+    expect(await history(tokenId)).toEqual([...moved(true), ...moved(true), ...before]);
+
+    // Its pages join, in both directions.
+    const whole = (await tokens.events(key(tokenId), ALL)).rows;
+    const [third, fifth] = [whole[2]?.cursor, whole[4]?.cursor];
+    const after = await tokens.events(key(tokenId), { first: 2, after: third });
+    expect(after.rows).toEqual(whole.slice(3, 5));
+    const last = await tokens.events(key(tokenId), { last: 2, before: fifth });
+    expect(last.rows).toEqual(whole.slice(2, 4));
+    await expect(tokens.events(key(tokenId), { first: 2, after: "99999" })).rejects.toMatchObject({
+      code: "invalid_cursor",
+    });
+
+    // What an earlier version indexed becomes the same history, without ends of authorisations and what was reverted.
+    const migrated = await openTestDatabase(kind);
+    const later = watchAgents(migrated, { url: chain.url });
+    later.watcher.start();
+    await later.caughtUp();
+    await later.watcher.stop();
+    await migrated.rows("drop table agent_event");
+    const migration = new ListAgentEvents(undefined as never, undefined as never);
+    migration.up();
+    for (const statement of migration.getQueries()) await migrated.rows(String(statement));
+    const kindsOf = async (id: bigint) =>
+      (await later.tokens.events(key(id), ALL)).rows.map((row) => row.kind);
+    expect(await kindsOf(tokenId)).toEqual(["cloned", "authorized", "data_set", "minted"]);
+    expect(await kindsOf(clone.tokenId)).toEqual(["key_sealed", "data_set", "minted"]);
+
+    // A day later what was reverted is deleted.
+    await database.rows("update agent_event set removed_at = removed_at - interval '26 hours'");
+    await chain.mine(1);
+    await caughtUp();
+    expect(await history(tokenId)).toEqual(before);
+  });
+
   test("under random reorgs, the stored state equals a fresh read of the chain, and the published events add up to it", async () => {
     const database = await openTestDatabase(kind);
     const { watcher, tokens, caughtUp } = watchAgents(database, { url: chain.url, pollMs: 5 });
@@ -353,6 +442,10 @@ async function dump(database: Database): Promise<Record<string, unknown>> {
     sealed_key: await rows(
       `select (to_jsonb(t) - 'seen_at')::text as row from sealed_key t where removed_at is null
        order by block_number, log_index`,
+    ),
+    // In the order of the history, which is that of the chain.
+    agent_event: await rows(
+      "select (to_jsonb(t) - 'seen_at' - 'seq')::text as row from agent_event t where removed_at is null order by seq",
     ),
   };
 }

@@ -168,6 +168,9 @@ const MATRIX: Readonly<Record<string, Row>> = {
   "Query.provider": open(`{ provider(address: "0x${"1".repeat(40)}") { id } }`),
   "Query.agentToken": open(`{ agentToken(contract: "0x${"1".repeat(40)}", tokenId: 1) { id } }`),
   "Query.agentTokens": open("{ agentTokens { nodes { id } } }"),
+  "Query.agentTokenHistory": open(
+    `{ agentTokenHistory(contract: "0x${"1".repeat(40)}", tokenId: 1) { nodes { kind } } }`,
+  ),
   "Query.agentContracts": open("{ agentContracts { address } }"),
   "Query.sealedKeys": open(`{ sealedKeys(to: "0x${"1".repeat(40)}") { nodes { id } } }`),
   "Query.accessProofTexts": ofToken("accessProofTexts", "", "{ text }"),

@@ -37,6 +37,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "agent_creator",
     "agent_data",
     "agent_delegation",
+    "agent_event",
     "agent_transfer",
     "market_event",
     "sealed_key",

@@ -84,7 +84,7 @@ export function useEndlessList<Data, Row>(options: Options<Data, Row>): EndlessL
           { requestPolicy: "network-only" },
         )
         .toPromise();
-      return { connection: data === undefined ? undefined : options.pick(data), error };
+      return { connection: data ? options.pick(data) : undefined, error };
     },
     [client, query],
   );

@@ -1,5 +1,6 @@
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { createStore, type EIP1193Provider, type EIP6963ProviderDetail } from "mipd";
+import { createStore, type EIP6963ProviderDetail } from "mipd";
+import { sendThrough, untilMined, type WalletTransaction } from "./wallet-requests.ts";
 
 /** A wallet that signs for an address: of this browser, or of the development network. */
 export type Wallet = {
@@ -10,12 +11,31 @@ export type Wallet = {
   readonly isDevelopment: boolean;
   address(): Promise<string>;
   sign(text: string, address: string): Promise<string>;
-  /** Sends a transaction and returns its hash. */
-  send(transaction: { to: string; data: string; value: string; chain: WalletChain }): Promise<string>;
+  /**
+   * Sends a transaction and returns its hash. Throws if the wallet refuses, stays on another chain, or, with `from`,
+   * does not have that account.
+   */
+  send(transaction: WalletTransaction): Promise<string>;
+  /** Resolves when a sent transaction is in a block. Throws if it was reverted, and when `signal` aborts. */
+  mined(hash: string, signal: AbortSignal): Promise<void>;
 };
 
-/** A chain in the format of `wallet_addEthereumChain`. */
-export type WalletChain = { readonly chainId: string } & Readonly<Record<string, unknown>>;
+/** The wallet of a development network, and its stand-in oracle of agent tokens. */
+export type DevelopmentWallet = Wallet & {
+  readonly account: string;
+  /** The accounts that `prove` makes proofs for. */
+  readonly receivers: readonly string[];
+  /** The proofs of a transfer of a token with this data, as `TransferProofInput`. */
+  prove(to: string, dataHashes: readonly string[]): Promise<readonly TransferProof[]>;
+};
+
+/** `oracleType` is in lower case. */
+export type TransferProof = {
+  readonly accessProof: Readonly<Record<"dataHash" | "targetPubkey" | "nonce" | "proof", string>>;
+  readonly ownershipProof: Readonly<
+    Record<"oracleType" | "dataHash" | "sealedKey" | "targetPubkey" | "nonce" | "proof", string>
+  >;
+};
 
 const store = createStore();
 
@@ -28,11 +48,18 @@ export function watchWallets(onChange: (wallets: readonly Wallet[]) => void): ()
 const DEVELOPMENT = "/dashboard/development-wallet";
 
 /** The wallet of the development network, whose key is public; undefined on a real network. */
-export async function developmentWallet(): Promise<Wallet | undefined> {
+export async function developmentWallet(): Promise<DevelopmentWallet | undefined> {
   const response = await fetch(DEVELOPMENT);
   if (!response.ok) return undefined;
-  const { address } = (await response.json()) as { address: string };
+  const { address, receivers } = (await response.json()) as {
+    address: string;
+    receivers: readonly string[];
+  };
   return {
+    account: address,
+    receivers,
+    prove: async (to, dataHashes) =>
+      (await post<{ proofs: readonly TransferProof[] }>("prove", { to, dataHashes })).proofs,
     id: "development",
     name: "Development wallet",
     icon: undefined,
@@ -40,6 +67,8 @@ export async function developmentWallet(): Promise<Wallet | undefined> {
     address: async () => address,
     sign: async (text) => (await post<{ signature: string }>("sign", { text })).signature,
     send: async ({ to, data, value }) => (await post<{ hash: string }>("send", { to, data, value })).hash,
+    // It sends until the transaction is mined.
+    mined: async () => {},
   };
 }
 
@@ -69,16 +98,10 @@ function toWallet({ info, provider }: EIP6963ProviderDetail): Wallet {
     },
     sign: (text, address) =>
       provider.request({ method: "personal_sign", params: [toHex(text), address as `0x${string}`] }),
-    async send({ to, data, value, chain }) {
-      const [from] = await provider.request({ method: "eth_requestAccounts" });
-      await switchToChain(provider, chain);
-      const transaction = { from, to, data, value: `0x${BigInt(value).toString(16)}` };
-      return provider.request({ method: "eth_sendTransaction", params: [transaction as never] });
-    },
+    send: (transaction) => sendThrough(provider, info.name, transaction),
+    mined: (hash, signal) => untilMined(provider, hash, signal),
   };
 }
-
-const UNKNOWN_CHAIN = 4902;
 
 /** An address with the EIP-55 checksum, which the sign-in text requires. */
 export function toChecksum(address: string): string {
@@ -86,19 +109,6 @@ export function toChecksum(address: string): string {
   const hash = keccak_256(new TextEncoder().encode(digits));
   const capital = (at: number) => ((hash[at >> 1] ?? 0) >> (at % 2 === 0 ? 4 : 0)) % 16 >= 8;
   return `0x${[...digits].map((digit, at) => (capital(at) ? digit.toUpperCase() : digit)).join("")}`;
-}
-
-/** Switches the wallet to our chain, adding the chain if the wallet does not know it. */
-async function switchToChain(provider: EIP1193Provider, chain: WalletChain): Promise<void> {
-  try {
-    await provider.request({
-      method: "wallet_switchEthereumChain",
-      params: [{ chainId: chain.chainId }],
-    });
-  } catch (error) {
-    if ((error as { code?: number }).code !== UNKNOWN_CHAIN) throw error;
-    await provider.request({ method: "wallet_addEthereumChain", params: [chain as never] });
-  }
 }
 
 function toHex(text: string): `0x${string}` {

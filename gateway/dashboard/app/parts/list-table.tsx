@@ -18,7 +18,7 @@ export function ListTable<Row extends object>({ list, ...rest }: Props<Row>) {
 }
 
 /** The buttons to the newer and older pages of a list; nothing for a list of one page. */
-function Pager({ list: { newer, older, fetching } }: { list: List<unknown> }) {
+export function Pager({ list: { newer, older, fetching } }: { list: List<unknown> }) {
   if (!newer && !older) return null;
   return (
     <nav className="pager" aria-label="Pages of the list">

@@ -3,7 +3,7 @@ import { toNeuron } from "../../data/amounts.ts";
 import { useNetwork, useSession } from "../../data/session.tsx";
 import { toastSuccess } from "../../data/toast.ts";
 import { useWallet } from "../../data/use-wallet.ts";
-import type { WalletChain } from "../../data/wallet.ts";
+import type { WalletChain } from "../../data/wallet-requests.ts";
 import { TextField } from "../../parts/fields.tsx";
 import { GraphForm } from "../../parts/form.tsx";
 import { Section } from "../../parts/page.tsx";

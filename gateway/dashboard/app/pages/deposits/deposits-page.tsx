@@ -2,15 +2,14 @@ import { Progress } from "@mantine/core";
 import { useEffect } from "react";
 import { useQuery } from "urql";
 import { graphql } from "../../data/graph.ts";
-import { useNetwork } from "../../data/session.tsx";
 import { type List, useList } from "../../data/use-list.ts";
 import { Amount } from "../../parts/amount.tsx";
 import type { Column } from "../../parts/column.ts";
-import { Hash } from "../../parts/hash.tsx";
 import { ListTable } from "../../parts/list-table.tsx";
 import { Page, Section, Stat, Stats } from "../../parts/page.tsx";
 import { Live, StateBadge } from "../../parts/state-badge.tsx";
 import { Time } from "../../parts/time.tsx";
+import { Transaction } from "../../parts/transaction.tsx";
 import { DepositForm } from "./deposit-form.tsx";
 
 const DEPOSITS = graphql(`
@@ -88,18 +87,12 @@ const COLUMNS: readonly Column<Deposit>[] = [
   { id: "amount", name: "Amount", isNumber: true, cell: ({ amount }) => <Amount neuron={amount} /> },
   { id: "state", name: "State", cell: ({ status }) => <StateBadge state={status} /> },
   { id: "confirmations", name: "Confirmations", cell: (deposit) => <Confirmations of={deposit} /> },
-  { id: "transaction", name: "Transaction", cell: (deposit) => <Transaction of={deposit} /> },
+  {
+    id: "transaction",
+    name: "Transaction",
+    cell: ({ transactionHash }) => <Transaction hash={transactionHash} />,
+  },
 ];
-
-function Transaction({ of: { transactionHash: hash } }: { of: Deposit }) {
-  const { explorerUrl } = useNetwork();
-  if (!explorerUrl) return <Hash of={hash} withCopy />;
-  return (
-    <a href={`${explorerUrl}/tx/${hash}`} rel="noreferrer" target="_blank">
-      <Hash of={hash} />
-    </a>
-  );
-}
 
 function Confirmations({ of: { confirmations, requiredConfirmations: required } }: { of: Deposit }) {
   if (required === 0) return <span className="quiet">none required</span>;

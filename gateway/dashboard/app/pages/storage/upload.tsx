@@ -7,7 +7,7 @@ import { useLive } from "../../../../../packages/client/src/react.ts";
 import { client, graphql, reasonOf } from "../../data/graph.ts";
 import { useNetwork, useSession } from "../../data/session.tsx";
 import { useWallet } from "../../data/use-wallet.ts";
-import type { WalletChain } from "../../data/wallet.ts";
+import type { WalletChain } from "../../data/wallet-requests.ts";
 import { Copyable } from "../../parts/copyable.tsx";
 import { FileField } from "../../parts/fields.tsx";
 import { GraphForm } from "../../parts/form.tsx";

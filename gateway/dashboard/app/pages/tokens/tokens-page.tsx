@@ -1,166 +1,178 @@
-import type { ResultOf } from "gql.tada";
+import { Button, NativeSelect } from "@mantine/core";
+import Bot from "lucide-react/icons/bot";
+import { useState } from "react";
+import { useQuery } from "urql";
 import { graphql } from "../../data/graph.ts";
 import { useSession } from "../../data/session.tsx";
-import { useList } from "../../data/use-list.ts";
+import { useFilters, useList } from "../../data/use-list.ts";
 import type { Column } from "../../parts/column.ts";
 import { Hash } from "../../parts/hash.tsx";
 import { ListTable } from "../../parts/list-table.tsx";
 import { Page, Section } from "../../parts/page.tsx";
-import { Live, Pill, StateBadge } from "../../parts/state-badge.tsx";
-import { Note } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Live, Pill } from "../../parts/state-badge.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { TypedFilter } from "../../parts/typed-filter.tsx";
+import { Account } from "./account.tsx";
+import { MintDialog } from "./actions/mint-dialog.tsx";
+import { Inbox } from "./inbox.tsx";
+import { shortId, TOKENS, type TokenRow, TRANSFERRED } from "./token-queries.ts";
+import type { TokensSearch } from "./tokens-url.ts";
+import "./tokens.css";
 
-const TOKENS = graphql(`
-  query Tokens($owner: Address!, $first: Int, $last: Int, $after: Cursor, $before: Cursor) {
-    agentTokens(filter: { owner: $owner }, first: $first, last: $last, after: $after, before: $before) {
-      nodes {
-        id contract tokenId generation movedWithoutKey blockNumber
-        data { index description dataHash }
-        authorizedUsers { address }
-      }
-      pageInfo { hasNextPage endCursor hasPreviousPage startCursor }
-    }
-  }
-`);
-const INBOX = graphql(`
-  query SealedKeys($to: Address!, $first: Int, $last: Int, $after: Cursor, $before: Cursor) {
-    sealedKeys(to: $to, first: $first, last: $last, after: $after, before: $before) {
-      nodes {
-        id cause contract tokenId seenAt confirmations transactionHash
-        from { address }
-        keys { index dataHash key sizeBytes truncated }
-      }
-      pageInfo { hasNextPage endCursor hasPreviousPage startCursor }
-    }
-  }
-`);
-const PUBLISHED = graphql(`
-  subscription PublishedSealedKey($to: Address, $after: Cursor) {
-    publishedSealedKey(to: $to, after: $after) { cursor removed }
-  }
-`);
+const CONTRACTS = graphql("query AgentContracts { agentContracts { address generation } }");
 
-/** The account's agent tokens, and the keys sealed for it, live. */
+/** Agent tokens of the account, or of whom the URL says, and the keys sealed for the account, live. */
 export function TokensPage() {
   const { address } = useSession();
+  const [isMinting, setMinting] = useState(false);
+  const [{ data }] = useQuery({ query: CONTRACTS, requestPolicy: "cache-first" });
   if (!address) return null;
+  const contracts = data?.agentContracts ?? [];
+  const mintable = contracts.flatMap((one) => (one.generation === "AGENT_NFT" ? [one.address] : []));
   return (
     <Page
       title="Tokens"
-      about="Agent tokens (ERC-7857) of this account, and keys sealed for it. Only the receiver's wallet can open them."
+      about="Agent tokens (ERC-7857) own encrypted data, such as the prompts and the memory of an agent. A transfer hands over the keys, too."
+      actions={
+        mintable.length > 0 && (
+          <Button size="xs" onClick={() => setMinting(true)}>
+            Mint a token
+          </Button>
+        )
+      }
     >
+      <Tokens address={address} contracts={contracts.map((one) => one.address)} />
       <Inbox address={address} />
-      <Owned address={address} />
+      {isMinting && <MintDialog address={address} contracts={mintable} onClose={() => setMinting(false)} />}
     </Page>
   );
 }
 
-type Sealed = NonNullable<ResultOf<typeof INBOX>["sealedKeys"]>["nodes"][number];
-type Token = NonNullable<ResultOf<typeof TOKENS>["agentTokens"]>["nodes"][number];
-
-const SEALED: readonly Column<Sealed>[] = [
-  { id: "seen", name: "Seen", cell: ({ seenAt }) => <Time at={seenAt} /> },
+const COLUMNS: readonly Column<TokenRow>[] = [
+  { id: "token", name: "Token", cell: ({ tokenId }) => `#${shortId(tokenId)}` },
+  { id: "data", name: "Data", cell: (token) => <Data of={token} /> },
+  { id: "owner", name: "Owner", cell: ({ owner }) => owner && <Account of={owner.address} /> },
   {
-    id: "token",
-    name: "Token",
-    cell: ({ tokenId, contract }) => (
-      <>
-        {tokenId} of <Hash of={contract} />
-      </>
-    ),
+    id: "users",
+    name: "May use it",
+    cell: ({ authorizedUsers: { length } }) =>
+      length === 0 ? (
+        <span className="quiet">owner only</span>
+      ) : (
+        `owner and ${length} ${length === 1 ? "account" : "accounts"}`
+      ),
   },
-  { id: "cause", name: "Cause", cell: ({ cause }) => <StateBadge state={cause} /> },
-  { id: "from", name: "From", cell: ({ from }) => (from ? <Hash of={from.address} /> : "–") },
-  { id: "keys", name: "Keys", cell: (sealed) => <Keys of={sealed} /> },
-  { id: "confirmations", name: "Confirmations", isNumber: true, cell: ({ confirmations }) => confirmations },
+  { id: "block", name: "Acquired in block", isNumber: true, cell: ({ blockNumber }) => blockNumber },
+];
+/** Where there are several. */
+const WITH_CONTRACT: readonly Column<TokenRow>[] = [
+  ...COLUMNS,
+  { id: "contract", name: "Contract", cell: ({ contract }) => <Hash of={contract} withCopy /> },
 ];
 
-function Inbox({ address }: { address: string }) {
-  const list = useList({
-    query: INBOX,
-    variables: { to: address },
-    pick: ({ sealedKeys }) => sealedKeys,
-    changes: PUBLISHED,
-    changeVariables: { to: address },
-    isLocal: true,
-  });
+function Data({ of: { data, movedWithoutKey } }: { of: TokenRow }) {
+  const [first, ...rest] = data;
+  if (!first) return <span className="quiet">none</span>;
   return (
-    <Section title="Sealed keys for you" actions={list.liveness && <Live liveness={list.liveness} />} isFlush>
-      <ListTable
-        label="Sealed keys"
-        list={list}
-        columns={SEALED}
-        keyOf={({ id }) => id}
-        empty="No sealed keys yet."
-      />
-    </Section>
+    <span className="two-lines token-data">
+      {first.description || <Hash of={first.dataHash} />}
+      {rest.length > 0 && <small>and {rest.length} more</small>}
+      {movedWithoutKey && (
+        <small>
+          <Pill tone="bad">transferred without its key</Pill>
+        </small>
+      )}
+    </span>
   );
 }
 
-function Keys({ of: { keys } }: { of: Sealed }) {
-  return keys.map((key) => (
-    <details key={key.index}>
-      <summary>
-        key {key.index}, {key.sizeBytes} bytes
-      </summary>
-      <p>
-        Opens <code className="selectable">{key.dataHash ?? "unknown data"}</code>
-      </p>
-      <code className="selectable">{key.key}</code>
-      {key.truncated && <Note>The key is truncated here.</Note>}
-    </details>
-  ));
-}
-
-const OWNED: readonly Column<Token>[] = [
-  { id: "token", name: "Token", cell: ({ tokenId }) => tokenId },
-  { id: "contract", name: "Contract", cell: ({ contract }) => <Hash of={contract} withCopy /> },
-  {
-    id: "data",
-    name: "Data",
-    cell: ({ data }) =>
-      data.map(({ index, description, dataHash }) => (
-        <div key={index}>
-          {description} <Hash of={dataHash} />
-        </div>
-      )),
-  },
-  {
-    id: "users",
-    name: "Authorized users",
-    cell: ({ authorizedUsers: users }) =>
-      users.length === 0 ? (
-        <span className="quiet">owner only</span>
-      ) : (
-        users.map(({ address }) => (
-          <div key={address}>
-            <Hash of={address} />
-          </div>
-        ))
-      ),
-  },
-  {
-    id: "notes",
-    name: "Notes",
-    cell: ({ movedWithoutKey }) => movedWithoutKey && <Pill tone="bad">transferred without its key</Pill>,
-  },
-];
-
-function Owned({ address }: { address: string }) {
+function Tokens({ address, contracts }: { address: string; contracts: readonly string[] }) {
+  const [search, filter] = useFilters<TokensSearch>();
+  const owner = search.owner ?? address;
+  const { contract } = search;
   const list = useList({
     query: TOKENS,
-    variables: { owner: address },
+    variables: { filter: { owner: owner === "any" ? null : owner, contract: contract ?? null } },
     pick: ({ agentTokens }) => agentTokens,
-    isLocal: true,
+    changes: TRANSFERRED,
+    changeVariables: contract ? { contract } : {},
   });
+  const isFiltered = search.owner !== undefined || contract !== undefined;
+  const whose = search.owner === undefined ? "mine" : search.owner === "any" ? "any" : "other";
   return (
-    <Section title="Your agent tokens" isFlush>
+    <Section
+      title={whose === "mine" ? "Your agent tokens" : "Agent tokens"}
+      actions={list.liveness && <Live liveness={list.liveness} />}
+      isFlush
+    >
       <ListTable
         label="Agent tokens"
         list={list}
-        columns={OWNED}
+        columns={contracts.length > 1 ? WITH_CONTRACT : COLUMNS}
         keyOf={({ id }) => id}
-        empty="This account has no agent tokens."
+        link={({ contract: of, tokenId }) => ({
+          to: "/tokens/$contract/$id",
+          params: { contract: of, id: tokenId },
+        })}
+        canChoose
+        filters={
+          <>
+            <NativeSelect
+              size="xs"
+              aria-label="Whose tokens"
+              value={whose}
+              data={[
+                { value: "mine", label: "yours" },
+                { value: "any", label: "everyone's" },
+                ...(whose === "other" ? [{ value: "other", label: "of one owner" }] : []),
+              ]}
+              onChange={({ currentTarget: { value } }) =>
+                filter({ owner: value === "any" ? "any" : undefined })
+              }
+            />
+            <TypedFilter
+              aria-label="Owner"
+              placeholder="Owner, 0x…"
+              w={190}
+              value={whose === "other" ? search.owner : undefined}
+              pattern={/^0x[0-9A-Fa-f]{40}$/}
+              hint="0x and 40 hexadecimal digits"
+              onFilter={(text) => filter({ owner: text })}
+            />
+            {contracts.length > 1 && (
+              <NativeSelect
+                size="xs"
+                aria-label="Contract"
+                value={contract ?? ""}
+                data={[
+                  { value: "", label: "all contracts" },
+                  ...contracts.map((value) => ({ value, label: `${value.slice(0, 8)}…${value.slice(-4)}` })),
+                ]}
+                onChange={({ currentTarget: { value } }) => filter({ contract: value || undefined })}
+              />
+            )}
+            {isFiltered && (
+              <Button
+                size="xs"
+                variant="subtle"
+                onClick={() => filter({ owner: undefined, contract: undefined })}
+              >
+                Clear filters
+              </Button>
+            )}
+          </>
+        }
+        empty={
+          whose === "mine" && !contract ? (
+            <EmptyState icon={<Bot size={20} />} title="This account has no agent tokens.">
+              <p>Mint one, or look at everyone's.</p>
+            </EmptyState>
+          ) : (
+            <EmptyState icon={<Bot size={20} />} title="No agent token matches.">
+              <p>Change or clear the filters.</p>
+            </EmptyState>
+          )
+        }
       />
     </Section>
   );

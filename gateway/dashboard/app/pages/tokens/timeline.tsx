@@ -1,0 +1,59 @@
+import { useEffect } from "react";
+import { useLive } from "../../../../../packages/client/src/react.ts";
+import { isRefusal, reasonOf } from "../../data/graph.ts";
+import type { List } from "../../data/use-list.ts";
+import { useRefresh } from "../../data/use-refresh.ts";
+import { Pager } from "../../parts/list-table.tsx";
+import { Section } from "../../parts/page.tsx";
+import { Live } from "../../parts/state-badge.tsx";
+import { EmptyState, Failure, Loading, NoPermission } from "../../parts/states.tsx";
+import { TimelineEntry } from "./timeline-entry.tsx";
+import { type Entry, PUBLISHED, TRANSFERRED } from "./token-queries.ts";
+
+/** Authorizations and changes of data have no subscription. */
+const EVERY_MS = 5_000;
+
+/** What happened to a token, newest first and live. What a reorg reverted stays, struck through. */
+export function Timeline({
+  list,
+  token,
+}: {
+  list: List<Entry>;
+  token: { readonly contract: string; readonly tokenId: string };
+}) {
+  const { refetch, newer } = list;
+  const refresh = useRefresh(refetch);
+  const live = useLive(TRANSFERRED, token, { onEvent: refresh, keep: 1 });
+  useLive(PUBLISHED, token, { onEvent: refresh, keep: 1 });
+  const isFirst = newer === undefined;
+  useEffect(() => {
+    if (!isFirst) return;
+    const timer = setInterval(refetch, EVERY_MS);
+    return () => clearInterval(timer);
+  }, [isFirst, refetch]);
+  return (
+    <Section title="Timeline" actions={<Live liveness={live} />}>
+      <Entries list={list} contract={token.contract} />
+      <Pager list={list} />
+    </Section>
+  );
+}
+
+function Entries({ list: { rows, error, refetch }, contract }: { list: List<Entry>; contract: string }) {
+  if (rows && rows.length > 0)
+    return (
+      <ol className="token-timeline">
+        {rows.map((entry) => (
+          <TimelineEntry
+            key={`${entry.blockHash} ${entry.logIndex} ${entry.kind}`}
+            entry={entry}
+            contract={contract}
+          />
+        ))}
+      </ol>
+    );
+  if (error && isRefusal(error)) return <NoPermission reason={reasonOf(error)} />;
+  if (error && !rows) return <Failure reason={reasonOf(error)} onRetry={refetch} />;
+  if (!rows) return <Loading rows={6} />;
+  return <EmptyState title="Nothing has happened to this token." />;
+}
