@@ -43,6 +43,8 @@ const REQUIREMENTS: Readonly<Record<Action, Requirement>> = {
   "session.read": "session",
   "session.end": "session",
   "node.read": "account:read",
+  "operations.read": "account:read",
+  "operations.manage": "session",
 };
 
 /** Public, or an action. */
