@@ -10,6 +10,7 @@ import { OperatorActionsService } from "./operator-actions.service.ts";
 import { Operators } from "./operators.ts";
 import type { ProcessRole } from "./process-report.ts";
 import { ProcessesService } from "./processes.service.ts";
+import { StatusService } from "./status.service.ts";
 
 /** The services of operators. */
 export type OperationServices = {
@@ -18,6 +19,8 @@ export type OperationServices = {
   readonly operatorActions: OperatorActionsService;
   /** The processes of this deployment. */
   readonly processes: ProcessesService;
+  /** What everyone may see, with `STATUS_PAGE=on`. */
+  readonly status: StatusService;
 };
 
 /** The services of operators, and what every process does for them. */
@@ -31,13 +34,13 @@ export type OperationModule = {
 type Dependencies = {
   readonly holds: HoldsService;
   readonly webhooks: WebhooksService;
-  readonly inference: Pick<InferenceServices, "catalogue" | "health">;
+  readonly inference: Pick<InferenceServices, "catalogue" | "health" | "healthHistory">;
 };
 
 /** Creates the services of operators. */
 export function createOperationModule(
   { config, log, clock, database, bus, events, committed }: AppContext,
-  { holds, webhooks, inference: { catalogue, health } }: Dependencies,
+  { holds, webhooks, inference: { catalogue, health, healthHistory } }: Dependencies,
 ): OperationModule {
   const ledger = new LedgerService(database);
   const processes = new ProcessesService({
@@ -66,6 +69,7 @@ export function createOperationModule(
         ...{ database, log, committed, catalogue, webhooks, ledger, holds },
       }),
       processes,
+      status: new StatusService({ clock, catalogue, healthHistory, processes }),
     },
     start(role) {
       processes.start(role);
