@@ -53,12 +53,12 @@ function modelItem(model: ModelStatus): string {
   const name = escapeHtml(shortened(id));
   return `<li><div class="row"><h3><bdi>${name}</bdi> <small>${serviceType}</small></h3>${pill(state)}</div>
 ${bars(days, name)}
-<div class="scale" aria-hidden="true"><span>30 days ago</span><span>${percent(uptime)} uptime</span><span>Today</span></div>
-<p class="figures">${latency ? `Latency ${milliseconds(latency.p50Ms)}, 95 % within ${milliseconds(latency.p95Ms)}` : "No requests in 30 days"}</p>
+<div class="scale" aria-hidden="true"><span>30 days ago</span><span>${uptime === undefined ? "no requests" : `${percent(uptime)} uptime`}</span><span>Today</span></div>
+${latency ? `<p class="figures">Latency ${milliseconds(latency.p50Ms)}, 95 % within ${milliseconds(latency.p95Ms)}</p>` : ""}
 <details><summary>${providers.length} ${providers.length === 1 ? "provider" : "providers"}</summary><ul class="providers">${providers
     .map(
       (provider) =>
-        `<li><code>${escapeHtml(provider.address)}</code><span class="facts">${percent(provider.uptime)} uptime${provider.latency ? `, ${milliseconds(provider.latency.p50Ms)}` : ""}</span>${pill(provider.state)}</li>`,
+        `<li><code>${escapeHtml(provider.address)}</code><span class="facts">${provider.uptime === undefined ? "no requests" : `${percent(provider.uptime)} uptime`}${provider.latency ? `, ${milliseconds(provider.latency.p50Ms)}` : ""}</span>${pill(provider.state)}</li>`,
     )
     .join("")}</ul></details></li>`;
 }
@@ -77,8 +77,7 @@ function bars(days: readonly StatusDay[], name: string): string {
   const paths = { good: "", busy: "", bad: "", none: "" };
   for (const [n, day] of days.entries()) {
     const tone = toneOf(day);
-    const height = tone === "none" ? HEIGHT / 4 : HEIGHT;
-    paths[tone] += `M${n * STEP} ${HEIGHT - height}h${BAR}v${height}h-${BAR}z`;
+    paths[tone] += `M${n * STEP} 0h${BAR}v${HEIGHT}h-${BAR}z`;
   }
   const badDays = days.filter((day) => toneOf(day) === "bad").length;
   const label = `${name}: the last 30 days, ${badDays} bad ${badDays === 1 ? "day" : "days"}`;
@@ -101,8 +100,7 @@ function pill(state: ServiceState, text = STATES[state]): string {
 }
 
 /** Rounded down, so that only a share of 1 is 100 %. */
-function percent(share: number | undefined): string {
-  if (share === undefined) return "–";
+function percent(share: number): string {
   return share === 1 ? "100 %" : `${(Math.floor(share * 10_000) / 100).toFixed(2)} %`;
 }
 
@@ -122,7 +120,7 @@ function shortened(name: string): string {
 }
 
 const CSS = `
-:root { color-scheme: light dark; --ground: light-dark(#f7f8fa, #14161b); --card: light-dark(#fff, #1c1f26); --line: light-dark(#dfe3ea, #31363f); --text: light-dark(#1a1d24, #e8eaf0); --quiet: light-dark(#5a6272, #a3abbb); --accent: light-dark(#3049c5, #8ea2ff); --good: light-dark(#17784a, #4cc38a); --busy: light-dark(#8a5a00, #e2b04a); --bad: light-dark(#b3261e, #ff8b83); --none: light-dark(#cfd5df, #3a404b) }
+:root { color-scheme: light dark; --ground: light-dark(#f7f8fa, #14161b); --card: light-dark(#fff, #1c1f26); --line: light-dark(#dfe3ea, #31363f); --text: light-dark(#1a1d24, #e8eaf0); --quiet: light-dark(#5a6272, #a3abbb); --accent: light-dark(#3049c5, #8ea2ff); --good: light-dark(#17784a, #4cc38a); --busy: light-dark(#8a5a00, #e2b04a); --bad: light-dark(#b3261e, #ff8b83); --none: light-dark(#dde2ea, #2c313a) }
 * { box-sizing: border-box }
 body { margin: 0; font: 16px/1.5 system-ui, sans-serif; background: var(--ground); color: var(--text) }
 main { max-width: 52rem; margin: 0 auto; padding: 2.5rem 1rem 3rem }
