@@ -37,7 +37,9 @@ export class ProcessesService {
   readonly #task: PeriodicTask;
   #role: ProcessRole = "all";
   #subscriptions = 0;
-  #isWriting = false;
+  #isStarted = false;
+  /** The delays between the last two reports. */
+  #delays = { delayP50Ms: 0, delayP99Ms: 0 };
 
   constructor(dependencies: Dependencies) {
     const { clock, log } = dependencies;
@@ -53,9 +55,9 @@ export class ProcessesService {
   /** Reports now and every 5 s until `stop`. */
   start(role: ProcessRole): void {
     this.#role = role;
-    this.#isWriting = this.#dependencies.queries !== undefined;
+    this.#isStarted = true;
     this.#delay.enable();
-    if (this.#isWriting) this.#task.start();
+    this.#task.start();
   }
 
   /** Stops reporting: the process is no longer listed. */
@@ -63,24 +65,23 @@ export class ProcessesService {
     const { queries, id, log } = this.#dependencies;
     await this.#task.stop();
     this.#delay.disable();
-    if (!queries || !this.#isWriting) return;
+    if (!queries || !this.#isStarted) return;
     await removeReport(queries, id).catch((error: unknown) =>
       log.warn({ err: error }, "this process is listed for another hour"),
     );
   }
 
-  /** Writes what this process reports. */
+  /** Measures how late the event loop was since the last report, and writes what this process reports. */
   async report(): Promise<void> {
     const { queries, id } = this.#dependencies;
-    if (!queries) return;
-    const report = this.#read();
+    this.#delays = { delayP50Ms: this.#delayMs(50), delayP99Ms: this.#delayMs(99) };
     this.#delay.reset();
-    await writeReport(queries, { id, startedAt: this.#startedAt }, report);
+    if (queries) await writeReport(queries, { id, startedAt: this.#startedAt }, this.#read());
   }
 
   /** Reports soon, because something changed that operators wait for. */
   nudge(): void {
-    if (this.#isWriting) void this.#task.run();
+    if (this.#isStarted) void this.#task.run();
   }
 
   /** Counts a subscription of a client until the returned function is called. */
@@ -108,8 +109,7 @@ export class ProcessesService {
       role: this.#role,
       version: manifest.version,
       nodeVersion: process.version,
-      delayP50Ms: this.#delayMs(50),
-      delayP99Ms: this.#delayMs(99),
+      ...this.#delays,
       residentBytes: process.memoryUsage.rss(),
       eventStreams: eventStreams(),
       subscriptions: this.#subscriptions,

@@ -229,7 +229,7 @@ async function accountOf(app: App, account: string, foreign: boolean): Promise<s
 }
 
 /** A session of this account, as signing in would open it. */
-export async function openSession(app: App, account: string): Promise<string> {
+export async function openSession(app: Pick<App, "database">, account: string): Promise<string> {
   const token = newSecret("ws-");
   await insertSession(app.database, { id: newId(), account, tokenHash: hashSecret(token) }, 3_600);
   return token;
