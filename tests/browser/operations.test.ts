@@ -87,8 +87,10 @@ test("an operator sees processes, circuits, queues and webhooks, and acts on the
   await dialog.getByLabel("Provider").fill(`0x${"1".repeat(40)}`);
   await dialog.getByRole("button", { name: "Pause" }).click();
   await dialog.getByText("There is no such provider.").waitFor();
-  const { models } = await (await fetch(`${origin}/status.json`)).json();
-  const { address } = models.find(({ id }: { id: string }) => id === "away").providers[0];
+  const { models } = (await (await fetch(`${origin}/status.json`)).json()) as {
+    models: { id: string; providers: { address: string }[] }[];
+  };
+  const address = models.find(({ id }) => id === "away")?.providers[0]?.address ?? "";
   await dialog.getByLabel("Provider").fill(address);
   await dialog.getByLabel("For").selectOption("3600");
   await dialog.getByRole("button", { name: "Pause" }).click();

@@ -39,7 +39,7 @@ import { CacheAnswers } from "./36-response-cache.ts";
 import { NameProcessesOfHolds } from "./37-holds-of-processes.ts";
 import { SumUsageByProvider } from "./38-provider-usage.ts";
 import { KeepProviderHours } from "./39-provider-hours.ts";
-import { ShowOperations } from "./40-operations.ts";
+import { ShowOperations } from "./41-operations.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -84,5 +84,5 @@ export const migrations = [
   { name: "37-holds-of-processes", class: NameProcessesOfHolds },
   { name: "38-provider-usage", class: SumUsageByProvider },
   { name: "39-provider-hours", class: KeepProviderHours },
-  { name: "40-operations", class: ShowOperations },
+  { name: "41-operations", class: ShowOperations },
 ] as const;
