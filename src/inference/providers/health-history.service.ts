@@ -8,13 +8,13 @@ import type { HealthObserver } from "./health.service.ts";
 import {
   addHours,
   deleteHours,
+  type FailingHour,
   type HealthPoint,
   type Offer,
   type ProviderHour,
   readFailingHours,
   readPoints,
 } from "./health-history.store.ts";
-import type { FailingHour } from "./incidents.ts";
 import type { Provider } from "./provider.ts";
 
 export type { HealthPoint } from "./health-history.store.ts";

@@ -1,6 +1,5 @@
 import type { Queries } from "../../db/database.ts";
 import { percentileMs } from "../../kernel/latency-bins.ts";
-import type { FailingHour } from "./incidents.ts";
 
 /** What was observed of a provider's model in an hour. */
 export type ProviderHour = {
@@ -25,6 +24,13 @@ export type HealthPoint = {
   readonly failures: number;
   /** The mean time to the first byte and its percentiles, in milliseconds; undefined without one. */
   readonly latency: { readonly meanMs: number; readonly p50Ms: number; readonly p95Ms: number } | undefined;
+};
+
+/** An hour in which a provider's model failed most requests. */
+export type FailingHour = Offer & {
+  readonly startsAt: Date;
+  readonly requests: number;
+  readonly failures: number;
 };
 
 /** Adds to the hours, in an order that is the same in every process, so that none waits for another in a circle. */

@@ -1,11 +1,4 @@
-import type { Offer } from "./health-history.store.ts";
-
-/** An hour in which a provider's model failed most requests. */
-export type FailingHour = Offer & {
-  readonly startsAt: Date;
-  readonly requests: number;
-  readonly failures: number;
-};
+import type { FailingHour, Offer } from "./health-history.store.ts";
 
 /** A provider's model that a process sends no requests to, since when. */
 export type OpenCircuit = Offer & { readonly openedAt: Date };
