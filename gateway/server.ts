@@ -36,6 +36,7 @@ import { type DevelopmentWallet, dashboardPlugin } from "./pages/dashboard.plugi
 import { docsPlugin } from "./pages/docs.plugin.ts";
 import { serveExplorer } from "./pages/explorer.plugin.ts";
 import { sendLandingPage, serveNoExplorer } from "./pages/landing-page.ts";
+import { statusPlugin } from "./pages/status.plugin.ts";
 import { ssePlugin } from "./subscriptions/streams.sse.ts";
 import { createStreams } from "./subscriptions/streams.ts";
 import { isGraphHandshake, serveWebSockets } from "./subscriptions/streams.ws.ts";
@@ -139,6 +140,7 @@ export async function createServer(
   await server.register(ssePlugin, { app, streams });
   await server.register(mcpPlugin, { app, graph, streams, trusted });
   await server.register(dashboardPlugin, { app, wallet });
+  if (app.config.STATUS_PAGE === "on") await server.register(statusPlugin, { app });
   serveHealth(server, app);
   return server;
 }

@@ -29,6 +29,8 @@ import { createLoadModule, type LoadServices } from "./load/module.ts";
 import { cachedRead } from "./metrics/cached-read.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { NotReadyError, type Readiness, readinessOf } from "./metrics/readiness.ts";
+import { createOperationModule, type OperationServices } from "./operations/module.ts";
+import type { ProcessRole } from "./operations/process-report.ts";
 import { createReceiptModule } from "./receipts/module.ts";
 import { openReceiptKey, type ReceiptKey } from "./receipts/receipt-key.ts";
 import type { ReceiptsService } from "./receipts/receipts.service.ts";
@@ -47,7 +49,8 @@ export type App = KeyServices &
   InferenceServices &
   StorageServices &
   ChainServices &
-  LoadServices & {
+  LoadServices &
+  OperationServices & {
     readonly config: Config;
     readonly network: Network;
     readonly log: Logger;
@@ -61,7 +64,7 @@ export type App = KeyServices &
     /** Whether this process can serve requests, and which of its dependencies fail. */
     readiness(): Promise<Readiness>;
     /** Starts the work of this process: publishing events and reading providers; a worker also watches the chain. */
-    start(role: { readonly worker: boolean }): Promise<void>;
+    start(role: { readonly worker: boolean; readonly name?: ProcessRole }): Promise<void>;
     /** Waits until the requests in flight are billed, stops all work and closes every connection. */
     close(): Promise<void>;
   };
@@ -153,6 +156,11 @@ function wire(dependencies: {
     signatureOf: (account, requestId) => inference.services.evidence.signatureOf(account, requestId),
   });
   const webhooks = createWebhookModule(parts, { secret: dependencies.webhookSecret, observer: metrics });
+  const operations = createOperationModule(parts, {
+    holds: accounts.services.holds,
+    webhooks: webhooks.webhooks,
+    inference: inference.services,
+  });
   const idempotency = new IdempotencyService({
     queries: database,
     log,
@@ -165,6 +173,7 @@ function wire(dependencies: {
     ...storage.services,
     ...chain.services,
     ...load,
+    ...operations.services,
   };
   metrics?.sample({ ...samplesOf(services, database, relay, events), ...dependenciesOf(parts) });
   return {
@@ -172,10 +181,11 @@ function wire(dependencies: {
     webhooks: webhooks.webhooks,
     ...services,
     readiness: () => readinessOf(checksOf(services, database, bus, relay)),
-    async start({ worker }) {
+    async start({ worker, name = worker ? "all" : "gateway" }) {
       relay.start();
       maintenance?.start();
       await inference.start();
+      operations.start(name);
       if (!worker) return;
       idempotency.start();
       for (const module of [accounts, keys, inference, chain, storage, receipts, webhooks])
@@ -185,6 +195,7 @@ function wire(dependencies: {
       // Requests in flight are billed first; their events are published last.
       await inference.stop();
       await idempotency.stop();
+      await operations.stop();
       await Promise.all([accounts, keys, chain, storage, receipts, webhooks].map((module) => module.stop()));
       await relay.stop();
       await maintenance?.stop();

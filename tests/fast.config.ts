@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import base from "../vitest.config.ts";
 
-const FOLDERS = ["unit", "accounts", "keys", "jobs", "events", "rest", "graph", "sim"];
+const FOLDERS = ["unit", "accounts", "keys", "jobs", "operations", "events", "rest", "graph", "sim"];
 
 /** Files of these folders that wait for timeouts, or try thousands of inputs: together they take as long as the rest. */
 const SLOW = [

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../src/kernel/errors.ts";
 import { failureHeaders } from "../../src/rest/errors/error-body.ts";
+import { escapeHtml } from "./escape-html.ts";
 import { isBrowserAt } from "./explorer.plugin.ts";
 
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
@@ -66,8 +67,4 @@ ${hasExplorer ? EXPLORER : ""}
 </main>
 </html>
 `;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

@@ -17,7 +17,7 @@ export async function startSubgraph(start: Start): Promise<void> {
   const place = { host, port, setting: "SUBGRAPH_PORT", isShared: config.SHARE_PORT === "on" } as const;
   await requireFreePort(place);
   const app = await openApp(await onKnownNetwork(config), start);
-  await app.start({ worker: false });
+  await app.start({ worker: false, name: `subgraph:${module.name}` });
   const trust = { secret, routerSecret: config.ROUTER_SECRET };
   const server = await createSubgraphServer(app, module.build(), trust);
   ends.unshift(() => server.close());

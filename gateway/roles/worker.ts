@@ -6,6 +6,6 @@ import type { Start } from "./start.ts";
 export async function startWorker(start: Start): Promise<void> {
   requireSettings("worker", start.config);
   const app = await openApp(await onKnownNetwork(start.config), start);
-  await app.start({ worker: true });
+  await app.start({ worker: true, name: "worker" });
   console.log("worker ready");
 }

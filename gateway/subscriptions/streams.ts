@@ -131,9 +131,11 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
       const watch = (ended: (why: AppError) => void) => {
         const stopWatching = app.credentialWatch.watch(principal, ended);
         const stopCounting = app.metrics?.subscription();
+        const stopListing = app.processes.countSubscription();
         return () => {
           stopWatching();
           stopCounting?.();
+          stopListing();
         };
       };
       return new WatchedStream(opened, { watch, taken: () => memory.release() });

@@ -89,6 +89,8 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   provider_hour: LOCAL,
   sign_in_nonce: LOCAL,
   ledger_verification: LOCAL,
+  ledger_check: LOCAL,
+  process_report: LOCAL,
   closed_month: LOCAL,
   retention_lease: LOCAL,
   // One log of all accounts, in one order.

@@ -5,11 +5,15 @@ import { fieldsOf, objectTypesOf, rootFieldsOf } from "./schema-walk.ts";
 const MUTATION_VERBS = [
   "assemble",
   "cancel",
+  "close",
   "complete",
   "create",
   "delete",
   "edit",
+  "enable",
   "generate",
+  "pause",
+  "release",
   "replay",
   "rerank",
   "revoke",
@@ -20,6 +24,7 @@ const MUTATION_VERBS = [
   "transcribe",
   "update",
   "upload",
+  "verify",
 ];
 /** Queries that compute something are named after the computation; all others are nouns. */
 const QUERY_VERBS = ["check", "prepare"];

@@ -101,6 +101,12 @@ export async function oldestUnpublishedSeconds(queries: Queries): Promise<number
   return Math.max(0, Number(row?.age ?? 0));
 }
 
+/** How many events wait to be published, counted to `limit` in their index. */
+export async function countUnpublished(queries: Queries, limit: number): Promise<number> {
+  const [row] = await queries.rows<{ count: number }>(COUNT_UNPUBLISHED, [limit]);
+  return row?.count ?? 0;
+}
+
 /** Deletes at most `limit` published events older than 24 h and returns the count. */
 export async function forgetEvents(queries: Queries, limit: number): Promise<number> {
   const [row] = await queries.rows<{ gone: string }>(FORGET, [limit]);
@@ -127,6 +133,9 @@ type PastRow = EventRow & {
 // As text: the driver returns int8 as text anyway, and `jsonb` is parsed once, in `toEvent`.
 export const EVENT_COLUMNS = `event_id::text as id, position::text, topic, subject, data::text as data,
   floor(extract(epoch from at) * 1000)::bigint::text as at_ms`;
+
+const COUNT_UNPUBLISHED = `
+  select count(*)::int as count from (select 1 from outbox where position is null limit $1::int) waiting`;
 
 const APPEND = `
   insert into outbox (topic, subject, data)

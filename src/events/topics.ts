@@ -50,6 +50,8 @@ export type TopicPayloads = {
   "webhook.disabled": { account: string; webhookId: string; name: string; reason: WebhookFault };
   /** Subject: account address. The unused part of allotments is needed elsewhere, or their key was changed. */
   "allotment.recalled": { account: string };
+  /** Subject: provider address. An operator closed its circuits, or pauses it, in every process. */
+  "circuit.changed": { provider: string; change: "closed" | "paused"; seconds: number };
   /** Subject: account address. Steps of one job arrive in order, numbered by `sequence` from 1 without gaps. */
   "job.progressed": JobStep;
   /** Subject: file root. */
@@ -181,6 +183,7 @@ export const TOPICS = [
   "tag-budget.reached",
   "webhook.disabled",
   "allotment.recalled",
+  "circuit.changed",
   "job.progressed",
   "file.submitted",
   "sealed-key.published",

@@ -5,7 +5,8 @@ import { addresses, httpUrl, type Settings, urls } from "./values.ts";
 export const NODE_SETTINGS = {
   NODE_OPERATORS: {
     schema: addresses.optional(),
-    about: "The wallets that may read the operator's node over GraphQL, separated by commas; unset: none",
+    about:
+      "The wallets that may read the operator's node over GraphQL, separated by commas, besides those of OPERATORS; unset: none",
     example: "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
   },
   NODE_CONSENSUS_URL: {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { httpUrl, ms, port, type Settings } from "./values.ts";
+import { addresses, httpUrl, ms, port, type Settings } from "./values.ts";
 
 /** Overload protection, logs, metrics and traces. */
 export const OPERATION_SETTINGS = {
@@ -31,6 +31,23 @@ export const OPERATION_SETTINGS = {
     schema: z.coerce.number().int().min(20).max(3_600_000).default(200),
     about: "The event loop delay (99th percentile over half a second) from which on requests are rejected",
     example: "500",
+  },
+  OPERATORS: {
+    schema: addresses.optional(),
+    about:
+      "The wallets that operate this service, separated by commas: they see the state of all processes on the page Operations, and may act on it; unset: none",
+    example: "0x90F79bf6EB2c4f870365E785982E1f101E93b906",
+  },
+  GRAFANA_URL: {
+    schema: httpUrl.optional(),
+    about: "The Grafana that the page Operations links to; unset: no link",
+    example: "https://grafana.example.com/d/zerograph",
+  },
+  STATUS_PAGE: {
+    schema: z.enum(["on", "off"]).default("off"),
+    about:
+      "Whether /status and /status.json show everyone the state, the uptime and the incidents of models and providers in the last 30 days",
+    example: "on",
   },
   METRICS_PORT: {
     schema: port.optional(),

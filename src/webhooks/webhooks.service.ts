@@ -30,6 +30,7 @@ import {
 } from "./webhook.store.ts";
 import { type DeliveryResult, MAX_WEBHOOKS, type Webhook, type WebhookAttempt } from "./webhook.ts";
 import { readActionOf, TEST_EVENT, topicsOf, WEBHOOK_EVENTS, type WebhookEvent } from "./webhook-events.ts";
+import { accountOfWebhook, readWebhookHealth, type WebhookHealth } from "./webhook-health.store.ts";
 
 type Dependencies = {
   readonly database: Database;
@@ -148,14 +149,28 @@ export class WebhooksService {
       if (isEnabled === false && Object.keys(settings).length === 0) return;
       const checked = this.#check(principal, { ...webhook, ...settings });
       await updateSettings(tx, id, checked, now);
-      if (isEnabled !== true || webhook.status !== "disabled") return;
-      const oldest = await forgottenPosition(tx, checked.topics);
-      const isCut = webhook.position < oldest;
-      const resume = {
-        position: isCut ? oldest : webhook.position,
-        sequence: webhook.sequence + (isCut ? 1 : 0),
-      };
-      await resumeAt(tx, id, resume, await lastPublished(tx), now);
+      if (isEnabled === true && webhook.status === "disabled")
+        await resume(tx, { ...webhook, topics: checked.topics }, now);
+    });
+  }
+
+  /** How webhooks of all accounts fare: for operators, who do not see their whole URLs. */
+  health(): Promise<WebhookHealth> {
+    return readWebhookHealth(this.#dependencies.database);
+  }
+
+  /**
+   * Enables a webhook of any account that was disabled because of its receiver, as its owner could: for operators.
+   * Throws `webhook_not_found`, and `invalid_parameter` if it is enabled or its owner disabled it.
+   */
+  async enableFaulty(id: string): Promise<void> {
+    const { database, clock } = this.#dependencies;
+    const account = isId(id) ? await accountOfWebhook(database, id) : undefined;
+    if (account === undefined) throw notFound();
+    await this.#change(account, id, async (tx, webhook) => {
+      if (webhook.status !== "disabled") throw invalid("id", "This webhook is not disabled.");
+      if (webhook.disabledReason === "owner") throw invalid("id", "Its owner disabled this webhook.");
+      await resume(tx, webhook, clock.now());
     });
   }
 
@@ -275,6 +290,17 @@ export class WebhooksService {
     if (fault !== undefined) throw invalid("url", `This URL cannot receive events: ${fault}.`);
     return { name, url: new URL(url).href, events, topics: topicsOf(events), balanceThreshold };
   }
+}
+
+/** Resumes a disabled webhook after the last delivered event, or at the oldest one that is still stored. */
+async function resume(tx: Queries, webhook: StoredWebhook, now: Date): Promise<void> {
+  const oldest = await forgottenPosition(tx, webhook.topics);
+  const isCut = webhook.position < oldest;
+  const point = {
+    position: isCut ? oldest : webhook.position,
+    sequence: webhook.sequence + (isCut ? 1 : 0),
+  };
+  await resumeAt(tx, webhook.id, point, await lastPublished(tx), now);
 }
 
 /** Throws `insufficient_scope` unless the caller may read all of these events. */

@@ -45,6 +45,8 @@ import { BlockAddedSubscription } from "./network/block-added.subscription.ts";
 import { NetworkResolver } from "./network/network.resolver.ts";
 import { NetworkNodeResolvers } from "./network/network.type.ts";
 import { NodeResolver } from "./node/node.resolver.ts";
+import { OperationMutationsResolver } from "./operations/operation-mutations.resolver.ts";
+import { OperationsResolver } from "./operations/operations.resolver.ts";
 import { DaQuorumResolver, DaSignersResolver } from "./precompiles/precompile-da-signers.resolver.ts";
 import { WrappedBaseResolver } from "./precompiles/precompile-wrapped-base.resolver.ts";
 import { ProviderResolver } from "./provider.resolver.ts";
@@ -86,6 +88,8 @@ export function build(): Subgraph {
       DaQuorumResolver,
       WrappedBaseResolver,
       NodeResolver,
+      OperationsResolver,
+      OperationMutationsResolver,
       DirectAccountResolver,
       DirectLedgerResolver,
       DirectTransactionsResolver,

@@ -16,7 +16,7 @@ const MEMBERS: Partial<Record<ErrorCode, readonly string[]>> = {
   key_revoked: ["id"],
   file_not_found: ["root", "txSeq"],
   file_pruned: ["root", "txSeq"],
-  provider_not_found: ["routing.provider", "options.provider.address"],
+  provider_not_found: ["providerAddress", "routing.provider", "options.provider.address"],
   provider_model_mismatch: ["routing.provider", "options.provider.address"],
   pinned_provider_exceeds_max_price: ["routing.provider", "options.provider.address"],
   no_provider_for_trust_mode: ["routing.trustMode", "options.provider.trust_mode"],

@@ -38,6 +38,37 @@ async function verifiedOf(database: Database) {
   };
 }
 
+describeDatabases("the result of the last verification", (kind) => {
+  test("is kept, by whoever verified, with its faults", async () => {
+    const database = await openTestDatabase(kind);
+    const ledger = new LedgerService(database);
+    expect(await ledger.last()).toBeUndefined();
+    const { account } = await seedAccount(database, 10_000n);
+    const first = await ledger.checkNow();
+    expect(first).toMatchObject({ isFull: true, faultCount: 0, faults: [] });
+    expect(first.transfers).toBeGreaterThan(0);
+    expect(await new LedgerService(database).last()).toEqual(first);
+    await database.rows("update account set deposit = deposit + 1 where address = $1", [account]);
+    // A check that has just ended is not repeated, whoever asks.
+    expect(await new LedgerService(database).checkNow()).toEqual(first);
+    await database.rows("update ledger_check set ended_at = ended_at - interval '11 seconds'");
+    const [found, shared] = await Promise.all([ledger.checkNow(), ledger.checkNow()]);
+    expect(shared).toBe(found);
+    expect(found).toMatchObject({ isFull: false, faultCount: 1, faults: [{ subject: account }] });
+    await database.rows("update account set deposit = deposit - 1 where address = $1", [account]);
+    await ledger.verifyNew();
+    expect(await ledger.last()).toMatchObject({ isFull: false, faultCount: 0 });
+  });
+
+  test("of a long ledger that was never verified is not made on demand", async () => {
+    const database = await openTestDatabase(kind);
+    await seedAccount(database, 1n);
+    await database.rows("select setval('ledger_entry_id_seq', 100000)");
+    await seedAccount(database, 1n);
+    await expect(new LedgerService(database).checkNow()).rejects.toMatchObject({ code: "overloaded" });
+  });
+});
+
 describeDatabases("verifying the ledger since the last time", (kind) => {
   test("needs a first verification of everything, then reads what is new, and arrives at the same sums", async () => {
     const database = await openTestDatabase(kind);

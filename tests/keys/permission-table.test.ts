@@ -371,6 +371,18 @@ const OPERATIONS: readonly Operation[] = [
     graph: () => "{ operatorNode { consensus { state } } }",
     laterErrors: ["access_denied"],
   },
+  {
+    action: "operations.read",
+    name: "the state of the service",
+    graph: () => "{ operations { grafanaUrl } }",
+    laterErrors: ["access_denied"],
+  },
+  {
+    action: "operations.manage",
+    name: "an act of an operator",
+    graph: () => "mutation { releaseExpiredHolds { releasedCount } }",
+    laterErrors: ["access_denied"],
+  },
 ];
 
 let callers: CallerFixture;

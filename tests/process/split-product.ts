@@ -18,6 +18,8 @@ export type SplitProduct = {
   readonly internalSecret: string;
   readonly provider: TestNetwork["provider"];
   readonly redis: TestRedis;
+  /** The account that operates it. */
+  readonly operator: string;
   /** The endpoint to which all processes send their traces. */
   readonly traces: TraceCollector;
   /** The address of PostgreSQL for all processes; the test has another. */
@@ -38,6 +40,7 @@ export type Customer = Seeded & { readonly account: Hex; readonly managementKey:
 
 type SubgraphName = (typeof SUBGRAPHS)[number];
 
+const OPERATOR = `0x${"0e".repeat(20)}`;
 const SUBGRAPHS = ["accounts", "inference", "storage", "chain"] as const;
 
 /** Starts a worker, four subgraphs and two gateways, side by side. */
@@ -63,6 +66,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
     REDIS_URL: redis.url,
     RPC_URL: rpcUrl,
     INTERNAL_SECRET: internalSecret,
+    OPERATORS: OPERATOR,
     CATALOGUE_REFRESH_MS: "1000",
     OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
     DATA_DIR: newFolder(onEnd),
@@ -92,6 +96,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
       postgres,
       traces,
       internalSecret,
+      operator: OPERATOR,
       database,
       subgraphs,
       worker,

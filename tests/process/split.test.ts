@@ -18,6 +18,7 @@ import { until } from "../support/until.ts";
 import { type BalanceEvent, balanceChanged, eventsOf, followBoth, settledLast } from "./balance-followers.ts";
 import { chat, priceOf, QUESTION } from "./chat.ts";
 import { testImageJobs } from "./split-image-jobs.ts";
+import { testOperations } from "./split-operations.ts";
 import { newCustomer, type SplitProduct, startSplitProduct } from "./split-product.ts";
 import { testSealedKeys } from "./split-sealed-keys.ts";
 
@@ -380,6 +381,7 @@ describe.skipIf(skipped)("one product in seven processes", () => {
     expect(await new LedgerService(product.database).verify()).toMatchObject({ faults: [] });
   });
 
+  testOperations(() => product);
   testSealedKeys(() => product);
   testImageJobs(() => product);
 

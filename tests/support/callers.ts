@@ -43,6 +43,8 @@ const REQUIREMENTS: Readonly<Record<Action, Requirement>> = {
   "session.read": "session",
   "session.end": "session",
   "node.read": "account:read",
+  "operations.read": "account:read",
+  "operations.manage": "session",
 };
 
 /** Public, or an action. */
@@ -227,7 +229,7 @@ async function accountOf(app: App, account: string, foreign: boolean): Promise<s
 }
 
 /** A session of this account, as signing in would open it. */
-export async function openSession(app: App, account: string): Promise<string> {
+export async function openSession(app: Pick<App, "database">, account: string): Promise<string> {
   const token = newSecret("ws-");
   await insertSession(app.database, { id: newId(), account, tokenHash: hashSecret(token) }, 3_600);
   return token;

@@ -26,6 +26,7 @@ export type NodeSettings = {
 };
 
 type Config = {
+  readonly OPERATORS: readonly string[] | undefined;
   readonly NODE_OPERATORS: readonly Hex[] | readonly string[] | undefined;
   readonly NODE_CONSENSUS_URL: string | undefined;
   readonly NODE_EXECUTION_URL: string | undefined;
@@ -46,7 +47,9 @@ const P2P_PORTS = { consensus: 26_656, execution: 30_303 } as const;
 /** The node's settings from the configuration. `rpcUrls` are the network's own. */
 export function nodeSettings(config: Config, rpcUrls: readonly string[]): NodeSettings {
   return {
-    operators: (config.NODE_OPERATORS ?? []).map((address) => address.toLowerCase()),
+    operators: [...(config.NODE_OPERATORS ?? []), ...(config.OPERATORS ?? [])].map((address) =>
+      address.toLowerCase(),
+    ),
     consensusUrl: config.NODE_CONSENSUS_URL,
     executionUrl: config.NODE_EXECUTION_URL,
     engineUrl: config.NODE_ENGINE_URL,

@@ -39,12 +39,12 @@ export class NodeService {
     );
   }
 
-  /** Throws `access_denied` unless NODE_OPERATORS lists the account. */
+  /** Throws `access_denied` unless NODE_OPERATORS or OPERATORS lists the account. */
   requireOperator(account: string): void {
     if (this.#dependencies.settings.operators.includes(account.toLowerCase())) return;
     throw new AppError(
       "access_denied",
-      "Only an operator of this service may read its node (NODE_OPERATORS).",
+      "Only an operator of this service may read its node (OPERATORS, NODE_OPERATORS).",
     );
   }
 

@@ -40,6 +40,7 @@ import { NameProcessesOfHolds } from "./37-holds-of-processes.ts";
 import { SumUsageByProvider } from "./38-provider-usage.ts";
 import { KeepProviderHours } from "./39-provider-hours.ts";
 import { ListAgentEvents } from "./40-agent-events.ts";
+import { ShowOperations } from "./41-operations.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -85,4 +86,5 @@ export const migrations = [
   { name: "38-provider-usage", class: SumUsageByProvider },
   { name: "39-provider-hours", class: KeepProviderHours },
   { name: "40-agent-events", class: ListAgentEvents },
+  { name: "41-operations", class: ShowOperations },
 ] as const;

@@ -8,9 +8,11 @@ import type { HealthObserver } from "./health.service.ts";
 import {
   addHours,
   deleteHours,
+  type FailingHour,
   type HealthPoint,
   type Offer,
   type ProviderHour,
+  readFailingHours,
   readPoints,
 } from "./health-history.store.ts";
 import type { Provider } from "./provider.ts";
@@ -88,6 +90,11 @@ export class HealthHistoryService implements HealthObserver {
   async recent(groups: readonly (readonly Provider[])[]): Promise<readonly (HealthPoint | undefined)[]> {
     const found = await this.#read(groups, "total");
     return found.map(([point]) => point);
+  }
+
+  /** The hours of the last 30 days in which these providers failed most requests, at most 2,000. As late as `of`. */
+  failingHours(providers: readonly Provider[]): Promise<readonly FailingHour[]> {
+    return readFailingHours(this.#dependencies.queries, providers.map(offerOf), this.#startOf("day"));
   }
 
   /** Stores what is held, and once an hour deletes what is older than 30 days. What fails to be stored is held on. */

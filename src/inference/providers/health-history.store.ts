@@ -26,6 +26,13 @@ export type HealthPoint = {
   readonly latency: { readonly meanMs: number; readonly p50Ms: number; readonly p95Ms: number } | undefined;
 };
 
+/** An hour in which a provider's model failed most requests. */
+export type FailingHour = Offer & {
+  readonly startsAt: Date;
+  readonly requests: number;
+  readonly failures: number;
+};
+
 /** Adds to the hours, in an order that is the same in every process, so that none waits for another in a circle. */
 export async function addHours(queries: Queries, hours: readonly ProviderHour[]): Promise<void> {
   await queries.rows(ADD, [
@@ -58,6 +65,22 @@ export async function readPoints(
   const found = groups.map((): HealthPoint[] => []);
   for (const row of rows) found[row.position - 1]?.push(toPoint(row));
   return found;
+}
+
+/** The hours of these offers since a time in which at least 3 requests failed, and half of all; the newest 2,000. */
+export async function readFailingHours(
+  queries: Queries,
+  offers: readonly Offer[],
+  from: Date,
+): Promise<readonly FailingHour[]> {
+  const rows = await queries.rows<Offer & { at_ms: string; requests: string; failures: string }>(FAILING, [
+    JSON.stringify(offers),
+    from.toISOString(),
+  ]);
+  return rows.map(({ provider, model, at_ms, requests, failures }) => ({
+    ...{ provider, model, startsAt: new Date(Number(at_ms)) },
+    ...{ requests: Number(requests), failures: Number(failures) },
+  }));
 }
 
 /** Deletes at most `limit` hours before a time. Returns how many. */
@@ -123,6 +146,14 @@ const READ = {
   day: points("date_trunc('day', h.starts_at, 'UTC')"),
   total: points("$2::timestamptz"),
 } as const;
+
+const FAILING = `
+  select h.provider, h.model, floor(extract(epoch from h.starts_at) * 1000)::bigint::text as at_ms,
+    h.requests::text as requests, h.failures::text as failures
+  from jsonb_to_recordset($1::jsonb) as o (provider text, model text)
+  join provider_hour h on h.provider = o.provider and h.model = o.model and h.starts_at >= $2::timestamptz
+  where h.failures >= 3 and h.failures * 2 >= h.requests
+  order by h.starts_at desc limit 2000`;
 
 const DELETE = `
   delete from provider_hour where ctid = any(array(

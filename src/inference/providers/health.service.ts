@@ -28,6 +28,20 @@ export type ProviderHealth = ProviderState & {
   readonly restMs: number;
 };
 
+/** A provider's model that this process sends no requests to, or that failed lately. Times are ISO 8601. */
+export type CircuitReport = {
+  /** The address of the provider, in lower case. */
+  readonly provider: string;
+  readonly model: string;
+  readonly state: ProviderState["circuit"];
+  /** When the circuit opened; null while it is closed. */
+  readonly openedAt: string | null;
+  /** The end of the pause that the provider or an operator requested; null if there is none. */
+  readonly restsUntil: string | null;
+  /** Its last failure that counts against it; null if there was none. */
+  readonly lastFailure: { readonly kind: FailureKind; readonly at: string } | null;
+};
+
 /** One request to a provider. It must end with `succeed`, `fail` or `drop`. */
 export type Trial = {
   /** Records the arrival of the first byte. */
@@ -53,6 +67,8 @@ type Circuit = {
   tokensPerSecondAtMs: number;
   uptime: number | undefined;
   inFlight: number;
+  openedAtMs: number | undefined;
+  lastFailure: { readonly kind: FailureKind; readonly atMs: number } | undefined;
 };
 
 const REMEMBERED_PROVIDERS = 10_000;
@@ -65,6 +81,8 @@ const LATENCY_FRESH_MS = 600_000;
 /** The duration of a shorter answer says little about the speed of a provider. */
 const MIN_MEASURED_TOKENS = 16;
 const MAX_REST_MS = 60_000;
+/** How long a failure is reported while the circuit is closed. */
+const REPORTED_MS = 3_600_000;
 /** A provider that is busy, rejects a field or gives a different answer is not broken. */
 const HARMLESS: ReadonlySet<FailureKind> = new Set(["busy", "field", "differs"]);
 
@@ -130,6 +148,48 @@ export class HealthService {
     };
   }
 
+  /** Which of these offers this process sends no requests to, or saw failing in the last hour. */
+  report(providers: readonly Provider[]): readonly CircuitReport[] {
+    return providers.flatMap((provider) => {
+      const known = this.#circuits.peek(keyOf(provider));
+      return known ? this.#reportOf(provider, known) : [];
+    });
+  }
+
+  /** Sends requests to this offer again: its circuit is closed and its pause is over. What was measured is kept. */
+  close(provider: Provider): void {
+    const known = this.#circuits.peek(keyOf(provider));
+    if (!known) return;
+    closeCircuit(known);
+    known.restUntilMs = 0;
+    known.lastFailure = undefined;
+  }
+
+  /** Sends no requests to this offer for so long, milliseconds. */
+  rest(provider: Provider, ms: number): void {
+    this.#circuitOf(provider).restUntilMs = this.#dependencies.clock.monotonicMs() + ms;
+  }
+
+  #reportOf({ address, model }: Provider, circuit: Circuit): readonly CircuitReport[] {
+    const { clock } = this.#dependencies;
+    const [monotonicMs, nowMs] = [clock.monotonicMs(), clock.now().getTime()];
+    const { restUntilMs, openedAtMs, lastFailure } = circuit;
+    const state = circuitOf(circuit, monotonicMs);
+    const restMs = restUntilMs - monotonicMs;
+    const isRecent = lastFailure !== undefined && nowMs - lastFailure.atMs < REPORTED_MS;
+    if (state === "closed" && restMs <= 0 && !isRecent) return [];
+    return [
+      {
+        provider: address.toLowerCase(),
+        model,
+        state,
+        openedAt: openedAtMs === undefined ? null : isoOf(openedAtMs),
+        restsUntil: restMs > 0 ? isoOf(nowMs + restMs) : null,
+        lastFailure: lastFailure ? { kind: lastFailure.kind, at: isoOf(lastFailure.atMs) } : null,
+      },
+    ];
+  }
+
   #circuitOf(provider: Provider): Circuit {
     const key = keyOf(provider);
     const known = this.#circuits.get(key);
@@ -146,6 +206,8 @@ export class HealthService {
       tokensPerSecondAtMs: 0,
       uptime: undefined,
       inFlight: 0,
+      openedAtMs: undefined,
+      lastFailure: undefined,
     };
     this.#circuits.set(key, made);
     return made;
@@ -172,12 +234,15 @@ export class HealthService {
     if (HARMLESS.has(kind)) return;
     circuit.uptime = moved(circuit.uptime, 0, UPTIME_WEIGHT);
     circuit.failures++;
+    const atMs = this.#dependencies.clock.now().getTime();
+    circuit.lastFailure = { kind, atMs };
     const isKnownBad = circuit.openUntilMs !== undefined;
     if (!isKnownBad && circuit.failures < FAILURES_TO_OPEN && kind !== "forbidden_address") return;
     // Requests that began before the circuit opened may fail later: they do not prolong it.
     if (isKnownBad && nowMs < (circuit.openUntilMs ?? 0)) return;
     if (isKnownBad) circuit.coolDowns = Math.min(circuit.coolDowns * 2, MAX_COOL_DOWNS);
     circuit.openUntilMs = nowMs + this.#dependencies.coolDownMs * circuit.coolDowns;
+    circuit.openedAtMs ??= atMs;
   }
 }
 
@@ -210,9 +275,18 @@ function circuitOf({ openUntilMs, isProbing }: Circuit, nowMs: number): Provider
 
 function recordSuccess(circuit: Circuit): void {
   circuit.uptime = moved(circuit.uptime, 1, UPTIME_WEIGHT);
+  closeCircuit(circuit);
+}
+
+function closeCircuit(circuit: Circuit): void {
   circuit.failures = 0;
   circuit.openUntilMs = undefined;
+  circuit.openedAtMs = undefined;
   circuit.coolDowns = 1;
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 function moved(average: number | undefined, sample: number, weight: number): number {

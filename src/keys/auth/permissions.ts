@@ -61,6 +61,10 @@ export const PERMISSIONS = {
   "session.end": SESSION_ONLY,
   /** The operator's node; the account must also be an operator's. */
   "node.read": withScope("account:read"),
+  /** The state of all processes; the account must also be an operator's. */
+  "operations.read": withScope("account:read"),
+  /** To act on all processes; the account must also be an operator's. */
+  "operations.manage": SESSION_ONLY,
 } as const satisfies Record<string, Permission>;
 
 /** The name of an action. */

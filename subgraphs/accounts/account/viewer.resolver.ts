@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Ctx, FieldResolver, Query, Resolver } from "type-graphql";
-import { accountOf } from "../../../src/keys/auth/permissions.ts";
+import { accountOf, isPermitted } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
 import { AccountType, toAccount } from "./account.type.ts";
 import { toViewer, ViewerType } from "./viewer.type.ts";
@@ -11,6 +11,14 @@ export class ViewerResolver {
   @Query(() => ViewerType, { nullable: true, description: "The caller, and what the credential may do." })
   viewer(@Ctx() { principal }: Context): ViewerType {
     return toViewer(principal);
+  }
+
+  @FieldResolver(() => Boolean, {
+    description:
+      "Whether the credential may read `operations`: its account is an operator's of this service (`OPERATORS`).",
+  })
+  operator(@Ctx() { principal, services }: Context): boolean {
+    return isPermitted(principal, "operations.read") && services.operators.has(accountOf(principal));
   }
 
   @FieldResolver(() => AccountType, {

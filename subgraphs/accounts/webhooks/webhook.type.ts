@@ -12,6 +12,7 @@ import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
+import { WebhookDisabledReason } from "../../shared/webhook-disabled-reason.type.ts";
 
 /** The events that a webhook may receive. */
 export const WebhookEventType = defineEnum<WebhookEvent>(
@@ -44,18 +45,6 @@ const WebhookStatusType = defineEnum<WebhookStatus>("WebhookStatus", "The status
   failing: "The last attempt failed. It is repeated at `nextAttemptAt`.",
   disabled: "Nothing is delivered until the webhook is enabled again.",
 });
-
-/** Why a webhook is disabled. */
-const WebhookDisabledReason = defineEnum<DisabledReason>(
-  "WebhookDisabledReason",
-  "Who or what disabled a webhook.",
-  {
-    owner: "Its owner disabled it.",
-    failing: "Its receiver failed for 24 hours.",
-    gone: "Its receiver answered 410 Gone.",
-    expired: "An event expired before it was delivered.",
-  },
-);
 
 /** Why an attempt failed. */
 const WebhookFailure = defineEnum<DeliveryFailure>(

@@ -3,21 +3,11 @@ import { Field, Int, ObjectType } from "type-graphql";
 import type { ProviderHealth } from "../../../src/inference/providers/health.service.ts";
 import type { HealthGrain, HealthPoint } from "../../../src/inference/providers/health-history.service.ts";
 import type { ProviderState } from "../../../src/inference/routing/choice-context.ts";
+import { CircuitState } from "../../shared/circuit-state.type.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar } from "../../shared/schema/scalars.ts";
 
 type Circuit = ProviderState["circuit"];
-
-/** Whether requests are sent to a provider. */
-const CircuitState = defineEnum<Circuit>(
-  "CircuitState",
-  "Whether requests are sent to a provider, based on its recent responses.",
-  {
-    closed: "Requests are sent to the provider.",
-    "half-open": "One trial request is sent to see whether the provider has recovered.",
-    open: "The provider failed repeatedly and receives no requests for a while.",
-  },
-);
 
 /** The health of a provider. */
 @ObjectType("ProviderHealth", {

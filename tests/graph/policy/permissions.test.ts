@@ -54,6 +54,12 @@ const ofOperator = (field: string): Row => ({
   heard: "access_denied",
 });
 
+const ofOperations = (field: string, input = ""): Row => ({
+  access: "operations.manage",
+  query: () => `mutation { ${field}${input && `(input: ${input})`} { userErrors { code } } }`,
+  heard: "access_denied",
+});
+
 const ofNoWebhook = (field: string, more = ""): Row => ({
   access: "webhook.manage",
   query: () => `mutation { ${field}(input: { id: "${newId()}"${more} }) { userErrors { code } } }`,
@@ -126,6 +132,16 @@ const MATRIX: Readonly<Record<string, Row>> = {
     'mutation { assembleAppSecret(input: { text: "none", signature: "0x00" }) { secret userErrors { code } } }',
     "invalid_parameter",
   ),
+  "Query.operations": {
+    access: "operations.read",
+    query: () => "{ operations { grafanaUrl } }",
+    heard: "access_denied",
+  },
+  "Mutation.closeProviderCircuits": ofOperations("closeProviderCircuits", `{ providerAddress: "${NOBODY}" }`),
+  "Mutation.pauseProvider": ofOperations("pauseProvider", `{ providerAddress: "${NOBODY}", seconds: 60 }`),
+  "Mutation.enableFaultyWebhook": ofOperations("enableFaultyWebhook", `{ id: "${newId()}" }`),
+  "Mutation.verifyLedger": ofOperations("verifyLedger"),
+  "Mutation.releaseExpiredHolds": ofOperations("releaseExpiredHolds"),
   "Query.operatorNode": open('{ operatorNode { diagnose(message: "-38002") { kind } } }'),
   "OperatorNode.consensus": ofOperator("consensus { state }"),
   "OperatorNode.execution": ofOperator("execution { state }"),

@@ -12,6 +12,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "hold",
     "inference_request",
     "key_limit_notice",
+    "ledger_check",
     "ledger_entry",
     "ledger_opening",
     "ledger_transfer",
@@ -54,6 +55,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   jobs: ["job", "job_content"],
   keys: ["api_key", "management_key", "sign_in_nonce", "wallet_session"],
+  operations: ["process_report"],
   receipts: ["receipt", "receipt_draft", "receipt_log"],
   storage: [
     "file_progress",

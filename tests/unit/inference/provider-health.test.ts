@@ -156,3 +156,41 @@ test("tokens per second are those of whole answers, without short ones, and expi
   pass(600_000);
   expect(health.of(PROVIDER).tokensPerSecond).toBeUndefined();
 });
+
+test("operators are told since when a circuit is open and why, and may close it or pause a provider", () => {
+  const { health, fail, pass, circuit } = start();
+  const report = () => health.report([PROVIDER, { ...PROVIDER, model: "never asked" }]);
+  expect(report()).toEqual([]);
+  const at = (ms: number) => new Date(ms).toISOString();
+  pass(100);
+  fail("busy");
+  expect(report()).toEqual([]);
+  for (const kind of ["silent", "failed", "malformed"] as const) {
+    pass(100);
+    fail(kind);
+  }
+  const known = { provider: "0x01", model: "m", restsUntil: null };
+  const lastFailure = { kind: "malformed", at: at(400) } as const;
+  expect(report()).toEqual([{ ...known, state: "open", openedAt: at(400), lastFailure }]);
+  // A failed probe does not begin anew.
+  pass(COOL_DOWN_MS);
+  fail("failed");
+  expect(report()).toMatchObject([{ state: "open", openedAt: at(400), lastFailure: { kind: "failed" } }]);
+
+  health.close(PROVIDER);
+  expect(circuit()).toBe("closed");
+  expect(report()).toEqual([]);
+  fail();
+  fail();
+  expect(circuit()).toBe("closed");
+
+  health.rest(PROVIDER, 2_000);
+  expect(health.of(PROVIDER)).toMatchObject({ isResting: true, restMs: 2_000 });
+  expect(report()).toMatchObject([{ state: "closed", restsUntil: at(3_400) }]);
+  pass(2_000);
+  expect(health.of(PROVIDER).isResting).toBe(false);
+  // The failures are reported for an hour.
+  expect(report()).toMatchObject([{ restsUntil: null, lastFailure: { kind: "failed" } }]);
+  pass(3_600_000);
+  expect(report()).toEqual([]);
+});

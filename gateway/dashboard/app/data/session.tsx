@@ -8,7 +8,7 @@ import type { Wallet } from "./wallet.ts";
 
 const WHO = graphql(`
   query Who {
-    viewer { kind account { address } session { expiresAt } }
+    viewer { kind operator account { address } session { expiresAt } }
     network { networkId name symbol chainId chainIdHex explorerUrl walletParameters contracts { name address } }
   }
 `);
@@ -40,6 +40,8 @@ type Session = {
   /** Undefined while loading. */
   readonly address: string | null | undefined;
   readonly network: Network | undefined;
+  /** Whether the account is an operator's of the service. */
+  readonly isOperator: boolean;
   readonly failure: string | undefined;
   signIn(wallet: Wallet): Promise<void>;
   signOut(everywhere?: boolean): Promise<void>;
@@ -68,6 +70,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   const session: Session = {
     address: who.data ? (who.data.viewer?.account?.address ?? null) : undefined,
     network,
+    isOperator: who.data?.viewer?.operator ?? false,
     failure: who.error && !who.data ? reasonOf(who.error) : undefined,
     async signIn(wallet) {
       if (!network) throw new Error("The network is not loaded yet.");

@@ -50,17 +50,22 @@ export function DialogButtons({ children }: { children: ReactNode }) {
   );
 }
 
-/** Asks for confirmation of an action that cannot be undone. A toast says `done` when it was carried out. */
+/**
+ * Asks for confirmation of an action, in red unless it `isHarmless`: it destroys nothing of anyone. A toast says `done`
+ * when it was carried out.
+ */
 export function ConfirmDialog({
   title,
   label,
   act,
   done,
+  isHarmless = false,
   onClose,
   children,
 }: {
   title: string;
   label: string;
+  isHarmless?: boolean;
   act(): Promise<unknown>;
   done?: string;
   onClose(): void;
@@ -74,7 +79,11 @@ export function ConfirmDialog({
         <Button variant="default" onClick={onClose} data-autofocus>
           Cancel
         </Button>
-        <Button color="red" loading={isBusy} onClick={async () => (await run()) && onClose()}>
+        <Button
+          {...(!isHarmless && { color: "red" })}
+          loading={isBusy}
+          onClick={async () => (await run()) && onClose()}
+        >
           {label}
         </Button>
       </DialogButtons>

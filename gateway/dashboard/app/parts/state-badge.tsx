@@ -31,6 +31,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   FAIL: "bad",
   HALTED_DEEP_REORG: "bad",
   RPC_UNAVAILABLE: "bad",
+  PAUSED: "calm",
   NOT_CHECKED: "calm",
   NOT_ASKED: "calm",
   CANCELLED: "calm",

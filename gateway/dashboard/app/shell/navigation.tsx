@@ -4,14 +4,15 @@ import BookOpen from "lucide-react/icons/book-open";
 import Braces from "lucide-react/icons/braces";
 import { useId } from "react";
 import { GROUPS } from "./page.ts";
-import { PAGES } from "./pages.ts";
+import { usePages } from "./use-pages.ts";
 
 type Entry = { readonly name: string; readonly to: string; readonly icon: LucideIcon };
 
 /** The pages by groups, and the documents for developers. */
 export function Navigation() {
+  const pages = usePages();
   const grouped = (group: string | undefined): readonly Entry[] =>
-    PAGES.filter((page) => page.group === group);
+    pages.filter((page) => page.group === group);
   return (
     <div className="navigation">
       <nav aria-label="Pages">

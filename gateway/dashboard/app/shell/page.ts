@@ -22,6 +22,8 @@ export type Page<Routes extends readonly AnyRoute[]> = {
   readonly name: string;
   /** Undefined: below the groups. */
   readonly group?: (typeof GROUPS)[number];
+  /** Whether only operators of the service find it; its content is refused to others anyway. */
+  readonly isForOperators?: boolean;
   readonly icon: LucideIcon;
   /** The path of its first route. */
   readonly to: string;

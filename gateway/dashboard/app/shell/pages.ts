@@ -5,6 +5,7 @@ import { keysPage } from "../pages/keys/keys.page.ts";
 import { modelsPage } from "../pages/models/models.page.ts";
 import { networkPage } from "../pages/network/network.page.ts";
 import { nodePage } from "../pages/node/node.page.ts";
+import { operationsPage } from "../pages/operations/operations.page.ts";
 import { overviewPage } from "../pages/overview/overview.page.ts";
 import { playgroundPage } from "../pages/playground/playground.page.ts";
 import { providersPage } from "../pages/providers/providers.page.ts";
@@ -30,6 +31,7 @@ export const PAGES = [
   storagePage,
   tokensPage,
   providersPage,
+  operationsPage,
   networkPage,
   nodePage,
   settingsPage,

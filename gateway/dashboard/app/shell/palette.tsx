@@ -3,8 +3,8 @@ import { useRouter } from "@tanstack/react-router";
 import { Command } from "cmdk";
 import Search from "lucide-react/icons/search";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import { PAGES } from "./pages.ts";
 import { useFound } from "./palette-sources.ts";
+import { usePages } from "./use-pages.ts";
 
 const DOCS = [
   { name: "GraphQL explorer", href: "/graphql" },
@@ -15,6 +15,7 @@ const DOCS = [
 /** Finds pages, documents and what the pages find, such as a request by its id. */
 export function Palette({ onClose }: { onClose(): void }) {
   const router = useRouter();
+  const pages = usePages();
   const [text, setText] = useState("");
   const found = useFound(text.trim());
   const [selected, setSelected] = useState("");
@@ -22,9 +23,9 @@ export function Palette({ onClose }: { onClose(): void }) {
     // What is found arrives after the palette chose among its own entries: it is selected only if none of them matches.
     const [first] = found;
     const searched = text.trim().toLowerCase();
-    const isOwn = [...PAGES, ...DOCS].some(({ name }) => name.toLowerCase().includes(searched));
+    const isOwn = [...pages, ...DOCS].some(({ name }) => name.toLowerCase().includes(searched));
     if (first?.items[0] && !isOwn) setSelected(`${first.heading} ${first.items[0].id}`);
-  }, [found, text]);
+  }, [found, text, pages]);
   const before = useRef<Element | null>(null);
   useLayoutEffect(() => {
     before.current = document.activeElement;
@@ -78,7 +79,7 @@ export function Palette({ onClose }: { onClose(): void }) {
               </Command.Group>
             ))}
             <Command.Group heading="Pages">
-              {PAGES.map(({ name, to, icon: Icon }) => (
+              {pages.map(({ name, to, icon: Icon }) => (
                 <Command.Item key={to} value={name} onSelect={() => go(to)}>
                   <Icon size={16} aria-hidden="true" /> {name}
                 </Command.Item>

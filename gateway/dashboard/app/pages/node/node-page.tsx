@@ -48,7 +48,7 @@ export function NodePage() {
       {fetching && !data && <Loading />}
       {error && !node?.preflight && (
         <NoPermission
-          reason={`${reasonOf(error)} Operators name their wallets in NODE_OPERATORS, and their node in the NODE_ settings.`}
+          reason={`${reasonOf(error)} Operators name their wallets in OPERATORS or NODE_OPERATORS, and their node in the NODE_ settings.`}
         />
       )}
       {node?.consensus && (
