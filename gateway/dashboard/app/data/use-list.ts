@@ -83,7 +83,8 @@ export function useList<Data, Row>(options: Options<Data, Row>): List<Row> {
     options.changeVariables ?? {},
     { onEvent: refresh, keep: 1 },
   );
-  const connection = data === undefined ? undefined : options.pick(data);
+  // The data is null when the query failed as a whole.
+  const connection = data ? options.pick(data) : undefined;
   const { hasNextPage, endCursor, hasPreviousPage, startCursor } = connection?.pageInfo ?? {};
   // A page that was reached forwards has newer rows before it, whatever `hasPreviousPage` says of it.
   const hasNewer = after ? true : before ? hasPreviousPage : false;
