@@ -56,6 +56,7 @@ test("a file of three segments is uploaded, then verified in the browser and sav
   const file = bytesFile("sea.bin");
   await page.getByLabel("Files to upload").setInputFiles(file);
   await page.getByRole("img", { name: "sea.bin: 3 of 3 segments stored" }).waitFor();
+  await page.getByRole("row").filter({ hasText: "finalized" }).waitFor();
   await requireAccessible(page, "storage-upload");
   const root = await openUploaded(page, "sea.bin");
   await requireAccessible(page, "storage-file");
@@ -68,6 +69,24 @@ test("a file of three segments is uploaded, then verified in the browser and sav
   await page.getByRole("list", { name: "What was checked" }).getByText(root).waitFor();
   await requireAccessible(page, "storage-verified");
   expect(faults.filter((fault) => !FAILED_LOAD.test(fault))).toEqual([]);
+});
+
+test("only the worker may compile WebAssembly, and it connects to this origin alone", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await go(page, "Storage");
+  const [worker] = await Promise.all([
+    page.waitForEvent("worker"),
+    page.getByRole("button", { name: "Upload a sample" }).click(),
+  ]);
+  const policyOf = async (url: string) => (await fetch(url)).headers.get("content-security-policy") ?? "";
+  const ofWorker = await policyOf(worker.url());
+  expect(ofWorker).toContain("script-src 'self' 'wasm-unsafe-eval';");
+  expect(ofWorker).toContain("connect-src 'self';");
+  expect(await policyOf(page.url())).toContain("script-src 'self';");
+  const scripts = await page.evaluate<string[]>("[...document.scripts].map(({ src }) => src)");
+  for (const script of scripts) expect(await policyOf(script)).toContain("script-src 'self';");
+  expect(scripts.length).toBeGreaterThan(0);
 });
 
 test("a tampered segment is refused by its number, and nothing is saved", async (context) => {
@@ -102,6 +121,24 @@ test("a tampered segment is refused by its number, and nothing is saved", async 
   await page.getByText("The root that was rebuilt from the segments equals").waitFor();
   expect(await page.evaluate<number>("window.savedSize()")).toBe(SIZE_BYTES);
 });
+
+/** Drops a folder, whose directories answer their entries one at a time. */
+const DROP_FOLDER = `(() => {
+  const file = (name) => ({ isDirectory: false, name, file: (done) => done(new File([name], name)) });
+  const directory = (name, inside) => ({
+    isDirectory: true,
+    name,
+    createReader() {
+      const left = [...inside];
+      return { readEntries: (done) => done(left.splice(0, 1)) };
+    },
+  });
+  const entry = directory("dropped", [file("top.txt"), directory("inner", [file("leaf.txt")])]);
+  const items = [{ kind: "file", webkitGetAsEntry: () => entry, getAsFile: () => null }];
+  const drop = new Event("drop", { bubbles: true, cancelable: true });
+  Object.defineProperty(drop, "dataTransfer", { value: { items, files: [] } });
+  document.querySelector(".drop-area").dispatchEvent(drop);
+})()`;
 
 /** In place of the dialog that chooses where to save: a file of the browser's own disk. */
 const OWN_DISK = `(async () => {
@@ -237,6 +274,11 @@ test("the sample is one press away on the development network, files are dropped
     .getByRole("button", { name: "Cancel two.bin" })
     .or(uploadRow(page, "two.bin").getByRole("link"))
     .waitFor();
+  await page.evaluate(DROP_FOLDER);
+  await uploadRow(page, "dropped").getByRole("link", { name: "Open folder" }).click();
+  await page.getByRole("link", { name: "inner" }).click();
+  await page.getByText("leaf.txt").waitFor();
+  await go(page, "Storage");
   await page.getByLabel("Files to upload").setInputFiles(bytesFile("none.bin", Buffer.alloc(0)));
   await page.getByRole("alert").getByText("none.bin is empty").waitFor();
 });

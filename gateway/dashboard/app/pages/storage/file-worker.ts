@@ -56,7 +56,10 @@ export class FileWorker {
       else if (report.kind === "failed") reject(new TaskFailed(report.message, report.segment));
       else watch(report);
     };
-    this.#worker.onerror = () => reject(new TaskFailed("This browser could not start the worker for files."));
+    this.#worker.onerror = () =>
+      reject(
+        new TaskFailed("The part of this page that handles files could not be loaded. Reload the page."),
+      );
     this.#signal.addEventListener("abort", onAbort, { once: true });
     if (this.#signal.aborted) onAbort();
     else this.#worker.postMessage(task);

@@ -1,5 +1,6 @@
 import { Button, Checkbox } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useSyncExternalStore } from "react";
 import { bytes } from "../../data/amounts.ts";
 import { graphql } from "../../data/graph.ts";
 import { useSession } from "../../data/session.tsx";
@@ -11,7 +12,8 @@ import { Section } from "../../parts/page.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { FindForm, hash32Fault } from "./find-form.tsx";
-import type { StorageSearch } from "./storage.page.ts";
+import type { StorageSearch } from "./storage-search.ts";
+import { uploadQueue } from "./upload-queue.ts";
 
 const FILES = graphql(`
   query Files($owner: Address, $first: Int, $last: Int, $after: Cursor, $before: Cursor) {
@@ -48,12 +50,18 @@ const COLUMNS: readonly Column<File>[] = [
 export function Files() {
   const { address } = useSession();
   const navigate = useNavigate();
+  const uploads = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.uploads);
   const [{ all }, filter] = useFilters<StorageSearch>();
   const list = useList({
     query: FILES,
     variables: { owner: all ? null : (address ?? null) },
     pick: ({ files }) => files,
   });
+  const { refetch } = list;
+  const storedCount = uploads.filter(({ state }) => state === "stored").length;
+  useEffect(() => {
+    if (storedCount > 0) refetch();
+  }, [storedCount, refetch]);
   return (
     <Section
       title="Files"

@@ -13,7 +13,7 @@ import { Hash } from "../../parts/hash.tsx";
 import { ListTable } from "../../parts/list-table.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Failure } from "../../parts/states.tsx";
-import type { FileSearch } from "./storage.page.ts";
+import type { FileSearch } from "./storage-search.ts";
 import { VerifiedDownload } from "./verified-download.tsx";
 import type { StoredFile } from "./worker/messages.ts";
 

@@ -2,7 +2,7 @@ import { useFilters } from "../../data/use-list.ts";
 import { KvKeys } from "./kv-keys.tsx";
 import { KvStreams } from "./kv-streams.tsx";
 import { KeyValue } from "./kv-value.tsx";
-import type { StorageSearch } from "./storage.page.ts";
+import type { StorageSearch } from "./storage-search.ts";
 
 /** Browses key-value streams: the streams, the keys of one, and the value of a key. */
 export function KeyValues() {

@@ -10,12 +10,11 @@ import { Live } from "../../parts/state-badge.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { FindForm } from "./find-form.tsx";
 import { CHANGES, KEYS, type Key } from "./kv-queries.ts";
-import { bytesOfText, toHex } from "./kv-text.ts";
-import type { StorageSearch } from "./storage.page.ts";
+import { bytesOfText, fromBase64, textOf, toHex } from "./kv-text.ts";
+import type { StorageSearch } from "./storage-search.ts";
 
 /** The longest key that a link names, in bytes. */
 const MAX_LINKED_KEY_BYTES = 1_024;
-const SHOWN_CHARACTERS = 80;
 
 const COLUMNS: readonly Column<Key>[] = [
   { id: "key", name: "Key", cell: ({ key, keyText }) => <code className="kv-key">{keyText ?? key}</code> },
@@ -24,12 +23,9 @@ const COLUMNS: readonly Column<Key>[] = [
   {
     id: "value",
     name: "Value",
-    cell: ({ text }) =>
-      text === null ? (
-        <span className="quiet">not shown here: not text, or above 64 KiB</span>
-      ) : (
-        <code className="kv-key">{text.slice(0, SHOWN_CHARACTERS)}</code>
-      ),
+    cell: ({ head, sizeBytes }) => (
+      <code className="kv-key">{beginningOf(head ?? "", Number(sizeBytes))}</code>
+    ),
   },
 ];
 
@@ -104,6 +100,12 @@ export function KvKeys({ of: streamId }: { of: string }) {
 /** The bytes of a key as entered: those that are named after 0x, or those of the text. */
 function toKey(text: string): string {
   return /^0x([0-9a-fA-F]{2})+$/.test(text) ? text.toLowerCase() : toHex(bytesOfText(text));
+}
+
+/** The beginning of a value: text if it is, else its bytes. */
+function beginningOf(head: string, sizeBytes: number): string {
+  const bytesOfHead = fromBase64(head);
+  return textOf(bytesOfHead, bytesOfHead.length < sizeBytes) ?? toHex(bytesOfHead);
 }
 
 function keyFault(text: string): string | undefined {

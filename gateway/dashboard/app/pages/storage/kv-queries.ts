@@ -17,7 +17,7 @@ export const KEYS = graphql(`
     $streamId: Hash32!, $prefixText: String, $first: Int, $last: Int, $after: Cursor, $before: Cursor
   ) {
     kvEntries(streamId: $streamId, prefixText: $prefixText, first: $first, last: $last, after: $after, before: $before) {
-      nodes { key keyText version sizeBytes text }
+      nodes { key keyText version sizeBytes head: base64(start: 0, length: 128) }
       pageInfo { hasNextPage endCursor hasPreviousPage startCursor }
     }
   }

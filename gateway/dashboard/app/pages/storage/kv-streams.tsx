@@ -5,7 +5,7 @@ import { Section } from "../../parts/page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { FindForm, hash32Fault } from "./find-form.tsx";
 import { STREAMS, type Stream } from "./kv-queries.ts";
-import type { StorageSearch } from "./storage.page.ts";
+import type { StorageSearch } from "./storage-search.ts";
 
 const COLUMNS: readonly Column<Stream>[] = [
   {

@@ -11,7 +11,7 @@ import { EmptyState, Outcome } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { VALUE, type Value } from "./kv-queries.ts";
 import { fromBase64, hexLines, jsonOf, textOf, type ValueView, viewOf } from "./kv-text.ts";
-import type { StorageSearch } from "./storage.page.ts";
+import type { StorageSearch } from "./storage-search.ts";
 
 /** The bytes of a value that are shown at a time. */
 const PART_BYTES = 16_384;

@@ -3,7 +3,7 @@ import { useFilters } from "../../data/use-list.ts";
 import { Page } from "../../parts/page.tsx";
 import { Files } from "./files.tsx";
 import { KeyValues } from "./key-values.tsx";
-import type { StorageSearch } from "./storage.page.ts";
+import type { StorageSearch } from "./storage-search.ts";
 import { Upload } from "./upload.tsx";
 import "./storage.css";
 

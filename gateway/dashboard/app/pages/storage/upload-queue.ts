@@ -17,6 +17,8 @@ export type Upload = {
   readonly folder: { readonly id: number; readonly isManifest: boolean } | undefined;
   readonly state: UploadState;
   readonly root: string | undefined;
+  /** What the chain charges for its submission, in neuron; undefined while nothing is to be paid. */
+  readonly fee: string | undefined;
   readonly hashedBytes: number;
   readonly segments: { readonly states: SegmentStates; readonly againCount: number } | undefined;
   /** Why it takes longer, or why it failed. */
@@ -97,7 +99,13 @@ class UploadQueue {
   #add(entry: Entry, sizeBytes: number | undefined, folder: Upload["folder"]): number {
     const id = ++this.#lastId;
     this.#entries.set(id, entry);
-    const fresh = { root: undefined, hashedBytes: 0, segments: undefined, reason: undefined } as const;
+    const fresh = {
+      root: undefined,
+      fee: undefined,
+      hashedBytes: 0,
+      segments: undefined,
+      reason: undefined,
+    } as const;
     const name = entry.path.join("/");
     this.#set([...this.#uploads, { ...fresh, id, name, sizeBytes, folder, state: "waiting" }]);
     return id;
@@ -125,7 +133,7 @@ class UploadQueue {
       const steps = {
         onReport: (report: FileReport) => change(changeOf(report)),
         onHashed: ({ root }: { readonly root: string }) => change({ root }),
-        onPaying: () => change({ state: "paying" }),
+        onPaying: (fee: string) => change({ state: "paying", fee }),
         onSending: () => change({ state: "sending" }),
       };
       await uploadFile(file, payer, steps, signal);

@@ -1,6 +1,8 @@
 import { Button, Progress } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
+import { memo } from "react";
 import { bytes } from "../../data/amounts.ts";
+import { Amount } from "../../parts/amount.tsx";
 import { Hash } from "../../parts/hash.tsx";
 import { Pill } from "../../parts/state-badge.tsx";
 import { SegmentGrid, type SegmentWords } from "./segment-grid.tsx";
@@ -25,9 +27,9 @@ const STATES: Readonly<Record<UploadState, readonly [text: string, tone: "good" 
     cancelled: ["cancelled", "calm"],
   };
 
-/** An upload: how far it is, and what can be done about it. */
-export function UploadRow({ of: upload }: { of: Upload }) {
-  const { name, sizeBytes, state, root, segments, folder, reason } = upload;
+/** An upload: how far it is, and what can be done about it. It is rendered again only when it changes. */
+export const UploadRow = memo(function UploadRow({ of: upload }: { of: Upload }) {
+  const { name, sizeBytes, state, root, segments, folder, fee, reason } = upload;
   const [text, tone] = STATES[state];
   return (
     <li className={folder && !folder.isManifest ? "upload inside" : "upload"}>
@@ -61,11 +63,16 @@ export function UploadRow({ of: upload }: { of: Upload }) {
       {state === "stored" && root && (
         <p className="quiet">
           Root <Hash of={root} withCopy />
+          {fee !== undefined && (
+            <>
+              , fee <Amount neuron={fee} />
+            </>
+          )}
         </p>
       )}
     </li>
   );
-}
+});
 
 function Actions({ of: upload }: { of: Upload }) {
   const { id, name, state } = upload;

@@ -12,7 +12,7 @@ import type { FileReport, HashedFile } from "./worker/messages.ts";
 
 const PREPARE = graphql(`
   query PrepareUpload($input: PrepareUploadInput!) {
-    prepareUpload(input: $input) { root alreadySubmitted alreadyFinalized transaction { to data value } }
+    prepareUpload(input: $input) { root alreadyFinalized fee transaction { to data value } }
   }
 `);
 
@@ -25,7 +25,8 @@ export type Payer = { readonly wallet: Wallet; readonly address: string; readonl
 export type UploadSteps = {
   onReport(report: FileReport): void;
   onHashed(file: HashedFile): void;
-  onPaying(): void;
+  /** `fee`: in neuron. */
+  onPaying(fee: string): void;
   onSending(): void;
 };
 
@@ -53,7 +54,7 @@ export async function uploadFile(
     if (upload.root !== hashed.root) throw new Error("The gateway computed another root than this page.");
     if (!upload.alreadyFinalized) {
       if (upload.transaction && !isJustPaid(address, hashed.root)) {
-        steps.onPaying();
+        steps.onPaying(upload.fee);
         await wallet.send({ ...upload.transaction, chain });
         rememberUnfinished(address, { ...kept, paidAt: Date.now() });
         signal.throwIfAborted();

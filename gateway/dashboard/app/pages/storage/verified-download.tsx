@@ -107,7 +107,7 @@ function Check({
     ? (["bad", "refused"] as const)
     : isDone
       ? (["good", "checked"] as const)
-      : (["calm", "open"] as const);
+      : (["calm", "not yet"] as const);
   return (
     <li>
       <Pill tone={tone}>{text}</Pill>

@@ -1,6 +1,7 @@
 import { type FileReport, SEGMENT, type SegmentStates } from "./messages.ts";
 
-const REPORT_EVERY_MS = 80;
+/** The time between two reports of how far a task is, milliseconds. */
+export const REPORT_EVERY_MS = 80;
 
 /** The states of the segments of a file, reported a few times a second however many change. */
 export class Progress {

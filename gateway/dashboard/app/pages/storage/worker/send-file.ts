@@ -1,4 +1,3 @@
-import { nextTurn } from "../../../../../../src/kernel/async/next-turn.ts";
 import { Keccak } from "../../../../../../src/storage/keccak/keccak.ts";
 import { type FileTree, hashFile } from "../../../../../../src/storage/merkle/file-tree.ts";
 import { SEGMENT_BYTES, segmentBytes } from "../../../../../../src/storage/merkle/shape.ts";
@@ -6,7 +5,7 @@ import { toBase64 } from "../../../data/base64.ts";
 import { pause } from "../../../data/fetch-again.ts";
 import { again, fetchOnce } from "./again.ts";
 import type { FileReport } from "./messages.ts";
-import { Progress } from "./progress.ts";
+import { Progress, REPORT_EVERY_MS } from "./progress.ts";
 import { SegmentRefused } from "./segment-failure.ts";
 
 const READ_BYTES = 8 * SEGMENT_BYTES;
@@ -32,11 +31,14 @@ export class SentFile {
 
   /** Hashes a file of any size, with 2 MiB of it in memory. Throws if it is empty or above 64 GiB, or cannot be read. */
   static async hash(file: Blob, report: Report): Promise<SentFile> {
+    let reportedMs = 0;
     async function* read() {
       for (let at = 0; at < file.size; at += READ_BYTES) {
         yield new Uint8Array(await file.slice(at, at + READ_BYTES).arrayBuffer());
-        report({ kind: "hashing", doneBytes: Math.min(at + READ_BYTES, file.size) });
-        await nextTurn();
+        if (Date.now() - reportedMs >= REPORT_EVERY_MS) {
+          reportedMs = Date.now();
+          report({ kind: "hashing", doneBytes: Math.min(at + READ_BYTES, file.size) });
+        }
       }
     }
     return new SentFile(file, await hashFile(read(), { keccak: new Keccak() }), report);
