@@ -287,11 +287,14 @@ test("the keys of a stream are found by prefix and by name, and their values sho
   if (!dashboard().browser) return context.skip();
   const { origin } = dashboard().product;
   const stream = `0x${randomBytes(32).toString("hex")}`;
-  const long = "a line of the sea\n".repeat(2_000);
+  // A character of two bytes lies on the border of two parts.
+  const long = `a${"ü".repeat(9_000)}`;
   await writeKeys(origin, stream, [
     { keyText: "user/1", text: '{"name":"Ada","ports":[1,2]}' },
     { keyText: "user/2", base64: Buffer.from([0xff, 0x00, 0x41]).toString("base64") },
     { keyText: "text", text: long },
+    { keyText: "\u0001\u202e", text: "unseen" },
+    { keyText: "z".repeat(1_025), text: "without a link" },
     ...Array.from({ length: 22 }, (_, n) => ({
       keyText: `item/${String(n).padStart(2, "0")}`,
       text: `${n}`,
@@ -303,8 +306,12 @@ test("the keys of a stream are found by prefix and by name, and their values sho
   await page.getByRole("tab", { name: "Key-value" }).click();
   await page.getByRole("link", { name: stream }).click();
   await page.getByRole("row").filter({ hasText: "item/00" }).waitFor();
+  // What is not seen is shown by its bytes.
+  await page.getByRole("link", { name: "0x01e280ae" }).waitFor();
   await page.getByRole("button", { name: "Older →" }).click();
   await page.getByRole("row").filter({ hasText: "user/2" }).waitFor();
+  await page.getByRole("row").filter({ hasText: "without a link" }).waitFor();
+  expect(await page.getByRole("link", { name: /^zz/ }).count()).toBe(0);
   await requireAccessible(page, "storage-keys");
   await page.getByLabel("Keys that start with").fill("user/");
   await page.getByRole("button", { name: "Filter" }).click();
@@ -326,9 +333,10 @@ test("the keys of a stream are found by prefix and by name, and their values sho
   await value.getByText("00000000  ff 00 41").waitFor();
   await page.getByLabel("Open a key").fill("text");
   await page.getByRole("button", { name: "Open key" }).click();
-  await value.getByText("a line of the sea").first().waitFor();
+  await value.getByText("aüü").waitFor();
   await page.getByRole("button", { name: "Next" }).click();
-  await page.getByText(/^Bytes 16,384 to 32,767 of 36,000$/).waitFor();
+  await page.getByText(/^Bytes 16,384 to 18,000 of 18,001$/).waitFor();
+  await value.getByText(/^ü+$/).waitFor();
   await page.getByText("Hex", { exact: true }).click();
   await value.getByText("00004000  ").waitFor();
   await page.getByLabel("Open a key").fill("nothing");
@@ -351,6 +359,8 @@ test("the pages say what is wrong: no such file, no such stream, a failure that 
   await page.getByLabel("Open by root").fill(`0x${"12".repeat(32)}`);
   await page.keyboard.press("Enter");
   await page.getByText("No file with this root exists on the chain.").waitFor();
+  await page.goto(`${dashboard().product.origin}/dashboard/storage/0x12`);
+  await page.getByText("This is not the root of a file.").waitFor();
   const values = `${dashboard().product.origin}/dashboard/storage?tab=values`;
   await page.goto(`${values}&stream=0x${"12".repeat(32)}`);
   await page.getByText("This stream has no keys.").waitFor();

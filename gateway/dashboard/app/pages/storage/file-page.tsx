@@ -11,6 +11,7 @@ import { Page, Section, Stat, Stats } from "../../parts/page.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { hash32Fault } from "./find-form.tsx";
 import { Folder } from "./folder.tsx";
 import { VerifiedDownload } from "./verified-download.tsx";
 import "./storage.css";
@@ -30,7 +31,20 @@ type Submission = NonNullable<File["submissions"]>["nodes"][number];
 /** One file: its bytes, its folder if it is one, and its submissions. */
 export function FilePage() {
   const { root } = useParams({ from: "/storage/$root" });
-  const [{ data, error, fetching }, query] = useQuery({ query: FILE, variables: { root } });
+  const fault = hash32Fault(root, "A root");
+  const [{ data, error, fetching }, query] = useQuery({
+    query: FILE,
+    variables: { root },
+    pause: fault !== undefined,
+  });
+  if (fault !== undefined)
+    return (
+      <Page title="File">
+        <EmptyState title="This is not the root of a file.">
+          <p>{fault}</p>
+        </EmptyState>
+      </Page>
+    );
   return (
     <Page title="File" about={<Copyable text={root} label="Root" />}>
       <Outcome

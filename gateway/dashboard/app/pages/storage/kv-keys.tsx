@@ -10,14 +10,18 @@ import { Live } from "../../parts/state-badge.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { FindForm } from "./find-form.tsx";
 import { CHANGES, KEYS, type Key } from "./kv-queries.ts";
-import { bytesOfText, fromBase64, textOf, toHex } from "./kv-text.ts";
+import { bytesOfText, fromBase64, shownKey, textOf, toHex } from "./kv-text.ts";
 import type { StorageSearch } from "./storage-search.ts";
 
 /** The longest key that a link names, in bytes. */
 const MAX_LINKED_KEY_BYTES = 1_024;
 
 const COLUMNS: readonly Column<Key>[] = [
-  { id: "key", name: "Key", cell: ({ key, keyText }) => <code className="kv-key">{keyText ?? key}</code> },
+  {
+    id: "key",
+    name: "Key",
+    cell: ({ key, keyText }) => <code className="kv-key">{shownKey(key, keyText)}</code>,
+  },
   { id: "version", name: "Version", isNumber: true, cell: ({ version }) => version },
   { id: "size", name: "Size", isNumber: true, cell: ({ sizeBytes }) => bytes(sizeBytes) },
   {
@@ -77,7 +81,7 @@ export function KvKeys({ of: streamId }: { of: string }) {
         link={({ key }) =>
           key.length <= 2 + 2 * MAX_LINKED_KEY_BYTES
             ? { to: "/storage", search: (now: object) => ({ ...now, key, version: undefined }) as never }
-            : { to: "/storage", search: (now: object) => now as never }
+            : undefined
         }
         empty={
           prefix ? (

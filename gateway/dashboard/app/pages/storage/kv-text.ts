@@ -12,6 +12,17 @@ export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
 
+/** A key as text, or its bytes if it is none, or has characters that are not seen or turn the direction of text. */
+export function shownKey(key: string, text: string | null | undefined): string {
+  return text && !/[\p{Cc}\p{Cf}]/u.test(text) ? text : key;
+}
+
+/** Bytes from their first whole character on: a part of a text may begin within one, which has up to three more. */
+export function fromCharacter(bytes: Uint8Array): Uint8Array {
+  const first = bytes.subarray(0, 4).findIndex((byte) => (byte & 0xc0) !== 0x80);
+  return first > 0 ? bytes.subarray(first) : bytes;
+}
+
 /** How a value is shown. */
 export type ValueView = "text" | "json" | "hex";
 

@@ -10,7 +10,16 @@ import { Pair, Pairs, Section } from "../../parts/page.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { VALUE, type Value } from "./kv-queries.ts";
-import { fromBase64, hexLines, jsonOf, textOf, type ValueView, viewOf } from "./kv-text.ts";
+import {
+  fromBase64,
+  fromCharacter,
+  hexLines,
+  jsonOf,
+  shownKey,
+  textOf,
+  type ValueView,
+  viewOf,
+} from "./kv-text.ts";
 import type { StorageSearch } from "./storage-search.ts";
 
 /** The bytes of a value that are shown at a time. */
@@ -32,7 +41,7 @@ export function KeyValue({ of: { streamId, key, version } }: { of: Named }) {
   return (
     <Section
       title="Value"
-      about={<Copyable text={data?.kvValue?.keyText ?? key} label="Key" />}
+      about={<Copyable text={shownKey(key, data?.kvValue?.keyText)} label="Key" />}
       actions={
         <Button size="xs" variant="default" onClick={() => filter({ key: undefined, version: undefined })}>
           Close
@@ -133,7 +142,7 @@ function Part({
   const end = start + part.length;
   const isCut = end < size;
   const best = start === 0 ? viewOf(part, isCut) : "text";
-  const text = textOf(part, isCut);
+  const text = textOf(start > 0 ? fromCharacter(part) : part, isCut);
   const json = text !== undefined && start === 0 && !isCut ? jsonOf(text) : undefined;
   const [chosen, setChosen] = useState<ValueView>();
   const wanted = chosen ?? best;
