@@ -36,14 +36,17 @@ const NONCE_BYTES = 16;
 /** Stands for the nonce in the built page (`gateway/dashboard/vite.config.ts`). */
 const NONCE = "%CSP_NONCE%";
 
+/** The scripts of workers, which have a policy of their own: they may compile WebAssembly, pages may not. */
+const WORKER = /[\\/]assets[\\/][a-z-]+-worker-[^\\/]+\.js(\.(br|gz))?$/;
+
 /**
  * The content security policy. Components add elements with styles of their own, which the nonce allows; no script is
  * allowed by it, and every response has another one.
  */
-function policyOf(nonce: string | undefined): string {
+function policyOf(nonce: string | undefined, isWorker = false): string {
   return [
     "default-src 'none'",
-    "script-src 'self'",
+    `script-src 'self'${isWorker ? " 'wasm-unsafe-eval'" : ""}`,
     `style-src 'self'${nonce === undefined ? "" : ` 'nonce-${nonce}'`}`,
     "img-src 'self' data:",
     // Audio that a page received or was given.
@@ -91,7 +94,7 @@ export async function dashboardPlugin(
     setHeaders(reply, path) {
       const isNamedByContent = path.includes("/assets/");
       reply.header("cache-control", isNamedByContent ? "public, max-age=31536000, immutable" : "no-cache");
-      reply.header("content-security-policy", policyOf(undefined));
+      reply.header("content-security-policy", policyOf(undefined, WORKER.test(path)));
       reply.header("x-content-type-options", "nosniff");
       reply.header("referrer-policy", "no-referrer");
     },

@@ -1,3 +1,5 @@
+import { hexToBytes } from "@noble/hashes/utils.js";
+import { equalBytes } from "../kernel/bytes.ts";
 import { AppError } from "../kernel/errors.ts";
 import { type Hex, isHash32, lowerHex } from "../kernel/text/hex.ts";
 
@@ -28,8 +30,10 @@ export const FOLDER_LIMITS = {
 } as const;
 
 /** keccak256("0g-storage-client-dir-codec"), the first bytes of every manifest. */
-const MAGIC = Buffer.from("a8795aa6b5ee8997448d47d3135f70f45e2d3502f8002edeef242ebd0458e7f5", "hex");
-const HEADER_BYTES = MAGIC.length + 2;
+export const FOLDER_MAGIC: Uint8Array = hexToBytes(
+  "a8795aa6b5ee8997448d47d3135f70f45e2d3502f8002edeef242ebd0458e7f5",
+);
+const HEADER_BYTES = FOLDER_MAGIC.length + 2;
 const VERSIONS: readonly number[] = [1, 2];
 const SEPARATORS = [0x2c, 0x5b, 0x7b] as const;
 /** Names that some file systems reserve for devices. */
@@ -40,13 +44,14 @@ const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)$/i;
  * stores a file's root in `hash`, version 2 in `roots`; both fields are accepted in both versions. Throws
  * `folder_malformed` for an invalid manifest, for invalid file names, and beyond `FOLDER_LIMITS`.
  */
-export function decodeFolder(bytes: Buffer): Directory {
-  if (bytes.length < MAGIC.length) throw malformed("not enough data to read magic bytes");
-  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw malformed("invalid magic bytes");
+export function decodeFolder(bytes: Uint8Array): Directory {
+  if (bytes.length < FOLDER_MAGIC.length) throw malformed("not enough data to read magic bytes");
+  if (!equalBytes(bytes.subarray(0, FOLDER_MAGIC.length), FOLDER_MAGIC))
+    throw malformed("invalid magic bytes");
   if (bytes.length < HEADER_BYTES) throw malformed("not enough data to read codec version");
   if (bytes.length > FOLDER_LIMITS.bytes)
     throw malformed(`a manifest has at most ${FOLDER_LIMITS.bytes} bytes`);
-  const version = bytes.readUInt16BE(MAGIC.length);
+  const version = new DataView(bytes.buffer, bytes.byteOffset).getUint16(FOLDER_MAGIC.length);
   if (!VERSIONS.includes(version)) throw malformed(`unsupported codec version: ${version}`);
   const json = bytes.subarray(HEADER_BYTES);
   requireFlat(json);
@@ -104,6 +109,7 @@ function decodeName(part: string): string {
   }
 }
 
+/** Whether a name may be one part of a path. */
 function isName(name: string): boolean {
   return (
     name !== "" &&
@@ -112,8 +118,13 @@ function isName(name: string): boolean {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches them on purpose
     !/[/\\\u0000-\u001f\u007f]/.test(name) &&
     name.isWellFormed() &&
-    Buffer.byteLength(name) <= FOLDER_LIMITS.nameBytes
+    sizeOf(name) <= FOLDER_LIMITS.nameBytes
   );
+}
+
+/** Whether an entry of a folder may have this name. */
+export function isEntryName(name: string): boolean {
+  return isName(name) && !DEVICE.test(name);
 }
 
 type Visit = {
@@ -153,7 +164,7 @@ type ReadNode = {
 function readNode(node: unknown, isTop: boolean): ReadNode {
   if (typeof node !== "object" || node === null) throw malformed("an entry is not an object");
   const { name, type, link, entries } = node as Readonly<Record<string, unknown>>;
-  if (typeof name !== "string" || !(isTop || (isName(name) && !DEVICE.test(name))))
+  if (typeof name !== "string" || !(isTop || isEntryName(name)))
     throw malformed(`an entry cannot be named ${JSON.stringify(name)?.slice(0, 100)}`);
   if (type === "directory") {
     if (entries !== undefined && entries !== null && !Array.isArray(entries))
@@ -162,7 +173,7 @@ function readNode(node: unknown, isTop: boolean): ReadNode {
     return { entry: { kind: "directory", name, entries: inside }, children: entries ?? [], inside };
   }
   if (type === "symbolic") {
-    if (typeof link !== "string" || link.includes("\0") || Buffer.byteLength(link) > FOLDER_LIMITS.linkBytes)
+    if (typeof link !== "string" || link.includes("\0") || sizeOf(link) > FOLDER_LIMITS.linkBytes)
       throw malformed(`the link '${name}' has an invalid target`);
     return { entry: { kind: "symbolic", name, link }, children: [] };
   }
@@ -188,19 +199,24 @@ function readFile(name: string, { hash, roots, size }: Readonly<Record<string, u
 }
 
 /** Checked before parsing, which takes half a second for 4 MiB of brackets. */
-function requireFlat(json: Buffer): void {
+function requireFlat(json: Uint8Array): void {
   let count = 0;
   for (const separator of SEPARATORS)
     for (let at = json.indexOf(separator); at !== -1; at = json.indexOf(separator, at + 1))
       if (++count > FOLDER_LIMITS.separators) throw malformed("the manifest has too many parts");
 }
 
-function parse(json: Buffer): unknown {
+function parse(json: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(json));
   } catch {
     throw malformed("the manifest is not JSON");
   }
+}
+
+/** The bytes of a text in UTF-8. */
+function sizeOf(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 function malformed(why: string): AppError {

@@ -1,5 +1,3 @@
-import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import OpenAI from "openai";
 import type { Browser, Page } from "playwright-core";
 import { privateKeyToAccount } from "viem/accounts";
@@ -301,31 +299,6 @@ test("a page that is opened without a network loads by itself when the network i
   isAway = false;
   await page.evaluate("dispatchEvent(new Event('online'))");
   await heading(page, "Providers");
-});
-
-test("a file is uploaded from the page, watched until it is final, and downloaded unchanged", async (context) => {
-  if (!browser) return context.skip();
-  const { page, faults } = await signedIn();
-  // The browser also logs the refusal of a download that is too early.
-  const early = /status of 404/;
-  await go(page, "Storage");
-  // More than two segments, and not a whole number of chunks.
-  const content = randomBytes(600_001);
-  await page.getByLabel(/^File\b/).setInputFiles({
-    name: "sea.bin",
-    mimeType: "application/octet-stream",
-    buffer: content,
-  });
-  await page.getByRole("button", { name: "Upload" }).click();
-  await page.getByText("finalized").waitFor({ timeout: PATIENCE_MS });
-  await page.getByRole("link", { name: "View file" }).click();
-  await heading(page, "File");
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("link", { name: "Download, verified" }).click(),
-  ]);
-  expect(content.equals(await readFile(await download.path()))).toBe(true);
-  expect(faults.filter((fault) => !early.test(fault))).toEqual([]);
 });
 
 test("a key that is sealed for the account appears while the page is open", async (context) => {

@@ -29,7 +29,7 @@ export class HashPool {
   }
 
   /** Like `Keccak.rootOfChunks`. Throws `unavailable` when 4,096 segments wait, or the pool is closed. */
-  async rootOfChunks(data: Uint8Array, leaves: number): Promise<Buffer> {
+  async rootOfChunks(data: Uint8Array, leaves: number): Promise<Uint8Array> {
     if (data.length <= INLINE_BYTES) return this.#keccak.rootOfChunks(data, leaves);
     if (data.length > SLOT_BYTES || leaves > MAX_LEAVES)
       throw new RangeError(`${data.length} bytes in ${leaves} chunks`);
@@ -78,7 +78,7 @@ export class HashPool {
 type Job = {
   readonly data: Uint8Array;
   readonly leaves: number;
-  resolve(root: Buffer): void;
+  resolve(root: Uint8Array): void;
   reject(reason: unknown): void;
 };
 
@@ -97,7 +97,7 @@ class HashThread {
       const job = this.#jobs.get(slot);
       this.#jobs.delete(slot);
       if (this.#jobs.size === 0) this.#worker.unref();
-      job?.resolve(Buffer.from(root));
+      job?.resolve(root);
       freed();
     });
     this.#worker.on("error", (error) => this.#fail(error));

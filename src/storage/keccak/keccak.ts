@@ -1,3 +1,4 @@
+import { hexToBytes } from "@noble/hashes/utils.js";
 import { assembleKeccak, FIRST_FREE_ADDRESS } from "./module.ts";
 
 /** A chunk (sector, entry) of the storage network, bytes. */
@@ -8,14 +9,13 @@ export const HASH_BYTES = 32;
 export const MAX_LEAVES = 1_024;
 
 /** Keccak-256 of `CHUNK_BYTES` zero bytes: the leaf of an empty chunk. */
-export const EMPTY_CHUNK_HASH = Buffer.from(
+export const EMPTY_CHUNK_HASH: Uint8Array = hexToBytes(
   "d397b3b043d87fcd6fad1291ff0bfd16401c274896d8c63a923727f077b8e0b5",
-  "hex",
 );
 
 /**
  * Hashes chunks into leaves and leaves into roots, many at a time (see `module.ts`). An instance has memory for one
- * call: it keeps no state between calls, and every call is synchronous.
+ * call: it keeps no state between calls, and every call is synchronous. It also runs in browsers.
  */
 export class Keccak {
   readonly #chunks: (input: number, count: number, output: number) => void;
@@ -33,7 +33,7 @@ export class Keccak {
    * The root over `leaves` chunks: those of `data`, then empty ones. The last chunk of `data` is padded with zeros.
    * `data` has at most 262,144 bytes, and `leaves`, 1 to 1,024, must cover it.
    */
-  rootOfChunks(data: Uint8Array, leaves: number): Buffer {
+  rootOfChunks(data: Uint8Array, leaves: number): Uint8Array {
     const chunks = Math.ceil(data.length / CHUNK_BYTES);
     if (leaves < 1 || leaves < chunks || leaves > MAX_LEAVES)
       throw new RangeError(`${data.length} bytes in ${leaves} chunks`);
@@ -47,9 +47,9 @@ export class Keccak {
   }
 
   /** The next level of a tree: the hashes of pairs, and the last hash itself when it has no partner. */
-  nextLevel(hashes: Uint8Array): Buffer {
+  nextLevel(hashes: Uint8Array): Uint8Array {
     const count = hashes.length / HASH_BYTES;
-    const next = Buffer.allocUnsafe(Math.ceil(count / 2) * HASH_BYTES);
+    const next = new Uint8Array(Math.ceil(count / 2) * HASH_BYTES);
     for (let at = 0; at < count; at += MAX_LEAVES) {
       const part = hashes.subarray(at * HASH_BYTES, (at + MAX_LEAVES) * HASH_BYTES);
       this.#memory.set(part, HASHES_AT);
@@ -60,24 +60,24 @@ export class Keccak {
   }
 
   /** The hash of two concatenated hashes. */
-  pair(left: Uint8Array, right: Uint8Array): Buffer {
+  pair(left: Uint8Array, right: Uint8Array): Uint8Array {
     this.#memory.set(left, HASHES_AT);
     this.#memory.set(right, HASHES_AT + HASH_BYTES);
     this.#pairs(HASHES_AT, 1, HASHES_AT);
-    return Buffer.from(this.#hashes(1));
+    return this.#hashes(1).slice();
   }
 
   /** The hash of every whole chunk of `data`, at most 262,144 bytes. */
-  leaves(data: Uint8Array): Buffer {
+  leaves(data: Uint8Array): Uint8Array {
     const count = Math.floor(data.length / CHUNK_BYTES);
     this.#memory.set(data.subarray(0, count * CHUNK_BYTES), CHUNKS_AT);
     this.#chunks(CHUNKS_AT, count, HASHES_AT);
-    return Buffer.from(this.#hashes(count));
+    return this.#hashes(count).slice();
   }
 
-  #reduce(count: number): Buffer {
+  #reduce(count: number): Uint8Array {
     for (let left = count; left > 1; ) left = this.#halve(left);
-    return Buffer.from(this.#hashes(1));
+    return this.#hashes(1).slice();
   }
 
   /** Hashes pairs in place: a pair is read before its hash is written, and the hash lies before the next pair. */

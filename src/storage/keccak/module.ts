@@ -175,7 +175,7 @@ function advance(local: number | undefined, by: number): Code {
 }
 
 function exported(name: string, kind: number, index: number): Code {
-  return [...vector([...Buffer.from(name)].map(one)), kind, index];
+  return [...vector([...new TextEncoder().encode(name)].map(one)), kind, index];
 }
 
 function section(id: number, content: Code): Code {

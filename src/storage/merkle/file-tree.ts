@@ -1,3 +1,4 @@
+import { joinBytes } from "../../kernel/bytes.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { CHUNK_BYTES, type Keccak } from "../keccak/keccak.ts";
 import type { SubmissionNode } from "../submission.ts";
@@ -6,7 +7,9 @@ import { SegmentTree } from "./segment-tree.ts";
 import { type FileShape, fileShape, SEGMENT_BYTES, SEGMENT_CHUNKS, segmentLeaves } from "./shape.ts";
 
 /** Hashes the chunks of one segment, possibly on a thread: the root over `leaves` chunks that begin with `data`. */
-export type SegmentHasher = { rootOfChunks(data: Uint8Array, leaves: number): Buffer | Promise<Buffer> };
+export type SegmentHasher = {
+  rootOfChunks(data: Uint8Array, leaves: number): Uint8Array | Promise<Uint8Array>;
+};
 
 /** What verifies segments: `hasher` hashes their bytes, `keccak` the levels above. */
 export type Hashing = { readonly keccak: Keccak; readonly hasher: SegmentHasher };
@@ -32,8 +35,8 @@ export async function hashFile(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   { keccak, hasher = keccak }: { readonly keccak: Keccak; readonly hasher?: SegmentHasher },
 ): Promise<FileTree> {
-  const roots: (Buffer | Promise<Buffer>)[] = [];
-  let [segment, filled, sizeBytes] = [Buffer.allocUnsafeSlow(SEGMENT_BYTES), 0, 0];
+  const roots: (Uint8Array | Promise<Uint8Array>)[] = [];
+  let [segment, filled, sizeBytes] = [new Uint8Array(SEGMENT_BYTES), 0, 0];
   for await (const part of source) {
     sizeBytes += part.length;
     for (let at = 0; at < part.length; ) {
@@ -43,10 +46,10 @@ export async function hashFile(
       at += taken.length;
       if (filled < SEGMENT_BYTES) continue;
       roots.push(hasher.rootOfChunks(segment, SEGMENT_CHUNKS));
-      segment = Buffer.allocUnsafeSlow(SEGMENT_BYTES);
+      segment = new Uint8Array(SEGMENT_BYTES);
       filled = 0;
       const oldest = roots.length - IN_FLIGHT;
-      if (oldest >= 0) roots[oldest] = await (roots[oldest] as Buffer | Promise<Buffer>);
+      if (oldest >= 0) roots[oldest] = await (roots[oldest] as Uint8Array | Promise<Uint8Array>);
     }
   }
   const shape = fileShape(sizeBytes);
@@ -67,19 +70,24 @@ export function hashBytes(keccak: Keccak, bytes: Uint8Array): FileTree {
 }
 
 /** `roots` are those of the whole segments, `rest` is what follows them. */
-function allRoots(keccak: Keccak, shape: FileShape, roots: readonly Buffer[], rest: Uint8Array): Buffer {
-  if (roots.length === shape.paddedSegments) return Buffer.concat(roots);
+function allRoots(
+  keccak: Keccak,
+  shape: FileShape,
+  roots: readonly Uint8Array[],
+  rest: Uint8Array,
+): Uint8Array {
+  if (roots.length === shape.paddedSegments) return joinBytes(roots);
   const emptyRootOf = emptyRoots(keccak);
   const last = keccak.rootOfChunks(rest, segmentLeaves(shape, roots.length));
   const padding = Array.from({ length: shape.paddedSegments - roots.length - 1 }, (_, more) =>
     emptyRootOf(segmentLeaves(shape, roots.length + 1 + more)),
   );
-  return Buffer.concat([...roots, last, ...padding]);
+  return joinBytes([...roots, last, ...padding]);
 }
 
 /** Memoized roots over empty chunks, by number of chunks. Padding has many such segments, of at most two numbers. */
-export function emptyRoots(keccak: Keccak): (leaves: number) => Buffer {
-  const known = new Map<number, Buffer>();
+export function emptyRoots(keccak: Keccak): (leaves: number) => Uint8Array {
+  const known = new Map<number, Uint8Array>();
   return (leaves) => {
     const root = known.get(leaves) ?? keccak.rootOfChunks(new Uint8Array(0), leaves);
     known.set(leaves, root);

@@ -1,3 +1,5 @@
+import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
+import { equalBytes } from "../../kernel/bytes.ts";
 import { type Hex, isHash32 } from "../../kernel/text/hex.ts";
 import { EMPTY_CHUNK_HASH, type Keccak } from "../keccak/keccak.ts";
 import { type FileShape, nextPowerOfTwo, SEGMENT_CHUNKS } from "./shape.ts";
@@ -23,7 +25,7 @@ export function proofFault(
   keccak: Keccak,
   file: { readonly root: Hex; readonly shape: FileShape },
   index: number,
-  segmentRoot: Buffer,
+  segmentRoot: Uint8Array,
   { lemma, path }: SegmentProof,
 ): ProofFault | undefined {
   const steps = stepsTo(file.shape, index);
@@ -31,23 +33,24 @@ export function proofFault(
   if (path.length !== steps.length || lemma.length !== (isOne ? 1 : steps.length + 2)) return "invalid proof";
   if (!lemma.every(isHash32)) return "invalid proof";
   if (!steps.every(({ isLeft }, level) => path[level] === isLeft)) return "invalid proof";
-  if (!toHash(lemma[0]).equals(segmentRoot)) return "validation failed";
+  if (!equalBytes(toHash(lemma[0]), segmentRoot)) return "validation failed";
   let hash = segmentRoot;
   for (const [level, step] of steps.entries()) {
     const sibling = toHash(lemma[level + 1]);
     if (step.isLeft && step.siblingFirst >= file.shape.segments) {
-      if (!sibling.equals(emptyRoot(keccak, step.siblingSegments * SEGMENT_CHUNKS)))
+      if (!equalBytes(sibling, emptyRoot(keccak, step.siblingSegments * SEGMENT_CHUNKS)))
         return "invalid proof node value in the padding range";
     }
     hash = step.isLeft ? keccak.pair(hash, sibling) : keccak.pair(sibling, hash);
   }
-  if (!hash.equals(toHash(lemma.at(-1))) || !hash.equals(toHash(file.root))) return "validation failed";
+  if (!equalBytes(hash, toHash(lemma.at(-1))) || !equalBytes(hash, toHash(file.root)))
+    return "validation failed";
   return undefined;
 }
 
 /** The root over a power of two of empty chunks. */
-function emptyRoot(keccak: Keccak, chunks: number): Buffer {
-  let root: Buffer = EMPTY_CHUNK_HASH;
+function emptyRoot(keccak: Keccak, chunks: number): Uint8Array {
+  let root: Uint8Array = EMPTY_CHUNK_HASH;
   for (let width = 1; width < chunks; width *= 2) root = keccak.pair(root, root);
   return root;
 }
@@ -70,11 +73,11 @@ function stepsTo({ paddedSegments }: FileShape, index: number): readonly Step[] 
 }
 
 /** The 32 bytes of a hash. */
-export function toHash(hex: string | undefined): Buffer {
-  return Buffer.from((hex ?? "").slice(2), "hex");
+export function toHash(hex: string | undefined): Uint8Array {
+  return hexToBytes((hex ?? "").slice(2));
 }
 
 /** A hash as `0x` and lower-case hexadecimal digits. */
 export function toHex(hash: Uint8Array): Hex {
-  return `0x${Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).toString("hex")}`;
+  return `0x${bytesToHex(hash)}`;
 }

@@ -1,4 +1,5 @@
-import { setImmediate } from "node:timers/promises";
+import { nextTurn } from "../../kernel/async/next-turn.ts";
+import { joinBytes } from "../../kernel/bytes.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { HASH_BYTES, type Keccak } from "../keccak/keccak.ts";
 import { type SegmentProof, toHex } from "./proof.ts";
@@ -11,14 +12,14 @@ const PART_BYTES = 8_192 * HASH_BYTES;
  * moves up unchanged, which is equivalent to splitting at the largest power of two.
  */
 export class SegmentTree {
-  readonly #levels: readonly Buffer[];
+  readonly #levels: readonly Uint8Array[];
 
-  private constructor(levels: readonly Buffer[]) {
+  private constructor(levels: readonly Uint8Array[]) {
     this.#levels = levels;
   }
 
   /** Builds the tree synchronously: 3 ms for a file of 1 GiB. `segmentRoots` are concatenated, at least one. */
-  static build(keccak: Keccak, segmentRoots: Buffer): SegmentTree {
+  static build(keccak: Keccak, segmentRoots: Uint8Array): SegmentTree {
     const levels = [segmentRoots];
     for (let top = segmentRoots; top.length > HASH_BYTES; ) {
       top = keccak.nextLevel(top);
@@ -28,15 +29,15 @@ export class SegmentTree {
   }
 
   /** Builds the tree of a file of any size, yielding to the event loop in between. */
-  static async buildInParts(keccak: Keccak, segmentRoots: Buffer): Promise<SegmentTree> {
+  static async buildInParts(keccak: Keccak, segmentRoots: Uint8Array): Promise<SegmentTree> {
     const levels = [segmentRoots];
     for (let top = segmentRoots; top.length > HASH_BYTES; ) {
-      const parts: Buffer[] = [];
+      const parts: Uint8Array[] = [];
       for (let at = 0; at < top.length; at += PART_BYTES) {
-        if (at > 0) await setImmediate();
+        if (at > 0) await nextTurn();
         parts.push(keccak.nextLevel(top.subarray(at, at + PART_BYTES)));
       }
-      top = Buffer.concat(parts);
+      top = joinBytes(parts);
       levels.push(top);
     }
     return new SegmentTree(levels);
@@ -55,7 +56,7 @@ export class SegmentTree {
    * The hash number `position` of a level, over 2^`level` segments: 32 bytes. Do not write to them. Throws a
    * `RangeError` if there is none.
    */
-  hash(level: number, position: number): Buffer {
+  hash(level: number, position: number): Uint8Array {
     const hashes = this.#levels[level];
     if (!hashes || !Number.isInteger(position) || position < 0 || position * HASH_BYTES >= hashes.length)
       throw new RangeError(`no hash ${position} on level ${level}`);

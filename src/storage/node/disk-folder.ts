@@ -25,7 +25,7 @@ export class DiskFolder {
   async writeSegment(
     file: FileOnDisk,
     index: number,
-    { data, segmentRoot }: { readonly data: Uint8Array; readonly segmentRoot: Buffer },
+    { data, segmentRoot }: { readonly data: Uint8Array; readonly segmentRoot: Uint8Array },
     created?: () => Promise<void>,
   ): Promise<void> {
     const writes = [this.#files.write(this.#dataPath(file), index * SEGMENT_BYTES, data, created)];

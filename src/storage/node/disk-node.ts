@@ -209,7 +209,7 @@ export class DiskNode implements StorageNode {
     file: HeldFile,
     segment: UploadedSegment,
     shape: FileShape,
-    { segmentRoot, isLast }: { readonly segmentRoot: Buffer; readonly isLast: boolean },
+    { segmentRoot, isLast }: { readonly segmentRoot: Uint8Array; readonly isLast: boolean },
   ): Promise<PutOutcome> {
     await this.#requireRoom(file, segment.data.length);
     const isSubmitted = file.txSeq !== undefined;

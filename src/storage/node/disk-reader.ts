@@ -1,4 +1,5 @@
 import { ByteLru } from "../../kernel/byte-lru.ts";
+import { equalBytes } from "../../kernel/bytes.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { HASH_BYTES } from "../keccak/keccak.ts";
@@ -36,7 +37,7 @@ export class DiskReader {
     const expected = shape.paddedSegments === 1 ? toHash(root) : (await this.tree(file)).hash(0, index);
     const data = await this.#bytes(file, index);
     const found = await this.#dependencies.hashing.hasher.rootOfChunks(data, segmentLeaves(shape, index));
-    if (found.equals(expected)) return data;
+    if (equalBytes(found, expected)) return data;
     return this.#fail(file, index, new Error("the bytes do not match the root"));
   }
 
@@ -51,11 +52,11 @@ export class DiskReader {
   }
 
   /** The whole chunks of a segment, undefined when they are not on the disk or do not have this padded root. */
-  async intact(file: FileOnDisk, index: number, segmentRoot: Buffer): Promise<Buffer | undefined> {
+  async intact(file: FileOnDisk, index: number, segmentRoot: Uint8Array): Promise<Buffer | undefined> {
     const { folder, hashing } = this.#dependencies;
     const data = await folder.readSegment(file, index).catch(() => undefined);
     const found = data && (await hashing.hasher.rootOfChunks(data, segmentLeaves(file.shape, index)));
-    return found?.equals(segmentRoot) ? data : undefined;
+    return found && equalBytes(found, segmentRoot) ? data : undefined;
   }
 
   /** The tree over the segments of a file from the stored roots, undefined when one of them is wrong. */

@@ -23,7 +23,7 @@ type Dependencies = {
 };
 
 /** A verified segment. `recorded` is the number of segments of its file in the database. */
-type Verified = { readonly segmentRoot: Buffer; readonly isLast: boolean; readonly recorded: number };
+type Verified = { readonly segmentRoot: Uint8Array; readonly isLast: boolean; readonly recorded: number };
 
 /** A segment on the disk and in the database; undefined when its file was deleted from the database. */
 export type Recorded = { readonly isNew: boolean; readonly file: HeldFile } | undefined;

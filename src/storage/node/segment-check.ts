@@ -30,7 +30,7 @@ export async function checkSegment(
   { root, index, data, proof }: UploadedSegment,
   shape: FileShape,
   { keccak, hasher }: Hashing,
-): Promise<{ readonly segmentRoot: Buffer; readonly isLast: boolean }> {
+): Promise<{ readonly segmentRoot: Uint8Array; readonly isLast: boolean }> {
   if (data.length === 0) refuseSegment("data", "data is empty");
   if (!Number.isInteger(index) || index < 0 || index >= shape.segments)
     refuseSegment("index", "index out of bound");

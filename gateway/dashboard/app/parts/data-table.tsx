@@ -36,7 +36,7 @@ type Props<Row> = {
   /** In place of no rows; a text, or an `EmptyState` with what to do about it. */
   readonly empty: ReactNode;
   /** The page of a row: a click on the row opens it, and its first cell is the link. */
-  link?(row: Row): LinkProps;
+  link?(row: Row): LinkProps | undefined;
   /** The order, as in the search parameter `sort`: `-COST` is descending by cost. */
   readonly sort?: string | undefined;
   onSort?(sort: string): void;

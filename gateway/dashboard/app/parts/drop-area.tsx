@@ -1,7 +1,16 @@
 import { type DragEvent, type ReactNode, useState } from "react";
 
-/** Around the field of a file: a file that is dropped anywhere in it is chosen. */
-export function DropArea({ onFile, children }: { onFile(file: File): void; children: ReactNode }) {
+/** Around the field of a file: what is dropped anywhere in it is chosen. */
+export function DropArea({
+  onDrop,
+  hint = "or drop it here",
+  children,
+}: {
+  /** Takes what was dropped. Its items are gone after the call, `DataTransfer.files` are not. */
+  onDrop(transfer: DataTransfer): void;
+  readonly hint?: string;
+  children: ReactNode;
+}) {
   const [isOver, setOver] = useState(false);
   const over = (event: DragEvent) => {
     event.preventDefault();
@@ -10,8 +19,7 @@ export function DropArea({ onFile, children }: { onFile(file: File): void; child
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
-    const [file] = event.dataTransfer.files;
-    if (file) onFile(file);
+    onDrop(event.dataTransfer);
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: dropping is a second way; the field inside is for everyone.
@@ -22,7 +30,7 @@ export function DropArea({ onFile, children }: { onFile(file: File): void; child
       onDrop={drop}
     >
       {children}
-      <p className="quiet">or drop it here</p>
+      <p className="quiet">{hint}</p>
     </div>
   );
 }

@@ -21,7 +21,7 @@ export function Page({
       <header className="page-head">
         <div>
           <Title order={1}>{title}</Title>
-          {about && <p className="about">{about}</p>}
+          {about && <div className="about">{about}</div>}
         </div>
         {actions && <Group gap="xs">{actions}</Group>}
       </header>
@@ -53,7 +53,7 @@ export function Section({
           <Title order={2} id={heading}>
             {title}
           </Title>
-          {about && <p className="about">{about}</p>}
+          {about && <div className="about">{about}</div>}
         </div>
         {actions && <Group gap="xs">{actions}</Group>}
       </header>

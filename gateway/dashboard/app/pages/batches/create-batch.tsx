@@ -122,7 +122,8 @@ function InputField({
   const [{ data }] = useQuery({ query: MODELS });
   const [failure, setFailure] = useState<string>();
   const [dropped, setDropped] = useState<File>();
-  const drop = (given: File) => {
+  const drop = ({ files: [given] }: DataTransfer) => {
+    if (!given) return;
     setDropped(given);
     setValue("file", given, { shouldValidate: true });
   };
@@ -143,7 +144,7 @@ function InputField({
   }, [file, data, onSummary]);
   return (
     <>
-      <DropArea onFile={drop}>
+      <DropArea onDrop={drop}>
         <FileField
           label="File of requests"
           name="file"

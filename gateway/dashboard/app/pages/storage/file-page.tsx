@@ -1,139 +1,112 @@
-import { Button } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import type { ResultOf } from "gql.tada";
-import { useState } from "react";
 import { useQuery } from "urql";
 import { bytes } from "../../data/amounts.ts";
 import { graphql } from "../../data/graph.ts";
 import type { Column } from "../../parts/column.ts";
+import { Copyable } from "../../parts/copyable.tsx";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Hash } from "../../parts/hash.tsx";
-import { Page, Pair, Pairs, Section } from "../../parts/page.tsx";
+import { Page, Section, Stat, Stats } from "../../parts/page.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { hash32Fault } from "./find-form.tsx";
+import { Folder } from "./folder.tsx";
+import { VerifiedDownload } from "./verified-download.tsx";
+import "./storage.css";
 
 const FILE = graphql(`
-  query File($root: Hash32!, $path: String!) {
+  query File($root: Hash32!) {
     file(root: $root) {
-      root sizeBytes status url segmentCount uploadedSegmentCount
+      root sizeBytes status segmentCount uploadedSegmentCount
       submissions(first: 5) { nodes { txSeq blockNumber seenAt sender { address } } }
-      entries(path: $path, first: 100) { nodes { name path kind sizeBytes link url } }
     }
   }
 `);
 
 type File = NonNullable<ResultOf<typeof FILE>["file"]>;
-type Entry = NonNullable<File["entries"]>["nodes"][number];
 type Submission = NonNullable<File["submissions"]>["nodes"][number];
 
 /** One file: its bytes, its folder if it is one, and its submissions. */
 export function FilePage() {
   const { root } = useParams({ from: "/storage/$root" });
-  const [path, setPath] = useState("/");
-  const [{ data, error, fetching }] = useQuery({ query: FILE, variables: { root, path } });
+  const fault = hash32Fault(root, "A root");
+  const [{ data, error, fetching }, query] = useQuery({
+    query: FILE,
+    variables: { root },
+    pause: fault !== undefined,
+  });
+  if (fault !== undefined)
+    return (
+      <Page title="File">
+        <EmptyState title="This is not the root of a file.">
+          <p>{fault}</p>
+        </EmptyState>
+      </Page>
+    );
   return (
-    <Page title="File" about={root}>
+    <Page title="File" about={<Copyable text={root} label="Root" />}>
       <Outcome
         value={data && (data.file ?? null)}
         error={error}
         fetching={fetching}
-        empty={<EmptyState title="No file with this root exists on the chain." />}
+        onRetry={() => query({ requestPolicy: "network-only" })}
+        empty={
+          <EmptyState title="No file with this root exists on the chain.">
+            <p>It may not be submitted yet, or a digit of the root may be wrong.</p>
+          </EmptyState>
+        }
       >
-        {(file) => (
-          <>
-            <Bytes of={file} />
-            {file.entries && <Folder path={path} entries={file.entries.nodes} onOpen={setPath} />}
-            <Section title="Submissions" isFlush>
-              <DataTable
-                label="Submissions"
-                columns={SUBMISSIONS}
-                rows={file.submissions?.nodes ?? []}
-                keyOf={({ txSeq }) => String(txSeq)}
-                empty="No submission is known."
-              />
-            </Section>
-          </>
-        )}
+        {(file) => <Content key={file.root} of={file} />}
       </Outcome>
     </Page>
   );
 }
 
-function Bytes({ of: file }: { of: File }) {
-  return (
-    <Section
-      title="Bytes"
-      actions={
-        file.status === "FINALIZED" && (
-          <a href={`/file?root=${file.root}`} download>
-            Download, verified
-          </a>
-        )
-      }
-    >
-      <Pairs>
-        <Pair name="State">{file.status ? <StateBadge state={file.status} /> : "unknown"}</Pair>
-        <Pair name="Size">{bytes(file.sizeBytes)}</Pair>
-        <Pair name="Segments uploaded">
-          {file.uploadedSegmentCount ?? "–"} of {file.segmentCount ?? "–"}
-        </Pair>
-      </Pairs>
-    </Section>
-  );
-}
-
-function Folder({
-  path,
-  entries,
-  onOpen,
-}: {
-  path: string;
-  entries: readonly Entry[];
-  onOpen(path: string): void;
-}) {
-  const columns: readonly Column<Entry>[] = [
-    { id: "name", name: "Name", cell: (entry) => <EntryName of={entry} onOpen={onOpen} /> },
-    { id: "kind", name: "Kind", cell: ({ kind }) => kind.toLowerCase() },
-    { id: "size", name: "Size", isNumber: true, cell: ({ sizeBytes }) => sizeBytes && bytes(sizeBytes) },
-  ];
-  const up = path.replace(/\/[^/]+\/?$/, "") || "/";
-  return (
-    <Section
-      title={`Folder ${path}`}
-      actions={
-        path !== "/" && (
-          <Button size="xs" variant="default" onClick={() => onOpen(up)}>
-            Up
-          </Button>
-        )
-      }
-      isFlush
-    >
-      <DataTable
-        label="Entries"
-        columns={columns}
-        rows={entries}
-        keyOf={(entry) => entry.path}
-        empty="The folder is empty."
-      />
-    </Section>
-  );
-}
-
-function EntryName({ of: entry, onOpen }: { of: Entry; onOpen(path: string): void }) {
+function Content({ of: file }: { of: File }) {
+  const { root, sizeBytes, status, segmentCount, uploadedSegmentCount, submissions } = file;
+  const isStored = status === "FINALIZED";
+  const stored = { root: root as `0x${string}`, sizeBytes: Number(sizeBytes) };
   return (
     <>
-      {entry.kind === "DIRECTORY" ? (
-        <Button size="compact-sm" variant="subtle" onClick={() => onOpen(entry.path)}>
-          {entry.name}
-        </Button>
-      ) : entry.url ? (
-        <a href={new URL(entry.url, location.href).pathname}>{entry.name}</a>
-      ) : (
-        entry.name
-      )}
-      {entry.link && <span className="quiet"> to {entry.link}</span>}
+      <Stats>
+        <Stat label="State">{status ? <StateBadge state={status} /> : "unknown"}</Stat>
+        <Stat label="Size" hint={`${Number(sizeBytes).toLocaleString("en")} bytes`}>
+          {bytes(sizeBytes)}
+        </Stat>
+        <Stat label="Segments stored" hint="of 256 KiB each">
+          {uploadedSegmentCount ?? "–"} of {segmentCount ?? "–"}
+        </Stat>
+        <Stat label="First submitted" hint={`number ${submissions?.nodes.at(-1)?.txSeq ?? "–"}`}>
+          <Time at={submissions?.nodes.at(-1)?.seenAt ?? null} />
+        </Stat>
+      </Stats>
+      <Section
+        title="Verified download"
+        about="Each segment is fetched with its merkle proof and hashed in this browser. Nothing is saved unless every one matches the root."
+      >
+        {isStored ? (
+          <VerifiedDownload receipt={{ parts: [stored] }} name={`${root.slice(0, 14)}.bin`} />
+        ) : (
+          <EmptyState title="This file cannot be downloaded yet.">
+            <p>
+              {uploadedSegmentCount ?? 0} of its {segmentCount ?? "–"} segments are stored. Upload the same
+              file again on the page Storage: only the missing ones are sent.
+            </p>
+          </EmptyState>
+        )}
+      </Section>
+      {isStored && <Folder of={stored} />}
+      <Section title="Submissions" isFlush>
+        <DataTable
+          label="Submissions"
+          columns={SUBMISSIONS}
+          rows={submissions?.nodes ?? []}
+          keyOf={({ txSeq }) => String(txSeq)}
+          empty="No submission is known."
+        />
+      </Section>
     </>
   );
 }
@@ -142,5 +115,5 @@ const SUBMISSIONS: readonly Column<Submission>[] = [
   { id: "number", name: "Number", isNumber: true, cell: ({ txSeq }) => txSeq },
   { id: "seen", name: "Seen", cell: ({ seenAt }) => <Time at={seenAt} /> },
   { id: "block", name: "Block", isNumber: true, cell: ({ blockNumber }) => blockNumber },
-  { id: "by", name: "By", cell: ({ sender }) => <Hash of={sender.address} /> },
+  { id: "by", name: "By", cell: ({ sender }) => <Hash of={sender.address} withCopy /> },
 ];

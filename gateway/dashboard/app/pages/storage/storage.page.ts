@@ -1,18 +1,19 @@
 import { createRoute } from "@tanstack/react-router";
 import FolderOpen from "lucide-react/icons/folder-open";
-import { listSearch } from "../../data/list-search.ts";
 import { definePage, lazyPage } from "../../shell/page.ts";
 import { rootRoute } from "../../shell/root-route.ts";
+import { fileSearch, storageSearch } from "./storage-search.ts";
 
 const route = createRoute({
   getParentRoute: () => rootRoute,
   path: "/storage",
-  validateSearch: listSearch,
+  validateSearch: storageSearch,
   component: lazyPage(async () => (await import("./storage-page.tsx")).StoragePage),
 });
 const fileRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/storage/$root",
+  validateSearch: fileSearch,
   component: lazyPage(async () => (await import("./file-page.tsx")).FilePage),
 });
 

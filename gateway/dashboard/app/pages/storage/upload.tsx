@@ -1,102 +1,132 @@
-import { Link } from "@tanstack/react-router";
-import type { ResultOf } from "gql.tada";
-import { useState } from "react";
-import * as z from "zod";
-import { hashFile } from "../../../../../packages/client/src/files/file-tree.ts";
-import { useLive } from "../../../../../packages/client/src/react.ts";
-import { client, graphql, reasonOf } from "../../data/graph.ts";
+import { Button, Group } from "@mantine/core";
+import FileUp from "lucide-react/icons/file-up";
+import FolderUp from "lucide-react/icons/folder-up";
+import { useId, useRef, useState, useSyncExternalStore } from "react";
+import { reasonOf } from "../../data/graph.ts";
 import { useNetwork, useSession } from "../../data/session.tsx";
 import { useWallet } from "../../data/use-wallet.ts";
 import type { WalletChain } from "../../data/wallet-requests.ts";
-import { Copyable } from "../../parts/copyable.tsx";
-import { FileField } from "../../parts/fields.tsx";
-import { GraphForm } from "../../parts/form.tsx";
+import { DropArea } from "../../parts/drop-area.tsx";
 import { Section } from "../../parts/page.tsx";
-import { StateBadge } from "../../parts/state-badge.tsx";
-import { sendSegments } from "./send-segments.ts";
+import { Failure, Note } from "../../parts/states.tsx";
+import { type Chosen, readChosen, readDropped } from "./chosen-files.ts";
+import { sampleFile } from "./sample-file.ts";
+import { UnfinishedUploads } from "./unfinished-uploads.tsx";
+import { isOver, uploadQueue } from "./upload-queue.ts";
+import { UploadRow } from "./upload-row.tsx";
 
-const PREPARE = graphql(`
-  query PrepareUpload($input: PrepareUploadInput!) {
-    prepareUpload(input: $input) { root alreadyFinalized transaction { to data value } }
-  }
-`);
-const PROGRESS = graphql(`
-  subscription FileProgress($root: Hash32!, $after: Cursor) {
-    fileProgress(root: $root, after: $after) { cursor status segmentCount uploadedSegmentCount }
-  }
-`);
-const LARGEST_BYTES = 64 * 1_048_576;
-
-const schema = z.object({
-  file: z
-    .file("Choose a file that is not empty.")
-    .min(1, "Choose a file that is not empty.")
-    .max(LARGEST_BYTES, "This page accepts up to 64 MiB. Use the storage SDK for larger files."),
-});
-
-type Progress = ResultOf<typeof PROGRESS>["fileProgress"];
-
-/** Hashes a file, submits its root to the chain, uploads its segments, and watches it until it is final. */
+/** Uploads files and folders that are chosen or dropped, one after the other, and shows how far each is. */
 export function Upload() {
   const { address } = useSession();
   const network = useNetwork();
   const wallet = useWallet();
-  const [step, setStep] = useState<string>();
-  const [root, setRoot] = useState<string>();
-  const [progress, setProgress] = useState<Progress>();
-  const send = async ({ file }: z.output<typeof schema>) => {
-    if (!wallet || !address) throw new Error("No wallet found.");
-    setProgress(undefined);
+  const [failure, setFailure] = useState<string>();
+  const uploads = useSyncExternalStore(uploadQueue.subscribe, uploadQueue.uploads);
+  const add = async (choose: () => Chosen | Promise<Chosen>) => {
+    setFailure(undefined);
     try {
-      const tree = await hashFile(new Uint8Array(await file.arrayBuffer()), (done, of) =>
-        setStep(`Hashing: ${done} of ${of} segments`),
-      );
-      setRoot(tree.root);
-      const input = { sizeBytes: String(file.size), nodes: [...tree.nodes], from: address };
-      const made = await client.query(PREPARE, { input }, { requestPolicy: "network-only" }).toPromise();
-      const upload = made.data?.prepareUpload;
-      if (!upload) throw new Error(reasonOf(made.error));
-      if (upload.root !== tree.root) throw new Error("The gateway computed a different root than this page.");
-      if (upload.transaction) {
-        setStep("Submitting the root to the chain");
-        await wallet.send({ ...upload.transaction, chain: network.walletParameters as WalletChain });
-      }
-      if (!upload.alreadyFinalized) await sendSegments(tree, setStep);
-    } finally {
-      setStep(undefined);
+      if (!wallet || !address) throw new Error("No wallet found: it pays the fee of the storage network.");
+      const payer = { wallet, address, chain: network.walletParameters as WalletChain };
+      const { files, folders } = await choose();
+      uploadQueue.add(files, payer);
+      for (const folder of folders) uploadQueue.addFolder(folder.name, folder.files, payer);
+    } catch (error) {
+      setFailure(reasonOf(error));
     }
   };
+  const isDevelopment = network.networkId === "devnet";
   return (
-    <Section title="Upload">
-      <GraphForm label="Upload" schema={schema} defaultValues={{}} send={send}>
-        <FileField
-          label="File"
-          name="file"
-          required
-          hint="The root is written to the chain, which costs a fee, and the bytes are sent to the storage node."
-        />
-      </GraphForm>
-      {step && <p role="status">{step}…</p>}
-      {root && (
-        <>
-          <Copyable text={root} label="Root" />
-          <Watch key={root} root={root} onProgress={setProgress} />
-          {progress && (
-            <p>
-              <StateBadge state={progress.status} /> {progress.uploadedSegmentCount} of{" "}
-              {progress.segmentCount} segments.{" "}
-              <Link to="/storage/$root" params={{ root }}>
-                View file
-              </Link>
-            </p>
+    <Section
+      title="Upload"
+      about="A file is hashed in this browser, its root is written to the chain, which costs a fee, and its segments are sent to the storage node."
+      actions={
+        uploads.some(isOver) && (
+          <Button size="xs" variant="default" onClick={() => uploadQueue.clear()}>
+            Clear the list
+          </Button>
+        )
+      }
+    >
+      <DropArea onDrop={(data) => void add(() => readDropped(data))} hint="or drop files and folders here">
+        <Group gap="xs">
+          <Picker
+            label="Choose files"
+            icon={<FileUp size={16} />}
+            onChoose={(list) => add(() => readChosen(list))}
+          />
+          <Picker
+            label="Choose a folder"
+            icon={<FolderUp size={16} />}
+            isFolder
+            onChoose={(list) => add(() => readChosen(list))}
+          />
+          {isDevelopment && (
+            <Button
+              variant="default"
+              onClick={() => void add(() => ({ files: [sampleFile()], folders: [] }))}
+            >
+              Upload a sample
+            </Button>
           )}
-        </>
+        </Group>
+      </DropArea>
+      {failure && <Failure reason={failure} />}
+      {uploads.length > 0 && (
+        <ul
+          className="uploads"
+          aria-label="Uploads"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
+          tabIndex={0}
+        >
+          {uploads.map((upload) => (
+            <UploadRow key={upload.id} of={upload} />
+          ))}
+        </ul>
+      )}
+      {address && <UnfinishedUploads of={address} shown={uploads} />}
+      {!wallet && (
+        <Note>No wallet found in this browser. You can browse and download files without one.</Note>
       )}
     </Section>
   );
 }
 
-function Watch({ root, onProgress }: { root: string; onProgress(progress: Progress): void }) {
-  useLive(PROGRESS, { root }, { onEvent: ({ fileProgress }) => onProgress(fileProgress) });
-  return null;
+function Picker({
+  label,
+  icon,
+  isFolder = false,
+  onChoose,
+}: {
+  label: string;
+  icon: React.ReactNode;
+  isFolder?: boolean;
+  onChoose(files: FileList): void;
+}) {
+  const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button
+        variant={isFolder ? "default" : "filled"}
+        leftSection={icon}
+        onClick={() => field.current?.click()}
+      >
+        {label}
+      </Button>
+      <input
+        ref={field}
+        id={id}
+        type="file"
+        hidden
+        multiple
+        {...(isFolder && { webkitdirectory: "" })}
+        aria-label={isFolder ? "Folder to upload" : "Files to upload"}
+        onChange={({ currentTarget }) => {
+          if (currentTarget.files && currentTarget.files.length > 0) onChoose(currentTarget.files);
+          // The same file can be chosen again.
+          currentTarget.value = "";
+        }}
+      />
+    </>
+  );
 }
