@@ -7,7 +7,7 @@ import {
   runwayDays,
   startsOf,
 } from "../../../gateway/dashboard/app/pages/overview/overview-range.ts";
-import { spendingOf } from "../../../gateway/dashboard/app/pages/overview/spending.ts";
+import { spendingOf, totalOf } from "../../../gateway/dashboard/app/pages/overview/spending.ts";
 import { MAX_SERIES } from "../../../gateway/dashboard/app/parts/series.ts";
 
 const NOW = Date.parse("2026-11-26T04:20:31.5Z");
@@ -79,6 +79,9 @@ test("spending is stacked by the most expensive groups, and the rest is one seri
   expect(series.map(({ name }) => name)).toEqual([...groups.toReversed().slice(0, MAX_SERIES - 1), "Others"]);
   // 1 + 2 + 3 + 4 thousandths, in each of two hours.
   expect(series.at(-1)).toMatchObject({ values: [0.01, 0.01], text: "0.02", texts: ["0.01", "0.01"] });
+  // 1 + 2 + ... + 9 thousandths.
+  expect(totalOf(buckets, starts)).toMatchObject({ text: "0.09", texts: ["0.045", "0.045"] });
+  expect(totalOf([], starts)).toEqual({ text: "0", texts: ["0", "0"] });
   const few = spendingOf(buckets.slice(0, 2 * MAX_SERIES), starts, ({ modelId }) => modelId ?? "");
   expect(few.map(({ name }) => name)).not.toContain("Others");
   expect(few).toHaveLength(MAX_SERIES);

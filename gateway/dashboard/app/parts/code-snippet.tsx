@@ -1,51 +1,70 @@
 import { Tabs } from "@mantine/core";
-import { useRef } from "react";
+import { type RefObject, useRef, useState } from "react";
 import { CopyButton } from "./copyable.tsx";
 
 /** `shown` stands for the code where that is too long to read; a copy has all of it. */
 type Snippet = { readonly name: string; readonly code: string; readonly shown?: string };
 
-/** Code to copy; several snippets, such as of a language each, are tabs. */
+/** Code to copy, under a bar with the button; several snippets, such as of a language each, are tabs in the bar. */
 export function CodeSnippet({ label, snippets }: { label: string; snippets: readonly Snippet[] }) {
-  const [first] = snippets;
-  if (!first) return null;
+  const output = useRef<HTMLPreElement>(null);
+  const [chosen, setChosen] = useState(snippets[0]?.name ?? "");
+  const snippet = snippets.find(({ name }) => name === chosen) ?? snippets[0];
+  if (!snippet) return null;
+  const copy = (
+    <div className="snippet-copy">
+      {/* Another snippet has not been copied yet. */}
+      <CopyButton key={snippet.name} text={snippet.code} element={() => output.current} />
+    </div>
+  );
   if (snippets.length === 1)
     return (
       <div className="snippet">
-        <Code {...first} label={label} />
+        <div className="snippet-bar">
+          <span className="quiet">{snippet.name}</span>
+          {copy}
+        </div>
+        <Code {...snippet} label={label} output={output} />
       </div>
     );
   return (
-    <Tabs defaultValue={first.name} className="snippet" keepMounted={false}>
-      <Tabs.List aria-label={label}>
-        {snippets.map(({ name }) => (
-          <Tabs.Tab key={name} value={name}>
-            {name}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      {snippets.map((snippet) => (
-        <Tabs.Panel key={snippet.name} value={snippet.name}>
-          <Code {...snippet} label={`${label}: ${snippet.name}`} />
+    <Tabs
+      value={snippet.name}
+      onChange={(name) => setChosen(name ?? "")}
+      className="snippet"
+      keepMounted={false}
+    >
+      <div className="snippet-bar">
+        <Tabs.List aria-label={label}>
+          {snippets.map(({ name }) => (
+            <Tabs.Tab key={name} value={name}>
+              {name}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {copy}
+      </div>
+      {snippets.map((one) => (
+        <Tabs.Panel key={one.name} value={one.name}>
+          <Code {...one} label={`${label}: ${one.name}`} output={output} />
         </Tabs.Panel>
       ))}
     </Tabs>
   );
 }
 
-function Code({ code, shown = code, label }: Snippet & { label: string }) {
-  const output = useRef<HTMLPreElement>(null);
+type CodeProps = Snippet & {
+  readonly label: string;
+  readonly output: RefObject<HTMLPreElement | null>;
+};
+
+function Code({ code, shown = code, label, output }: CodeProps) {
   return (
-    <div className="snippet-code">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it. */}
-      <section className="snippet-text" tabIndex={0} aria-label={label}>
-        <pre ref={output}>
-          <code>{shown}</code>
-        </pre>
-      </section>
-      <div className="snippet-copy">
-        <CopyButton text={code} element={() => output.current} />
-      </div>
-    </div>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
+    <section className="snippet-text" tabIndex={0} aria-label={label}>
+      <pre ref={output} className={shown.includes("\n") ? undefined : "one-line"}>
+        <code>{shown}</code>
+      </pre>
+    </section>
   );
 }

@@ -1,6 +1,7 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
 import type { KeyboardEvent, MouseEvent } from "react";
-import type { Column } from "./column.ts";
+import type { Column, NarrowPlace } from "./column.ts";
+import { ROLE } from "./table-roles.ts";
 
 const CONTROLS = "a, button, input, select, textarea, summary, label, [role=button]";
 
@@ -8,13 +9,17 @@ type Props<Row> = {
   readonly index: number;
   readonly row: Row;
   readonly columns: readonly Column<Row>[];
+  readonly places: readonly NarrowPlace[];
   readonly link: LinkProps | undefined;
   onOpen(link: LinkProps): void;
   readonly measure?: (element: HTMLTableRowElement | null) => void;
 };
 
-/** A row. With a link, its first cell is the link, and a click anywhere else in it opens the page too. */
-export function DataRow<Row>({ index, row, columns, link, onOpen, measure }: Props<Row>) {
+/**
+ * A row; on a narrow screen a card, in which each cell has its place. With a link, its first cell is the link, and a
+ * click anywhere else in it opens the page too.
+ */
+export function DataRow<Row>({ index, row, columns, places, link, onOpen, measure }: Props<Row>) {
   const open = (event: MouseEvent) => {
     if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
     if ((event.target as Element).closest(CONTROLS) || getSelection()?.toString()) return;
@@ -22,14 +27,12 @@ export function DataRow<Row>({ index, row, columns, link, onOpen, measure }: Pro
   };
   return (
     <tr
+      role={ROLE.row}
       {...(link && { className: "linked", onClick: open, onKeyDown: moveFocus })}
       {...(measure && { ref: measure, "data-index": index, "aria-rowindex": index + 2 })}
     >
       {columns.map((column, n) => (
-        <td
-          key={column.id}
-          className={column.isNumber ? "figure" : column.name === "" ? "buttons" : undefined}
-        >
+        <td key={column.id} role={ROLE.cell} data-label={column.name} className={classOf(column, places[n])}>
           {n === 0 && link ? (
             <Link {...link} data-row-link>
               {column.cell(row)}
@@ -41,6 +44,11 @@ export function DataRow<Row>({ index, row, columns, link, onOpen, measure }: Pro
       ))}
     </tr>
   );
+}
+
+function classOf<Row>({ isNumber, name }: Column<Row>, place: NarrowPlace | undefined): string {
+  const kind = isNumber ? "figure " : name === "" ? "buttons " : "";
+  return `${kind}at-${place}`;
 }
 
 /** The arrow keys move between the links of rows; Enter opens one, as every link. */

@@ -5,15 +5,18 @@ import { lazy, type ReactNode, Suspense, type UIEvent, useMemo, useRef } from "r
 import type { CombinedError } from "urql";
 import { loadAgain } from "../data/fetch-again.ts";
 import { isRefusal, reasonOf } from "../data/graph.ts";
-import type { Column } from "./column.ts";
+import { type Column, placesOf } from "./column.ts";
 import { useColumnChoice } from "./column-choice.ts";
 import { ColumnHead } from "./column-head.tsx";
 import { DataRow } from "./data-row.tsx";
 import { EmptyState, Failure, Loading, NoPermission } from "./states.tsx";
+import { ROLE } from "./table-roles.ts";
 
 const features = tableFeatures({ columnVisibilityFeature });
 /** From so many rows on, only those in view are in the document, and the table scrolls by itself. */
 const VIRTUAL_FROM = 60;
+/** From so many rows on, the table scrolls by itself on a wide screen, under a head that stays. */
+const LONG_FROM = 30;
 /** A reader who scrolled less is at the top. */
 const TOP_PX = 30;
 
@@ -55,7 +58,8 @@ type Props<Row> = {
 
 /**
  * A table of rows that the server sorts and pages. It has the states of a list: loading, empty, failed with a button to
- * try again, and refused. It scrolls horizontally within itself. The arrow keys move between the links of its rows.
+ * try again, and refused. It scrolls horizontally within itself; on a narrow screen each row is a card. The arrow keys
+ * move between the links of its rows.
  */
 export function DataTable<Row extends object>(props: Props<Row>) {
   const { columns, rows, label, filters, tools, canChoose = false, csv } = props;
@@ -122,6 +126,7 @@ function Rows<Row extends object>(
   const shown = table.getRowModel().rows;
   const byId = new Map(columns.map((column) => [column.id, column]));
   const visible = table.getVisibleLeafColumns().flatMap(({ id }) => byId.get(id) ?? []);
+  const places = placesOf(visible);
   const rowAt = (n: number, measure?: (element: HTMLTableRowElement | null) => void) => {
     const row = shown[n];
     if (!row) return null;
@@ -131,6 +136,7 @@ function Rows<Row extends object>(
         index={n}
         row={row.original}
         columns={visible}
+        places={places}
         link={link?.(row.original)}
         onOpen={(to) => void navigate(to as never)}
         {...(measure && { measure })}
@@ -146,15 +152,15 @@ function Rows<Row extends object>(
   };
   return (
     <section
-      className={isVirtual ? "scroll tall" : "scroll"}
+      className={isVirtual ? "scroll tall" : shown.length >= LONG_FROM ? "scroll long" : "scroll"}
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
       tabIndex={0}
       onScroll={onScroll}
     >
-      <table {...(isVirtual && { "aria-rowcount": shown.length + 1 })}>
-        <thead>
-          <tr>
+      <table role={ROLE.table} {...(isVirtual && { "aria-rowcount": shown.length + 1 })}>
+        <thead role={ROLE.rowgroup}>
+          <tr role={ROLE.row}>
             {visible.map((column) => (
               <ColumnHead key={column.id} column={column} sort={sort} onSort={onSort} />
             ))}
@@ -170,7 +176,7 @@ function Rows<Row extends object>(
             />
           </Suspense>
         ) : (
-          <tbody>{shown.map((_, n) => rowAt(n))}</tbody>
+          <tbody role={ROLE.rowgroup}>{shown.map((_, n) => rowAt(n))}</tbody>
         )}
       </table>
     </section>

@@ -1,4 +1,6 @@
 import { Tooltip } from "@mantine/core";
+import { useId } from "react";
+import { Hatch } from "./hatch.tsx";
 import "./health-days.css";
 
 const DAYS = 30;
@@ -17,8 +19,12 @@ export function percentText(share: number): string {
   return `${(Math.floor(share * 10_000) / 100).toFixed(share > 0.99 ? 2 : 1)} %`;
 }
 
-/** A bar for each of the last 30 days in UTC: whether requests failed, or there were none. The label says it in words. */
+/**
+ * A cell for each of the last 30 days in UTC: grey without requests, and hatched on top of its colour when some failed. The
+ * label says it in words.
+ */
 export function HealthDays({ days, of }: { days: readonly Day[]; of: string }) {
+  const hatch = useId();
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   const byStart = new Map(days.map((day) => [Date.parse(day.startsAt), day]));
   const requests = days.reduce((sum, { requestCount }) => sum + requestCount, 0);
@@ -31,24 +37,27 @@ export function HealthDays({ days, of }: { days: readonly Day[]; of: string }) {
   const width = DAYS * (BAR + GAP) - GAP;
   return (
     <Tooltip label={label}>
-      <svg
-        className="health-days"
-        role="img"
-        aria-label={label}
-        width={width}
-        height={HEIGHT}
-        viewBox={`0 0 ${width} ${HEIGHT}`}
-      >
-        {Array.from({ length: DAYS }, (_, n) => {
-          const start = today - (DAYS - 1 - n) * DAY_MS;
-          const tone = toneOf(byStart.get(start));
-          const height = tone === "none" ? 6 : HEIGHT;
-          const x = n * (BAR + GAP);
-          return (
-            <rect key={start} className={tone} x={x} y={HEIGHT - height} width={BAR} height={height} rx={1} />
-          );
-        })}
-      </svg>
+      <span className="health-days">
+        <svg role="img" aria-label={label} width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`}>
+          <Hatch id={hatch} />
+          {Array.from({ length: DAYS }, (_, n) => {
+            const start = today - (DAYS - 1 - n) * DAY_MS;
+            const tone = toneOf(byStart.get(start));
+            const cell = { x: n * (BAR + GAP), width: BAR, height: HEIGHT, rx: 1 };
+            return (
+              <g key={start}>
+                <rect className={tone} {...cell} />
+                {(tone === "busy" || tone === "bad") && <rect {...cell} fill={`url(#${hatch})`} />}
+              </g>
+            );
+          })}
+        </svg>
+        <small className="quiet figure">
+          {requests === 0
+            ? "no requests"
+            : `${percentText((requests - failed) / requests)} · ${requests.toLocaleString("en")} ${requests === 1 ? "request" : "requests"}`}
+        </small>
+      </span>
     </Tooltip>
   );
 }

@@ -70,7 +70,7 @@ export function Columns({ children }: { children: ReactNode }) {
 /** A row of figures: its children are `Stat`. */
 export function Stats({ children }: { children: ReactNode }) {
   return (
-    <SimpleGrid component="dl" className="stats" cols={{ base: 2, md: 4 }} spacing={{ base: "xs", sm: "md" }}>
+    <SimpleGrid component="dl" className="stats" cols={{ base: 2, md: 4 }} spacing={{ base: "sm", sm: "md" }}>
       {children}
     </SimpleGrid>
   );

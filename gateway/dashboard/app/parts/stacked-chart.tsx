@@ -2,6 +2,7 @@ import { useMantineColorScheme, VisuallyHidden } from "@mantine/core";
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import type { Series } from "./series.ts";
+import { ticksOf } from "./ticks.ts";
 import "uplot/dist/uPlot.min.css";
 import "./stacked-chart.css";
 
@@ -15,13 +16,15 @@ type Props = {
   nameOf(start: number): string;
   /** At most `MAX_SERIES`, the first one at the bottom. */
   readonly series: readonly Series[];
+  /** All of them together. */
+  readonly total: Pick<Series, "text" | "texts">;
 };
 
 /**
  * Values by periods as stacked bars, with a legend that has the sums, or the values of the period under the pointer, and
  * a table of the figures for screen readers.
  */
-export function StackedChart({ label, unit, starts, nameOf, series }: Props) {
+export function StackedChart({ label, unit, starts, nameOf, series, total }: Props) {
   // The colours are read when the chart is drawn.
   const { colorScheme } = useMantineColorScheme();
   const holder = useRef<HTMLDivElement>(null);
@@ -32,7 +35,13 @@ export function StackedChart({ label, unit, starts, nameOf, series }: Props) {
     const element = holder.current;
     if (!element) return;
     const plot = new uPlot(
-      optionsOf(element, { starts, count: series.length, nameOf, setPointed }),
+      optionsOf(element, {
+        starts,
+        count: series.length,
+        most: Math.max(0, ...(data[1] ?? []).map((value) => value ?? 0)),
+        nameOf,
+        setPointed,
+      }),
       data,
       element,
     );
@@ -47,9 +56,15 @@ export function StackedChart({ label, unit, starts, nameOf, series }: Props) {
   const start = pointed === undefined ? undefined : starts[pointed];
   return (
     <figure className="chart">
-      <div ref={holder} aria-hidden="true" />
+      <p className="chart-unit quiet" aria-hidden="true">
+        {unit}
+      </p>
+      <div ref={holder} className="chart-plot" aria-hidden="true" />
       <div className="legend" aria-hidden="true">
-        <span className="quiet">{start === undefined ? "Total" : nameOf(start)}</span>
+        <span className="legend-entry legend-total">
+          <span className="legend-name">{start === undefined ? "Total" : nameOf(start)}</span>
+          <span className="figure">{pointed === undefined ? total.text : total.texts[pointed]}</span>
+        </span>
         {series.map(({ name, text, texts }, n) => (
           <span key={name} className="legend-entry">
             <i className={`swatch s${n + 1}`} />
@@ -103,11 +118,16 @@ function stack(starts: readonly number[], series: readonly Series[]): uPlot.Alig
 type Drawing = {
   readonly starts: readonly number[];
   readonly count: number;
+  /** The highest stack. */
+  readonly most: number;
   nameOf(start: number): string;
   setPointed(index: number | undefined): void;
 };
 
-function optionsOf(element: HTMLElement, { starts, count, nameOf, setPointed }: Drawing): uPlot.Options {
+function optionsOf(
+  element: HTMLElement,
+  { starts, count, most, nameOf, setPointed }: Drawing,
+): uPlot.Options {
   const style = getComputedStyle(element);
   const color = (name: string) => style.getPropertyValue(name).trim();
   const font = `12px ${style.fontFamily}`;
@@ -117,6 +137,7 @@ function optionsOf(element: HTMLElement, { starts, count, nameOf, setPointed }: 
     ticks: { show: false },
     grid: { show: false },
   };
+  const ticks = ticksOf(most);
   const half = ((starts[1] ?? 0) - (starts[0] ?? 0)) / 2_000 || 1_800;
   const bars = uPlot.paths.bars?.({ size: [0.7, 36] });
   return {
@@ -129,11 +150,17 @@ function optionsOf(element: HTMLElement, { starts, count, nameOf, setPointed }: 
     scales: {
       // Half a period more at both ends, so that no bar is clipped.
       x: { range: (_, min, max) => [min - half, max + half] },
-      y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+      y: { range: [0, ticks.values.at(-1) ?? 1] },
     },
     axes: [
       { ...axis, space: 64, size: 32, values: (_, ticks) => ticks.map((seconds) => nameOf(seconds * 1_000)) },
-      { ...axis, size: 64, grid: { stroke: color("--z-line"), width: 1 } },
+      {
+        ...axis,
+        size: 64,
+        grid: { stroke: color("--z-line"), width: 1 },
+        splits: () => [...ticks.values],
+        values: (_, values) => values.map((value) => value.toFixed(ticks.places)),
+      },
     ],
     series: [
       {},

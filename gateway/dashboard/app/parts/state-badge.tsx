@@ -1,7 +1,25 @@
+import type { LucideIcon } from "lucide-react";
+import Check from "lucide-react/icons/check";
+import Clock from "lucide-react/icons/clock";
+import LoaderCircle from "lucide-react/icons/loader-circle";
+import Minus from "lucide-react/icons/minus";
+import TriangleAlert from "lucide-react/icons/triangle-alert";
+import X from "lucide-react/icons/x";
 import type { ReactNode } from "react";
 import type { Live as Followed } from "../../../../packages/client/src/react.ts";
 
-type Tone = "good" | "bad" | "busy" | "calm";
+/** What a badge means, which is its colour and its icon; `plain` is neither good nor bad, and has a dot. */
+type Tone = "good" | "bad" | "busy" | "running" | "queued" | "calm" | "plain";
+
+const ICONS: Readonly<Record<Tone, LucideIcon | undefined>> = {
+  good: Check,
+  bad: X,
+  busy: TriangleAlert,
+  running: LoaderCircle,
+  queued: Clock,
+  calm: Minus,
+  plain: undefined,
+};
 
 /** Labels for states whose own word would mislead: a closed circuit lets requests through. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -32,15 +50,42 @@ const TONES: Readonly<Record<string, Tone>> = {
   HALTED_DEEP_REORG: "bad",
   RPC_UNAVAILABLE: "bad",
   PAUSED: "calm",
+  UNREACHABLE: "bad",
+  WRONG_CHAIN: "bad",
+  RPC_WRONG_CHAIN: "bad",
+  READY: "good",
+  RUNNING: "running",
+  PROCESSING: "running",
+  IN_PROGRESS: "running",
+  VALIDATING: "running",
+  FINALIZING: "running",
+  CANCELLING: "running",
+  UPLOADING: "running",
+  BACKFILLING: "running",
+  SYNCING: "running",
+  PENDING: "queued",
+  SUBMITTED: "queued",
+  SEEN: "queued",
   NOT_CHECKED: "calm",
   NOT_ASKED: "calm",
   CANCELLED: "calm",
   DISABLED: "calm",
+  UNCHECKED: "calm",
+  UNSET: "calm",
+  UNKNOWN: "calm",
+  PRUNED: "calm",
+  REMOVED: "calm",
 };
 
-/** A few words on a coloured ground, with a dot in front. */
+/** A few words on a coloured ground, after an icon. They begin with a capital, whatever is passed. */
 export function Pill({ tone, children }: { tone: Tone; children: ReactNode }) {
-  return <span className={`pill ${tone}`}>{children}</span>;
+  const Icon = ICONS[tone];
+  return (
+    <span className={`pill ${tone}`}>
+      {Icon ? <Icon size={12} strokeWidth={2.5} aria-hidden="true" /> : <i className="pill-dot" />}
+      <span className="pill-text">{children}</span>
+    </span>
+  );
 }
 
 /** A state of the graph in words, with a colour. */
@@ -58,7 +103,7 @@ export function Live({
   const isLive = state === "live" || state === "replaying";
   return (
     <span role="status" className="live">
-      <Pill tone={isLive ? "good" : "busy"}>{isLive ? "live" : "connecting…"}</Pill>
+      <Pill tone={isLive ? "plain" : "running"}>{isLive ? "live" : "connecting…"}</Pill>
     </span>
   );
 }

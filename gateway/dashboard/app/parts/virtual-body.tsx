@@ -1,7 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef } from "react";
+import { ROLE } from "./table-roles.ts";
 
-const ROW_PX = 44;
+const ROW_PX = 38;
+/** A row as a card, on a narrow screen. */
+const CARD_PX = 76;
+const NARROW = "(max-width: 40em)";
 const OVERSCAN = 12;
 /** Rows before the end at which the list is read on, so that scrolling does not wait. */
 const NEAR_END = 30;
@@ -22,7 +26,7 @@ export function VirtualBody({
   const virtual = useVirtualizer({
     count,
     getScrollElement: () => body.current?.closest(".scroll") ?? null,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => (matchMedia(NARROW).matches ? CARD_PX : ROW_PX),
     getItemKey: keyAt,
     overscan: OVERSCAN,
   });
@@ -35,7 +39,7 @@ export function VirtualBody({
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    <tbody ref={body}>
+    <tbody ref={body} role={ROLE.rowgroup}>
       {above > 0 && <Gap height={above} />}
       {items.map(({ index }) => rowAt(index, virtual.measureElement))}
       {below > 0 && <Gap height={below} />}
@@ -46,7 +50,7 @@ export function VirtualBody({
 /** The rows that are not in view. */
 function Gap({ height }: { height: number }) {
   return (
-    <tr>
+    <tr className="gap">
       <td style={{ height, padding: 0, border: 0 }} />
     </tr>
   );

@@ -64,7 +64,7 @@ export function Shell() {
         <Group gap="xs" wrap="nowrap">
           {networkId === "devnet" && (
             <span className="devnet" title="The tokens of this network have no value.">
-              <Pill tone="busy">
+              <Pill tone="plain">
                 <span className="devnet-long">Development network</span>
                 <span className="devnet-short">devnet</span>
               </Pill>

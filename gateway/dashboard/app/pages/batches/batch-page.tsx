@@ -7,6 +7,7 @@ import { resultOf } from "../../data/graph.ts";
 import type { Column } from "../../parts/column.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { Hash } from "../../parts/hash.tsx";
 import { Columns, Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
 import { Live, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
@@ -43,7 +44,7 @@ export function BatchPage() {
     },
   );
   return (
-    <Page title="Batch" about={data?.batch ? nameOf(data.batch) : id}>
+    <Page title="Batch" about={<BatchName of={data?.batch ?? undefined} id={id} />}>
       <Outcome
         value={data && (data.batch ?? null)}
         error={error}
@@ -65,6 +66,12 @@ export function BatchPage() {
       </Outcome>
     </Page>
   );
+}
+
+/** The name of a batch; its id, where it has no other. */
+function BatchName({ of, id }: { of: Batch | undefined; id: string }) {
+  const name = of && nameOf(of);
+  return name && name !== id ? name : <Hash of={id} isWhole withCopy />;
 }
 
 function Content({
@@ -129,7 +136,7 @@ function Content({
         <Section title="Details">
           <Pairs>
             <Pair name="ID">
-              <code className="selectable">{batch.batchId}</code>
+              <Hash of={batch.batchId} isWhole withCopy />
             </Pair>
             <Pair name="Endpoint">
               <code>{batch.endpoint}</code>

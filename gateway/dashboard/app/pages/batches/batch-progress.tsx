@@ -16,7 +16,7 @@ export function BatchProgress({ of, label }: { of: BatchCounts; label: string })
           <>
             <Progress.Section
               value={share(completedCount)}
-              color="green"
+              color={hasEnded(status) ? "gray" : "iris"}
               aria-label={`${label}: ${number(completedCount)} of ${number(requestCount)} answered`}
             />
             {failedCount > 0 && (

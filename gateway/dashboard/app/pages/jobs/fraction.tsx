@@ -10,6 +10,7 @@ export function Fraction({ status, fraction }: { status: string; fraction: numbe
       size="sm"
       miw={96}
       value={value}
+      color={status === "COMPLETED" ? "gray" : "iris"}
       striped={isUnknown}
       animated={isUnknown}
       aria-label="Progress"

@@ -1,4 +1,5 @@
 import { useParams } from "@tanstack/react-router";
+import { Hash } from "../../parts/hash.tsx";
 import { Page } from "../../parts/page.tsx";
 import { JobView } from "./job-view.tsx";
 
@@ -6,7 +7,7 @@ import { JobView } from "./job-view.tsx";
 export function JobPage() {
   const { id } = useParams({ from: "/jobs/$id" });
   return (
-    <Page title="Job" about={id}>
+    <Page title="Job" about={<Hash of={id} isWhole withCopy />}>
       <JobView key={id} id={id} />
     </Page>
   );

@@ -21,7 +21,7 @@ export const SPEND_DAYS = 30;
 const DAY_MS = 86_400_000;
 
 /** What a key was charged, by UTC day, oldest first. */
-export type KeySpend = { readonly days: readonly SparkDay[]; readonly total: bigint };
+export type KeySpend = { readonly days: readonly SparkDay[]; readonly total: bigint; readonly most: bigint };
 
 /** The spend of every key of a page, by its raw id, in one query. Undefined until it is known. */
 export function useKeySpend(keys: readonly { readonly id: string }[] | undefined) {
@@ -49,6 +49,7 @@ function toSpend(costs: ReadonlyMap<string, string> | undefined, from: number): 
     const date = new Date(from + n * DAY_MS).toISOString().slice(0, 10);
     return { date, value: toChartValue(costs?.get(date) ?? "0") };
   });
-  const total = [...(costs?.values() ?? [])].reduce((sum, cost) => sum + BigInt(cost), 0n);
-  return { days, total };
+  const spent = [...(costs?.values() ?? [])].map((cost) => BigInt(cost));
+  const total = spent.reduce((sum, cost) => sum + cost, 0n);
+  return { days, total, most: spent.reduce((most, cost) => (cost > most ? cost : most), 0n) };
 }

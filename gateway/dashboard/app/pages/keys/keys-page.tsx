@@ -154,6 +154,7 @@ function Spend({ of: { creditLimit, resetPeriod }, spend }: { of: Row; spend: Ke
       days={spend.days}
       label={`${toTokens(spend.total, 6)} ${symbol} in ${SPEND_DAYS} days`}
       limit={isDaily ? toChartValue(creditLimit) : undefined}
+      most={spend.most > 0n ? toTokens(spend.most, 6) : undefined}
     />
   );
 }

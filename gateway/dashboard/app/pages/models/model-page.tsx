@@ -6,16 +6,15 @@ import { CodeSnippet } from "../../parts/code-snippet.tsx";
 import type { Column } from "../../parts/column.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Hash } from "../../parts/hash.tsx";
-import { HealthDays, percentText } from "../../parts/health-days.tsx";
+import { HealthDays } from "../../parts/health-days.tsx";
 import { Page, Pair, Pairs, Section } from "../../parts/page.tsx";
 import { Pill, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { priceUnit, UnitPrice } from "../../parts/unit-price.tsx";
 import { MODEL, type ModelDetails } from "./models-query.ts";
-import { modalitiesOf, SERVICES, TRUSTS, uptimeOf } from "./models-search.ts";
+import { modalitiesOf, SERVICES, TRUSTS } from "./models-search.ts";
 import { TryLink } from "./try-link.tsx";
-import "./models.css";
 
 /** A model: what it can do, who offers it at which price and how well, and how to call it. */
 export function ModelPage() {
@@ -113,15 +112,9 @@ function providerColumns(serviceType: string): readonly Column<Provider>[] {
     {
       id: "uptime",
       name: "Uptime",
-      cell: ({ address, healthHistory, recentHealth }) => {
-        const uptime = uptimeOf(recentHealth);
-        return (
-          <span className="uptime">
-            <HealthDays days={healthHistory ?? []} of={`${address.slice(0, 8)}…`} />
-            {uptime !== undefined && <span className="figure">{percentText(uptime)}</span>}
-          </span>
-        );
-      },
+      cell: ({ address, healthHistory }) => (
+        <HealthDays days={healthHistory ?? []} of={`${address.slice(0, 8)}…`} />
+      ),
     },
     {
       id: "latency",

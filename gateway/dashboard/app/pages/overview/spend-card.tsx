@@ -8,7 +8,7 @@ import { StackedChart } from "../../parts/stacked-chart.tsx";
 import { EmptyState, Failure } from "../../parts/states.tsx";
 import type { Account, Bucket } from "./overview-query.ts";
 import { type OverviewSearch, type Range, startsOf } from "./overview-range.ts";
-import { spendingOf } from "./spending.ts";
+import { spendingOf, totalOf } from "./spending.ts";
 
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const HOUR = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
@@ -36,6 +36,7 @@ export function SpendCard({ account, range }: { account: Account; range: Range }
       modelId ?? shortAddress(providerAddress) ?? keyName(apiKeyId, names);
     return spendingOf(buckets ?? [], starts, nameOf);
   }, [buckets, keys, starts]);
+  const total = useMemo(() => totalOf(buckets ?? [], starts), [buckets, starts]);
   const period = range.period === "HOUR" ? "hour" : "day";
   return (
     <Section
@@ -64,6 +65,7 @@ export function SpendCard({ account, range }: { account: Account; range: Range }
           starts={starts}
           nameOf={range.period === "HOUR" ? nameOfHour : nameOfDay}
           series={series}
+          total={total}
         />
       )}
     </Section>

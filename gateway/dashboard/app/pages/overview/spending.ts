@@ -34,6 +34,12 @@ export function spendingOf<Bucket extends Cost>(
   }));
 }
 
+/** The spending of each period, of all groups together. */
+export function totalOf(buckets: readonly Cost[], starts: readonly number[]): Pick<Series, "text" | "texts"> {
+  const [all] = spendingOf(buckets, starts, () => "");
+  return all ?? { text: toTokens(0n, PLACES), texts: starts.map(() => toTokens(0n, PLACES)) };
+}
+
 function sum(values: readonly bigint[]): bigint {
   return values.reduce((total, value) => total + value, 0n);
 }

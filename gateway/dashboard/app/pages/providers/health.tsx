@@ -1,35 +1,52 @@
+import { useId } from "react";
+import { Hatch } from "../../parts/hatch.tsx";
+import "../../parts/health-days.css";
+
 /** The state of a provider at one moment. */
 export type Sample = { readonly at: number; readonly latencyMs: number | null; readonly state: string };
 
 export const MAX_SAMPLES = 30;
-const BAR = 2;
-const HEIGHT = 24;
-const LEAST = 3;
+const CELL = 3;
+const GAP = 1;
+const HEIGHT = 18;
 
 /**
- * A bar per sample of a provider: its height is the time to the first byte, red while its circuit was open. The
- * label says the same in words for screen readers.
+ * A cell per sample of a provider: grey where there is none yet, and hatched where its circuit was open. The share of
+ * samples with it available is beside it, and the label says the same in words for screen readers.
  */
 export function Health({ samples, everyMs }: { samples: readonly Sample[]; everyMs: number }) {
-  const most = Math.max(1, ...samples.map(({ latencyMs }) => latencyMs ?? 0));
+  const hatch = useId();
+  const most = Math.max(0, ...samples.map(({ latencyMs }) => latencyMs ?? 0));
   const unavailable = samples.filter(({ state }) => state === "OPEN").length;
   const seconds = Math.round((samples.length * everyMs) / 1_000);
+  const width = MAX_SAMPLES * (CELL + GAP) - GAP;
+  const from = MAX_SAMPLES - samples.length;
   return (
-    <svg
-      className="health"
-      viewBox={`0 0 ${MAX_SAMPLES * (BAR + 1)} ${HEIGHT}`}
-      width={MAX_SAMPLES * (BAR + 1)}
-      height={HEIGHT}
-      role="img"
-      aria-label={`In the last ${seconds} s it was unavailable in ${unavailable} of ${samples.length} samples; its slowest first byte took ${most} ms.`}
-    >
-      {samples.map(({ at, latencyMs, state }, n) => {
-        const height = LEAST + ((latencyMs ?? 0) / most) * (HEIGHT - LEAST);
-        const x = (MAX_SAMPLES - samples.length + n) * (BAR + 1);
-        return (
-          <rect key={at} className={state} x={x} y={HEIGHT - height} width={BAR} height={height} rx={1} />
-        );
-      })}
-    </svg>
+    <span className="health">
+      <svg
+        viewBox={`0 0 ${width} ${HEIGHT}`}
+        width={width}
+        height={HEIGHT}
+        role="img"
+        aria-label={`In the last ${seconds} s it was unavailable in ${unavailable} of ${samples.length} samples; its slowest first byte took ${most} ms.`}
+      >
+        <Hatch id={hatch} />
+        {Array.from({ length: MAX_SAMPLES }, (_, n) => {
+          const sample = samples[n - from];
+          const cell = { x: n * (CELL + GAP), width: CELL, height: HEIGHT, rx: 1 };
+          return (
+            <g key={sample?.at ?? `none-${n}`}>
+              <rect className={sample?.state ?? "none"} {...cell} />
+              {sample?.state === "OPEN" && <rect {...cell} fill={`url(#${hatch})`} />}
+            </g>
+          );
+        })}
+      </svg>
+      {samples.length > 0 && (
+        <small className="quiet">
+          {Math.floor(((samples.length - unavailable) / samples.length) * 100)}% available
+        </small>
+      )}
+    </span>
   );
 }

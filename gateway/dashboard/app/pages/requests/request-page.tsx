@@ -1,6 +1,7 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useQuery } from "urql";
 import { Amount } from "../../parts/amount.tsx";
+import { Hash } from "../../parts/hash.tsx";
 import { Columns, Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
 import { inWords, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
@@ -17,7 +18,7 @@ export function RequestPage() {
   const { id } = useParams({ from: "/requests/$id" });
   const [{ data, error, fetching }, refetch] = useQuery({ query: REQUEST, variables: { id } });
   return (
-    <Page title="Request" about={id}>
+    <Page title="Request" about={<Hash of={id} isWhole withCopy />}>
       <Outcome
         value={data && (data.request ?? null)}
         error={error}
@@ -73,7 +74,7 @@ function Details({ of: row }: { of: Request }) {
       <Pairs>
         <Pair name="Model">{row.modelId}</Pair>
         <Pair name="Provider">
-          <code className="selectable">{row.providerAddress}</code>
+          <Hash of={row.providerAddress} isWhole withCopy />
         </Pair>
         <Pair name="Trust">
           {row.provider?.trustMode.toLowerCase() ?? "unknown"}

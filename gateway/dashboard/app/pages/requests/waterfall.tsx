@@ -4,6 +4,9 @@ import { Note } from "../../parts/states.tsx";
 import { inTime, phasesOf, totalMsOf } from "./phases.ts";
 import type { Request } from "./request-query.ts";
 
+/** The shortest bar. */
+const LEAST_PX = 3;
+
 /** Where the time of a request went. */
 export function Waterfall({ of: request }: { of: Request }) {
   const phases = phasesOf(request);
@@ -28,21 +31,7 @@ export function Waterfall({ of: request }: { of: Request }) {
                 <strong>{name}</strong> {provider && <Hash of={provider} />}
               </span>
               <span className="waterfall-track">
-                <svg
-                  width="100%"
-                  height="14"
-                  viewBox="0 0 100 14"
-                  preserveAspectRatio="none"
-                  aria-hidden="true"
-                >
-                  <rect
-                    className={tone}
-                    x={(startMs / total) * 100}
-                    width={Math.max(0.6, ((endMs - startMs) / total) * 100)}
-                    y="2"
-                    height="10"
-                  />
-                </svg>
+                <span className={`waterfall-bar ${tone}`} style={placeOf(startMs / total, endMs / total)} />
               </span>
               <span className="waterfall-time figure">{inTime(endMs - startMs)}</span>
               <span className="waterfall-detail quiet">
@@ -60,4 +49,12 @@ export function Waterfall({ of: request }: { of: Request }) {
       </Note>
     </Section>
   );
+}
+
+/** Where a bar is on its track, by the parts of the whole at which it begins and ends: it is always seen. */
+function placeOf(start: number, end: number): { readonly left: string; readonly width: string } {
+  return {
+    left: `min(${(start * 100).toFixed(2)}%, calc(100% - ${LEAST_PX}px))`,
+    width: `max(${((end - start) * 100).toFixed(2)}%, ${LEAST_PX}px)`,
+  };
 }

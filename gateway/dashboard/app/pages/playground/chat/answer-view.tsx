@@ -18,7 +18,7 @@ export function AnswerView({ answer, onAgain }: { answer: Answer; onAgain: (() =
     <article className="answer" aria-label={`Answer of ${model}`} aria-busy={state === "coming"}>
       <header className="answer-head">
         <strong>{model}</strong>
-        {state === "coming" && <Pill tone="busy">{isWaiting ? "waiting" : "answering"}</Pill>}
+        {state === "coming" && <Pill tone="running">{isWaiting ? "waiting" : "answering"}</Pill>}
         {state === "stopped" && <Pill tone="calm">stopped</Pill>}
       </header>
       {reasoning && (

@@ -124,7 +124,7 @@ export function Responses({ models }: { models: readonly string[] }) {
             <div>
               <Pill
                 tone={
-                  response.status === "completed" ? "good" : response.status === "failed" ? "bad" : "busy"
+                  response.status === "completed" ? "good" : response.status === "failed" ? "bad" : "running"
                 }
               >
                 {response.status.replaceAll("_", " ")}

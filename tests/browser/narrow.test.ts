@@ -1,0 +1,108 @@
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import type { Trace } from "../../src/inference/billing/trace.ts";
+import { requireAccessible } from "../support/clients/browser.ts";
+import { rest } from "../support/clients/rest-client.ts";
+import { go, heading, PAGES, useDashboard } from "./signed-in.ts";
+
+const dashboard = useDashboard();
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true } as const;
+const TOUCH_PX = 44;
+
+let requestId: string;
+
+beforeAll(async () => {
+  const { origin, sk } = dashboard().product;
+  const body = { model: "devnet-chat", messages: [{ role: "user", content: "The sea?" }] };
+  const answer = await rest<{ readonly x_0g_trace: Trace }>(origin, "/v1/chat/completions", sk, { body });
+  requestId = answer.body.x_0g_trace.request_id;
+});
+
+/** What is beyond the sides of the window, unless a part that scrolls by itself contains it, and tables that scroll. */
+function tooWide(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(`(() => {
+    const scrolls = (element) => {
+      for (let at = element.parentElement; at; at = at.parentElement) {
+        if (at.matches("pre, [role=tablist], .snippet-text")) return true;
+        if (getComputedStyle(at).overflowX !== "visible" && at.getBoundingClientRect().width < 3) return true;
+      }
+      return false;
+    };
+    const wide = [...document.querySelectorAll("header *, main, main *")].filter((element) => {
+      const { left, right, width } = element.getBoundingClientRect();
+      return width > 2 && (left < -0.5 || right > innerWidth + 0.5) && !scrolls(element);
+    });
+    const sideways = [...document.querySelectorAll(".scroll")].filter(
+      ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth,
+    );
+    return [...wide, ...sideways].map((element) => element.outerHTML.slice(0, 120));
+  })()`);
+}
+
+/** The controls that are smaller than a finger needs. */
+function tooSmall(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(`[...document.querySelectorAll(
+      "header button, main button, main select, main input:not([type=checkbox], [type=radio], [type=file])")]
+    .filter((element) => element.checkVisibility())
+    .map((element) => [element, element.getBoundingClientRect()])
+    .filter(([, { width, height }]) => width > 2 && height < ${TOUCH_PX - 0.5})
+    .map(([element, { height }]) => height + " px: " + element.outerHTML.slice(0, 120))`);
+}
+
+/** Texts that are smaller than 12 px, other than in figures of their own. */
+function tooTiny(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(`[...document.querySelectorAll("header *, main *")]
+    .filter((element) => !element.closest("svg, .uplot") && element.checkVisibility())
+    .filter(({ childNodes }) => [...childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""))
+    .filter((element) => Number.parseFloat(getComputedStyle(element).fontSize) < 12)
+    .map((element) => element.outerHTML.slice(0, 120))`);
+}
+
+test("at the width of a phone nothing is wider than the window, every text is legible, and every control can be touched", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn(PHONE);
+  for (const name of ["Overview", ...PAGES, "Request"]) {
+    if (name === "Request") {
+      await page.goto(`${dashboard().product.origin}/dashboard/requests/${requestId}`);
+      await page.getByText("Charged", { exact: true }).waitFor();
+    } else if (name !== "Overview") await go(page, name);
+    await expect.poll(() => page.locator(".loading").count()).toBe(0);
+    expect(await tooWide(page), name).toEqual([]);
+    expect(await tooSmall(page), name).toEqual([]);
+    expect(await tooTiny(page), name).toEqual([]);
+  }
+  expect(faults).toEqual([]);
+});
+
+test("at the width of a phone a request is a card that shows its model, state and cost", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn(PHONE);
+  await go(page, "Requests");
+  const row = page.getByRole("table").getByRole("row").nth(1);
+  for (const text of ["devnet-chat", "Completed", /^[\d.]+ 0G$/, "demo"]) {
+    const box = await row.getByRole("cell").getByText(text).first().boundingBox();
+    expect(box, String(text)).not.toBeNull();
+    expect((box?.x ?? 0) + (box?.width ?? 0), String(text)).toBeLessThanOrEqual(PHONE.viewport.width);
+  }
+  // Its order can still be chosen.
+  await page.getByRole("columnheader", { name: "Cost" }).getByRole("button").tap();
+  await expect.poll(() => new URL(page.url()).searchParams.get("sort")).toBe("-COST");
+  await requireAccessible(page, "requests-narrow");
+  await page.getByRole("table").getByRole("row").nth(1).tap();
+  await heading(page, "Request");
+  await page.getByText(requestId).first().waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("the button that copies code is beside it, at every width", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  for (const width of [390, 1_280]) {
+    const { page } = await dashboard().signedIn({ viewport: { width, height: 844 } });
+    await page.goto(`${dashboard().product.origin}/dashboard/requests/${requestId}`);
+    const code = await page.getByRole("region", { name: "Command" }).boundingBox();
+    const receipt = page.getByRole("region", { name: "Receipt", exact: true });
+    const copy = await receipt.getByRole("button", { name: "Copy" }).boundingBox();
+    if (!code || !copy) throw new Error("the command is not shown");
+    expect(copy.y + copy.height).toBeLessThanOrEqual(code.y + 0.5);
+  }
+});
