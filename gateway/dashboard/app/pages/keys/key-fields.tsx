@@ -2,7 +2,7 @@ import { Alert } from "@mantine/core";
 import { useWatch } from "react-hook-form";
 import { useQuery } from "urql";
 import * as z from "zod";
-import { toNeuron, toTokens } from "../../data/amounts.ts";
+import { toNeuron, toPlainTokens } from "../../data/amounts.ts";
 import { graphql } from "../../data/graph.ts";
 import { useNetwork } from "../../data/session.tsx";
 import { ChecksField, SelectField, TextField } from "../../parts/fields.tsx";
@@ -69,7 +69,7 @@ export const keySchema = z.object({
 export function keyValues(given: Key | undefined): z.input<typeof keySchema> {
   return {
     name: given?.name ?? "",
-    creditLimit: given?.creditLimit ? toTokens(given.creditLimit).replaceAll(" ", "") : "",
+    creditLimit: given?.creditLimit ? toPlainTokens(given.creditLimit) : "",
     resetPeriod: given?.resetPeriod ?? "NEVER",
     expiresAt: given?.expiresAt ? localTime(given.expiresAt) : "",
     trustMode: given?.trustMode ?? "",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { toNeuron, toTokens } from "../../data/amounts.ts";
+import { toNeuron, toPlainTokens } from "../../data/amounts.ts";
 import { useNetwork } from "../../data/session.tsx";
 import { ChecksField, TextField } from "../../parts/fields.tsx";
 import type { Webhook } from "./webhook.ts";
@@ -46,7 +46,7 @@ export function webhookValues(given: Webhook | undefined): z.input<typeof webhoo
     name: given?.name ?? "",
     url: given?.url ?? "",
     events: NAMES.filter((event) => given?.events.includes(event)),
-    balanceThreshold: given?.balanceThreshold ? toTokens(given.balanceThreshold).replaceAll(" ", "") : "",
+    balanceThreshold: given?.balanceThreshold ? toPlainTokens(given.balanceThreshold) : "",
   };
 }
 
