@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { toNeuron, toPlainTokens, toTokens } from "../../../gateway/dashboard/app/data/amounts.ts";
+import { placesOf, toNeuron, toPlainTokens, toTokens } from "../../../gateway/dashboard/app/data/amounts.ts";
 
 const UNIT = 10n ** 18n;
 
@@ -58,4 +58,12 @@ test("halves are rounded up, small amounts have two significant digits, and a co
   expect(toTokens("1234567000000000000000", 2, { isFixed: true })).toBe("1 234.57");
   expect(toTokens("0", 6, { isFixed: true })).toBe("0");
   expect(toTokens("1")).toBe("0.000000000000000001");
+});
+
+test("the amounts of a column that adds up are shown with the decimals that all of them need", () => {
+  expect(placesOf([972_000_000_000_000n, 320_000_000_000_000n])).toBe(6);
+  expect(placesOf([UNIT, 0n])).toBe(0);
+  expect(placesOf([])).toBe(0);
+  expect(placesOf([1n])).toBe(0);
+  expect(placesOf([1_000_001n])).toBe(12);
 });

@@ -78,7 +78,11 @@ test("spending is stacked by the most expensive groups, and the rest is one seri
   const series = spendingOf(buckets, starts, ({ modelId }) => modelId ?? "");
   expect(series.map(({ name }) => name)).toEqual([...groups.toReversed().slice(0, MAX_SERIES - 1), "Others"]);
   // 1 + 2 + 3 + 4 thousandths, in each of two hours.
-  expect(series.at(-1)).toMatchObject({ values: [0.01, 0.01], text: "0.02", texts: ["0.01", "0.01"] });
+  expect(series.at(-1)).toMatchObject({
+    values: [0.01, 0.01],
+    text: "0.020000",
+    texts: ["0.010000", "0.010000"],
+  });
   const few = spendingOf(buckets.slice(0, 2 * MAX_SERIES), starts, ({ modelId }) => modelId ?? "");
   expect(few.map(({ name }) => name)).not.toContain("Others");
   expect(few).toHaveLength(MAX_SERIES);

@@ -25,6 +25,17 @@ export function toTokens(
   return `${value < 0n ? "−" : ""}${whole}${shown === "" ? "" : `.${shown}`}`;
 }
 
+/** The decimals with which all of these amounts of neuron are exact, at most 12: those of a column that adds up. */
+export function placesOf(amounts: readonly bigint[]): number {
+  const most = 12;
+  const step = 10n ** BigInt(DECIMALS - most);
+  for (let places = 0; places < most; places++) {
+    const unit = 10n ** BigInt(DECIMALS - places);
+    if (amounts.every((amount) => ((amount / step) * step) % unit === 0n)) return places;
+  }
+  return most;
+}
+
 /** Neuron as tokens for a form or a file: exact, and without separators. */
 export function toPlainTokens(neuron: string | bigint): string {
   return toTokens(neuron).replaceAll(" ", "").replace("−", "-");

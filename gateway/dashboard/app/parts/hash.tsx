@@ -6,8 +6,16 @@ import { copyText } from "../data/copy.ts";
 
 const COPIED_MS = 1_500;
 
-/** An address or hash, shortened; the full value on hover, and a button that copies it. */
-export function Hash({ of, withCopy = false }: { of: string; withCopy?: boolean }) {
+/** An address or hash, shortened unless `isWhole`; the full value on hover, and a button that copies it. */
+export function Hash({
+  of,
+  withCopy = false,
+  isWhole = false,
+}: {
+  of: string;
+  withCopy?: boolean;
+  isWhole?: boolean;
+}) {
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
     if (!(await copyText(of, null))) return;
@@ -17,7 +25,7 @@ export function Hash({ of, withCopy = false }: { of: string; withCopy?: boolean 
   return (
     <span className="hash">
       <Tooltip label={of}>
-        <code>{of.length > 14 ? `${of.slice(0, 8)}…${of.slice(-4)}` : of}</code>
+        <code>{!isWhole && of.length > 14 ? `${of.slice(0, 8)}…${of.slice(-4)}` : of}</code>
       </Tooltip>
       {withCopy && (
         <ActionIcon

@@ -13,8 +13,8 @@ type Day = { readonly startsAt: string; readonly requestCount: number; readonly 
 
 /** A percentage with as many decimals as distinguish it from 100 %, rounded down. */
 export function percentText(share: number): string {
-  if (share === 1) return "100 %";
-  return `${(Math.floor(share * 10_000) / 100).toFixed(share > 0.99 ? 2 : 1)} %`;
+  if (share === 1) return "100%";
+  return `${(Math.floor(share * 10_000) / 100).toFixed(share > 0.99 ? 2 : 1)}%`;
 }
 
 /** A bar for each of the last 30 days in UTC: whether requests failed, or there were none. The label says it in words. */

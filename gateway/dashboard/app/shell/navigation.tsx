@@ -3,22 +3,29 @@ import type { LucideIcon } from "lucide-react";
 import BookOpen from "lucide-react/icons/book-open";
 import Braces from "lucide-react/icons/braces";
 import { useId } from "react";
-import { GROUPS } from "./page.ts";
+import type { Group } from "./page.ts";
 import { PAGES } from "./pages.ts";
 
 type Entry = { readonly name: string; readonly to: string; readonly icon: LucideIcon };
+type Section = { readonly group: Group | undefined; readonly entries: Entry[] };
+
+/** Pages of one group that follow each other. */
+const SECTIONS = PAGES.reduce<Section[]>((sections, page) => {
+  const group = "group" in page ? page.group : undefined;
+  const last = sections.at(-1);
+  if (last && last.group === group) last.entries.push(page);
+  else sections.push({ group, entries: [page] });
+  return sections;
+}, []);
 
 /** The pages by groups, and the documents for developers. */
 export function Navigation() {
-  const grouped = (group: string | undefined): readonly Entry[] =>
-    PAGES.filter((page) => page.group === group);
   return (
     <div className="navigation">
       <nav aria-label="Pages">
-        {GROUPS.map((group) => (
-          <Entries key={group} title={group} entries={grouped(group)} />
+        {SECTIONS.map(({ group, entries }) => (
+          <Entries key={entries[0]?.to} title={group} entries={entries} />
         ))}
-        <Entries entries={grouped(undefined)} />
       </nav>
       <nav aria-label="For developers" className="more">
         <a href="/graphql" className="nav-link">
@@ -32,9 +39,8 @@ export function Navigation() {
   );
 }
 
-function Entries({ title, entries }: { title?: string; entries: readonly Entry[] }) {
+function Entries({ title, entries }: { title: string | undefined; entries: readonly Entry[] }) {
   const id = useId();
-  if (entries.length === 0) return null;
   return (
     <>
       {title && (

@@ -1,4 +1,5 @@
 import { useParams } from "@tanstack/react-router";
+import { Breadcrumb } from "../../parts/breadcrumb.tsx";
 import { Page } from "../../parts/page.tsx";
 import { JobView } from "./job-view.tsx";
 
@@ -6,7 +7,7 @@ import { JobView } from "./job-view.tsx";
 export function JobPage() {
   const { id } = useParams({ from: "/jobs/$id" });
   return (
-    <Page title="Job" about={id}>
+    <Page title="Job" above={<Breadcrumb list="Jobs" to="/jobs" id={id} />}>
       <JobView key={id} id={id} />
     </Page>
   );

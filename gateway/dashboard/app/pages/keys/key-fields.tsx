@@ -104,7 +104,7 @@ export function KeyFields({ given }: { given: Key | undefined }) {
           With a limit of 0 the key can spend nothing: every request that costs something is refused.
         </Alert>
       )}
-      <SelectField label="Limit resets" name="resetPeriod" options={PERIODS} />
+      <SelectField label="Resets" name="resetPeriod" options={PERIODS} />
       <TextField
         label="Expires"
         name="expiresAt"

@@ -136,7 +136,7 @@ export function BudgetDialogs({
           hint="Requests with the tag are refused when they could exceed it, whichever key pays."
         />
         <SelectField
-          label="Starts again"
+          label="Resets"
           name="resetPeriod"
           options={PERIODS}
           hint="At midnight UTC; weeks begin on Monday, months on the first."

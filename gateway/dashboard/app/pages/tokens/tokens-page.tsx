@@ -46,7 +46,7 @@ export function TokensPage() {
   if (!address) return null;
   return (
     <Page
-      title="Tokens"
+      title="Agent tokens"
       about="Agent tokens (ERC-7857) of this account, and keys sealed for it. Only the receiver's wallet can open them."
     >
       <Inbox address={address} />

@@ -10,8 +10,8 @@ const route = createRoute({
 });
 
 export const tokensPage = definePage({
-  name: "Tokens",
-  group: "Manage",
+  name: "Agent tokens",
+  group: "Chain",
   icon: Bot,
   to: "/tokens",
   routes: [route],
