@@ -50,7 +50,7 @@ test("a new key comes with code that has it, and its row says what it spent and 
   const row = page.getByRole("row").filter({ hasText: "guarded" });
   await row.getByText("At most 500 tokens in an answer").waitFor();
   // Nothing is spent: it has no width.
-  await row.getByRole("progressbar", { name: "guarded: 0 % spent" }).waitFor({ state: "attached" });
+  await row.getByRole("progressbar", { name: "guarded: 0% spent" }).waitFor({ state: "attached" });
   await page.getByRole("button", { name: "Revoke guarded" }).click();
   await dialog.getByText("their remaining requests are not sent").waitFor();
   await dialog.getByRole("button", { name: "Revoke" }).click();
@@ -185,7 +185,7 @@ test("a webhook's events are delivered again from a cursor, and a new secret sig
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("again");
   await dialog.getByLabel("URL").fill(receiver.url);
-  await dialog.getByLabel("a tag used 80 % or all of its budget").check();
+  await dialog.getByLabel("a tag used 80% or all of its budget").check();
   await dialog.getByLabel("an sk- key was created").check();
   await dialog.getByRole("button", { name: "Create", exact: true }).click();
   await dialog.getByRole("button", { name: "Copy" }).click();

@@ -16,7 +16,9 @@ export function toTokens(
   const value = BigInt(neuron);
   const size = value < 0n ? -value : value;
   if (size === 0n) return "0";
-  const decimals = Math.min(DECIMALS, Math.max(places, DECIMALS + SIGNIFICANT - size.toString().length));
+  const isExact = size % 10n ** BigInt(DECIMALS - places) === 0n;
+  const least = isExact ? 0 : DECIMALS + SIGNIFICANT - size.toString().length;
+  const decimals = Math.min(DECIMALS, Math.max(places, least));
   const step = 10n ** BigInt(DECIMALS - decimals);
   const rounded = ((size + step / 2n) / step) * step;
   const whole = (rounded / UNIT).toString().replaceAll(/\B(?=(\d{3})+$)/g, " ");

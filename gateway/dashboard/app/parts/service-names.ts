@@ -11,5 +11,5 @@ export const SERVICES = {
 
 /** The name of a type of service; of one that this page does not know yet, the type itself. */
 export function serviceText(serviceType: string): string {
-  return serviceType in SERVICES ? SERVICES[serviceType as keyof typeof SERVICES] : serviceType;
+  return Object.hasOwn(SERVICES, serviceType) ? SERVICES[serviceType as keyof typeof SERVICES] : serviceType;
 }

@@ -104,7 +104,7 @@ const columnsOf = (symbol: string): readonly Column<Deposit>[] => [
     id: "amount",
     name: `Amount, ${symbol}`,
     isNumber: true,
-    cell: ({ amount }) => <Amount neuron={amount} isCell />,
+    cell: ({ amount }) => <Amount neuron={amount} places={2} isCell />,
   },
   { id: "state", name: "State", cell: ({ status }) => <StateBadge state={status} /> },
   { id: "confirmations", name: "Confirmations", cell: (deposit) => <Confirmations of={deposit} /> },

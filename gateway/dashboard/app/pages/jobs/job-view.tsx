@@ -5,7 +5,7 @@ import { useLive } from "../../../../../packages/client/src/react.ts";
 import { graphql, resultOf } from "../../data/graph.ts";
 import { ActionButton } from "../../parts/action-button.tsx";
 import { Amount } from "../../parts/amount.tsx";
-import { ClockTime } from "../../parts/clock-time.tsx";
+import { ClockTime, FullTime } from "../../parts/clock-time.tsx";
 import { Hash } from "../../parts/hash.tsx";
 import { Section, Stat, Stats } from "../../parts/page.tsx";
 import { inWords, Live, StateBadge } from "../../parts/state-badge.tsx";
@@ -101,7 +101,14 @@ export function JobView({ id, since }: { id: string; since?: string | undefined 
 function Figures({ job, status, fraction }: { job: Job; status: string; fraction: number | null }) {
   return (
     <Stats>
-      <Stat label="State">
+      <Stat
+        label="State"
+        hint={
+          <>
+            created <FullTime at={job.createdAt} />
+          </>
+        }
+      >
         <StateBadge state={status} />
       </Stat>
       <Stat label="Progress">

@@ -65,6 +65,7 @@ export function JobsPage() {
         label="Jobs"
         list={{ ...list, rows }}
         columns={columns}
+        canChoose
         keyOf={({ jobId }) => jobId}
         link={({ jobId }) => ({ to: "/jobs/$id", params: { id: jobId } })}
         empty={
@@ -113,6 +114,7 @@ const columnsOf = (symbol: string): readonly Column<Job>[] => [
   {
     id: "provider",
     name: "Provider",
+    isHidden: true,
     cell: ({ providerAddress }) => providerAddress && <Hash of={providerAddress} />,
   },
   { id: "attempts", name: "Attempts", isNumber: true, cell: ({ attempt }) => attempt },

@@ -151,6 +151,7 @@ const columnsOf = (symbol: string): readonly Column<CatalogueModel>[] => [
   {
     id: "modalities",
     name: "Input → output",
+    isHidden: true,
     cell: (model) => {
       const { input, output } = modalitiesOf(model);
       return `${input.join(", ")} → ${output.join(", ")}`;

@@ -99,7 +99,10 @@ function Rate() {
 
 function AddFunds() {
   return (
-    <Button size="compact-sm" renderRoot={(props) => <Link to="/deposits" {...props} />}>
+    <Button
+      size="compact-sm"
+      renderRoot={(props) => <Link to="/deposits" {...props} className={`${props.className} add-funds`} />}
+    >
       Add funds
     </Button>
   );

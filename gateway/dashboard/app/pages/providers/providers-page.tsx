@@ -105,20 +105,27 @@ function columnsOf(
       cell: ({ health: { latencyMs } }) => (latencyMs === null ? "–" : `${latencyMs} ms`),
     },
     {
+      id: "uptime",
+      name: "Uptime",
+      isNumber: true,
+      cell: ({ health: { uptimePercent } }) => (uptimePercent === null ? "–" : `${uptimePercent}%`),
+    },
+    {
       id: "health",
       name: "Recent health",
       cell: ({ id }) => <Health samples={history.get(id) ?? []} everyMs={EVERY_MS} />,
     },
     {
-      id: "answered",
-      name: "Answered",
+      id: "inProgress",
+      name: "In progress",
       isNumber: true,
-      cell: ({ health: { uptimePercent } }) => (uptimePercent === null ? "–" : `${uptimePercent}%`),
+      isHidden: true,
+      cell: ({ health }) => health.inFlight,
     },
-    { id: "inProgress", name: "In progress", isNumber: true, cell: ({ health }) => health.inFlight },
     {
       id: "updated",
       name: "Updated on chain",
+      isHidden: true,
       cell: ({ onChain }) => (onChain ? <Time at={onChain.updatedAt} /> : "not on chain"),
     },
   ];

@@ -35,7 +35,7 @@ export function RequestFilters({ search, onFilter }: Props) {
       <TypedFilter
         label="ID begins with"
         placeholder="req-…"
-        w={150}
+        w={110}
         value={search.id}
         pattern={/^[A-Za-z0-9._:-]{1,64}$/}
         hint="Letters, digits and . _ : -"
@@ -94,6 +94,7 @@ function Choose({
     <NativeSelect
       size="xs"
       label={name}
+      maw={130}
       className={value === undefined ? undefined : "filter-on"}
       data={data}
       value={value ?? ""}

@@ -168,7 +168,7 @@ function budgetColumns(onOpen: (open: OpenBudget) => void, symbol: string): read
       id: "limit",
       name: `Budget, ${symbol}`,
       isNumber: true,
-      cell: ({ creditLimit }) => <Amount neuron={creditLimit} isCell />,
+      cell: ({ creditLimit }) => <Amount neuron={creditLimit} places={2} isCell />,
     },
     { id: "period", name: "Resets", cell: ({ resetPeriod }) => PERIODS[resetPeriod] },
     {
