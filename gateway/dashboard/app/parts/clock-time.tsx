@@ -7,7 +7,7 @@ const YEAR = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
 const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });
 
 /** A time of today as `07:28:41`, of this year as `26 Nov, 07:28:41`, and of others with the year; local. */
-export function clockText(date: Date, now: Date): string {
+function clockText(date: Date, now: Date): string {
   const clock = CLOCK.format(date);
   if (date.toDateString() === now.toDateString()) return clock;
   return `${(date.getFullYear() === now.getFullYear() ? DAY : YEAR).format(date)}, ${clock}`;
