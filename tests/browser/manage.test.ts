@@ -50,7 +50,7 @@ test("a new key comes with code that has it, and its row says what it spent and 
   const row = page.getByRole("row").filter({ hasText: "guarded" });
   await row.getByText("At most 500 tokens in an answer").waitFor();
   // Nothing is spent: it has no width.
-  await row.getByRole("progressbar", { name: "guarded: 0 % spent" }).waitFor({ state: "attached" });
+  await row.getByRole("progressbar", { name: "guarded: 0% spent" }).waitFor({ state: "attached" });
   await page.getByRole("button", { name: "Revoke guarded" }).click();
   await dialog.getByText("their remaining requests are not sent").waitFor();
   await dialog.getByRole("button", { name: "Revoke" }).click();
@@ -62,7 +62,7 @@ test("a tag's spend is listed, and its budget is created, changed, used up and d
   if (!dashboard().browser) return context.skip();
   await chat("team=search");
   const { page, faults } = await dashboard().signedIn();
-  await go(page, "Tags");
+  await go(page, "Tags and budgets");
   await page.getByRole("button", { name: "Set a budget for team=search" }).click();
   const dialog = page.getByRole("dialog");
   expect(await dialog.getByLabel("Value").inputValue()).toBe("search");
@@ -80,7 +80,7 @@ test("a tag's spend is listed, and its budget is created, changed, used up and d
 
   await page.getByRole("button", { name: "Edit team=search" }).click();
   await dialog.getByLabel(/^Budget in /).fill("0.000001");
-  await dialog.getByLabel("Starts again").selectOption("never");
+  await dialog.getByLabel("Resets").selectOption("never");
   await dialog.getByRole("button", { name: "Save" }).click();
   await row.getByText("used up").waitFor();
   await requireAccessible(page, "tag-budgets");
@@ -185,7 +185,7 @@ test("a webhook's events are delivered again from a cursor, and a new secret sig
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("again");
   await dialog.getByLabel("URL").fill(receiver.url);
-  await dialog.getByLabel("a tag used 80 % or all of its budget").check();
+  await dialog.getByLabel("a tag used 80% or all of its budget").check();
   await dialog.getByLabel("an sk- key was created").check();
   await dialog.getByRole("button", { name: "Create", exact: true }).click();
   await dialog.getByRole("button", { name: "Copy" }).click();
@@ -200,18 +200,18 @@ test("a webhook's events are delivered again from a cursor, and a new secret sig
   }
   await expect.poll(() => receiver.received.length).toBe(2);
   const [first] = receiver.received.map(({ payload }) => (payload as { readonly cursor?: string }).cursor);
-  await page.getByRole("button", { name: "Deliver again" }).click();
+  await page.getByRole("button", { name: "Redeliver" }).click();
   await dialog.getByLabel("After the cursor").fill("nonsense");
-  await dialog.getByRole("button", { name: "Deliver again" }).click();
+  await dialog.getByRole("button", { name: "Redeliver" }).click();
   await dialog.getByRole("alert").waitFor();
   await dialog.getByLabel("After the cursor").fill(first ?? "");
-  await dialog.getByRole("button", { name: "Deliver again" }).click();
+  await dialog.getByRole("button", { name: "Redeliver" }).click();
   await expect.poll(() => receiver.received.length).toBe(3);
   await dialog.waitFor({ state: "detached" });
 
-  await page.getByRole("button", { name: "New secret" }).click();
+  await page.getByRole("button", { name: "Rotate secret" }).click();
   await dialog.getByText("two signatures").waitFor();
-  await dialog.getByRole("button", { name: "Create the new secret" }).click();
+  await dialog.getByRole("button", { name: "Rotate secret" }).click();
   const secret =
     (await page.getByRole("dialog", { name: "Your signing secret" }).locator("code").textContent()) ?? "";
   await dialog.getByRole("button", { name: "Copy" }).click();

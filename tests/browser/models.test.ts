@@ -17,14 +17,14 @@ test("models are searched, filtered and sorted in the address, and a model says 
   await page.getByText("No model matches.").waitFor();
   await page.getByRole("link", { name: "Show all models." }).click();
   await expect.poll(() => rows.count()).toBe(all);
-  await page.getByRole("button", { name: "Price in / out" }).click();
+  await page.getByRole("button", { name: "Input / output, 0G" }).click();
   await page.getByLabel("Search").fill("devnet-chat ");
   await expect.poll(() => rows.count()).toBe(2);
   const search = () => Object.fromEntries(new URL(page.url()).searchParams);
   await expect.poll(search).toEqual({ q: "devnet-chat ", sort: "-PRICE" });
   await page.reload();
   await expect.poll(() => rows.count()).toBe(2);
-  expect(await page.getByRole("columnheader", { name: "Price" }).getAttribute("aria-sort")).toBe(
+  expect(await page.getByRole("columnheader", { name: "Input / output" }).getAttribute("aria-sort")).toBe(
     "descending",
   );
 

@@ -59,7 +59,7 @@ test("an empty account's first steps tick themselves: a key is put into the code
   await page.getByRole("button", { name: "Hide" }).click();
   await page.reload();
   await heading(page, "Overview");
-  await page.getByText("at this rate,").waitFor();
+  await page.getByText(/^Lasts .* at this rate/).waitFor();
   expect(await page.getByRole("heading", { name: /Get started|You are set up/ }).count()).toBe(0);
   expect(await page.content()).not.toContain(secret);
   expect(faults).toEqual([]);
@@ -72,7 +72,7 @@ test("spending is divided by model, key and provider, and the range and the divi
   const chart = page.getByRole("table", { name: /^Spend, / });
   await chart.getByRole("columnheader", { name: "devnet-chat" }).waitFor();
   expect(await chart.getByRole("row").count()).toBe(8);
-  await expect.poll(() => figure(page, "First token, p50").textContent()).toMatch(/^[\d.]+ m?s$/);
+  await expect.poll(() => figure(page, "Time to first token, p50").textContent()).toMatch(/^[\d.]+ m?s$/);
   await expect.poll(() => figure(page, "Requests").textContent()).toMatch(/^[1-9]/);
 
   await page.getByText("Key", { exact: true }).click();

@@ -319,7 +319,7 @@ test("every other kind of request answers in its tab, which the URL names", asyn
   await page.getByText("completed", { exact: true }).waitFor();
   await requireAccessible(page, "playground-responses");
 
-  await tab("Transcription");
+  await tab("Speech to text");
   await page.getByRole("button", { name: "Transcribe" }).click();
   await page.getByText("Choose an audio file.").waitFor();
   await page
@@ -330,7 +330,7 @@ test("every other kind of request answers in its tab, which the URL names", asyn
   expect(await page.locator("blockquote").textContent()).not.toBe("");
   await requireAccessible(page, "playground-transcription");
 
-  await tab("Speech");
+  await tab("Text to speech");
   await page.getByLabel("Text").fill("The sea is salt.");
   await page.getByLabel("Format").selectOption("wav");
   await page.getByRole("button", { name: "Speak" }).click();
@@ -343,7 +343,7 @@ test("every other kind of request answers in its tab, which the URL names", asyn
   expect((await download).suggestedFilename()).toBe("speech.wav");
   await requireAccessible(page, "playground-speech");
 
-  await tab("Rankings");
+  await tab("Rerank");
   await page.getByRole("button", { name: "Rank" }).click();
   await billed();
   const ranked = page.getByRole("list", { name: "Ranking" }).getByRole("listitem");
@@ -415,7 +415,7 @@ test.for([
     await page.getByRole("dialog").getByRole("tab", { name: "curl" }).waitFor();
     await requireAccessible(page, name("code"));
     await page.keyboard.press("Escape");
-    for (const tab of ["Responses", "Images", "Transcription", "Speech", "Rankings", "Embeddings"]) {
+    for (const tab of ["Responses", "Images", "Speech to text", "Text to speech", "Rerank", "Embeddings"]) {
       await page.getByRole("tab", { name: tab }).click();
       await page.getByRole("heading", { level: 2, name: "Request" }).waitFor();
       await requireNoScroll(page);

@@ -38,7 +38,7 @@ async function requestPage(more: object, options: Parameters<typeof openPage>[2]
   await page.goto(`${product.origin}/dashboard/requests/${id}`);
   await page.getByRole("heading", { level: 1, name: "Request" }).waitFor();
   const check = (title: string) => page.getByRole("listitem").filter({ hasText: title });
-  await check("The provider's enclave today").waitFor();
+  await check("Provider attestation").waitFor();
   return { page, faults, id, check };
 }
 
@@ -52,8 +52,8 @@ test("the page of a request says what was checked of its answer, and what each r
     for (const title of ["The provider's signer", "This answer", "This request"])
       expect(await check(title).textContent()).toContain("passed");
     expect(await check("This answer").textContent()).toContain("exactly the bytes that arrived");
-    const enclave = await check("The provider's enclave today").textContent();
-    expect(enclave).toMatch(/failed.*has no certificate of an Intel platform/);
+    const enclave = await check("Provider attestation").textContent();
+    expect(enclave).toMatch(/not attested.*the quote has no Intel platform certificate/);
     await requireAccessible(page, `request-${options.colorScheme}`);
     const width = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
     expect(width, "the page is wider than its window").toBeLessThanOrEqual(0);

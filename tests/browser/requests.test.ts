@@ -53,7 +53,7 @@ test("the list is filtered and sorted by the server, and a reload shows the same
   await page.keyboard.press("Escape");
   await page.getByRole("columnheader", { name: "Cost" }).getByRole("button").click();
   await expect.poll(() => new URL(page.url()).searchParams.get("sort")).toBe("-COST");
-  const costs = () => rowsOf(page).getByText(/0G$/).allTextContents();
+  const costs = () => rowsOf(page).locator(".amount").allTextContents();
   const isSorted = (texts: readonly string[]) =>
     texts.every((text, n) => Number.parseFloat(text) <= Number.parseFloat(texts[n - 1] ?? "Infinity"));
   await expect
@@ -106,7 +106,7 @@ test("the file has every request that matches, on all pages of the list", async 
     page.getByRole("button", { name: "CSV" }).click(),
   ]);
   const lines = (await readFile(await download.path(), "utf8")).trimEnd().split("\r\n");
-  expect(lines[0]).toMatch(/^When,ID,Model,/);
+  expect(lines[0]).toMatch(/^Created,ID,Model,/);
   expect(new Set(lines.slice(1).map((line) => /req-[0-9a-f]+/.exec(line)?.[0])).size).toBe(MADE);
   expect(lines).toHaveLength(MADE + 1);
   expect(faults).toEqual([]);
@@ -230,7 +230,7 @@ test("the page of a request shows where its time and its price come from", async
     await section("Timeline").getByText("from the first byte to the last").waitFor();
     await section("Timeline").locator("strong", { hasText: "Attempt 1" }).waitFor();
     await section("Price")
-      .getByRole("row", { name: /^Prompt tokens/ })
+      .getByRole("row", { name: /^Input tokens/ })
       .waitFor();
     await section("Price")
       .getByRole("row", { name: /^Charged/ })

@@ -34,7 +34,7 @@ test("the development network's provider is appraised at start, and its quote is
     gpu: "ABSENT",
     collateralIssuedAt: null,
     checkedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
-    failures: ["The quote does not verify: it has no certificate of an Intel platform."],
+    failures: ["Attestation failed: the quote has no Intel platform certificate."],
   });
 });
 

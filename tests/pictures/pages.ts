@@ -22,7 +22,7 @@ export function shownPages({ requestId, jobId, batchId }: Sample): readonly Show
     { name: "API keys", path: "/keys" },
     { name: "Webhooks", path: "/webhooks" },
     { name: "Storage", path: "/storage" },
-    { name: "Tokens", path: "/tokens" },
+    { name: "Agent tokens", path: "/tokens" },
     { name: "Providers", path: "/providers" },
     { name: "Network", path: "/network" },
     { name: "Node", path: "/node" },

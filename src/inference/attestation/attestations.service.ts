@@ -112,7 +112,7 @@ export class AttestationsService {
       return appraise(report, verified, { ...this.#settings, signer, nonce, tlsKeys, now });
     } catch (error) {
       const reason = error instanceof Error ? error.message : "unknown";
-      return fail(`The quote does not verify: ${reason}.`);
+      return fail(`Attestation failed: ${reason}.`);
     }
   }
 

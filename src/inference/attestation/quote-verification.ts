@@ -55,7 +55,7 @@ export function platformOf(quote: Buffer): Platform {
     // The library's own `getCa` takes every authority for that of processors.
     return { fmspc, ca: certificateOf(parsed).issuer.includes("PCK Platform CA") ? "platform" : "processor" };
   } catch (cause) {
-    throw new Error("it has no certificate of an Intel platform", { cause });
+    throw new Error("the quote has no Intel platform certificate", { cause });
   }
 }
 
@@ -74,7 +74,7 @@ export function verifyQuote(
   const seconds = Math.floor(now.getTime() / 1_000);
   const verified = QuoteVerifier.newWithRootCa(rootCa).verify(quote, collateral, seconds);
   const report = verified.report.asTd10();
-  if (!report) throw new Error("not a quote of a TDX virtual machine");
+  if (!report) throw new Error("the quote is not of a TDX virtual machine");
   const info = TcbInfo.parse(JSON.parse(collateral.tcb_info));
   const module = moduleLevel(info, report);
   return {

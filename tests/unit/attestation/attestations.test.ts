@@ -94,7 +94,7 @@ test("a signer that was not acknowledged is not appraised", async () => {
 test.each([
   ["gave no attestation report", undefined],
   ["malformed", Buffer.from("<html>")],
-  ["does not verify", Buffer.from(JSON.stringify({ quote: "00".repeat(700) }))],
+  ["Attestation failed", Buffer.from(JSON.stringify({ quote: "00".repeat(700) }))],
 ])("what fails is a failure of the attestation: %s", async (reason, body) => {
   const { service, found } = open(body);
   await service.refresh();

@@ -1,18 +1,24 @@
 import { expect, test } from "vitest";
 import {
+  latencyOf,
   type Sortable,
   searchModels,
   uptimeOf,
 } from "../../../gateway/dashboard/app/pages/models/models-search.ts";
 import { modelsSearch } from "../../../gateway/dashboard/app/pages/models/models-url.ts";
 
+const IDLE = { latencyMs: null, uptimePercent: null };
 const ADDRESS = `0x${"Ab".repeat(20)}`;
 
 function model(modelId: string, more: Partial<Sortable> = {}): Sortable {
   const profile = { contextLength: null, description: null, inputModalities: null, outputModalities: null };
   return {
     ...{ modelId, name: modelId, serviceType: "CHATBOT", pricing: { input: "1", output: "1" }, profile },
-    ...{ recentHealth: null, providers: [{ address: ADDRESS, trustMode: "STANDARD" }], ...more },
+    ...{
+      recentHealth: null,
+      providers: [{ address: ADDRESS, trustMode: "STANDARD", health: IDLE }],
+      ...more,
+    },
   };
 }
 
@@ -30,7 +36,7 @@ test("models are found by words of their name, service and description, by modal
       inputModalities: ["text", "image"],
       outputModalities: null,
     },
-    providers: [{ address: `0x${"1".repeat(40)}`, trustMode: "PRIVATE" }],
+    providers: [{ address: `0x${"1".repeat(40)}`, trustMode: "PRIVATE", health: IDLE }],
   });
   const all = [seer, painter, model("Alto")];
   expect(ids(searchModels(all, {}))).toEqual(["Alto", "painter", "seer"]);
@@ -63,8 +69,14 @@ test("what is not a filter in the URL is ignored", () => {
   });
 });
 
-test("uptime is the answered share, and unknown without requests", () => {
-  expect(uptimeOf(null)).toBeUndefined();
-  expect(uptimeOf({ requestCount: 0, failedCount: 0, p50Ms: null })).toBeUndefined();
-  expect(uptimeOf({ requestCount: 4, failedCount: 1, p50Ms: null })).toBe(0.75);
+test("uptime and latency are of 30 days, of the present while no request is stored yet, and unknown without requests", () => {
+  const busy = { latencyMs: 12, uptimePercent: 90 };
+  const best = { latencyMs: 8, uptimePercent: 99 };
+  expect(uptimeOf(null, [IDLE])).toBeUndefined();
+  expect(latencyOf(null, [])).toBeUndefined();
+  expect(uptimeOf({ requestCount: 0, failedCount: 0, p50Ms: null }, [])).toBeUndefined();
+  expect(uptimeOf({ requestCount: 4, failedCount: 1, p50Ms: 30 }, [best])).toBe(0.75);
+  expect(latencyOf({ requestCount: 4, failedCount: 1, p50Ms: 30 }, [best])).toBe(30);
+  expect(uptimeOf(null, [busy, best, IDLE])).toBe(0.99);
+  expect(latencyOf(null, [busy, best, IDLE])).toBe(8);
 });

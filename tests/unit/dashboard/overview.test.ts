@@ -78,10 +78,14 @@ test("spending is stacked by the most expensive groups, and the rest is one seri
   const series = spendingOf(buckets, starts, ({ modelId }) => modelId ?? "");
   expect(series.map(({ name }) => name)).toEqual([...groups.toReversed().slice(0, MAX_SERIES - 1), "Others"]);
   // 1 + 2 + 3 + 4 thousandths, in each of two hours.
-  expect(series.at(-1)).toMatchObject({ values: [0.01, 0.01], text: "0.02", texts: ["0.01", "0.01"] });
+  expect(series.at(-1)).toMatchObject({
+    values: [0.01, 0.01],
+    text: "0.020000",
+    texts: ["0.010000", "0.010000"],
+  });
   // 1 + 2 + ... + 9 thousandths.
-  expect(totalOf(buckets, starts)).toMatchObject({ text: "0.09", texts: ["0.045", "0.045"] });
-  expect(totalOf([], starts)).toEqual({ text: "0", texts: ["0", "0"] });
+  expect(totalOf(buckets, starts)).toMatchObject({ text: "0.090000", texts: ["0.045000", "0.045000"] });
+  expect(totalOf([], starts)).toMatchObject({ text: "0.000000" });
   const few = spendingOf(buckets.slice(0, 2 * MAX_SERIES), starts, ({ modelId }) => modelId ?? "");
   expect(few.map(({ name }) => name)).not.toContain("Others");
   expect(few).toHaveLength(MAX_SERIES);

@@ -23,8 +23,8 @@ function linesOf(change: Partial<Parameters<typeof priceLinesOf>[0]>) {
 
 test("tokens times prices", () => {
   expect(linesOf({})).toEqual([
-    ["Prompt tokens", 200n],
-    ["Completion tokens", 50n],
+    ["Input tokens", 200n],
+    ["Output tokens", 50n],
   ]);
 });
 
@@ -41,9 +41,9 @@ test("what the cache saved is a line of its own, and so is what writing to it co
 test("what the balance did not cover is not called a saving", () => {
   const cost = { input: "150", output: "0", cacheSaving: null };
   expect(linesOf({ cachedTokens: 10, cost })).toEqual([
-    ["Prompt tokens", 200n],
+    ["Input tokens", 200n],
     ["Not charged", -50n],
-    ["Completion tokens", 50n],
+    ["Output tokens", 50n],
     ["Not charged", -50n],
   ]);
 });

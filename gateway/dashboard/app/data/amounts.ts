@@ -1,17 +1,46 @@
 const DECIMALS = 18;
 const UNIT = 10n ** BigInt(DECIMALS);
+/** So many digits of an amount are shown at least, however small it is. */
+const SIGNIFICANT = 2;
 
-/** Formats neuron as tokens: exact, without trailing zeros; `places` limits the decimals. */
-export function toTokens(neuron: string | bigint, places = DECIMALS): string {
+/**
+ * Formats neuron as tokens. Without `places` the text is exact. With them it is rounded half up to so many decimals, or to
+ * as many more as leave two significant digits. Trailing zeros are cut, unless `isFixed`: then the amounts of a column
+ * have their points below each other.
+ */
+export function toTokens(
+  neuron: string | bigint,
+  places = DECIMALS,
+  { isFixed = false }: { readonly isFixed?: boolean } = {},
+): string {
   const value = BigInt(neuron);
   const size = value < 0n ? -value : value;
-  const whole = (size / UNIT).toString().replaceAll(/\B(?=(\d{3})+$)/g, " ");
-  const digits = (size % UNIT).toString().padStart(DECIMALS, "0");
-  const shown = digits.slice(0, places).replace(/0+$/, "");
-  const sign = value < 0n ? "−" : "";
-  if (shown === "" && size % UNIT > 0n && size < UNIT)
-    return `${sign}<0.${"0".repeat(Math.max(0, places - 1))}1`;
-  return `${sign}${whole}${shown === "" ? "" : `.${shown}`}`;
+  if (size === 0n) return "0";
+  const isExact = size % 10n ** BigInt(DECIMALS - places) === 0n;
+  const least = isExact ? 0 : DECIMALS + SIGNIFICANT - size.toString().length;
+  const decimals = Math.min(DECIMALS, Math.max(places, least));
+  const step = 10n ** BigInt(DECIMALS - decimals);
+  const rounded = ((size + step / 2n) / step) * step;
+  const whole = (rounded / UNIT).toString().replaceAll(/\B(?=(\d{3})+$)/g, " ");
+  const digits = (rounded % UNIT).toString().padStart(DECIMALS, "0").slice(0, decimals);
+  const shown = isFixed ? digits : digits.replace(/0+$/, "");
+  return `${value < 0n ? "−" : ""}${whole}${shown === "" ? "" : `.${shown}`}`;
+}
+
+/** The decimals with which all of these amounts of neuron are exact, at most 12: those of a column that adds up. */
+export function placesOf(amounts: readonly bigint[]): number {
+  const most = 12;
+  const step = 10n ** BigInt(DECIMALS - most);
+  for (let places = 0; places < most; places++) {
+    const unit = 10n ** BigInt(DECIMALS - places);
+    if (amounts.every((amount) => ((amount / step) * step) % unit === 0n)) return places;
+  }
+  return most;
+}
+
+/** Neuron as tokens for a form or a file: exact, and without separators. */
+export function toPlainTokens(neuron: string | bigint): string {
+  return toTokens(neuron).replaceAll(" ", "").replace("−", "-");
 }
 
 /** Parses a token amount into neuron; undefined if it is not an amount. */

@@ -15,15 +15,24 @@ type Day = { readonly startsAt: string; readonly requestCount: number; readonly 
 
 /** A percentage with as many decimals as distinguish it from 100 %, rounded down. */
 export function percentText(share: number): string {
-  if (share === 1) return "100 %";
-  return `${(Math.floor(share * 10_000) / 100).toFixed(share > 0.99 ? 2 : 1)} %`;
+  if (share === 1) return "100%";
+  return `${(Math.floor(share * 10_000) / 100).toFixed(share > 0.99 ? 2 : 1)}%`;
 }
 
 /**
  * A cell for each of the last 30 days in UTC: grey without requests, and hatched on top of its colour when some failed. The
  * label says it in words.
  */
-export function HealthDays({ days, of }: { days: readonly Day[]; of: string }) {
+export function HealthDays({
+  days,
+  of,
+  recent,
+}: {
+  days: readonly Day[];
+  of: string;
+  /** The share of the latest requests that were answered: what is known before a day is stored. */
+  recent?: number | undefined;
+}) {
   const hatch = useId();
   const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   const byStart = new Map(days.map((day) => [Date.parse(day.startsAt), day]));
@@ -54,7 +63,9 @@ export function HealthDays({ days, of }: { days: readonly Day[]; of: string }) {
         </svg>
         <small className="quiet figure">
           {requests === 0
-            ? "no requests"
+            ? recent === undefined
+              ? "no requests"
+              : `${percentText(recent)} recently`
             : `${percentText((requests - failed) / requests)} · ${requests.toLocaleString("en")} ${requests === 1 ? "request" : "requests"}`}
         </small>
       </span>

@@ -1,14 +1,16 @@
 import { Group, SimpleGrid, Title } from "@mantine/core";
 import { type ReactNode, useEffect, useId } from "react";
 
-/** A page: its title, also of the window, its purpose, its actions and its content. */
+/** A page: its title, also of the window, what is above it, its purpose, its actions and its content. */
 export function Page({
   title,
+  above,
   about,
   actions,
   children,
 }: {
   title: string;
+  above?: ReactNode;
   about?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
@@ -20,6 +22,7 @@ export function Page({
     <>
       <header className="page-head">
         <div>
+          {above}
           <Title order={1}>{title}</Title>
           {about && <div className="about">{about}</div>}
         </div>

@@ -25,6 +25,7 @@ export function SpendBar({ of: { used, held = "0", limit }, what }: { of: Spend;
   const color = percent >= 100 ? "red" : percent >= WARNED_PERCENT ? "yellow" : "iris";
   const text = (neuron: string) => `${toTokens(neuron, 9)} ${symbol}`;
   const isHeld = BigInt(held) > 0n;
+  const shown = percent === 0 && BigInt(used) > 0n ? "<1%" : `${percent}%`;
   return (
     <Tooltip label={`${text(used)} spent${isHeld ? `, ${text(held)} held` : ""}, of ${text(limit)}`}>
       <div className="spend-bar">
@@ -32,18 +33,18 @@ export function SpendBar({ of: { used, held = "0", limit }, what }: { of: Spend;
           <Progress.Section
             value={Math.min(100, percent)}
             color={color}
-            aria-label={`${what}: ${percent} % spent`}
+            aria-label={`${what}: ${shown} spent`}
           />
           {isHeld && (
             <Progress.Section
               value={Math.min(100 - Math.min(100, percent), Math.max(1, heldPercent))}
               color={color}
               striped
-              aria-label={`${what}: ${heldPercent} % held`}
+              aria-label={`${what}: ${heldPercent}% held`}
             />
           )}
         </Progress.Root>
-        <span className="quiet">{percent} %</span>
+        <span className="quiet">{shown}</span>
       </div>
     </Tooltip>
   );

@@ -10,7 +10,7 @@ export function Balance() {
   return (
     <Link to="/deposits" className="balance">
       <VisuallyHidden>Balance </VisuallyHidden>
-      <Amount neuron={balance.available} places={3} />
+      <Amount neuron={balance.available} places={2} />
     </Link>
   );
 }

@@ -2,24 +2,34 @@ import { Link } from "@tanstack/react-router";
 import type { LucideIcon } from "lucide-react";
 import BookOpen from "lucide-react/icons/book-open";
 import Braces from "lucide-react/icons/braces";
-import { useId } from "react";
-import { GROUPS } from "./page.ts";
+import { useId, useMemo } from "react";
+import type { Group } from "./page.ts";
 import { usePages } from "./use-pages.ts";
 
 type Entry = { readonly name: string; readonly to: string; readonly icon: LucideIcon };
+type Section = { readonly group: Group | undefined; readonly entries: Entry[] };
+
+/** Pages of one group that follow each other. */
+function sectionsOf(pages: ReturnType<typeof usePages>): readonly Section[] {
+  return pages.reduce<Section[]>((sections, page) => {
+    const group = "group" in page ? page.group : undefined;
+    const last = sections.at(-1);
+    if (last && last.group === group) last.entries.push(page);
+    else sections.push({ group, entries: [page] });
+    return sections;
+  }, []);
+}
 
 /** The pages by groups, and the documents for developers. */
 export function Navigation() {
   const pages = usePages();
-  const grouped = (group: string | undefined): readonly Entry[] =>
-    pages.filter((page) => page.group === group);
+  const sections = useMemo(() => sectionsOf(pages), [pages]);
   return (
     <div className="navigation">
       <nav aria-label="Pages">
-        {GROUPS.map((group) => (
-          <Entries key={group} title={group} entries={grouped(group)} />
+        {sections.map(({ group, entries }) => (
+          <Entries key={entries[0]?.to} title={group} entries={entries} />
         ))}
-        <Entries entries={grouped(undefined)} />
       </nav>
       <nav aria-label="For developers" className="more">
         <a href="/graphql" className="nav-link">
@@ -33,9 +43,8 @@ export function Navigation() {
   );
 }
 
-function Entries({ title, entries }: { title?: string; entries: readonly Entry[] }) {
+function Entries({ title, entries }: { title: string | undefined; entries: readonly Entry[] }) {
   const id = useId();
-  if (entries.length === 0) return null;
   return (
     <>
       {title && (

@@ -3,8 +3,8 @@ import type { LucideIcon } from "lucide-react";
 import type { ComponentType } from "react";
 import { loadAgain } from "../data/fetch-again.ts";
 
-/** The groups of the navigation, in their order. */
-export const GROUPS = ["Build", "Use", "Money", "Manage", "Operate"] as const;
+/** A group of the navigation. */
+export type Group = "Build" | "Activity" | "Billing" | "Chain" | "Operate";
 
 /** Something that the palette finds. */
 export type Found = {
@@ -20,8 +20,8 @@ export type Found = {
 /** A page of the dashboard: its place in the navigation, and its routes. */
 export type Page<Routes extends readonly AnyRoute[]> = {
   readonly name: string;
-  /** Undefined: below the groups. */
-  readonly group?: (typeof GROUPS)[number];
+  /** Undefined: between the groups. */
+  readonly group?: Group;
   /** Whether only operators of the service find it; its content is refused to others anyway. */
   readonly isForOperators?: boolean;
   readonly icon: LucideIcon;

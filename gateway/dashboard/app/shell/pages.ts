@@ -16,23 +16,23 @@ import { tagsPage } from "../pages/tags/tags.page.ts";
 import { tokensPage } from "../pages/tokens/tokens.page.ts";
 import { webhooksPage } from "../pages/webhooks/webhooks.page.ts";
 
-/** Every page, in the order of the navigation. Routes, navigation and palette are made of it. */
+/** Every page, in the order of the navigation, by groups. Routes, navigation and palette are made of it. */
 export const PAGES = [
   overviewPage,
   modelsPage,
   playgroundPage,
+  keysPage,
+  webhooksPage,
   requestsPage,
   jobsPage,
   batchesPage,
   depositsPage,
   tagsPage,
-  keysPage,
-  webhooksPage,
   storagePage,
   tokensPage,
+  networkPage,
   providersPage,
   operationsPage,
-  networkPage,
   nodePage,
   settingsPage,
 ] as const;

@@ -4,6 +4,8 @@ import { type ReactNode, useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import { resultOf } from "../../data/graph.ts";
+import { Breadcrumb } from "../../parts/breadcrumb.tsx";
+import { FullTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { ConfirmDialog } from "../../parts/dialog.tsx";
@@ -11,7 +13,6 @@ import { Hash } from "../../parts/hash.tsx";
 import { Columns, Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
 import { Live, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
 import { BatchProgress } from "./batch-progress.tsx";
 import {
   BATCH,
@@ -44,7 +45,11 @@ export function BatchPage() {
     },
   );
   return (
-    <Page title="Batch" about={<BatchName of={data?.batch ?? undefined} id={id} />}>
+    <Page
+      title="Batch"
+      above={<Breadcrumb list="Batches" to="/batches" id={id} />}
+      about={data?.batch && nameOf(data.batch) !== id ? nameOf(data.batch) : undefined}
+    >
       <Outcome
         value={data && (data.batch ?? null)}
         error={error}
@@ -108,7 +113,7 @@ function Content({
         }
       >
         <BatchProgress of={counts} label="Requests" />
-        <p>{MEANINGS[status]}</p>
+        {MEANINGS[status] && <p>{MEANINGS[status]}</p>}
       </Section>
       {batch.errors.length > 0 && <Faults of={batch.errors} />}
       <Columns>
@@ -121,32 +126,31 @@ function Content({
               <FileLink
                 id={batch.outputFileId}
                 name="Download the answers"
-                none={hasEnded(status) ? "none: nothing was answered" : "when the batch has ended"}
+                none={hasEnded(status) ? "none" : "when the batch has ended"}
               />
             </Pair>
             <Pair name="Failures">
               <FileLink
                 id={batch.errorFileId}
                 name="Download the failures"
-                none={hasEnded(status) ? "none: nothing failed" : "when the batch has ended"}
+                none={hasEnded(status) ? "none" : "when the batch has ended"}
               />
             </Pair>
           </Pairs>
         </Section>
         <Section title="Details">
           <Pairs>
-            <Pair name="ID">
-              <Hash of={batch.batchId} isWhole withCopy />
-            </Pair>
             <Pair name="Endpoint">
               <code>{batch.endpoint}</code>
             </Pair>
             <Pair name="Created">
-              <Time at={batch.createdAt} />
+              <FullTime at={batch.createdAt} />
             </Pair>
-            <Pair name={hasEnded(status) ? "Would have run until" : "Runs until"}>
-              <Time at={batch.expiresAt} />
-            </Pair>
+            {!hasEnded(status) && (
+              <Pair name="Expires">
+                <FullTime at={batch.expiresAt} />
+              </Pair>
+            )}
             {Object.entries((batch.metadata ?? {}) as Record<string, string>).map(([name, value]) => (
               <Pair key={name} name={name}>
                 {value}
@@ -159,13 +163,12 @@ function Content({
   );
 }
 
-/** What a status means. */
-const MEANINGS: Readonly<Record<BatchCounts["status"], string>> = {
+/** What a status means, where its word does not say it. */
+const MEANINGS: Readonly<Partial<Record<BatchCounts["status"], string>>> = {
   VALIDATING: "The input file is checked, line by line, before anything is sent.",
   IN_PROGRESS: "The requests are being sent. This page follows them.",
-  FINALIZING: "All requests have ended. The files are being completed.",
+  FINALIZING: "The files are being completed.",
   CANCELLING: "No more requests are sent. Those that were sent are being answered, and are charged.",
-  COMPLETED: "All requests have ended.",
   FAILED: "Nothing more is sent: the input is not valid, or the key of the batch ended.",
   EXPIRED: "The 24 hours were over before all requests were sent. The others were not charged.",
   CANCELLED: "The batch was cancelled. What had been answered is in its file, and was charged.",

@@ -3,6 +3,7 @@ import Plus from "lucide-react/icons/plus";
 import { useState } from "react";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import { useFilters, useList } from "../../data/use-list.ts";
+import { ClockTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
 import { ListTable } from "../../parts/list-table.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -29,7 +30,7 @@ export function BatchesPage() {
   return (
     <Page
       title="Batches"
-      about="Many requests in one file, answered within 24 hours. Each request is charged once, when it is answered."
+      about="Many requests in one file. Results within 24 hours; you pay only for requests that are answered."
       actions={
         <Button leftSection={<Plus size={16} />} onClick={() => setCreating(true)}>
           Create a batch
@@ -110,10 +111,10 @@ const COLUMNS: readonly Column<BatchRow>[] = [
     cell: (batch) => <BatchProgress of={batch} label={nameOf(batch)} />,
   },
   { id: "endpoint", name: "Endpoint", cell: ({ endpoint }) => <code>{endpoint}</code> },
-  { id: "created", name: "Created", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { id: "created", name: "Created", cell: ({ createdAt }) => <ClockTime at={createdAt} /> },
   {
     id: "until",
-    name: "Runs until",
+    name: "Expires",
     cell: ({ expiresAt, status }) =>
       hasEnded(status) ? <span className="quiet">ended</span> : <Time at={expiresAt} />,
   },

@@ -22,7 +22,7 @@ const oneRoute = createRoute({
 
 export const batchesPage = definePage({
   name: "Batches",
-  group: "Use",
+  group: "Activity",
   icon: Layers,
   to: "/batches",
   routes: [route, oneRoute],

@@ -1,6 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { bytes } from "../../data/amounts.ts";
+import { ClockTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { ConfirmDialog } from "../../parts/dialog.tsx";
@@ -73,7 +74,7 @@ function columnsOf(onDelete: (file: ClientFile) => void): readonly Column<Client
       cell: ({ purpose }) => (purpose === "batch" ? "requests" : "answers or failures"),
     },
     { id: "size", name: "Size", isNumber: true, cell: (file) => bytes(String(file.bytes)) },
-    { id: "created", name: "Created", cell: (file) => <Time at={at(file.created_at)} /> },
+    { id: "created", name: "Created", cell: (file) => <ClockTime at={at(file.created_at)} /> },
     { id: "expires", name: "Expires", cell: (file) => <Time at={at(file.expires_at)} /> },
     {
       id: "actions",

@@ -1,7 +1,10 @@
+import { Button, Group } from "@mantine/core";
+import { useFormContext, useWatch } from "react-hook-form";
 import * as z from "zod";
-import { toNeuron } from "../../data/amounts.ts";
+import { toNeuron, toUsd } from "../../data/amounts.ts";
 import { useNetwork, useSession } from "../../data/session.tsx";
 import { toastSuccess } from "../../data/toast.ts";
+import { useUsdPerToken } from "../../data/token-price.tsx";
 import { useWallet } from "../../data/use-wallet.ts";
 import type { WalletChain } from "../../data/wallet-requests.ts";
 import { TextField } from "../../parts/fields.tsx";
@@ -30,7 +33,7 @@ export function DepositForm({ onSent }: { onSent(): void }) {
     return (
       <Section title="Deposit">
         <p>
-          Send {network.symbol} to the router's vault <code className="selectable">{vault}</code> with the
+          Send {network.symbol} to the gateway's vault <code className="selectable">{vault}</code> with the
           call described in the network's own documentation. Deposits to this account appear below
           automatically.
         </p>
@@ -59,7 +62,33 @@ export function DepositForm({ onSent }: { onSent(): void }) {
           required
           placeholder="1"
         />
+        <Presets symbol={network.symbol} />
       </GraphForm>
     </Section>
+  );
+}
+
+const PRESETS = ["1", "5", "10", "50"];
+
+/** Amounts for the field above, and what the entered one is in dollars. */
+function Presets({ symbol }: { symbol: string }) {
+  const { setValue } = useFormContext();
+  const entered: string = useWatch({ name: "amount" });
+  const usdPerToken = useUsdPerToken();
+  const neuron = toNeuron(entered);
+  return (
+    <Group gap="xs" className="quiet">
+      {PRESETS.map((amount) => (
+        <Button
+          key={amount}
+          size="compact-sm"
+          variant="default"
+          onClick={() => setValue("amount", amount, { shouldValidate: true })}
+        >
+          {amount} {symbol}
+        </Button>
+      ))}
+      {neuron !== undefined && usdPerToken !== undefined && <output>{toUsd(neuron, usdPerToken)}</output>}
+    </Group>
   );
 }

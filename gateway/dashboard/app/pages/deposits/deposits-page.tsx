@@ -2,15 +2,17 @@ import { Progress } from "@mantine/core";
 import { useEffect } from "react";
 import { useQuery } from "urql";
 import { graphql } from "../../data/graph.ts";
+import { useNetwork } from "../../data/session.tsx";
 import { type List, useList } from "../../data/use-list.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { ClockTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
 import { ListTable } from "../../parts/list-table.tsx";
 import { Page, Section, Stat, Stats } from "../../parts/page.tsx";
 import { Live, StateBadge } from "../../parts/state-badge.tsx";
-import { Time } from "../../parts/time.tsx";
 import { Transaction } from "../../parts/transaction.tsx";
 import { DepositForm } from "./deposit-form.tsx";
+import "./deposits.css";
 
 const DEPOSITS = graphql(`
   query Deposits($first: Int, $last: Int, $after: Cursor, $before: Cursor) {
@@ -38,6 +40,7 @@ export function DepositsPage() {
     pick: ({ viewer }) => viewer?.account?.deposits,
     changes: SEEN,
   });
+  const { symbol } = useNetwork();
   return (
     <Page title="Deposits" actions={list.liveness && <Live liveness={list.liveness} />}>
       <Balance of={list} />
@@ -46,7 +49,7 @@ export function DepositsPage() {
         <ListTable
           label="Deposits"
           list={list}
-          columns={COLUMNS}
+          columns={columnsOf(symbol)}
           keyOf={({ id }) => id}
           empty="No deposits yet."
         />
@@ -63,12 +66,25 @@ function Balance({ of: { rows } }: { of: List<Deposit> }) {
   }, [rows, refetch]);
   const balance = data?.viewer?.account?.balance;
   return (
-    <Stats>
-      <Stat label="Unspent deposits">{balance && <Amount neuron={balance.deposit} />}</Stat>
-      <Stat label="Credit">{balance && <Amount neuron={balance.credit} />}</Stat>
-      <Stat label="Available">{balance && <Amount neuron={balance.available} withUsd />}</Stat>
-      <Stat label="Held by requests in progress">{balance && <Amount neuron={balance.held} />}</Stat>
-    </Stats>
+    <div className="deposit-figures">
+      <Stats>
+        <Stat
+          label="Available"
+          hint={
+            balance &&
+            balance.held !== "0" && (
+              <>
+                <Amount neuron={balance.held} /> more is held by requests in progress
+              </>
+            )
+          }
+        >
+          {balance && <Amount neuron={balance.available} withUsd />}
+        </Stat>
+        <Stat label="Unspent deposits">{balance && <Amount neuron={balance.deposit} />}</Stat>
+        <Stat label="Credit">{balance && <Amount neuron={balance.credit} />}</Stat>
+      </Stats>
+    </div>
   );
 }
 
@@ -82,9 +98,14 @@ type Deposit = {
   readonly seenAt: string;
 };
 
-const COLUMNS: readonly Column<Deposit>[] = [
-  { id: "seen", name: "Seen", cell: ({ seenAt }) => <Time at={seenAt} /> },
-  { id: "amount", name: "Amount", isNumber: true, cell: ({ amount }) => <Amount neuron={amount} /> },
+const columnsOf = (symbol: string): readonly Column<Deposit>[] => [
+  { id: "created", name: "Created", cell: ({ seenAt }) => <ClockTime at={seenAt} /> },
+  {
+    id: "amount",
+    name: `Amount, ${symbol}`,
+    isNumber: true,
+    cell: ({ amount }) => <Amount neuron={amount} places={2} isCell />,
+  },
   { id: "state", name: "State", cell: ({ status }) => <StateBadge state={status} /> },
   { id: "confirmations", name: "Confirmations", cell: (deposit) => <Confirmations of={deposit} /> },
   {

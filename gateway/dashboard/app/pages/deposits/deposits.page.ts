@@ -13,7 +13,7 @@ const route = createRoute({
 
 export const depositsPage = definePage({
   name: "Deposits",
-  group: "Money",
+  group: "Billing",
   icon: Wallet,
   to: "/deposits",
   routes: [route],

@@ -1,5 +1,5 @@
 import { useParams } from "@tanstack/react-router";
-import { Hash } from "../../parts/hash.tsx";
+import { Breadcrumb } from "../../parts/breadcrumb.tsx";
 import { Page } from "../../parts/page.tsx";
 import { JobView } from "./job-view.tsx";
 
@@ -7,7 +7,7 @@ import { JobView } from "./job-view.tsx";
 export function JobPage() {
   const { id } = useParams({ from: "/jobs/$id" });
   return (
-    <Page title="Job" about={<Hash of={id} isWhole withCopy />}>
+    <Page title="Job" above={<Breadcrumb list="Jobs" to="/jobs" id={id} />}>
       <JobView key={id} id={id} />
     </Page>
   );

@@ -5,11 +5,11 @@ import { useLive } from "../../../../../packages/client/src/react.ts";
 import { graphql, resultOf } from "../../data/graph.ts";
 import { ActionButton } from "../../parts/action-button.tsx";
 import { Amount } from "../../parts/amount.tsx";
+import { ClockTime, FullTime } from "../../parts/clock-time.tsx";
 import { Hash } from "../../parts/hash.tsx";
 import { Section, Stat, Stats } from "../../parts/page.tsx";
 import { inWords, Live, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Failure, Outcome } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
 import { Fraction, isFinal } from "./fraction.tsx";
 
 const JOB = graphql(`
@@ -101,14 +101,21 @@ export function JobView({ id, since }: { id: string; since?: string | undefined 
 function Figures({ job, status, fraction }: { job: Job; status: string; fraction: number | null }) {
   return (
     <Stats>
-      <Stat label="State">
+      <Stat
+        label="State"
+        hint={
+          <>
+            created <FullTime at={job.createdAt} />
+          </>
+        }
+      >
         <StateBadge state={status} />
       </Stat>
       <Stat label="Progress">
         <Fraction status={status} fraction={fraction} />
       </Stat>
       <Stat label="Cost">
-        {job.request?.cost ? <Amount neuron={job.request.cost.total} places={9} /> : "when it completes"}
+        {job.request?.cost ? <Amount neuron={job.request.cost.total} withUsd /> : "when it completes"}
       </Stat>
       <Stat label="Model">{job.modelId}</Stat>
     </Stats>
@@ -153,16 +160,20 @@ function Steps({ of }: { of: readonly Step[] }) {
     <ol className="timeline" aria-label="Steps">
       {of.map((step) => (
         <li key={step.id}>
-          <strong>{inWords(step.step)}</strong> <Time at={step.at} />
+          <strong>{inWords(step.step)}</strong>
           {step.providerAddress && (
             <>
-              {" at "}
+              {" by "}
               <Hash of={step.providerAddress} />
               {step.attempt > 1 && `, attempt ${step.attempt}`}
             </>
           )}
-          {step.fraction !== null && `, ${Math.round(step.fraction * 100)} %`}
+          {step.fraction !== null && !isFinal(step.status) && `, ${Math.round(step.fraction * 100)}%`}
           {step.errorMessage && `: ${step.errorMessage}`}
+          <span className="quiet">
+            {" · "}
+            <ClockTime at={step.at} />
+          </span>
         </li>
       ))}
     </ol>

@@ -1,22 +1,28 @@
 import { Link } from "@tanstack/react-router";
 import type { ResultOf } from "gql.tada";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { useLive } from "../../../../../packages/client/src/react.ts";
+import { milliseconds } from "../../data/durations.ts";
 import { graphql } from "../../data/graph.ts";
+import { useNetwork } from "../../data/session.tsx";
 import { useList } from "../../data/use-list.ts";
+import { Amount } from "../../parts/amount.tsx";
+import { ClockTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
 import { Hash } from "../../parts/hash.tsx";
 import { ListTable } from "../../parts/list-table.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Live, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
-import { Fraction } from "./fraction.tsx";
+import { Fraction, isFinal } from "./fraction.tsx";
 
 const JOBS = graphql(`
   query Jobs($first: Int, $last: Int, $after: Cursor, $before: Cursor) {
     imageJobs(first: $first, last: $last, after: $after, before: $before) {
-      nodes { jobId createdAt updatedAt status fraction attempt modelId providerAddress errorMessage }
+      nodes {
+        jobId createdAt finishedAt status fraction attempt modelId providerAddress errorMessage
+        request { cost { total } }
+      }
       pageInfo { hasNextPage endCursor hasPreviousPage startCursor }
     }
   }
@@ -40,10 +46,14 @@ export function JobsPage() {
     {
       onEvent({ imageJobChanged: step }) {
         setUpdates((known) => new Map(known).set(step.jobId, step));
-        if (!list.rows?.some(({ jobId }) => jobId === step.jobId)) list.refetch();
+        // One that is new, or that has its end and its cost now.
+        const isKnown = list.rows?.some(({ jobId }) => jobId === step.jobId);
+        if (!isKnown || isFinal(step.status)) list.refetch();
       },
     },
   );
+  const { symbol } = useNetwork();
+  const columns = useMemo(() => columnsOf(symbol), [symbol]);
   const rows = list.rows?.map((job) => withUpdate(job, updates.get(job.jobId)));
   return (
     <Page
@@ -54,7 +64,8 @@ export function JobsPage() {
       <ListTable
         label="Jobs"
         list={{ ...list, rows }}
-        columns={COLUMNS}
+        columns={columns}
+        canChoose
         keyOf={({ jobId }) => jobId}
         link={({ jobId }) => ({ to: "/jobs/$id", params: { id: jobId } })}
         empty={
@@ -82,8 +93,9 @@ function withUpdate(job: Job, step: Progress | undefined): Job {
   };
 }
 
-const COLUMNS: readonly Column<Job>[] = [
-  { id: "made", name: "Made", cell: ({ createdAt }) => <Time at={createdAt} /> },
+const columnsOf = (symbol: string): readonly Column<Job>[] => [
+  { id: "created", name: "Created", cell: ({ createdAt }) => <ClockTime at={createdAt} /> },
+  { id: "id", name: "ID", cell: ({ jobId }) => <Hash of={jobId} withCopy /> },
   { id: "model", name: "Model", cell: ({ modelId }) => modelId },
   {
     id: "state",
@@ -102,7 +114,21 @@ const COLUMNS: readonly Column<Job>[] = [
   {
     id: "provider",
     name: "Provider",
+    isHidden: true,
     cell: ({ providerAddress }) => providerAddress && <Hash of={providerAddress} />,
   },
-  { id: "try", name: "Try", isNumber: true, cell: ({ attempt }) => attempt },
+  { id: "attempts", name: "Attempts", isNumber: true, cell: ({ attempt }) => attempt },
+  {
+    id: "duration",
+    name: "Total time",
+    isNumber: true,
+    cell: ({ createdAt, finishedAt }) =>
+      finishedAt ? milliseconds(Date.parse(finishedAt) - Date.parse(createdAt)) : "–",
+  },
+  {
+    id: "cost",
+    name: `Cost, ${symbol}`,
+    isNumber: true,
+    cell: ({ request }) => (request?.cost ? <Amount neuron={request.cost.total} isCell /> : "–"),
+  },
 ];

@@ -18,7 +18,7 @@ const oneRoute = createRoute({
 
 export const jobsPage = definePage({
   name: "Jobs",
-  group: "Use",
+  group: "Activity",
   icon: Images,
   to: "/jobs",
   routes: [route, oneRoute],

@@ -2,7 +2,7 @@ import { Alert } from "@mantine/core";
 import { useWatch } from "react-hook-form";
 import { useQuery } from "urql";
 import * as z from "zod";
-import { toNeuron, toTokens } from "../../data/amounts.ts";
+import { toNeuron, toPlainTokens } from "../../data/amounts.ts";
 import { graphql } from "../../data/graph.ts";
 import { useNetwork } from "../../data/session.tsx";
 import { ChecksField, SelectField, TextField } from "../../parts/fields.tsx";
@@ -69,7 +69,7 @@ export const keySchema = z.object({
 export function keyValues(given: Key | undefined): z.input<typeof keySchema> {
   return {
     name: given?.name ?? "",
-    creditLimit: given?.creditLimit ? toTokens(given.creditLimit).replaceAll(" ", "") : "",
+    creditLimit: given?.creditLimit ? toPlainTokens(given.creditLimit) : "",
     resetPeriod: given?.resetPeriod ?? "NEVER",
     expiresAt: given?.expiresAt ? localTime(given.expiresAt) : "",
     trustMode: given?.trustMode ?? "",
@@ -104,7 +104,7 @@ export function KeyFields({ given }: { given: Key | undefined }) {
           With a limit of 0 the key can spend nothing: every request that costs something is refused.
         </Alert>
       )}
-      <SelectField label="Limit resets" name="resetPeriod" options={PERIODS} />
+      <SelectField label="Resets" name="resetPeriod" options={PERIODS} />
       <TextField
         label="Expires"
         name="expiresAt"

@@ -68,12 +68,13 @@ export function KeysPage() {
   });
   const spendOf = useKeySpend(list.rows);
   const [open, setOpen] = useState<OpenDialog<Key>>();
-  const columns = useMemo(() => columnsOf(setOpen, spendOf), [spendOf]);
+  const { symbol } = useNetwork();
+  const columns = useMemo(() => columnsOf(setOpen, { spendOf, symbol }), [spendOf, symbol]);
   const make = () => setOpen({ kind: "create" });
   return (
     <Page
       title="API keys"
-      about="An sk- key lets a client call models and spend this account's balance, within the limits you set."
+      about="API keys let your apps call models and spend this balance, within limits you set."
       actions={
         <>
           {list.liveness && <Live liveness={list.liveness} />}
@@ -116,7 +117,10 @@ type Row = Key & {
 
 function columnsOf(
   onOpen: (open: OpenDialog<Key>) => void,
-  spendOf: ((keyId: string) => KeySpend) | undefined,
+  {
+    spendOf,
+    symbol,
+  }: { readonly spendOf: ((keyId: string) => KeySpend) | undefined; readonly symbol: string },
 ): readonly Column<Row>[] {
   return [
     {
@@ -137,7 +141,7 @@ function columnsOf(
       name: `Last ${SPEND_DAYS} days`,
       cell: (key) => spendOf && <Spend of={key} spend={spendOf(key.keyId)} />,
     },
-    { id: "limit", name: "Used of limit", cell: (key) => <Limit of={key} /> },
+    { id: "limit", name: `Spent / limit, ${symbol}`, cell: (key) => <Limit of={key} /> },
     { id: "lastUsed", name: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
     { id: "expires", name: "Expires", cell: (key) => <Expiry of={key} /> },
     { id: "models", name: "Rules", cell: (key) => <KeyRules of={key} /> },
@@ -163,16 +167,17 @@ function Limit({ of: { name, creditLimit, resetPeriod, used } }: { of: Row }) {
   if (!creditLimit)
     return (
       <span className="two-lines">
-        <Amount neuron={used} places={4} />
-        <small>no limit</small>
+        <span>
+          <Amount neuron={used} places={4} isCell /> / no limit
+        </span>
       </span>
     );
   return (
     <span className="key-limit">
       <SpendBar of={{ used, limit: creditLimit }} what={name} />
       <small>
-        <Amount neuron={used} places={4} /> of <Amount neuron={creditLimit} places={4} />
-        {resetPeriod !== "NEVER" && ` ${PERIODS[resetPeriod]}`}
+        <Amount neuron={used} places={4} isCell /> / <Amount neuron={creditLimit} places={4} />
+        {resetPeriod !== "NEVER" && `, resets ${PERIODS[resetPeriod]}`}
       </small>
     </span>
   );

@@ -17,7 +17,7 @@ const route = createRoute({
 
 export const keysPage = definePage({
   name: "API keys",
-  group: "Manage",
+  group: "Build",
   icon: KeyRound,
   to: "/keys",
   routes: [route],

@@ -1,6 +1,6 @@
 import { client, graphql } from "../../data/graph.ts";
+import { serviceText } from "../../parts/service-names.ts";
 import type { Found } from "../../shell/page.ts";
-import { SERVICES } from "./models-search.ts";
 
 const MODELS = graphql(`
   query FindModels { models(first: 100) { nodes { modelId name serviceType } } }
@@ -17,7 +17,7 @@ export async function findModels(text: string): Promise<readonly Found[]> {
     .map(({ modelId, name, serviceType }) => ({
       id: modelId,
       name,
-      detail: SERVICES[serviceType] ?? serviceType,
+      detail: serviceText(serviceType),
       to: `/models/${encodeURIComponent(modelId)}`,
     }));
 }

@@ -1,19 +1,24 @@
 import { useParams } from "@tanstack/react-router";
 import { useQuery } from "urql";
 import { milliseconds } from "../../data/durations.ts";
+import { useNetwork } from "../../data/session.tsx";
+import { Amount } from "../../parts/amount.tsx";
+import { attestationText, trustText } from "../../parts/attestation.ts";
+import { Breadcrumb } from "../../parts/breadcrumb.tsx";
 import { callSnippets, NO_SECRET } from "../../parts/call-snippets.ts";
+import { FullTime } from "../../parts/clock-time.tsx";
 import { CodeSnippet } from "../../parts/code-snippet.tsx";
 import type { Column } from "../../parts/column.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Hash } from "../../parts/hash.tsx";
 import { HealthDays } from "../../parts/health-days.tsx";
-import { Page, Pair, Pairs, Section } from "../../parts/page.tsx";
+import { Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
+import { serviceText } from "../../parts/service-names.ts";
 import { Pill, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
-import { priceUnit, UnitPrice } from "../../parts/unit-price.tsx";
+import { isPerToken, priceUnit, statedPrice, UnitPrice } from "../../parts/unit-price.tsx";
 import { MODEL, type ModelDetails } from "./models-query.ts";
-import { modalitiesOf, SERVICES, TRUSTS } from "./models-search.ts";
+import { healthsOf, latencyOf, modalitiesOf, uptimeOf } from "./models-search.ts";
 import { TryLink } from "./try-link.tsx";
 
 /** A model: what it can do, who offers it at which price and how well, and how to call it. */
@@ -24,6 +29,7 @@ export function ModelPage() {
   return (
     <Page
       title={model?.name ?? id}
+      above={<Breadcrumb list="Models" to="/models" id={id} />}
       about={model?.profile?.description}
       actions={model && <TryLink model={model} />}
     >
@@ -42,42 +48,41 @@ export function ModelPage() {
 
 function Details({ model }: { model: ModelDetails }) {
   const { modelId, serviceType, profile, supportedFormats, updatedAt, providers } = model;
+  const { symbol } = useNetwork();
   const { input, output } = modalitiesOf(model);
   const call = { origin: location.origin, secret: NO_SECRET, model: modelId, serviceType };
   const tokens = (count: number | null | undefined) => (count ? `${count.toLocaleString("en")} tokens` : "–");
   return (
     <>
+      <Figures model={model} />
+      <Section title="Quickstart" about="Replace sk-... by one of your API keys.">
+        <CodeSnippet label="Quickstart" snippets={callSnippets(call)} />
+      </Section>
       <Section
         title="Providers"
-        about={`Prices per ${priceUnit(serviceType)}. Uptime and time to the first token are of the last 30 days.`}
+        about={`Prices per ${priceUnit(serviceType)}. Uptime and time to first token: measured by this gateway, last 30 days.`}
         isFlush
       >
         <DataTable
           label="Providers of this model"
-          columns={providerColumns(serviceType)}
+          columns={providerColumns(serviceType, symbol)}
           rows={providers}
           keyOf={({ id }) => id}
           empty="No provider offers this model at the moment."
         />
       </Section>
-      <Section title="Call it" about="With a key of yours in place of sk-...">
-        <CodeSnippet label="How to call it" snippets={callSnippets(call)} />
-      </Section>
       <Section title="Details">
         <Pairs>
-          <Pair name="Model id">
-            <code>{modelId}</code>
-          </Pair>
-          <Pair name="Service">{SERVICES[serviceType] ?? serviceType}</Pair>
-          <Pair name="Takes → gives">
+          <Pair name="Service">{serviceText(serviceType)}</Pair>
+          <Pair name="Input → output">
             {input.join(", ")} → {output.join(", ")}
           </Pair>
           <Pair name="Context">{tokens(profile?.contextLength)}</Pair>
-          <Pair name="Longest answer">{tokens(profile?.maxCompletionTokens)}</Pair>
+          <Pair name="Max output">{tokens(profile?.maxCompletionTokens)}</Pair>
           <Pair name="API formats">{supportedFormats.map((format) => format.toLowerCase()).join(", ")}</Pair>
           <Pair name="Parameters">{profile?.supportedParameters?.join(", ") ?? "not stated"}</Pair>
           <Pair name="Offers changed">
-            <Time at={updatedAt} />
+            <FullTime at={updatedAt} />
           </Pair>
         </Pairs>
       </Section>
@@ -85,21 +90,55 @@ function Details({ model }: { model: ModelDetails }) {
   );
 }
 
+/** The lowest prices, the context and the speed of a model: what one compares models by. */
+function Figures({
+  model: { serviceType, pricing, profile, recentHealth, providers },
+}: {
+  model: ModelDetails;
+}) {
+  const latency = latencyOf(recentHealth, healthsOf(providers));
+  const unit = `per ${priceUnit(serviceType)}`;
+  const price = (neuron: string) => <UnitPrice neuron={neuron} serviceType={serviceType} withUsd />;
+  const isCharged = (neuron: string | undefined) => neuron !== undefined && neuron !== "0";
+  return (
+    <Stats>
+      {(isPerToken(serviceType) || isCharged(pricing?.input)) && (
+        <Stat label="Input price" hint={unit}>
+          {pricing && price(pricing.input)}
+        </Stat>
+      )}
+      {isCharged(pricing?.output) && (
+        <Stat label="Output price" hint={unit}>
+          {pricing && price(pricing.output)}
+        </Stat>
+      )}
+      <Stat label="Context" hint={profile?.contextLength ? "tokens" : "not stated by its provider"}>
+        {profile?.contextLength?.toLocaleString("en") ?? "–"}
+      </Stat>
+      <Stat label="Time to first token" hint="median">
+        {latency === undefined ? "–" : milliseconds(latency)}
+      </Stat>
+    </Stats>
+  );
+}
+
 type Provider = ModelDetails["providers"][number];
 
-function providerColumns(serviceType: string): readonly Column<Provider>[] {
-  const price = (neuron: string) => <UnitPrice neuron={neuron} serviceType={serviceType} withUsd />;
+function providerColumns(serviceType: string, symbol: string): readonly Column<Provider>[] {
+  const price = (neuron: string) => (
+    <Amount neuron={statedPrice(neuron, serviceType)} places={2} isCell withUsd />
+  );
   return [
     { id: "provider", name: "Provider", cell: ({ address }) => <Hash of={address} withCopy /> },
-    { id: "input", name: "Input", isNumber: true, cell: ({ pricing }) => price(pricing.input) },
-    { id: "output", name: "Output", isNumber: true, cell: ({ pricing }) => price(pricing.output) },
+    { id: "input", name: `Input, ${symbol}`, isNumber: true, cell: ({ pricing }) => price(pricing.input) },
+    { id: "output", name: `Output, ${symbol}`, isNumber: true, cell: ({ pricing }) => price(pricing.output) },
     {
       id: "trust",
       name: "Trust",
-      cell: ({ trustMode, verifiability }) => (
+      cell: (provider) => (
         <span className="two-lines">
-          {TRUSTS[trustMode] ?? trustMode}
-          {verifiability && <small>{verifiability}</small>}
+          {trustText(provider.trustMode)}
+          <small>{attestationText(provider)}</small>
         </span>
       ),
     },
@@ -112,8 +151,12 @@ function providerColumns(serviceType: string): readonly Column<Provider>[] {
     {
       id: "uptime",
       name: "Uptime",
-      cell: ({ address, healthHistory }) => (
-        <HealthDays days={healthHistory ?? []} of={`${address.slice(0, 8)}…`} />
+      cell: ({ address, healthHistory, recentHealth, health }) => (
+        <HealthDays
+          days={healthHistory ?? []}
+          of={`${address.slice(0, 8)}…`}
+          recent={uptimeOf(recentHealth, [health])}
+        />
       ),
     },
     {
@@ -121,8 +164,8 @@ function providerColumns(serviceType: string): readonly Column<Provider>[] {
       name: "First token",
       isNumber: true,
       cell: ({ recentHealth, health }) => {
-        const ms = recentHealth?.p50Ms ?? health.latencyMs;
-        return ms === null ? "–" : milliseconds(ms);
+        const ms = latencyOf(recentHealth, [health]);
+        return ms === undefined ? "–" : milliseconds(ms);
       },
     },
   ];

@@ -3,15 +3,18 @@ import { Link } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { CombinedError } from "urql";
 import { milliseconds } from "../../data/durations.ts";
+import { useNetwork } from "../../data/session.tsx";
 import { useFilters } from "../../data/use-list.ts";
+import { attestationText, trustText } from "../../parts/attestation.ts";
 import type { Column } from "../../parts/column.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { percentText } from "../../parts/health-days.tsx";
 import { Page } from "../../parts/page.tsx";
+import { serviceText } from "../../parts/service-names.ts";
 import { EmptyState, Note } from "../../parts/states.tsx";
-import { priceUnit, UnitPrice } from "../../parts/unit-price.tsx";
+import { PricePair } from "../../parts/unit-price.tsx";
 import { type CatalogueModel, loadModels } from "./models-query.ts";
-import { modalitiesOf, SERVICES, searchModels, TRUSTS, uptimeOf } from "./models-search.ts";
+import { healthsOf, latencyOf, modalitiesOf, searchModels, uptimeOf } from "./models-search.ts";
 import type { ModelsSearch } from "./models-url.ts";
 import { TryLink } from "./try-link.tsx";
 
@@ -20,15 +23,17 @@ export function ModelsPage() {
   const [search, change] = useFilters<ModelsSearch>();
   const { models, isCut, error, load } = useCatalogue();
   const found = useMemo(() => models && searchModels(models, search), [models, search]);
+  const { symbol } = useNetwork();
+  const columns = useMemo(() => columnsOf(symbol), [symbol]);
   const isFiltered = Boolean(search.q || search.modality || search.trust || search.provider);
   return (
     <Page
       title="Models"
-      about="What providers offer, at the price of the cheapest. Uptime and time to the first token are of the last 30 days, as this router saw them."
+      about="Lowest price per model. Uptime and time to first token: measured by this gateway, last 30 days."
     >
       <DataTable
         label="Models"
-        columns={COLUMNS}
+        columns={columns}
         rows={found}
         keyOf={({ modelId, serviceType }) => `${modelId} ${serviceType}`}
         error={error}
@@ -106,7 +111,10 @@ function Filters({ search, onChange, models }: FiltersProps) {
       />
       <NativeSelect
         label="Trust"
-        data={[all, ...Object.entries(TRUSTS).map(([value, label]) => ({ value, label }))]}
+        data={[
+          all,
+          ...["STANDARD", "VERIFIED", "PRIVATE"].map((value) => ({ value, label: trustText(value) })),
+        ]}
         value={search.trust ?? ""}
         onChange={({ currentTarget }) =>
           onChange({ trust: (currentTarget.value || undefined) as ModelsSearch["trust"] })
@@ -128,7 +136,7 @@ function Filters({ search, onChange, models }: FiltersProps) {
   );
 }
 
-const COLUMNS: readonly Column<CatalogueModel>[] = [
+const columnsOf = (symbol: string): readonly Column<CatalogueModel>[] => [
   {
     id: "model",
     name: "Model",
@@ -136,13 +144,14 @@ const COLUMNS: readonly Column<CatalogueModel>[] = [
     cell: ({ name, modelId, serviceType }) => (
       <span className="two-lines">
         {name}
-        <small>{name === modelId ? SERVICES[serviceType] : modelId}</small>
+        <small>{name === modelId ? serviceText(serviceType) : modelId}</small>
       </span>
     ),
   },
   {
     id: "modalities",
-    name: "Takes → gives",
+    name: "Input → output",
+    isHidden: true,
     cell: (model) => {
       const { input, output } = modalitiesOf(model);
       return `${input.join(", ")} → ${output.join(", ")}`;
@@ -157,36 +166,37 @@ const COLUMNS: readonly Column<CatalogueModel>[] = [
   },
   {
     id: "price",
-    name: "Price in / out",
+    name: `Input / output, ${symbol}`,
     sort: "PRICE",
     isNumber: true,
-    cell: ({ pricing, serviceType }) =>
-      pricing && (
-        <span className="two-lines">
-          <UnitPrice neuron={pricing.input} serviceType={serviceType} /> /{" "}
-          <UnitPrice neuron={pricing.output} serviceType={serviceType} />
-          <small>per {priceUnit(serviceType)}</small>
-        </span>
-      ),
+    cell: ({ pricing, serviceType }) => pricing && <PricePair pricing={pricing} serviceType={serviceType} />,
   },
   {
     id: "trust",
     name: "Trust",
-    cell: ({ providers }) =>
-      [...new Set(providers.map(({ trustMode }) => TRUSTS[trustMode] ?? trustMode))].join(", "),
+    cell: ({ providers }) => (
+      <span className="two-lines">
+        {[...new Set(providers.map(({ trustMode }) => trustText(trustMode)))].join(", ")}
+        <small>{[...new Set(providers.map(attestationText))].join("; ")}</small>
+      </span>
+    ),
   },
   {
     id: "uptime",
     name: "Uptime",
     sort: "UPTIME",
     isNumber: true,
-    cell: ({ recentHealth }) => {
-      const uptime = uptimeOf(recentHealth);
+    cell: ({ recentHealth, providers }) => {
+      const uptime = uptimeOf(recentHealth, healthsOf(providers));
       return (
         <span className="two-lines">
           {uptime === undefined ? "–" : percentText(uptime)}
           <small>
-            {recentHealth ? `${recentHealth.requestCount.toLocaleString("en")} requests` : "no requests"}
+            {recentHealth
+              ? `${recentHealth.requestCount.toLocaleString("en")} requests`
+              : uptime === undefined
+                ? "no requests"
+                : "recent requests"}
           </small>
         </span>
       );
@@ -197,7 +207,10 @@ const COLUMNS: readonly Column<CatalogueModel>[] = [
     name: "First token",
     sort: "LATENCY",
     isNumber: true,
-    cell: ({ recentHealth }) => (recentHealth?.p50Ms == null ? "–" : milliseconds(recentHealth.p50Ms)),
+    cell: ({ recentHealth, providers }) => {
+      const ms = latencyOf(recentHealth, healthsOf(providers));
+      return ms === undefined ? "–" : milliseconds(ms);
+    },
   },
   { id: "try", name: "", cell: (model) => <TryLink model={model} /> },
 ];

@@ -8,7 +8,9 @@ const MODELS = graphql(`
         modelId name serviceType pricing { input output }
         profile { contextLength description inputModalities outputModalities }
         recentHealth { requestCount failedCount p50Ms }
-        providers { id address trustMode }
+        providers {
+          id address trustMode verifiability attestation { passed } health { latencyMs uptimePercent }
+        }
       }
       pageInfo { hasNextPage endCursor }
     }
@@ -18,11 +20,12 @@ const MODELS = graphql(`
 export const MODEL = graphql(`
   query Model($id: ID!) {
     model(id: $id) {
-      modelId name serviceType supportedFormats updatedAt
+      modelId name serviceType supportedFormats updatedAt pricing { input output }
+      recentHealth { requestCount failedCount p50Ms }
       profile { contextLength maxCompletionTokens description inputModalities outputModalities supportedParameters }
       providers {
-        id address trustMode verifiability teeAttested routable pricing { input output cachedInput }
-        health { circuit latencyMs inFlight }
+        id address trustMode verifiability attestation { passed } routable pricing { input output cachedInput }
+        health { circuit latencyMs uptimePercent inFlight }
         recentHealth { requestCount failedCount p50Ms }
         healthHistory { startsAt requestCount failedCount }
       }

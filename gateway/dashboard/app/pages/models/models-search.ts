@@ -1,20 +1,6 @@
+import { serviceText } from "../../parts/service-names.ts";
 import type { ModelsSearch } from "./models-url.ts";
 
-/** The types of services by their names for people. */
-export const SERVICES: Readonly<Record<string, string>> = {
-  CHATBOT: "Chat",
-  TEXT_TO_IMAGE: "Text to image",
-  IMAGE_EDITING: "Image editing",
-  SPEECH_TO_TEXT: "Speech to text",
-  TEXT_TO_SPEECH: "Text to speech",
-  EMBEDDING: "Embeddings",
-  RERANK: "Reranking",
-};
-export const TRUSTS: Readonly<Record<string, string>> = {
-  STANDARD: "Standard",
-  VERIFIED: "Verified",
-  PRIVATE: "Private",
-};
 type Sort = "NAME" | "PRICE" | "LATENCY" | "UPTIME" | "CONTEXT";
 
 /** What was observed of a model or a provider in 30 days; null without requests. */
@@ -23,6 +9,9 @@ export type Observed = {
   readonly failedCount: number;
   readonly p50Ms: number | null;
 } | null;
+
+/** What the gateway measures at present, of which the 30 days are stored once a minute. */
+type Present = { readonly latencyMs: number | null; readonly uptimePercent: number | null };
 
 /** What the catalogue filters and sorts models by. */
 export type Sortable = {
@@ -40,6 +29,7 @@ export type Sortable = {
   readonly providers: readonly {
     readonly address: string;
     readonly trustMode: string;
+    readonly health: Present;
   }[];
 };
 
@@ -59,10 +49,27 @@ export function modalitiesOf({ profile, serviceType }: Pick<Sortable, "profile" 
   return { input: profile?.inputModalities ?? input, output: profile?.outputModalities ?? output };
 }
 
-/** The share of requests that were answered, from 0 to 1; undefined without requests. */
-export function uptimeOf(observed: Observed): number | undefined {
-  if (!observed || observed.requestCount === 0) return undefined;
-  return (observed.requestCount - observed.failedCount) / observed.requestCount;
+/**
+ * The share of requests that were answered, from 0 to 1: of 30 days, or at present of the best provider while no request
+ * is stored yet. Undefined without requests.
+ */
+export function uptimeOf(observed: Observed, present: readonly Present[]): number | undefined {
+  if (observed && observed.requestCount > 0)
+    return (observed.requestCount - observed.failedCount) / observed.requestCount;
+  const percents = present.flatMap(({ uptimePercent }) => uptimePercent ?? []);
+  return percents.length > 0 ? Math.max(...percents) / 100 : undefined;
+}
+
+/** The median time to the first token, in milliseconds, of the same requests as `uptimeOf`. */
+export function latencyOf(observed: Observed, present: readonly Present[]): number | undefined {
+  if (observed && observed.p50Ms !== null) return observed.p50Ms;
+  const latencies = present.flatMap(({ latencyMs }) => latencyMs ?? []);
+  return latencies.length > 0 ? Math.min(...latencies) : undefined;
+}
+
+/** What is measured of each provider at present. */
+export function healthsOf(providers: readonly { readonly health: Present }[]): readonly Present[] {
+  return providers.map(({ health }) => health);
 }
 
 /** The models that match, in the order of the search. A model without the value is last in both directions. */
@@ -73,7 +80,7 @@ export function searchModels<Model extends Sortable>(
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   const found = models.filter((model) => {
     const { modelId, name, serviceType, profile, providers } = model;
-    const text = [modelId, name, SERVICES[serviceType], profile?.description].join(" ").toLowerCase();
+    const text = [modelId, name, serviceText(serviceType), profile?.description].join(" ").toLowerCase();
     const { input, output } = modalitiesOf(model);
     return (
       words.every((word) => text.includes(word)) &&
@@ -98,7 +105,7 @@ export function searchModels<Model extends Sortable>(
 const KEYS: Readonly<Record<Sort, (model: Sortable) => string | number | bigint | undefined>> = {
   NAME: ({ name }) => name.toLowerCase(),
   PRICE: ({ pricing }) => (pricing === null ? undefined : BigInt(pricing.input) + BigInt(pricing.output)),
-  LATENCY: ({ recentHealth }) => recentHealth?.p50Ms ?? undefined,
-  UPTIME: ({ recentHealth }) => uptimeOf(recentHealth),
+  LATENCY: ({ recentHealth, providers }) => latencyOf(recentHealth, healthsOf(providers)),
+  UPTIME: ({ recentHealth, providers }) => uptimeOf(recentHealth, healthsOf(providers)),
   CONTEXT: ({ profile }) => profile?.contextLength ?? undefined,
 };

@@ -11,7 +11,7 @@ const route = createRoute({
 
 export const networkPage = definePage({
   name: "Network",
-  group: "Operate",
+  group: "Chain",
   icon: Globe,
   to: "/network",
   routes: [route],

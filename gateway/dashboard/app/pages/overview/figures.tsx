@@ -1,12 +1,19 @@
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { toUsd } from "../../data/amounts.ts";
 import { milliseconds } from "../../data/durations.ts";
+import { useNetwork } from "../../data/session.tsx";
+import { useUsdPerToken } from "../../data/token-price.tsx";
 import { Amount } from "../../parts/amount.tsx";
 import { Stat, Stats } from "../../parts/page.tsx";
 import type { Account, Balance } from "./overview-query.ts";
 import { type Range, runwayDays } from "./overview-range.ts";
+import "./figures.css";
 
+const UNIT = 10n ** 18n;
 const count = (value: string | number) => Number(value).toLocaleString("en");
 
-/** The figures of the account: what it has now, and what it did in the range. */
+/** The figures of the account: its money first, then what it did in the range. */
 export function Figures({
   account,
   balance,
@@ -21,66 +28,101 @@ export function Figures({
   const requests = Number(stats?.requestCount ?? 0);
   const failed = account.failures?.totalCount ?? 0;
   return (
-    <Stats>
-      <Stat label="Available" hint={balance && runwayText(balance.available, account)}>
-        {balance && <Amount neuron={balance.available} withUsd />}
-      </Stat>
-      <Stat
-        label="Spent"
-        hint={
-          balance && balance.held !== "0" ? (
+    <div className="overview-figures">
+      <Stats>
+        <Stat
+          label="Available"
+          hint={
             <>
-              <Amount neuron={balance.held} places={4} /> held now
+              {balance && runwayText(balance.available, account)}
+              <Rate />
+              <AddFunds />
             </>
-          ) : (
-            range.text
-          )
-        }
-      >
-        {stats && <Amount neuron={stats.cost} withUsd />}
-      </Stat>
-      <Stat
-        label="Requests"
-        hint={stats && `${compact(stats.inputTokens)} tokens in, ${compact(stats.outputTokens)} out`}
-      >
-        {stats && count(stats.requestCount)}
-      </Stat>
-      <Stat label="Failed" hint={failedText(failed, requests)}>
-        {account.failures && count(failed)}
-      </Stat>
-      <Stat label="First token, p50" hint="half were faster">
-        {firstByte ? milliseconds(firstByte.p50Ms) : "–"}
-      </Stat>
-      <Stat label="First token, p95" hint="19 of 20 were faster">
-        {firstByte ? milliseconds(firstByte.p95Ms) : "–"}
-      </Stat>
-      <Stat label="Cost per request" hint="on average">
-        {stats && requests > 0 ? (
-          <Amount neuron={(BigInt(stats.cost) / BigInt(stats.requestCount)).toString()} />
-        ) : (
-          "–"
-        )}
-      </Stat>
-      <Stat label="Saved by caches" hint="cached prompts cost less">
-        {cacheSaving !== undefined && <Amount neuron={cacheSaving} />}
-      </Stat>
-    </Stats>
+          }
+        >
+          {balance && <Amount neuron={balance.available} withUsd />}
+        </Stat>
+        <Stat
+          label="Spent"
+          hint={
+            <>
+              {range.text}
+              {stats && requests > 0 && (
+                <span>
+                  <Amount neuron={(BigInt(stats.cost) / BigInt(stats.requestCount)).toString()} /> per request
+                </span>
+              )}
+              {balance && balance.held !== "0" && (
+                <span>
+                  <Amount neuron={balance.held} /> held by requests in progress
+                </span>
+              )}
+            </>
+          }
+        >
+          {stats && <Amount neuron={stats.cost} withUsd />}
+        </Stat>
+        <Stat
+          label="Requests"
+          hint={stats && `${compact(stats.inputTokens)} input, ${compact(stats.outputTokens)} output tokens`}
+        >
+          {stats && count(stats.requestCount)}
+        </Stat>
+        <Stat
+          label="Failed"
+          hint={account.failures && `${count(failed)} of ${count(failed + requests)} requests`}
+        >
+          {account.failures && failureRate(failed, requests)}
+        </Stat>
+        <Stat label="Time to first token, p50" hint={firstByte && `p95: ${milliseconds(firstByte.p95Ms)}`}>
+          {firstByte ? milliseconds(firstByte.p50Ms) : "–"}
+        </Stat>
+        <Stat label="Saved by caching" hint="by prompt caches of providers">
+          {cacheSaving !== undefined && <Amount neuron={cacheSaving} />}
+        </Stat>
+      </Stats>
+    </div>
+  );
+}
+
+/** The price of a token, where dollars are shown. */
+function Rate() {
+  const { symbol } = useNetwork();
+  const usdPerToken = useUsdPerToken();
+  if (usdPerToken === undefined) return null;
+  return (
+    <span>
+      1 {symbol} = {toUsd(UNIT, usdPerToken)}
+    </span>
+  );
+}
+
+function AddFunds() {
+  return (
+    <Button
+      size="compact-sm"
+      renderRoot={(props) => <Link to="/deposits" {...props} className={`${props.className} add-funds`} />}
+    >
+      Add funds
+    </Button>
   );
 }
 
 function runwayText(available: string, account: Account): string {
   const days = runwayDays(available, account.week?.buckets ?? [], Date.now());
   if (days === undefined) return "nothing spent in 7 days";
-  if (days > 365) return "at this rate, more than a year";
-  if (days < 1) return "at this rate, less than a day";
+  if (days > 365) return "Lasts more than a year at this rate";
+  if (days < 1) return "Lasts less than a day at this rate";
   const whole = Math.floor(days);
-  return `at this rate, ${whole} ${whole === 1 ? "day" : "days"}`;
+  return `Lasts ${whole} ${whole === 1 ? "day" : "days"} at this rate`;
 }
 
-function failedText(failed: number, requests: number): string {
-  if (failed === 0) return requests === 0 ? "no requests yet" : "none";
+/** The share of failed requests: those that failed are not among the requests of the usage. */
+function failureRate(failed: number, requests: number): string {
+  if (failed + requests === 0) return "–";
   const percent = (failed / (failed + requests)) * 100;
-  return `${percent < 0.1 ? "<0.1" : percent.toFixed(1)} % of all`;
+  if (percent === 0) return "0%";
+  return percent < 0.1 ? "<0.1%" : `${percent.toFixed(1)}%`;
 }
 
 function compact(tokens: string): string {

@@ -1,12 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { useNetwork } from "../../data/session.tsx";
 import { Amount } from "../../parts/amount.tsx";
+import { ClockTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Section } from "../../parts/page.tsx";
 import { inWords, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
 import type { Account } from "./overview-query.ts";
 import type { Range } from "./overview-range.ts";
 import "./latest-requests.css";
@@ -15,12 +16,13 @@ type Request = NonNullable<Account["requests"]>["nodes"][number];
 
 /** The newest requests, and those of the range that failed. */
 export function LatestRequests({ account, range }: { account: Account; range: Range }) {
+  const { symbol } = useNetwork();
   return (
     <div className="columns latest">
       <Section title="Latest requests" actions={<Link to="/requests">All requests</Link>} isFlush>
         <Requests
           label="Latest requests"
-          columns={COLUMNS}
+          columns={columnsOf(symbol)}
           requests={account.requests?.nodes ?? []}
           empty={
             <EmptyState title="No requests yet.">
@@ -32,7 +34,7 @@ export function LatestRequests({ account, range }: { account: Account; range: Ra
       <Section title="Latest failures" isFlush>
         <Requests
           label="Failures"
-          columns={FAILED_COLUMNS}
+          columns={failedColumnsOf(symbol)}
           requests={account.failures?.nodes ?? []}
           empty={<EmptyState title={`No request failed ${range.text}.`} />}
         />
@@ -41,8 +43,8 @@ export function LatestRequests({ account, range }: { account: Account; range: Ra
   );
 }
 
-const COLUMNS: readonly Column<Request>[] = [
-  { id: "when", name: "When", cell: ({ createdAt }) => <Time at={createdAt} /> },
+const columnsOf = (symbol: string): readonly Column<Request>[] => [
+  { id: "created", name: "Created", cell: ({ createdAt }) => <ClockTime at={createdAt} /> },
   { id: "model", name: "Model", cell: ({ modelId }) => modelId },
   {
     id: "state",
@@ -55,14 +57,14 @@ const COLUMNS: readonly Column<Request>[] = [
   },
   {
     id: "cost",
-    name: "Cost",
+    name: `Cost, ${symbol}`,
     isNumber: true,
-    cell: ({ cost }) => cost && <Amount neuron={cost.total} places={9} />,
+    cell: ({ cost }) => cost && <Amount neuron={cost.total} isCell />,
   },
 ];
 
-const FAILED_COLUMNS: readonly Column<Request>[] = [
-  ...COLUMNS.slice(0, 2),
+const failedColumnsOf = (symbol: string): readonly Column<Request>[] => [
+  ...columnsOf(symbol).slice(0, 2),
   {
     id: "error",
     name: "Error",

@@ -4,6 +4,7 @@ import { useQuery } from "urql";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import { loadAgain } from "../../data/fetch-again.ts";
 import { useRefresh } from "../../data/use-refresh.ts";
+import { Hash } from "../../parts/hash.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Live } from "../../parts/state-badge.tsx";
 import { EmptyState, Loading, Outcome } from "../../parts/states.tsx";
@@ -55,6 +56,11 @@ export function OverviewPage() {
   return (
     <Page
       title="Overview"
+      about={
+        <span className="base-url">
+          Base URL <Hash of={`${location.origin}/v1`} withCopy isWhole />
+        </span>
+      }
       actions={
         <>
           <Live liveness={liveness} />

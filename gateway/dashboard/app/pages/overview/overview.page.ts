@@ -13,7 +13,6 @@ const route = createRoute({
 
 export const overviewPage = definePage({
   name: "Overview",
-  group: "Build",
   icon: LayoutDashboard,
   to: "/",
   routes: [route],

@@ -41,7 +41,7 @@ export function SpendCard({ account, range }: { account: Account; range: Range }
   return (
     <Section
       title={`Spend per ${period}`}
-      about={`In ${symbol}, ${range.text}, by ${period}s in UTC.`}
+      about={`${symbol} per ${period} (UTC), ${range.text.replace(/^in the /, "")}`}
       actions={
         <SegmentedControl
           size="xs"
@@ -77,6 +77,6 @@ function shortAddress(address: string | null): string | undefined {
 }
 
 function keyName(id: string | null, names: ReadonlyMap<string, string>): string {
-  if (id === null) return "The wallet itself";
+  if (id === null) return "Wallet session";
   return names.get(id) ?? `Key ${id.slice(0, 8)}…`;
 }

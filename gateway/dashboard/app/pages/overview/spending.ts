@@ -3,6 +3,7 @@ import { MAX_SERIES, type Series } from "../../parts/series.ts";
 
 const OTHERS = "Others";
 const PLACES = 6;
+const FIXED = { isFixed: true } as const;
 
 /** The cost of a period, or of a part of it, in neuron. */
 type Cost = { readonly startsAt: string; readonly stats: { readonly cost: string } };
@@ -29,15 +30,16 @@ export function spendingOf<Bucket extends Cost>(
   return [...shown, ...(rest.length > 0 ? [[OTHERS, others] as const] : [])].map(([name, values]) => ({
     name,
     values: values.map((value) => toChartValue(value.toString())),
-    text: toTokens(sum(values), PLACES),
-    texts: values.map((value) => toTokens(value, PLACES)),
+    text: toTokens(sum(values), PLACES, FIXED),
+    texts: values.map((value) => toTokens(value, PLACES, FIXED)),
   }));
 }
 
 /** The spending of each period, of all groups together. */
 export function totalOf(buckets: readonly Cost[], starts: readonly number[]): Pick<Series, "text" | "texts"> {
   const [all] = spendingOf(buckets, starts, () => "");
-  return all ?? { text: toTokens(0n, PLACES), texts: starts.map(() => toTokens(0n, PLACES)) };
+  const none = toTokens(0n, PLACES, FIXED);
+  return all ?? { text: none, texts: starts.map(() => none) };
 }
 
 function sum(values: readonly bigint[]): bigint {

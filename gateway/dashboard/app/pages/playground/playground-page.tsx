@@ -65,19 +65,19 @@ const TABS: readonly {
   },
   {
     tab: "transcription",
-    name: "Transcription",
+    name: "Speech to text",
     serviceType: "SPEECH_TO_TEXT",
     show: (models) => <Transcription models={idsOf(models)} />,
   },
   {
     tab: "speech",
-    name: "Speech",
+    name: "Text to speech",
     serviceType: "TEXT_TO_SPEECH",
     show: (models) => <Speech models={idsOf(models)} />,
   },
   {
     tab: "rankings",
-    name: "Rankings",
+    name: "Rerank",
     serviceType: "RERANK",
     show: (models) => <Rankings models={idsOf(models)} />,
   },

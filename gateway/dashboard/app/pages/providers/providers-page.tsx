@@ -1,21 +1,24 @@
 import type { ResultOf } from "gql.tada";
 import { useEffect, useMemo, useState } from "react";
 import { graphql } from "../../data/graph.ts";
+import { useNetwork } from "../../data/session.tsx";
 import { useList } from "../../data/use-list.ts";
-import { Amount } from "../../parts/amount.tsx";
+import { attestationText, trustText } from "../../parts/attestation.ts";
 import type { Column } from "../../parts/column.ts";
 import { Hash } from "../../parts/hash.tsx";
 import { ListTable } from "../../parts/list-table.tsx";
 import { Page } from "../../parts/page.tsx";
-import { inWords, Pill, StateBadge } from "../../parts/state-badge.tsx";
+import { serviceText } from "../../parts/service-names.ts";
+import { Pill, StateBadge } from "../../parts/state-badge.tsx";
 import { Time } from "../../parts/time.tsx";
+import { PricePair } from "../../parts/unit-price.tsx";
 import { Health, MAX_SAMPLES, type Sample } from "./health.tsx";
 
 const PROVIDERS = graphql(`
   query Providers($first: Int, $last: Int, $after: Cursor, $before: Cursor) {
     providers(first: $first, last: $last, after: $after, before: $before) {
       nodes {
-        id address serviceType url verifiability trustMode routable models { modelId } pricing { input output }
+        id address serviceType url verifiability attestation { passed } trustMode routable models { modelId } pricing { input output }
         health { circuit latencyMs uptimePercent inFlight } onChain { updatedAt teeAcknowledged }
       }
       pageInfo { hasNextPage endCursor hasPreviousPage startCursor }
@@ -45,9 +48,13 @@ export function ProvidersPage() {
     }
     setHistory(new Map(seen));
   }, [rows]);
-  const columns = useMemo(() => columnsOf(history), [history]);
+  const { symbol } = useNetwork();
+  const columns = useMemo(() => columnsOf(history, symbol), [history, symbol]);
   return (
-    <Page title="Providers" about="Prices are per token of text, or per image. Latency is to the first byte.">
+    <Page
+      title="Providers"
+      about="Prices, health and attestation of every provider, as this gateway sees them now."
+    >
       <ListTable
         label="Providers"
         list={list}
@@ -62,29 +69,26 @@ export function ProvidersPage() {
 
 type Provider = NonNullable<ResultOf<typeof PROVIDERS>["providers"]>["nodes"][number];
 
-function columnsOf(history: ReadonlyMap<string, readonly Sample[]>): readonly Column<Provider>[] {
+function columnsOf(
+  history: ReadonlyMap<string, readonly Sample[]>,
+  symbol: string,
+): readonly Column<Provider>[] {
   return [
     { id: "provider", name: "Provider", cell: ({ address }) => <Hash of={address} withCopy /> },
     { id: "offers", name: "Offers", cell: (provider) => <Offers of={provider} /> },
     {
       id: "price",
-      name: "Price in / out",
+      name: `Input / output, ${symbol}`,
       isNumber: true,
-      cell: ({ pricing }) => (
-        <>
-          <Amount neuron={pricing.input} places={18} />
-          <br />
-          <Amount neuron={pricing.output} places={18} />
-        </>
-      ),
+      cell: ({ pricing, serviceType }) => <PricePair pricing={pricing} serviceType={serviceType} />,
     },
     {
       id: "trust",
       name: "Trust",
-      cell: ({ trustMode, verifiability }) => (
+      cell: (provider) => (
         <span className="two-lines">
-          {trustMode.toLowerCase()}
-          <small>{verifiability}</small>
+          {trustText(provider.trustMode)}
+          <small>{attestationText(provider)}</small>
         </span>
       ),
     },
@@ -96,9 +100,15 @@ function columnsOf(history: ReadonlyMap<string, readonly Sample[]>): readonly Co
     },
     {
       id: "latency",
-      name: "Latency",
+      name: "First token",
       isNumber: true,
       cell: ({ health: { latencyMs } }) => (latencyMs === null ? "–" : `${latencyMs} ms`),
+    },
+    {
+      id: "uptime",
+      name: "Uptime",
+      isNumber: true,
+      cell: ({ health: { uptimePercent } }) => (uptimePercent === null ? "–" : `${uptimePercent}%`),
     },
     {
       id: "health",
@@ -106,16 +116,17 @@ function columnsOf(history: ReadonlyMap<string, readonly Sample[]>): readonly Co
       cell: ({ id }) => <Health samples={history.get(id) ?? []} everyMs={EVERY_MS} />,
     },
     {
-      id: "answered",
-      name: "Answered",
+      id: "inProgress",
+      name: "In progress",
       isNumber: true,
-      cell: ({ health: { uptimePercent } }) => (uptimePercent === null ? "–" : `${uptimePercent} %`),
+      isHidden: true,
+      cell: ({ health }) => health.inFlight,
     },
-    { id: "inProgress", name: "In progress", isNumber: true, cell: ({ health }) => health.inFlight },
     {
       id: "updated",
       name: "Updated on chain",
-      cell: ({ onChain }) => (onChain ? <Time at={onChain.updatedAt} /> : "a file"),
+      isHidden: true,
+      cell: ({ onChain }) => (onChain ? <Time at={onChain.updatedAt} /> : "not on chain"),
     },
   ];
 }
@@ -124,7 +135,7 @@ function Offers({ of: { models, serviceType } }: { of: Provider }) {
   return (
     <span className="two-lines">
       {models.map(({ modelId }) => modelId).join(", ")}
-      <small>{inWords(serviceType)}</small>
+      <small>{serviceText(serviceType)}</small>
     </span>
   );
 }

@@ -4,6 +4,8 @@ export type EvidenceCheck = {
   readonly result: "PASSED" | "FAILED" | "NOT_CHECKED";
   /** What the result means. */
   readonly meaning: string;
+  /** Whether a development network's stand-in for a provider cannot pass it. */
+  readonly isExpected?: boolean;
 };
 
 type Evidence = {
@@ -69,10 +71,15 @@ function signatureChecks({ verdict, requestBound, responseBound }: Evidence): re
 }
 
 function attestationCheck(attestation: Attestation | null | undefined): EvidenceCheck {
-  const title = "The provider's enclave today";
+  const title = "Provider attestation (does not affect the charge)";
   if (!attestation)
-    return { title, result: "NOT_CHECKED", meaning: "This router does not appraise the provider's enclave." };
-  if (!attestation.passed) return { title, result: "FAILED", meaning: attestation.failures.join(" ") };
+    return {
+      title,
+      result: "NOT_CHECKED",
+      meaning: "This gateway does not check the attestation of the provider's enclave.",
+    };
+  if (!attestation.passed)
+    return { title, result: "FAILED", meaning: attestation.failures.join(" "), isExpected: true };
   return {
     title,
     result: "PASSED",

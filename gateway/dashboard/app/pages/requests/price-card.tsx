@@ -1,25 +1,34 @@
+import { placesOf } from "../../data/amounts.ts";
+import { useNetwork } from "../../data/session.tsx";
 import { Amount } from "../../parts/amount.tsx";
 import { Section } from "../../parts/page.tsx";
 import { Note } from "../../parts/states.tsx";
+import { isPerToken, priceUnit, statedPrice } from "../../parts/unit-price.tsx";
 import { priceLinesOf } from "./price-lines.ts";
 import type { Request } from "./request-query.ts";
 
 /** How the cost came about, line by line. */
 export function PriceCard({ of: request }: { of: Request }) {
+  const { symbol } = useNetwork();
   const { cost } = request;
   if (!cost)
     return (
       <Section title="Price">
         <p>
           {request.status === "RUNNING"
-            ? "Its highest possible cost is held. What it costs is known when it ends."
+            ? "Its highest possible cost is held. The cost is known when the request ends."
             : "Nothing was charged: nothing was delivered."}
         </p>
       </Section>
     );
   const saving = cost.cacheSaving ?? "0";
+  const lines = priceLinesOf({ ...request, cost });
+  const stated = (price: bigint) => BigInt(statedPrice(price.toString(), request.serviceType));
+  const unit = isPerToken(request.serviceType) ? "1M" : priceUnit(request.serviceType);
+  const prices = placesOf(lines.flatMap(({ price }) => (price === undefined ? [] : [stated(price)])));
+  const places = placesOf([...lines.map(({ amount }) => amount), BigInt(cost.total)]);
   return (
-    <Section title="Price" about="Tokens times the price that was fixed when the request was admitted.">
+    <Section title="Price" about="Tokens × unit price, fixed when the request was admitted.">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it. */}
       <section className="scroll" aria-label="Price line by line" tabIndex={0}>
         <table className="price-table">
@@ -30,15 +39,15 @@ export function PriceCard({ of: request }: { of: Request }) {
                 Count
               </th>
               <th scope="col" className="figure">
-                Price of one
+                Price per {unit}, {symbol}
               </th>
               <th scope="col" className="figure">
-                Amount
+                Amount, {symbol}
               </th>
             </tr>
           </thead>
           <tbody>
-            {priceLinesOf({ ...request, cost }).map(({ name, count, price, amount, note }) => (
+            {lines.map(({ name, count, price, amount, note }) => (
               <tr key={name}>
                 <th scope="row">
                   {name}
@@ -46,10 +55,10 @@ export function PriceCard({ of: request }: { of: Request }) {
                 </th>
                 <td className="figure">{count?.toLocaleString("en")}</td>
                 <td className="figure">
-                  {price !== undefined && <Amount neuron={price.toString()} places={12} />}
+                  {price !== undefined && <Amount neuron={stated(price).toString()} places={prices} isCell />}
                 </td>
                 <td className="figure">
-                  <Amount neuron={amount.toString()} places={12} />
+                  <Amount neuron={amount.toString()} places={places} isCell />
                 </td>
               </tr>
             ))}
@@ -60,14 +69,14 @@ export function PriceCard({ of: request }: { of: Request }) {
                 Charged
               </th>
               <td className="figure">
-                <Amount neuron={cost.total} places={12} withUsd />
+                <Amount neuron={cost.total} places={places} isCell />
               </td>
             </tr>
           </tfoot>
         </table>
       </section>
       {request.usageEstimated && (
-        <Note>The provider reported no usage: the tokens are those that the router counted.</Note>
+        <Note>The provider reported no usage: the tokens are those that the gateway counted.</Note>
       )}
       {saving !== "0" && (
         <Note>

@@ -31,8 +31,8 @@ export function priceLinesOf(request: Billed): readonly PriceLine[] {
       ...unitLines("Input", BigInt(prices.input), BigInt(cost.input)),
       ...unitLines("Output", BigInt(prices.output), BigInt(cost.output)),
     ];
-  const input = tokenLine("Prompt tokens", inputTokens ?? 0, prices.input);
-  const output = tokenLine("Completion tokens", outputTokens ?? 0, prices.output);
+  const input = tokenLine("Input tokens", inputTokens ?? 0, prices.input);
+  const output = tokenLine("Output tokens", outputTokens ?? 0, prices.output);
   return [
     input,
     ...inputDifference(request, BigInt(cost.input) - input.amount),

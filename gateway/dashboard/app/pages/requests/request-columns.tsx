@@ -1,21 +1,25 @@
+import { toPlainTokens } from "../../data/amounts.ts";
+import { milliseconds } from "../../data/durations.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { ClockTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
 import { Hash } from "../../parts/hash.tsx";
+import { serviceText } from "../../parts/service-names.ts";
 import { StateBadge } from "../../parts/state-badge.tsx";
-import { Time } from "../../parts/time.tsx";
-import { SERVICES } from "./request-search.ts";
 import type { RequestRow } from "./requests-query.ts";
 
 const count = (value: number | null) => value?.toLocaleString("en") ?? "–";
-const milliseconds = (value: number | null) => (value === null ? "–" : `${value.toLocaleString("en")} ms`);
+const duration = (value: number | null) => (value === null ? "–" : milliseconds(value));
 
-/** The columns of the list. Each is also one of its file. */
-export const REQUEST_COLUMNS: readonly (Column<RequestRow> & { text(row: RequestRow): string })[] = [
+type RequestColumn = Column<RequestRow> & { text(row: RequestRow): string };
+
+/** The columns of the list, with costs in tokens of the network's `symbol`. Each is also one of its file. */
+export const requestColumns = (symbol: string): readonly RequestColumn[] => [
   {
-    id: "when",
-    name: "When",
+    id: "created",
+    name: "Created",
     sort: "CREATED",
-    cell: ({ createdAt }) => <Time at={createdAt} />,
+    cell: ({ createdAt }) => <ClockTime at={createdAt} />,
     text: (row) => row.createdAt,
   },
   {
@@ -30,17 +34,10 @@ export const REQUEST_COLUMNS: readonly (Column<RequestRow> & { text(row: Request
     id: "service",
     name: "Service",
     isHidden: true,
-    cell: ({ serviceType }) => SERVICES[serviceType],
+    cell: ({ serviceType }) => serviceText(serviceType),
     text: (row) => row.serviceType,
   },
   { id: "key", name: "Key", cell: ({ apiKey }) => apiKey?.name, text: (row) => row.apiKey?.name ?? "" },
-  {
-    id: "tags",
-    name: "Tags",
-    isHidden: true,
-    cell: ({ tags }) => <span className="tags-cell">{textOf(tags)}</span>,
-    text: ({ tags }) => textOf(tags),
-  },
   {
     id: "state",
     name: "State",
@@ -59,24 +56,15 @@ export const REQUEST_COLUMNS: readonly (Column<RequestRow> & { text(row: Request
     text: (row) => row.errorCode ?? "",
   },
   {
-    id: "cost",
-    name: "Cost",
-    sort: "COST",
-    isNumber: true,
-    cell: ({ cost }) => cost && <Amount neuron={cost.total} places={6} />,
-    // Neuron: exact.
-    text: (row) => row.cost?.total ?? "",
-  },
-  {
     id: "input",
-    name: "In",
+    name: "Input",
     isNumber: true,
     cell: ({ inputTokens }) => count(inputTokens),
     text: (row) => String(row.inputTokens ?? ""),
   },
   {
     id: "cached",
-    name: "Cached",
+    name: "Cached input",
     isNumber: true,
     isHidden: true,
     cell: ({ cachedTokens }) => count(cachedTokens),
@@ -84,38 +72,54 @@ export const REQUEST_COLUMNS: readonly (Column<RequestRow> & { text(row: Request
   },
   {
     id: "output",
-    name: "Out",
+    name: "Output",
     isNumber: true,
     cell: ({ outputTokens }) => count(outputTokens),
     text: (row) => String(row.outputTokens ?? ""),
   },
   {
     id: "firstByte",
-    name: "First byte",
+    name: "First token",
     isNumber: true,
-    cell: ({ timing }) => milliseconds(timing.firstByteMs),
+    cell: ({ timing }) => duration(timing.firstByteMs),
     text: (row) => String(row.timing.firstByteMs ?? ""),
   },
   {
     id: "duration",
-    name: "Duration",
+    name: "Total time",
     isNumber: true,
-    isHidden: true,
-    cell: ({ timing }) => milliseconds(timing.durationMs),
+    cell: ({ timing }) => duration(timing.durationMs),
     text: (row) => String(row.timing.durationMs ?? ""),
+  },
+  {
+    id: "cost",
+    name: `Cost, ${symbol}`,
+    sort: "COST",
+    isNumber: true,
+    cell: ({ cost }) => cost && <Amount neuron={cost.total} isCell />,
+    text: (row) => (row.cost ? toPlainTokens(row.cost.total) : ""),
   },
   {
     id: "provider",
     name: "Provider",
+    isHidden: true,
     cell: ({ providerAddress }) => <Hash of={providerAddress} />,
     text: (row) => row.providerAddress,
   },
   {
     id: "evidence",
     name: "Evidence",
+    isHidden: true,
     cell: ({ evidence }) =>
       evidence ? <StateBadge state={evidence.verdict} /> : <span className="quiet">–</span>,
     text: (row) => row.evidence?.verdict ?? "",
+  },
+  {
+    id: "tags",
+    name: "Tags",
+    isHidden: true,
+    cell: ({ tags }) => <span className="tags-cell">{textOf(tags)}</span>,
+    text: ({ tags }) => textOf(tags),
   },
 ];
 

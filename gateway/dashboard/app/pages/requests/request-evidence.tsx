@@ -1,10 +1,11 @@
 import { saveFile } from "../../data/save-file.ts";
+import { useNetwork } from "../../data/session.tsx";
 import { ActionButton } from "../../parts/action-button.tsx";
+import { FullTime } from "../../parts/clock-time.tsx";
 import { CodeSnippet } from "../../parts/code-snippet.tsx";
 import { Pair, Pairs, Section } from "../../parts/page.tsx";
-import { StateBadge } from "../../parts/state-badge.tsx";
+import { Pill, StateBadge } from "../../parts/state-badge.tsx";
 import { Note } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
 import { checksOf } from "./evidence-checks.ts";
 
 type Evidence = NonNullable<Parameters<typeof checksOf>[0]> & {
@@ -21,17 +22,19 @@ export function EvidenceCard({
   evidence: Evidence | null;
   attestation: Attestation | null | undefined;
 }) {
+  const isDevnet = useNetwork().networkId === "devnet";
   return (
     <Section title="Evidence">
       {!evidence && (
         <p>
-          The signature was not verified. Send verify_tee: true to have the signatures of answers verified.
+          The signature was not checked. Send verify_tee: true to have the signatures of answers verified.
         </p>
       )}
       <ul className="checks">
-        {checksOf(evidence, attestation).map(({ title, result, meaning }) => (
+        {checksOf(evidence, attestation).map(({ title, result, meaning, isExpected }) => (
           <li key={title}>
-            <StateBadge state={result} /> <strong>{title}</strong>
+            {isExpected && isDevnet ? <Pill tone="calm">not attested</Pill> : <StateBadge state={result} />}{" "}
+            <strong>{title}</strong>
             <span className="quiet">{meaning}</span>
           </li>
         ))}
@@ -49,14 +52,14 @@ export function EvidenceCard({
                 "none"
               )}
             </Pair>
-            <Pair name="Verified">
-              <Time at={evidence.checkedAt} />
+            <Pair name="Signature checked">
+              <FullTime at={evidence.checkedAt} />
             </Pair>
           </>
         )}
         {attestation && (
-          <Pair name="Enclave appraised">
-            <Time at={attestation.checkedAt} />
+          <Pair name="Attestation checked">
+            <FullTime at={attestation.checkedAt} />
           </Pair>
         )}
       </Pairs>
@@ -64,15 +67,14 @@ export function EvidenceCard({
   );
 }
 
-/** Downloads the receipt of a request with its proof, and says how to verify it without this router. */
+/** Downloads the receipt of a request with its proof, and says how to verify it without this gateway. */
 export function ReceiptCard({ id }: { id: string }) {
   const file = `receipt-${id}.json`;
   return (
     <Section title="Receipt">
       <p>
         The signed receipt states the charge, the usage and the hashes of the request and its answer, and
-        proves that it is in the log. Verify it on your own machine, in a checkout of zerograph, without a
-        network:
+        proves that it is in the log. Verify it offline, from a clone of the zerograph repository:
       </p>
       <CodeSnippet
         label="Command"
@@ -84,8 +86,7 @@ export function ReceiptCard({ id }: { id: string }) {
         ]}
       />
       <Note>
-        request.json and answer.json are the bodies exactly as you sent and received them; both may be left
-        out.
+        request.json and answer.json are the bodies exactly as you sent and received them; both are optional.
       </Note>
       <div>
         <ActionButton act={() => download(id, file)}>Download the receipt</ActionButton>

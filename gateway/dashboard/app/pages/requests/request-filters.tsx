@@ -1,19 +1,12 @@
-import { Button, NativeSelect, Popover, Stack, TextInput } from "@mantine/core";
+import { Button, Group, NativeSelect, Popover, Stack, TextInput } from "@mantine/core";
 import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import { useQuery } from "urql";
 import { graphql } from "../../data/graph.ts";
 import { useNetwork } from "../../data/session.tsx";
+import { SERVICES } from "../../parts/service-names.ts";
 import { inWords } from "../../parts/state-badge.tsx";
 import { TypedFilter } from "../../parts/typed-filter.tsx";
-import {
-  FILTERS,
-  MORE_FILTERS,
-  RANGES,
-  type RequestSearch,
-  SERVICES,
-  STATUSES,
-  VERDICTS,
-} from "./request-search.ts";
+import { FILTERS, MORE_FILTERS, RANGES, type RequestSearch, STATUSES, VERDICTS } from "./request-search.ts";
 
 const CHOICES = graphql(`
   query RequestChoices {
@@ -38,11 +31,11 @@ export function RequestFilters({ search, onFilter }: Props) {
   const clear = () => onFilter(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
   const choose = (name: keyof RequestSearch) => (value: string | undefined) => onFilter({ [name]: value });
   return (
-    <>
+    <Group gap="xs" align="flex-end">
       <TypedFilter
-        aria-label="ID begins with"
-        placeholder="ID begins with"
-        w={150}
+        label="ID begins with"
+        placeholder="req-…"
+        w={110}
         value={search.id}
         pattern={/^[A-Za-z0-9._:-]{1,64}$/}
         hint="Letters, digits and . _ : -"
@@ -50,22 +43,16 @@ export function RequestFilters({ search, onFilter }: Props) {
       />
       <Choose
         name="State"
-        any="any state"
+        any="All"
         value={search.status}
         choices={STATUSES.map((value) => ({ value, label: inWords(value) }))}
         onChoose={choose("status")}
       />
-      <Choose
-        name="Model"
-        any="all models"
-        value={search.model}
-        choices={models}
-        onChoose={choose("model")}
-      />
-      <Choose name="Key" any="all keys" value={search.key} choices={keys} onChoose={choose("key")} />
+      <Choose name="Model" any="All" value={search.model} choices={models} onChoose={choose("model")} />
+      <Choose name="Key" any="All" value={search.key} choices={keys} onChoose={choose("key")} />
       <Choose
         name="Time"
-        any="all time"
+        any="All"
         value={search.range}
         choices={Object.entries(RANGES).map(([value, { text }]) => ({ value, label: text }))}
         onChoose={(range) =>
@@ -79,7 +66,7 @@ export function RequestFilters({ search, onFilter }: Props) {
           Clear filters
         </Button>
       )}
-    </>
+    </Group>
   );
 }
 
@@ -106,7 +93,8 @@ function Choose({
   return (
     <NativeSelect
       size="xs"
-      aria-label={name}
+      label={name}
+      maw={130}
       className={value === undefined ? undefined : "filter-on"}
       data={data}
       value={value ?? ""}
@@ -120,7 +108,7 @@ function CustomRange({ search, onFilter }: Props) {
     <TextInput
       size="xs"
       type="datetime-local"
-      aria-label={label}
+      label={label}
       value={search[name] ?? ""}
       onChange={({ currentTarget }) => onFilter({ [name]: currentTarget.value || undefined })}
     />

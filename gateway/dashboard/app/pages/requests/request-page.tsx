@@ -1,11 +1,14 @@
 import { Link, useParams } from "@tanstack/react-router";
 import { useQuery } from "urql";
+import { milliseconds } from "../../data/durations.ts";
 import { Amount } from "../../parts/amount.tsx";
+import { attestationText, trustText } from "../../parts/attestation.ts";
+import { Breadcrumb } from "../../parts/breadcrumb.tsx";
+import { ClockTime, FullTime } from "../../parts/clock-time.tsx";
 import { Hash } from "../../parts/hash.tsx";
 import { Columns, Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
 import { inWords, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
 import { PriceCard } from "./price-card.tsx";
 import { EvidenceCard, ReceiptCard } from "./request-evidence.tsx";
 import { REQUEST, type Request } from "./request-query.ts";
@@ -13,12 +16,15 @@ import { RoutingCard } from "./routing-card.tsx";
 import { Waterfall } from "./waterfall.tsx";
 import "./requests.css";
 
+const count = (value: number | null) => value?.toLocaleString("en") ?? "–";
+const duration = (value: number | null) => (value === null ? "–" : milliseconds(value));
+
 /** The details of one request. */
 export function RequestPage() {
   const { id } = useParams({ from: "/requests/$id" });
   const [{ data, error, fetching }, refetch] = useQuery({ query: REQUEST, variables: { id } });
   return (
-    <Page title="Request" about={<Hash of={id} isWhole withCopy />}>
+    <Page title="Request" above={<Breadcrumb list="Requests" to="/requests" id={id} />}>
       <Outcome
         value={data && (data.request ?? null)}
         error={error}
@@ -30,14 +36,14 @@ export function RequestPage() {
           <>
             <Figures of={row} />
             <Columns>
-              <Waterfall of={row} />
+              <Details of={row} />
               <PriceCard of={row} />
             </Columns>
-            {row.routing && <RoutingCard of={row.routing} />}
             <Columns>
-              <Details of={row} />
+              <Waterfall of={row} />
               <Events of={row} />
             </Columns>
+            {row.routing && <RoutingCard of={row.routing} />}
             <Columns>
               <EvidenceCard evidence={row.evidence} attestation={row.provider?.attestation} />
               <ReceiptCard id={row.requestId} />
@@ -56,13 +62,17 @@ function Figures({ of: row }: { of: Request }) {
         <StateBadge state={row.status} />
       </Stat>
       <Stat label="Cost">
-        {row.cost ? <Amount neuron={row.cost.total} places={12} withUsd /> : "not settled"}
+        {row.cost ? <Amount neuron={row.cost.total} places={9} withUsd /> : "not settled"}
       </Stat>
-      <Stat label={row.usageEstimated ? "Tokens (counted by us)" : "Tokens in / out"}>
-        {row.inputTokens ?? "–"} / {row.outputTokens ?? "–"}
+      <Stat
+        label={
+          row.usageEstimated ? "Input / output tokens (counted by the gateway)" : "Input / output tokens"
+        }
+      >
+        {count(row.inputTokens)} / {count(row.outputTokens)}
       </Stat>
-      <Stat label="First byte / total">
-        {row.timing.firstByteMs ?? "–"} / {row.timing.durationMs ?? "–"} ms
+      <Stat label="Time to first token / total">
+        {duration(row.timing.firstByteMs)} / {duration(row.timing.durationMs)}
       </Stat>
     </Stats>
   );
@@ -72,13 +82,21 @@ function Details({ of: row }: { of: Request }) {
   return (
     <Section title="Details">
       <Pairs>
-        <Pair name="Model">{row.modelId}</Pair>
+        <Pair name="Created">
+          <FullTime at={row.createdAt} />
+        </Pair>
+        <Pair name="Model">
+          <Link to="/models/$id" params={{ id: row.modelId }}>
+            {row.modelId}
+          </Link>
+        </Pair>
         <Pair name="Provider">
           <Hash of={row.providerAddress} isWhole withCopy />
         </Pair>
         <Pair name="Trust">
-          {row.provider?.trustMode.toLowerCase() ?? "unknown"}
-          {row.provider?.verifiability && ` (${row.provider.verifiability})`}
+          {row.provider
+            ? `${trustText(row.provider.trustMode)}, ${attestationText(row.provider)}`
+            : "unknown"}
         </Pair>
         <Pair name="Key">{row.apiKey ? `${row.apiKey.name} (${row.apiKey.preview})` : "none"}</Pair>
         {row.tags.length > 0 && (
@@ -102,16 +120,17 @@ function Events({ of: { createdAt, finishedAt, status, evidence } }: { of: Reque
     <Section title="Events">
       <ol className="timeline">
         <li>
-          <strong>Accepted</strong> <Time at={createdAt} />: its cost is held
+          <strong>Accepted</strong> <ClockTime at={createdAt} />: its highest possible cost is held
         </li>
         {finishedAt && (
           <li>
-            <strong>{ENDED[status] ?? inWords(status)}</strong> <Time at={finishedAt} />
+            <strong>{ENDED[status] ?? inWords(status)}</strong> <ClockTime at={finishedAt} />
           </li>
         )}
         {evidence && (
           <li>
-            <strong>Signature verified</strong> <Time at={evidence.checkedAt} />: {inWords(evidence.verdict)}
+            <strong>Signature checked</strong> <ClockTime at={evidence.checkedAt} />:{" "}
+            {inWords(evidence.verdict)}
           </li>
         )}
       </ol>

@@ -1,6 +1,7 @@
 import type { VariablesOf } from "gql.tada";
 import * as z from "zod/mini";
 import { listSearch, parameter } from "../../data/list-search.ts";
+import { SERVICES } from "../../parts/service-names.ts";
 import type { REQUESTS } from "./requests-query.ts";
 
 /** How far back the list goes, by the parameter `range`; `custom` is from `from` to `before`. */
@@ -13,15 +14,6 @@ export const RANGES = {
 } as const;
 
 export const STATUSES = ["RUNNING", "COMPLETED", "FAILED", "ABORTED"] as const;
-export const SERVICES = {
-  CHATBOT: "chat",
-  TEXT_TO_IMAGE: "images",
-  IMAGE_EDITING: "image editing",
-  SPEECH_TO_TEXT: "transcription",
-  EMBEDDING: "embeddings",
-  TEXT_TO_SPEECH: "speech",
-  RERANK: "ranking",
-} as const;
 export const VERDICTS = {
   VERIFIED: "verified",
   UNBOUND: "another answer was signed",

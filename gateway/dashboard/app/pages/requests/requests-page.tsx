@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { toNeuron } from "../../data/amounts.ts";
 import { client } from "../../data/graph.ts";
+import { useNetwork } from "../../data/session.tsx";
 import { useEndlessList } from "../../data/use-endless-list.ts";
 import { useFilters } from "../../data/use-list.ts";
 import { CsvExport } from "../../parts/csv-export.tsx";
@@ -11,7 +12,7 @@ import { ListEnd } from "../../parts/list-end.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Live } from "../../parts/state-badge.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { REQUEST_COLUMNS } from "./request-columns.tsx";
+import { requestColumns } from "./request-columns.tsx";
 import { RequestFilters } from "./request-filters.tsx";
 import { FILTERS, type RequestSearch, variablesOf } from "./request-search.ts";
 import { REQUESTS, REQUESTS_MOVED } from "./requests-query.ts";
@@ -30,11 +31,13 @@ export function RequestsPage() {
     keyOf: ({ requestId }) => requestId,
     changes: REQUESTS_MOVED,
   });
+  const { symbol } = useNetwork();
+  const columns = useMemo(() => requestColumns(symbol), [symbol]);
   const isFiltered = FILTERS.some((name) => search[name] !== undefined);
   return (
     <Page
       title="Requests"
-      about="Every request with its provider and cost. Prompts and answers are not stored."
+      about="Every request, with its tokens and its cost. Prompts and answers are not stored."
       actions={
         <>
           {list.hasNewer && (
@@ -51,7 +54,7 @@ export function RequestsPage() {
         rows={list.rows}
         error={list.error}
         onRetry={list.refetch}
-        columns={REQUEST_COLUMNS}
+        columns={columns}
         keyOf={({ requestId }) => requestId}
         link={({ requestId }) => ({ to: "/requests/$id", params: { id: requestId } })}
         sort={search.sort ?? "-CREATED"}
@@ -62,7 +65,7 @@ export function RequestsPage() {
         tools={
           <CsvExport
             file="requests.csv"
-            columns={REQUEST_COLUMNS}
+            columns={columns}
             disabled={!list.rows || list.rows.length === 0}
             read={(after, signal) => readPage({ ...variables, ...(after && { after }) }, signal)}
           />

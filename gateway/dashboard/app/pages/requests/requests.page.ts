@@ -18,7 +18,7 @@ const oneRoute = createRoute({
 
 export const requestsPage = definePage({
   name: "Requests",
-  group: "Use",
+  group: "Activity",
   icon: ArrowLeftRight,
   to: "/requests",
   routes: [route, oneRoute],

@@ -61,7 +61,7 @@ export function RoutingCard({ of: { attempts, excluded, cachedByAddress } }: { o
   ];
   const hasModels = rows.some(({ model }) => model !== null);
   return (
-    <Section title="Routing" about="The providers of the model, in the order of the decision." isFlush>
+    <Section title="Routing" about="Providers considered, in routing order." isFlush>
       <DataTable
         label="Routing"
         columns={hasModels ? [...COLUMNS.slice(0, 1), MODEL, ...COLUMNS.slice(1)] : COLUMNS}

@@ -97,7 +97,7 @@ export function ManagementKeys() {
     <>
       <Section
         title="Management keys"
-        about="An mk- key reads this account or manages its API keys for your own programs. It cannot spend, and it does not expire."
+        about="Management keys (mk-...) let your programs read this account and manage its API keys. They cannot spend, and do not expire."
         actions={
           <>
             {list.liveness && <Live liveness={list.liveness} />}

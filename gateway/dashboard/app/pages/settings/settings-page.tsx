@@ -3,8 +3,8 @@ import { useQuery } from "urql";
 import { graphql } from "../../data/graph.ts";
 import { useSession } from "../../data/session.tsx";
 import { ActionButton } from "../../parts/action-button.tsx";
+import { FullTime } from "../../parts/clock-time.tsx";
 import { Page, Section } from "../../parts/page.tsx";
-import { Time } from "../../parts/time.tsx";
 import { ManagementKeys } from "./management-keys.tsx";
 
 const SESSION = graphql("query SettingsSession { viewer { session { expiresAt } account { address } } }");
@@ -18,7 +18,7 @@ export function SettingsPage() {
       <Section title="This session">
         <p>
           Signed in as <code className="selectable">{data?.viewer?.account?.address}</code>; the session ends{" "}
-          <Time at={data?.viewer?.session?.expiresAt} />.
+          <FullTime at={data?.viewer?.session?.expiresAt} />.
         </p>
         <Group gap="xs">
           <ActionButton act={() => signOut()}>Sign out here</ActionButton>

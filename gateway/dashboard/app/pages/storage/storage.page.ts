@@ -19,7 +19,7 @@ const fileRoute = createRoute({
 
 export const storagePage = definePage({
   name: "Storage",
-  group: "Manage",
+  group: "Chain",
   icon: FolderOpen,
   to: "/storage",
   routes: [route, fileRoute],

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useMutation } from "urql";
 import * as z from "zod";
-import { toNeuron, toTokens } from "../../data/amounts.ts";
+import { toNeuron, toPlainTokens, toTokens } from "../../data/amounts.ts";
 import { graphql, resultOf } from "../../data/graph.ts";
 import { useNetwork } from "../../data/session.tsx";
 import { toastSuccess } from "../../data/toast.ts";
@@ -98,7 +98,7 @@ export function BudgetDialogs({
         defaultValues={{
           name: tag?.name ?? "",
           value: tag?.value ?? "",
-          creditLimit: given ? toTokens(given.creditLimit).replaceAll(" ", "") : "",
+          creditLimit: given ? toPlainTokens(given.creditLimit) : "",
           resetPeriod: given?.resetPeriod ?? "MONTHLY",
         }}
         label={given ? "Save" : "Create"}
@@ -136,7 +136,7 @@ export function BudgetDialogs({
           hint="Requests with the tag are refused when they could exceed it, whichever key pays."
         />
         <SelectField
-          label="Starts again"
+          label="Resets"
           name="resetPeriod"
           options={PERIODS}
           hint="At midnight UTC; weeks begin on Monday, months on the first."

@@ -21,6 +21,7 @@ export const SPEND = graphql(`
     viewer {
       account {
         usage(from: $from) {
+          stats { requestCount inputTokens outputTokens cost }
           tags(name: $name) { tag { name value } stats { requestCount inputTokens outputTokens cost } }
         }
       }

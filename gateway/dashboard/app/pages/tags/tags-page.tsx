@@ -4,6 +4,8 @@ import Plus from "lucide-react/icons/plus";
 import { useMemo, useState } from "react";
 import { useQuery } from "urql";
 import { useLive } from "../../../../../packages/client/src/react.ts";
+import { toPlainTokens } from "../../data/amounts.ts";
+import { useNetwork } from "../../data/session.tsx";
 import { useFilters, useList } from "../../data/use-list.ts";
 import { useRefresh } from "../../data/use-refresh.ts";
 import { Amount } from "../../parts/amount.tsx";
@@ -17,7 +19,8 @@ import { Live, Pill } from "../../parts/state-badge.tsx";
 import { EmptyState, Note } from "../../parts/states.tsx";
 import { TypedFilter } from "../../parts/typed-filter.tsx";
 import { BudgetDialogs, type OpenBudget, PERIODS } from "./budget-dialogs.tsx";
-import { BUDGETS, type Budget, SPEND, SPEND_MOVED, type TagSpend, textOf } from "./tag-queries.ts";
+import { type SpendRow, shareText, spendRows } from "./spend-rows.ts";
+import { BUDGETS, type Budget, SPEND, SPEND_MOVED, textOf } from "./tag-queries.ts";
 import { tagSnippets } from "./tag-snippets.ts";
 
 type Search = { range?: "day" | "week" | "all" | undefined; name?: string | undefined };
@@ -45,16 +48,19 @@ export function TagsPage() {
     budgets.refetch();
   });
   const liveness = useLive(SPEND_MOVED, {}, { onEvent: refresh, keep: 1 });
-  const spends = spend.data?.viewer?.account?.usage?.tags;
-  const columns = useMemo(() => budgetColumns(setOpen), []);
+  const { symbol } = useNetwork();
+  const usage = spend.data?.viewer?.account?.usage;
+  const total = usage?.stats ?? undefined;
+  const spends = useMemo(() => usage?.tags && spendRows(usage.tags, total, name), [usage, total, name]);
+  const columns = useMemo(() => budgetColumns(setOpen, symbol), [symbol]);
   const spendColumns = useMemo(
-    () => spendColumnsOf(setOpen, budgets.rows, spends ?? undefined),
-    [budgets.rows, spends],
+    () => spendColumnsOf(setOpen, { budgets: budgets.rows, total: total?.cost, symbol }),
+    [budgets.rows, total, symbol],
   );
   return (
     <Page
-      title="Tags"
-      about="A tag says what a request is for: a team, a customer, an environment. Its cost counts under the tag, and a budget limits what the tag may spend, whichever key pays."
+      title="Tags and budgets"
+      about="Label requests by team, customer or environment, see what each costs, and cap it with a budget."
       actions={
         <>
           <Live liveness={liveness} />
@@ -66,7 +72,7 @@ export function TagsPage() {
     >
       <Section
         title="Budgets"
-        about="A webhook can tell you when a budget reaches 80 % and 100 %."
+        about="Requests that could exceed a budget are refused until it resets or is raised. A webhook can tell you at 80% and at 100%."
         actions={<Link to="/webhooks">Webhooks</Link>}
         isFlush
       >
@@ -84,7 +90,7 @@ export function TagsPage() {
       </Section>
       <Section
         title="Spend by tag"
-        about="The most expensive first, at most 100. A request counts for each of its tags."
+        about="The most expensive first, at most 100. A request with several tags counts under each, so rows can exceed the total."
         isFlush
       >
         <DataTable
@@ -93,13 +99,13 @@ export function TagsPage() {
           error={spend.error}
           onRetry={refreshSpend}
           columns={spendColumns}
-          keyOf={({ tag }) => textOf(tag)}
+          keyOf={({ key }) => key}
           csv="tags.csv"
           filters={
             <>
               <NativeSelect
                 size="xs"
-                aria-label="Time"
+                label="Time"
                 value={range ?? ""}
                 data={Object.entries(RANGES).map(([value, label]) => ({ value, label }))}
                 onChange={({ currentTarget }) =>
@@ -107,8 +113,8 @@ export function TagsPage() {
                 }
               />
               <TypedFilter
-                aria-label="Only tags named"
-                placeholder="only tags named"
+                label="Only tags named"
+                placeholder="team"
                 w={170}
                 value={name}
                 maxLength={64}
@@ -132,12 +138,12 @@ export function TagsPage() {
   );
 }
 
-function budgetColumns(onOpen: (open: OpenBudget) => void): readonly Column<Budget>[] {
+function budgetColumns(onOpen: (open: OpenBudget) => void, symbol: string): readonly Column<Budget>[] {
   return [
     { id: "tag", name: "Tag", cell: ({ tag }) => <code>{textOf(tag)}</code> },
     {
-      id: "spent",
-      name: "Spent",
+      id: "share",
+      name: "Used",
       cell: (budget) => (
         <SpendBar
           of={{ used: budget.used, held: budget.held, limit: budget.creditLimit }}
@@ -146,15 +152,25 @@ function budgetColumns(onOpen: (open: OpenBudget) => void): readonly Column<Budg
       ),
     },
     { id: "state", name: "State", cell: (budget) => <Reached of={budget} /> },
-    { id: "used", name: "Used", isNumber: true, cell: ({ used }) => <Amount neuron={used} /> },
-    { id: "held", name: "Held", isNumber: true, cell: ({ held }) => <Amount neuron={held} /> },
+    {
+      id: "used",
+      name: `Spent, ${symbol}`,
+      isNumber: true,
+      cell: ({ used }) => <Amount neuron={used} isCell />,
+    },
+    {
+      id: "held",
+      name: `Held, ${symbol}`,
+      isNumber: true,
+      cell: ({ held }) => <Amount neuron={held} isCell />,
+    },
     {
       id: "limit",
-      name: "Budget",
+      name: `Budget, ${symbol}`,
       isNumber: true,
-      cell: ({ creditLimit }) => <Amount neuron={creditLimit} />,
+      cell: ({ creditLimit }) => <Amount neuron={creditLimit} places={2} isCell />,
     },
-    { id: "period", name: "Starts again", cell: ({ resetPeriod }) => PERIODS[resetPeriod] },
+    { id: "period", name: "Resets", cell: ({ resetPeriod }) => PERIODS[resetPeriod] },
     {
       id: "actions",
       name: "",
@@ -186,30 +202,44 @@ function budgetColumns(onOpen: (open: OpenBudget) => void): readonly Column<Budg
 function Reached({ of: { used, creditLimit } }: { of: Budget }) {
   const percent = percentOf(used, creditLimit);
   if (percent >= 100) return <Pill tone="bad">used up</Pill>;
-  if (percent >= 80) return <Pill tone="busy">80 % used</Pill>;
+  if (percent >= 80) return <Pill tone="busy">80% used</Pill>;
   return <Pill tone="good">within budget</Pill>;
 }
 
 function spendColumnsOf(
   onOpen: (open: OpenBudget) => void,
-  budgets: readonly Budget[] | undefined,
-  spends: readonly TagSpend[] | undefined,
-): readonly Column<TagSpend>[] {
+  {
+    budgets,
+    total,
+    symbol,
+  }: {
+    readonly budgets: readonly Budget[] | undefined;
+    readonly total: string | undefined;
+    readonly symbol: string;
+  },
+): readonly Column<SpendRow>[] {
   const limited = new Set(budgets?.map(({ tag }) => textOf(tag)));
-  const most = spends?.[0] ? BigInt(spends[0].stats.cost) : 0n;
   const number = (text: string) => BigInt(text).toLocaleString("en");
   return [
     {
       id: "name",
       name: "Name",
-      cell: ({ tag }) => (
-        <Link to="/requests" search={{ tag: textOf(tag) }}>
-          {tag.name}
-        </Link>
-      ),
-      text: ({ tag }) => tag.name,
+      cell: ({ tag, name }) =>
+        tag ? (
+          <Link to="/requests" search={{ tag: textOf(tag) }}>
+            {name}
+          </Link>
+        ) : (
+          <strong>{name}</strong>
+        ),
+      text: ({ name }) => name,
     },
-    { id: "value", name: "Value", cell: ({ tag }) => <code>{tag.value}</code>, text: ({ tag }) => tag.value },
+    {
+      id: "value",
+      name: "Value",
+      cell: ({ tag }) => tag && <code>{tag.value}</code>,
+      text: ({ tag }) => tag?.value ?? "",
+    },
     {
       id: "requests",
       name: "Requests",
@@ -218,35 +248,36 @@ function spendColumnsOf(
       text: ({ stats }) => stats.requestCount,
     },
     {
-      id: "tokens",
-      name: "Tokens in / out",
+      id: "input",
+      name: "Input tokens",
       isNumber: true,
-      cell: ({ stats }) => `${number(stats.inputTokens)} / ${number(stats.outputTokens)}`,
-      text: ({ stats }) => `${stats.inputTokens} / ${stats.outputTokens}`,
+      cell: ({ stats }) => number(stats.inputTokens),
+      text: ({ stats }) => stats.inputTokens,
+    },
+    {
+      id: "output",
+      name: "Output tokens",
+      isNumber: true,
+      cell: ({ stats }) => number(stats.outputTokens),
+      text: ({ stats }) => stats.outputTokens,
     },
     {
       id: "share",
       name: "Share",
-      cell: ({ stats }) => (
-        <span className="share">
-          <svg width="96" height="8" aria-hidden="true">
-            <rect width={most > 0n ? Number((BigInt(stats.cost) * 96n) / most) : 0} height="8" rx="3" />
-          </svg>
-        </span>
-      ),
+      cell: ({ stats }) => <Share cost={BigInt(stats.cost)} total={BigInt(total ?? "0")} />,
     },
     {
       id: "cost",
-      name: "Cost",
+      name: `Spent, ${symbol}`,
       isNumber: true,
-      cell: ({ stats }) => <Amount neuron={stats.cost} />,
-      text: ({ stats }) => stats.cost,
+      cell: ({ stats }) => <Amount neuron={stats.cost} isCell />,
+      text: ({ stats }) => toPlainTokens(stats.cost),
     },
     {
       id: "actions",
       name: "",
       cell: ({ tag }) =>
-        limited.has(textOf(tag)) ? (
+        tag === undefined ? null : limited.has(textOf(tag)) ? (
           <span className="quiet">has a budget</span>
         ) : (
           <Button
@@ -260,4 +291,18 @@ function spendColumnsOf(
         ),
     },
   ];
+}
+
+/** The share of what all requests cost, as a bar and in percent. */
+function Share({ cost, total }: { cost: bigint; total: bigint }) {
+  if (total <= 0n) return null;
+  const width = Number(((cost < total ? cost : total) * 96n) / total);
+  return (
+    <span className="share">
+      <svg width="96" height="8" aria-hidden="true">
+        <rect width={width} height="8" rx="3" />
+      </svg>{" "}
+      <span className="figure">{shareText(cost, total)}</span>
+    </span>
+  );
 }

@@ -19,8 +19,8 @@ const route = createRoute({
 });
 
 export const tagsPage = definePage({
-  name: "Tags",
-  group: "Money",
+  name: "Tags and budgets",
+  group: "Billing",
   icon: Tags,
   to: "/tags",
   routes: [route],

@@ -31,7 +31,7 @@ export function TokensPage() {
   const mintable = contracts.flatMap((one) => (one.generation === "AGENT_NFT" ? [one.address] : []));
   return (
     <Page
-      title="Tokens"
+      title="Agent tokens"
       about="Agent tokens (ERC-7857) own encrypted data, such as the prompts and the memory of an agent. A transfer hands over the keys, too."
       actions={
         mintable.length > 0 && (

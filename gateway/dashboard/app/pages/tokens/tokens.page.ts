@@ -19,8 +19,8 @@ const oneRoute = createRoute({
 });
 
 export const tokensPage = definePage({
-  name: "Tokens",
-  group: "Manage",
+  name: "Agent tokens",
+  group: "Chain",
   icon: Bot,
   to: "/tokens",
   routes: [route, oneRoute],

@@ -1,14 +1,14 @@
 import { Button } from "@mantine/core";
+import { ClockTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
 import { Hash } from "../../parts/hash.tsx";
 import { inWords, StateBadge } from "../../parts/state-badge.tsx";
-import { Time } from "../../parts/time.tsx";
 import { type Attempt, type Webhook, wordsOf } from "./webhook.ts";
 
 const ATTEMPTS: readonly Column<Attempt>[] = [
-  { id: "at", name: "At", cell: ({ attemptedAt }) => <Time at={attemptedAt} /> },
+  { id: "created", name: "Created", cell: ({ attemptedAt }) => <ClockTime at={attemptedAt} /> },
   {
     id: "state",
     name: "State",
@@ -31,9 +31,9 @@ export function AttemptsDialog({
   onClose(): void;
 }) {
   return (
-    <Dialog title={`Attempts of ${webhook.name}`} onClose={onClose} size="xl">
+    <Dialog title={`Delivery log of ${webhook.name}`} onClose={onClose} size="xl">
       <DataTable
-        label="Attempts"
+        label="Delivery log"
         columns={ATTEMPTS}
         rows={webhook.attempts}
         keyOf={({ number }) => String(number)}

@@ -28,11 +28,11 @@ const schema = z.object({
 export function ReplayDialog({ webhook, onClose }: { webhook: Webhook; onClose(): void }) {
   const [, replay] = useMutation(REPLAY);
   return (
-    <Dialog title={`Deliver again to ${webhook.name}`} onClose={onClose} size="lg">
+    <Dialog title={`Redeliver to ${webhook.name}`} onClose={onClose} size="lg">
       <GraphForm
         schema={schema}
         defaultValues={{ after: "" }}
-        label="Deliver again"
+        label="Redeliver"
         buttons={
           <Button variant="default" onClick={onClose}>
             Cancel
@@ -41,7 +41,7 @@ export function ReplayDialog({ webhook, onClose }: { webhook: Webhook; onClose()
         send={async ({ after }) => {
           const done = await replay({ input: { id: webhook.id, after } });
           resultOf(done.data?.replayWebhook, done.error);
-          toastSuccess(`Events are delivered to ${webhook.name} again.`);
+          toastSuccess(`Events are redelivered to ${webhook.name}.`);
           onClose();
         }}
       >
@@ -74,7 +74,7 @@ export function RotateDialog({
 }) {
   const [, rotate] = useMutation(ROTATE);
   return (
-    <Dialog title={`New secret for ${webhook.name}?`} onClose={onClose}>
+    <Dialog title={`Rotate the secret of ${webhook.name}?`} onClose={onClose}>
       <p>
         For 24 hours every delivery has two signatures, of the new secret and of the present one: change your
         server meanwhile. After that the present secret is worthless.
@@ -91,7 +91,7 @@ export function RotateDialog({
             onOpen({ kind: "secret", secret: secret ?? "" });
           }}
         >
-          Create the new secret
+          Rotate secret
         </ActionButton>
       </DialogButtons>
     </Dialog>

@@ -54,7 +54,8 @@ export function WebhookCard({
       )}
       {nextAttemptAt && (
         <p role="status">
-          {consecutiveFailures} attempts in a row failed. The next one: <Time at={nextAttemptAt} />
+          {consecutiveFailures} {consecutiveFailures === 1 ? "attempt" : "attempts in a row"} failed. Next
+          attempt: {Date.parse(nextAttemptAt) <= Date.now() ? "now" : <Time at={nextAttemptAt} />}
         </p>
       )}
       {tested && <p role="status">Test: {wordsOf(tested)}</p>}
@@ -104,7 +105,7 @@ function Actions({
         Send a test
       </ActionButton>
       <Button variant="default" onClick={() => onOpen({ kind: "attempts", webhook })}>
-        Attempts
+        Delivery log
       </Button>
       <Button variant="default" onClick={() => onOpen({ kind: "edit", webhook })}>
         Edit
@@ -119,10 +120,10 @@ function Actions({
         {isDisabled ? "Enable" : "Disable"}
       </ActionButton>
       <Button variant="default" onClick={() => onOpen({ kind: "rotate", webhook })}>
-        New secret
+        Rotate secret
       </Button>
       <Button variant="default" onClick={() => onOpen({ kind: "replay", webhook })}>
-        Deliver again
+        Redeliver
       </Button>
       <Button color="red" variant="light" onClick={() => onOpen({ kind: "delete", webhook })}>
         Delete

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { toNeuron, toTokens } from "../../data/amounts.ts";
+import { toNeuron, toPlainTokens } from "../../data/amounts.ts";
 import { useNetwork } from "../../data/session.tsx";
 import { ChecksField, TextField } from "../../parts/fields.tsx";
 import type { Webhook } from "./webhook.ts";
@@ -14,8 +14,8 @@ const EVENTS = [
   ["API_KEY_CREATED", "an sk- key was created"],
   ["API_KEY_UPDATED", "an sk- key was changed"],
   ["API_KEY_REVOKED", "an sk- key was revoked"],
-  ["API_KEY_LIMIT_REACHED", "an sk- key used 80 % or all of its limit"],
-  ["TAG_BUDGET_LIMIT_REACHED", "a tag used 80 % or all of its budget"],
+  ["API_KEY_LIMIT_REACHED", "an sk- key used 80% or all of its limit"],
+  ["TAG_BUDGET_LIMIT_REACHED", "a tag used 80% or all of its budget"],
   ["MANAGEMENT_KEY_CREATED", "an mk- key was created"],
   ["MANAGEMENT_KEY_UPDATED", "an mk- key was changed"],
   ["MANAGEMENT_KEY_REVOKED", "an mk- key was revoked"],
@@ -46,7 +46,7 @@ export function webhookValues(given: Webhook | undefined): z.input<typeof webhoo
     name: given?.name ?? "",
     url: given?.url ?? "",
     events: NAMES.filter((event) => given?.events.includes(event)),
-    balanceThreshold: given?.balanceThreshold ? toTokens(given.balanceThreshold).replaceAll(" ", "") : "",
+    balanceThreshold: given?.balanceThreshold ? toPlainTokens(given.balanceThreshold) : "",
   };
 }
 

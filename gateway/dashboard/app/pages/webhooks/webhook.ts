@@ -40,20 +40,20 @@ export type Open =
 
 /** Why a delivery failed, and what its receiver can do about it. */
 const FAILURES: Readonly<Record<string, string>> = {
-  ADDRESS_NOT_ALLOWED: "its host has an address that is not public",
-  NAME_NOT_RESOLVED: "its host name could not be resolved",
-  UNREACHABLE: "the receiver refused or closed the connection",
-  TLS_FAILED: "the TLS handshake failed: the certificate is not trusted, expired, or of another host",
-  MALFORMED_ANSWER: "the answer was not HTTP/1.1, or its headers were too large",
-  TIMED_OUT: "no answer within 15 seconds",
-  REDIRECTED: "the receiver redirected, which is not followed",
-  REFUSED: "the receiver answered with an error",
+  ADDRESS_NOT_ALLOWED: "The host has an address that is not public",
+  NAME_NOT_RESOLVED: "DNS lookup failed",
+  UNREACHABLE: "Connection refused or closed by the receiver",
+  TLS_FAILED: "TLS handshake failed: the certificate is not trusted, expired, or of another host",
+  MALFORMED_ANSWER: "The answer was not HTTP/1.1, or its headers were too large",
+  TIMED_OUT: "No answer within 15 seconds",
+  REDIRECTED: "The receiver redirected, which is not followed",
+  REFUSED: "The receiver answered with an error",
 };
 
-/** A delivery in words. */
+/** A delivery in words, such as `Delivered (status 204, 12 ms)`. */
 export function wordsOf({ failure, status, durationMs }: Result): string {
-  const outcome = failure === null ? "delivered" : (FAILURES[failure] ?? failure.toLowerCase());
-  return `${outcome}, ${status === null ? "no answer" : `status ${status}`}, ${durationMs} ms`;
+  const outcome = failure === null ? "Delivered" : (FAILURES[failure] ?? failure.toLowerCase());
+  return `${outcome} (${status === null ? "" : `status ${status}, `}${durationMs} ms)`;
 }
 
 /** Why a webhook is disabled, in words. */

@@ -38,7 +38,7 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      about="Events of this account are posted to your URLs, signed, in order, and again until they are accepted."
+      about="Signed events, sent to your URLs in order and retried until your server accepts them."
       actions={
         <>
           <Button variant="default" onClick={refresh}>

@@ -11,7 +11,7 @@ const route = createRoute({
 
 export const webhooksPage = definePage({
   name: "Webhooks",
-  group: "Manage",
+  group: "Build",
   icon: Webhook,
   to: "/webhooks",
   routes: [route],

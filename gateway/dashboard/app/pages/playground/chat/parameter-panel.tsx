@@ -20,14 +20,14 @@ export function ParameterPanel({
       <div className="pair-of-fields">
         <TextField label="Temperature" name="temperature" placeholder="0 to 2" inputMode="decimal" />
         <TextField label="Top P" name="topP" placeholder="0 to 1" inputMode="decimal" />
-        <TextField label="Max tokens" name="maxTokens" placeholder="the model's" inputMode="numeric" />
+        <TextField label="Max tokens" name="maxTokens" placeholder="Model default" inputMode="numeric" />
         <TextField label="Seed" name="seed" placeholder="none" inputMode="numeric" />
       </div>
       {takesEffort && (
         <SelectField
           label="Reasoning effort"
           name="effort"
-          options={{ "": "the model's", minimal: "minimal", low: "low", medium: "medium", high: "high" }}
+          options={{ "": "Model default", minimal: "minimal", low: "low", medium: "medium", high: "high" }}
         />
       )}
       <LongTextField
@@ -48,7 +48,7 @@ export function ParameterPanel({
         label="Provider order"
         name="sort"
         options={{
-          "": "as the router chooses",
+          "": "Automatic",
           price: "cheapest first",
           latency: "quickest first token first",
           throughput: "most tokens per second first",

@@ -92,7 +92,7 @@ export function Embeddings({ models }: { models: readonly string[] }) {
         >
           <SelectField label="Model" name="model" options={modelOptions(models)} />
           <LongTextField label="Texts" name="texts" hint="One per line." rows={6} required />
-          <TextField label="Dimensions" name="dimensions" placeholder="the model's" inputMode="numeric" />
+          <TextField label="Dimensions" name="dimensions" placeholder="Model default" inputMode="numeric" />
         </RequestForm>
       </Section>
       <Section

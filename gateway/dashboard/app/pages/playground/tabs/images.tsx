@@ -1,11 +1,13 @@
 import { useRef, useState } from "react";
-import { stringifyDocument } from "urql";
+import { useWatch } from "react-hook-form";
+import { stringifyDocument, useQuery } from "urql";
 import * as z from "zod";
 import { client, graphql, reasonOf } from "../../../data/graph.ts";
 import { readOwn, writeOwn } from "../../../data/own-storage.ts";
 import { LongTextField, SelectField } from "../../../parts/fields.tsx";
 import { Section } from "../../../parts/page.tsx";
-import { EmptyState } from "../../../parts/states.tsx";
+import { EmptyState, Note } from "../../../parts/states.tsx";
+import { isPerToken, priceUnit, UnitPrice } from "../../../parts/unit-price.tsx";
 import { JobView } from "../../jobs/job-view.tsx";
 import type { ApiRequest } from "../api/request.ts";
 import { modelOptions } from "./models.ts";
@@ -16,6 +18,7 @@ const SUBMIT = graphql(`
     submitImageJob(input: $input) { imageJob { jobId } userErrors { field message } }
   }
 `);
+const PRICE = graphql("query ImagePrice($id: ID!) { model(id: $id) { serviceType pricing { output } } }");
 const CURSOR = graphql("query PlaygroundCursor { eventCursor }");
 const NAME = "image-job";
 const SIZES = ["256x256", "512x512", "1024x1024"] as const;
@@ -79,12 +82,27 @@ export function Images({ address, models }: { address: string; models: readonly 
             <SelectField
               label="Size"
               name="size"
-              options={{ "": "the model's", ...Object.fromEntries(SIZES.map((size) => [size, size])) }}
+              options={{ "": "Model default", ...Object.fromEntries(SIZES.map((size) => [size, size])) }}
             />
           </div>
+          <Price />
         </RequestForm>
       </Section>
       {job && <JobView key={job.id} id={job.id} since={job.since} />}
     </>
+  );
+}
+
+/** The lowest price of the chosen model, per image. */
+function Price() {
+  const model: string = useWatch({ name: "model" });
+  const [{ data }] = useQuery({ query: PRICE, variables: { id: model }, requestPolicy: "cache-first" });
+  const { pricing, serviceType } = data?.model ?? {};
+  if (!pricing || !serviceType || isPerToken(serviceType)) return null;
+  return (
+    <Note>
+      From <UnitPrice neuron={pricing.output} serviceType={serviceType} withUsd /> per{" "}
+      {priceUnit(serviceType)}
+    </Note>
   );
 }

@@ -112,7 +112,7 @@ export function Responses({ models }: { models: readonly string[] }) {
           <TextField
             label="Max output tokens"
             name="maxTokens"
-            placeholder="the model's"
+            placeholder="Model default"
             inputMode="numeric"
           />
           <CheckField label="Verify the provider's signature (verify_tee)" name="verify" />
