@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { type Column, placesOf } from "../../../gateway/dashboard/app/parts/column.ts";
+import { placesOf } from "../../../gateway/dashboard/app/parts/card-places.ts";
 
-const columns = (...ids: readonly string[]): readonly Column<object>[] =>
+const columns = (...ids: readonly string[]) =>
   ids.map((id) => ({ id, name: id === "actions" ? "" : id, cell: () => id }));
 
 test("the first column is the title of a card, beside its cost, and its state needs no label", () => {

@@ -1,6 +1,7 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
 import type { KeyboardEvent, MouseEvent } from "react";
-import type { Column, NarrowPlace } from "./column.ts";
+import type { NarrowPlace } from "./card-places.ts";
+import type { Column } from "./column.ts";
 import { ROLE } from "./table-roles.ts";
 
 const CONTROLS = "a, button, input, select, textarea, summary, label, [role=button]";

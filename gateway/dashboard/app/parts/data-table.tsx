@@ -5,7 +5,8 @@ import { lazy, type ReactNode, Suspense, type UIEvent, useMemo, useRef } from "r
 import type { CombinedError } from "urql";
 import { loadAgain } from "../data/fetch-again.ts";
 import { isRefusal, reasonOf } from "../data/graph.ts";
-import { type Column, placesOf } from "./column.ts";
+import { placesOf } from "./card-places.ts";
+import type { Column } from "./column.ts";
 import { useColumnChoice } from "./column-choice.ts";
 import { ColumnHead } from "./column-head.tsx";
 import { DataRow } from "./data-row.tsx";

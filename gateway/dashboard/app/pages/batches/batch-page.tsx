@@ -9,7 +9,6 @@ import { FullTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
 import { DataTable } from "../../parts/data-table.tsx";
 import { ConfirmDialog } from "../../parts/dialog.tsx";
-import { Hash } from "../../parts/hash.tsx";
 import { Columns, Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
 import { Live, StateBadge } from "../../parts/state-badge.tsx";
 import { EmptyState, Outcome } from "../../parts/states.tsx";
@@ -71,12 +70,6 @@ export function BatchPage() {
       </Outcome>
     </Page>
   );
-}
-
-/** The name of a batch; its id, where it has no other. */
-function BatchName({ of, id }: { of: Batch | undefined; id: string }) {
-  const name = of && nameOf(of);
-  return name && name !== id ? name : <Hash of={id} isWhole withCopy />;
 }
 
 function Content({

@@ -9,7 +9,8 @@ import { toastSuccess } from "../../data/toast.ts";
 import { ConfirmDialog, Dialog } from "../../parts/dialog.tsx";
 import { SelectField, TextField } from "../../parts/fields.tsx";
 import { GraphForm } from "../../parts/form.tsx";
-import { type Budget, type Tag, textOf } from "./tag-queries.ts";
+import { textOf } from "./spend-rows.ts";
+import type { Budget, Tag } from "./tag-queries.ts";
 
 const CREATE = graphql(`
   mutation CreateTagBudget($input: CreateTagBudgetInput!) {

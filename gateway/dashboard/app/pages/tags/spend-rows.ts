@@ -1,7 +1,16 @@
-import type { Tag, TagSpend } from "./tag-queries.ts";
-import { textOf } from "./tag-queries.ts";
+type Tag = { readonly name: string; readonly value: string };
+type Stats = {
+  readonly requestCount: string;
+  readonly inputTokens: string;
+  readonly outputTokens: string;
+  readonly cost: string;
+};
+type TagSpend = { readonly tag: Tag; readonly stats: Stats };
 
-type Stats = TagSpend["stats"];
+/** A tag as clients send it. */
+export function textOf({ name, value }: Tag): string {
+  return `${name}=${value}`;
+}
 
 /** A row of the spend: of a tag, of the requests without one, or of all requests. */
 export type SpendRow = {

@@ -42,8 +42,3 @@ type AccountOf<Data extends { readonly viewer: object | null }> = Data extends {
 export type Budget = NonNullable<AccountOf<ResultOf<typeof BUDGETS>>["tagBudgets"]>["nodes"][number];
 export type TagSpend = NonNullable<NonNullable<AccountOf<ResultOf<typeof SPEND>>["usage"]>["tags"]>[number];
 export type Tag = Budget["tag"];
-
-/** A tag as clients send it. */
-export function textOf({ name, value }: Tag): string {
-  return `${name}=${value}`;
-}

@@ -19,8 +19,8 @@ import { Live, Pill } from "../../parts/state-badge.tsx";
 import { EmptyState, Note } from "../../parts/states.tsx";
 import { TypedFilter } from "../../parts/typed-filter.tsx";
 import { BudgetDialogs, type OpenBudget, PERIODS } from "./budget-dialogs.tsx";
-import { type SpendRow, shareText, spendRows } from "./spend-rows.ts";
-import { BUDGETS, type Budget, SPEND, SPEND_MOVED, textOf } from "./tag-queries.ts";
+import { type SpendRow, shareText, spendRows, textOf } from "./spend-rows.ts";
+import { BUDGETS, type Budget, SPEND, SPEND_MOVED } from "./tag-queries.ts";
 import { tagSnippets } from "./tag-snippets.ts";
 
 type Search = { range?: "day" | "week" | "all" | undefined; name?: string | undefined };
