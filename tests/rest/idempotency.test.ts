@@ -387,7 +387,9 @@ test("the documentation names the routes that create something and ignore the ke
     "/v1/webhooks/:id/replay",
     "/v1/auth/signout",
   ];
-  expect(new Set(named)).toEqual(new Set(keyless.map(({ url }) => url).filter((url) => !harmless.includes(url))));
+  expect(new Set(named)).toEqual(
+    new Set(keyless.map(({ url }) => url).filter((url) => !harmless.includes(url))),
+  );
 });
 
 test("the hash compares bodies by meaning, and includes path parameters", async () => {

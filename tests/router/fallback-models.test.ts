@@ -315,11 +315,18 @@ describe("a body with models, of a request that is no chat", () => {
     ["/v1/async/images/generations", { model: "first", prompt: "a sea", response_format: "b64_json" }],
     ["/v1/audio/transcriptions", { model: "first", file_base64: "UklGRg==" }],
   ];
-  const refused = [400, "invalid_body", "models", "models: only chats may have fallback models: send one model"];
+  const refused = [
+    400,
+    "invalid_body",
+    "models",
+    "models: only chats may have fallback models: send one model",
+  ];
 
   test.each(bodies)("is refused by %s", async (path, body) => {
     for (const models of [["second"], [], "second"]) {
-      const reply = await rest<RestFailure>(router().origin, path, owner.secret, { body: { ...body, models } });
+      const reply = await rest<RestFailure>(router().origin, path, owner.secret, {
+        body: { ...body, models },
+      });
       const { code, param, message } = reply.body.error;
       expect([reply.status, code, param, message]).toEqual(refused);
     }
@@ -333,7 +340,11 @@ describe("a body with models, of a request that is no chat", () => {
     "is refused by %s as a form",
     async (path) => {
       const form = new FormData();
-      for (const [name, text] of [["model", "first"], ["prompt", "a sea"], ["models", "second"]] as const)
+      for (const [name, text] of [
+        ["model", "first"],
+        ["prompt", "a sea"],
+        ["models", "second"],
+      ] as const)
         form.set(name, text);
       form.set(path.includes("images") ? "image" : "file", image, "a.png");
       const reply = await fetch(router().origin + path, {

@@ -167,8 +167,7 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
   for (const [name, instead] of Object.entries(MISPLACED))
     if (fields[name] != null) throw invalidField(name, `not a field of responses: ${instead}`);
   const unknown = (fields.include ?? []).findIndex((value) => !INCLUDABLE.has(value));
-  if (unknown >= 0)
-    throw invalidField(`include[${unknown}]`, `must be one of ${[...INCLUDABLE].join(", ")}`);
+  if (unknown >= 0) throw invalidField(`include[${unknown}]`, `must be one of ${[...INCLUDABLE].join(", ")}`);
   if (bytes.length > MAX_TURN_BYTES) await nextTurn();
   const unsupported = new Unsupported();
   const tools = readTools(fields.tools ?? [], unsupported);

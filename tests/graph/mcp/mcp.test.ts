@@ -311,7 +311,11 @@ describe("a message that is not of the protocol", () => {
       const { status, text } = await post(body);
       expect([status, JSON.parse(text)]).toEqual([
         400,
-        { jsonrpc: "2.0", id: null, error: { code: -32700, message: expect.stringMatching(/^Parse error: /) } },
+        {
+          jsonrpc: "2.0",
+          id: null,
+          error: { code: -32700, message: expect.stringMatching(/^Parse error: /) },
+        },
       ]);
     },
   );

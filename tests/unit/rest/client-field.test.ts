@@ -21,5 +21,8 @@ test.each([
   ["constructor", { constructor: 1 }, {}, "constructor"],
   ["toString", {}, {}, "toString"],
 ])("a fault of %s with the body %j and the query %j is one of %s", (param, body, query, shown) => {
-  expect(withClientField(fault(param), body, query)).toMatchObject({ param: shown, message: "It is invalid." });
+  expect(withClientField(fault(param), body, query)).toMatchObject({
+    param: shown,
+    message: "It is invalid.",
+  });
 });
