@@ -315,12 +315,7 @@ describe("a body with models, of a request that is no chat", () => {
     ["/v1/async/images/generations", { model: "first", prompt: "a sea", response_format: "b64_json" }],
     ["/v1/audio/transcriptions", { model: "first", file_base64: "UklGRg==" }],
   ];
-  const refused = [
-    400,
-    "invalid_body",
-    "models",
-    "models: only chats may have fallback models: send one model",
-  ];
+  const refused = [400, "invalid_body", "models", "models: only a chat may fall back on another model"];
 
   test.each(bodies)("is refused by %s", async (path, body) => {
     for (const models of [["second"], [], "second"]) {
@@ -336,24 +331,27 @@ describe("a body with models, of a request that is no chat", () => {
     expect(without.body.error.param).not.toBe("models");
   });
 
-  test.each(["/v1/images/edits", "/v1/async/images/edits", "/v1/audio/transcriptions"])(
-    "is refused by %s as a form",
-    async (path) => {
-      const form = new FormData();
-      for (const [name, text] of [
-        ["model", "first"],
-        ["prompt", "a sea"],
-        ["models", "second"],
-      ] as const)
-        form.set(name, text);
-      form.set(path.includes("images") ? "image" : "file", image, "a.png");
-      const reply = await fetch(router().origin + path, {
-        method: "POST",
-        headers: { authorization: `Bearer ${owner.secret}` },
-        body: form,
-      });
-      const { error } = (await reply.json()) as RestFailure;
-      expect([reply.status, error.code, error.param, error.message]).toEqual(refused);
-    },
-  );
+  const forms = ["/v1/images/edits", "/v1/async/images/edits", "/v1/audio/transcriptions"];
+  test.each(forms)("is refused by %s as a form", async (path) => {
+    const form = new FormData();
+    for (const [name, text] of Object.entries({ model: "first", prompt: "a sea", models: "second" }))
+      form.set(name, text);
+    form.set(path.includes("images") ? "image" : "file", image, "a.png");
+    const reply = await fetch(router().origin + path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${owner.secret}` },
+      body: form,
+    });
+    const { error } = (await reply.json()) as RestFailure;
+    expect([reply.status, error.code, error.param, error.message]).toEqual(refused);
+  });
+
+  test("is refused in the graph by the path of the option", async () => {
+    const query =
+      'mutation { generateImages(input: { model: "first", prompt: "a sea", options: { models: ["second"] } }) { userErrors { field message } } }';
+    const { data } = await ask(router().origin, owner.secret, query);
+    expect(data.generateImages.userErrors).toEqual([
+      { field: "options.models", message: "options.models: only a chat may fall back on another model" },
+    ]);
+  });
 });

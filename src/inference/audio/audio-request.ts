@@ -37,7 +37,10 @@ const texts = {
 };
 const NOT_STREAMED = "transcriptions cannot be streamed";
 
-const FormTexts = z.looseObject({ ...texts, stream: z.literal("false", NOT_STREAMED).optional() });
+const FormTexts = z.looseObject({
+  ...texts,
+  stream: z.literal("false", NOT_STREAMED).optional(),
+});
 
 /** The multipart form of a transcription with its file, for OpenAPI; other fields are forwarded to the provider. */
 export const TRANSCRIPTION_FORM = z

@@ -74,7 +74,7 @@ export const FALLBACK_MODELS = z.array(shortText(256)).max(MAX_FALLBACK_MODELS).
 
 /** `models` of a request that is not a chat: like the header, it is refused rather than ignored. Null means none. */
 export const NO_FALLBACK_MODELS = z
-  .null("only chats may have fallback models: send one model")
+  .null("only a chat may fall back on another model")
   .optional()
   .meta({ description: "Only chats have fallback models." });
 
