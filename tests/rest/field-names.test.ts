@@ -10,7 +10,9 @@ beforeAll(async () => {
   const { account } = await seedAccount(stack().app.database, 1_000n);
   caller.session = await openSession(stack().app, account);
   const body = { name: "one", url: "http://127.0.0.1:9/", events: ["deposit.seen"] };
-  const made = await rest<{ readonly webhook_id: string }>(stack().origin, "/v1/webhooks", caller.session, { body });
+  const made = await rest<{ readonly webhook_id: string }>(stack().origin, "/v1/webhooks", caller.session, {
+    body,
+  });
   expect(made.status).toBe(201);
   caller.webhook = made.body.webhook_id;
 });
