@@ -40,12 +40,14 @@ export function createMcpServer(parts: McpParts, call: McpCall): Server {
   server.setRequestHandler("tools/call", ({ params }, context) =>
     callTool(parts, call, params, context).catch((error: unknown) => toolFailure(app, error)),
   );
-  server.setRequestHandler("resources/templates/list", () => ({
-    resourceTemplates: [...RESOURCE_TEMPLATES],
-  }));
-  server.setRequestHandler("resources/list", async (_request, { mcpReq: { signal } }) => ({
-    resources: await shown(listResources({ call, runner, signal })),
-  }));
+  server.setRequestHandler("resources/templates/list", ({ params }) => {
+    refuseCursor(params?.cursor);
+    return { resourceTemplates: [...RESOURCE_TEMPLATES] };
+  });
+  server.setRequestHandler("resources/list", async ({ params }, { mcpReq: { signal } }) => {
+    refuseCursor(params?.cursor);
+    return { resources: await shown(listResources({ call, runner, signal })) };
+  });
   server.setRequestHandler("resources/read", async ({ params: { uri } }, { mcpReq: { signal } }) => ({
     contents: [await shown(readResource(uri, { app, call, runner, signal }))],
   }));
@@ -54,8 +56,7 @@ export function createMcpServer(parts: McpParts, call: McpCall): Server {
 
 function listTools({ tools }: McpParts, { account }: McpCall, cursor: string | undefined) {
   const from = cursor === undefined ? 0 : Number(cursor);
-  if (!Number.isSafeInteger(from) || from < 0)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, "cursor: invalid");
+  if (!Number.isSafeInteger(from) || from < 0) throw invalidCursor();
   const { principal } = account;
   // Mutations without a guard bill a key.
   const isAllowed = ({ guarded, isQuery }: DocumentTool) =>
@@ -65,6 +66,15 @@ function listTools({ tools }: McpParts, { account }: McpCall, cursor: string | u
   const listed = [...(principal.kind === "api-key" ? [IMAGE_TOOL] : []), ...allowed.map(toListed)];
   const end = from + PAGE;
   return { tools: listed.slice(from, end), ...(end < listed.length && { nextCursor: String(end) }) };
+}
+
+/** Of a list with one page, no cursor was ever given out. */
+function refuseCursor(cursor: string | undefined): void {
+  if (cursor !== undefined) throw invalidCursor();
+}
+
+function invalidCursor(): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, "cursor: invalid");
 }
 
 function toListed({ name, description, isQuery, inputSchema }: DocumentTool): Tool {

@@ -16,6 +16,7 @@ import { acquireStreamSlot } from "../subscriptions/stream-slot.ts";
 import type { Streams } from "../subscriptions/streams.ts";
 import { createDocumentTools } from "./document-tools.ts";
 import { createMcpServer } from "./mcp-server.ts";
+import { paramsFault, parseFault } from "./message-check.ts";
 import { type McpCall, OperationRunner } from "./run-operation.ts";
 
 const EVENTS_TYPE = "text/event-stream";
@@ -44,6 +45,12 @@ export async function mcpPlugin(server: FastifyInstance, options: Options): Prom
   });
   server.addHook("onClose", () => mcp.close());
   readJsonBodies(server, streams.limits.jsonDepth);
+  server.setErrorHandler((error, request, reply) => {
+    // A body that was parsed is refused in the format of every other endpoint.
+    const fault = request.body === undefined ? parseFault(error) : undefined;
+    if (!fault) throw error;
+    return reply.code(400).header("cache-control", "no-store").send(fault);
+  });
   const { PUBLIC_URL: publicUrl } = app.config;
   const ownOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
   const accounts = new Slot<FastifyRequest, OperationAccount>();
@@ -64,6 +71,8 @@ export async function mcpPlugin(server: FastifyInstance, options: Options): Prom
         throw new AppError("invalid_body", "Send one message per request: batches are not supported.", {
           param: "body",
         });
+      const fault = await paramsFault(request.body);
+      if (fault) return reply.header("cache-control", "no-store").send(fault);
       const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
       const abort = new RequestAbort(reply.raw);
       const response = await mcp.fetch(toWebRequest(request, abort.signal), {

@@ -12,11 +12,13 @@ export function faultOf(
 ): string | undefined {
   const parsed = URL.parse(url);
   if (parsed === null) return "not a URL";
-  const { protocol, hostname, port, username, password, search, hash } = parsed;
-  if (protocol !== "https:" && protocol !== "http:") return `scheme ${protocol}`;
+  const { protocol, hostname, port, username, password } = parsed;
+  // It is not repeated: of a URL without a scheme, it is the user.
+  if (protocol !== "https:" && protocol !== "http:") return "another scheme than http and https";
   if (username !== "" || password !== "") return "credentials in the URL";
-  if (allowsQuery && hash !== "") return "a fragment in the URL";
-  if (!allowsQuery && (search !== "" || hash !== "")) return "a query or fragment in the URL";
+  // Of an empty query or fragment, only the text keeps its sign.
+  if (allowsQuery && url.includes("#")) return "a fragment in the URL";
+  if (!allowsQuery && /[?#]/.test(url)) return "a query or fragment in the URL";
   if (allowsPrivate) return undefined;
   if (protocol === "http:") return "not https";
   // Of https, port 443 is shown as none.

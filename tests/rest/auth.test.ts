@@ -13,6 +13,7 @@ import { connectDevnet } from "../../src/devnet/chain/chain-client.ts";
 import { lowerHex } from "../../src/kernel/text/hex.ts";
 import { hashSecret, newSecret } from "../../src/keys/auth/secret.ts";
 import { SessionSweep } from "../../src/keys/sessions/session-sweep.runner.ts";
+import { NOTES } from "../../src/rest/openapi/openapi-notes.ts";
 import { localSignIn, type SignInFields, signInAs } from "../support/chain/sign-in.ts";
 import { compileWallets, walletFactoryAbi } from "../support/chain/wallets.ts";
 import { seedAccount } from "../support/seed.ts";
@@ -108,6 +109,19 @@ test("a nonce is used up by a wrong signature, and expires", async () => {
   const late = localSignIn(wallet.address, await newNonce());
   await stack().app.database.rows("update sign_in_nonce set expires_at = now() - interval '1 second'");
   expect(await codeOf(present(late, await wallet.signMessage({ message: late })))).toEqual(REFUSED);
+});
+
+test("a message with the shape of the documented example opens a session", async () => {
+  const wallet = newWallet();
+  const example = NOTES["POST /v1/auth/signin"]?.example as { message: string } | undefined;
+  const message = (example?.message ?? "")
+    .replace("0x…", wallet.address)
+    .replaceAll("app.example.com", "localhost:5173")
+    .replace("https:", "http:")
+    .replace("Nonce: …", `Nonce: ${await newNonce()}`)
+    .replace(/Issued At: .*/, `Issued At: ${new Date().toISOString()}`);
+  const { status } = await present(message, await wallet.signMessage({ message }));
+  expect(status).toBe(200);
 });
 
 test.each<[string, SignInFields]>([

@@ -4,6 +4,7 @@ import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { hashRequest } from "../../src/idempotency/canonical-body.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
+import { toOpenApi } from "../../src/rest/openapi/openapi.ts";
 import { routes } from "../../src/rest/routes.ts";
 import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { balanceAtRest } from "../support/balance.ts";
@@ -369,6 +370,26 @@ test("every route that charges or creates accepts the key, and no other does", (
     ({ method, url }) => method === "POST" && !url.startsWith("/v1/auth/") && !free.includes(url),
   );
   expect(taking.map(({ url }) => url)).toEqual(expected.map(({ url }) => url));
+});
+
+test("the documentation names the routes that create something and ignore the key", () => {
+  const { info } = toOpenApi(routes) as { info: { description: string } };
+  const line = info.description.split("\n").find((text) => text.includes("`Idempotency-Key`")) ?? "";
+  const named = [...line.matchAll(/`POST (\/[^`]+)`/g)].map(([, url]) => url);
+  const keyless = routes.filter(({ method, repetition }) => method === "POST" && repetition === undefined);
+  // These create nothing that outlasts them, or are idempotent by themselves.
+  const harmless = [
+    "/v1/routing/preview",
+    "/v1/messages/count_tokens",
+    "/file/segment",
+    "/",
+    "/v1/webhooks/:id/test",
+    "/v1/webhooks/:id/replay",
+    "/v1/auth/signout",
+  ];
+  expect(new Set(named)).toEqual(
+    new Set(keyless.map(({ url }) => url).filter((url) => !harmless.includes(url))),
+  );
 });
 
 test("the hash compares bodies by meaning, and includes path parameters", async () => {

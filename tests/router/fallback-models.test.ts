@@ -304,3 +304,54 @@ test("only chats have fallback models", async () => {
   });
   expect([status, body.error.code]).toEqual([400, "invalid_parameter"]);
 });
+
+describe("a body with models, of a request that is no chat", () => {
+  const image = new Blob([Buffer.from("\x89PNG", "latin1")]);
+  const bodies: readonly (readonly [string, object])[] = [
+    ["/v1/embeddings", { model: "first", input: "a sea" }],
+    ["/v1/rerank", { model: "first", query: "a", documents: ["b"] }],
+    ["/v1/audio/speech", { model: "first", input: "a sea", voice: "alloy" }],
+    ["/v1/images/generations", { model: "first", prompt: "a sea" }],
+    ["/v1/async/images/generations", { model: "first", prompt: "a sea", response_format: "b64_json" }],
+    ["/v1/audio/transcriptions", { model: "first", file_base64: "UklGRg==" }],
+  ];
+  const refused = [400, "invalid_body", "models", "models: only a chat may fall back on another model"];
+
+  test.each(bodies)("is refused by %s", async (path, body) => {
+    for (const models of [["second"], [], "second"]) {
+      const reply = await rest<RestFailure>(router().origin, path, owner.secret, {
+        body: { ...body, models },
+      });
+      const { code, param, message } = reply.body.error;
+      expect([reply.status, code, param, message]).toEqual(refused);
+    }
+    const without = await rest<RestFailure>(router().origin, path, owner.secret, {
+      body: { ...body, models: null },
+    });
+    expect(without.body.error.param).not.toBe("models");
+  });
+
+  const forms = ["/v1/images/edits", "/v1/async/images/edits", "/v1/audio/transcriptions"];
+  test.each(forms)("is refused by %s as a form", async (path) => {
+    const form = new FormData();
+    for (const [name, text] of Object.entries({ model: "first", prompt: "a sea", models: "second" }))
+      form.set(name, text);
+    form.set(path.includes("images") ? "image" : "file", image, "a.png");
+    const reply = await fetch(router().origin + path, {
+      method: "POST",
+      headers: { authorization: `Bearer ${owner.secret}` },
+      body: form,
+    });
+    const { error } = (await reply.json()) as RestFailure;
+    expect([reply.status, error.code, error.param, error.message]).toEqual(refused);
+  });
+
+  test("is refused in the graph by the path of the option", async () => {
+    const query =
+      'mutation { generateImages(input: { model: "first", prompt: "a sea", options: { models: ["second"] } }) { userErrors { field message } } }';
+    const { data } = await ask(router().origin, owner.secret, query);
+    expect(data.generateImages.userErrors).toEqual([
+      { field: "options.models", message: "options.models: only a chat may fall back on another model" },
+    ]);
+  });
+});

@@ -11,7 +11,7 @@ import {
   textsOf,
 } from "../../kernel/text/multipart.ts";
 import { readFields, upstreamModel } from "../body/request-fields.ts";
-import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -30,13 +30,17 @@ export const MAX_AUDIO_BYTES = 25 * 1_048_576;
 
 const texts = {
   model: z.string().min(1).max(256),
+  models: NO_FALLBACK_MODELS,
   language: z.string().min(1).max(64).nullish(),
   prompt: z.string().max(32_000).nullish(),
   response_format: z.enum(TRANSCRIPT_FORMATS).nullish(),
 };
 const NOT_STREAMED = "transcriptions cannot be streamed";
 
-const FormTexts = z.looseObject({ ...texts, stream: z.literal("false", NOT_STREAMED).optional() });
+const FormTexts = z.looseObject({
+  ...texts,
+  stream: z.literal("false", NOT_STREAMED).optional(),
+});
 
 /** The multipart form of a transcription with its file, for OpenAPI; other fields are forwarded to the provider. */
 export const TRANSCRIPTION_FORM = z

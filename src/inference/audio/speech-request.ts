@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { forwardedBody, type RequestFields, readFields, upstreamModel } from "../body/request-fields.ts";
 import { shortText } from "../body/text-schema.ts";
-import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
@@ -30,6 +30,7 @@ const VOICE = z.union([shortText(256), z.looseObject({ id: shortText(256) })]);
 export const SPEECH_REQUEST = z
   .looseObject({
     model: shortText(256),
+    models: NO_FALLBACK_MODELS,
     input: z
       .string()
       .min(1)

@@ -72,6 +72,12 @@ export const FALLBACK_MODELS = z.array(shortText(256)).max(MAX_FALLBACK_MODELS).
     "Models to fall back on, in this order: after `model`, if that is sent too. The request is billed at the prices of the one that answers.",
 });
 
+/** `models` of a request that is not a chat: like the header, it is refused rather than ignored. Null means none. */
+export const NO_FALLBACK_MODELS = z
+  .null("only a chat may fall back on another model")
+  .optional()
+  .meta({ description: "Only chats have fallback models." });
+
 /** The conversation that a request belongs to, in OpenRouter's form. */
 export const SESSION_ID = readText.max(MAX_SESSION_ID).nullish().meta({
   description:

@@ -8,7 +8,7 @@ import {
   upstreamModel,
 } from "../body/request-fields.ts";
 import { shortText } from "../body/text-schema.ts";
-import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -39,6 +39,7 @@ const INPUT = z
 export const EMBEDDINGS_REQUEST = z
   .looseObject({
     model: shortText(256),
+    models: NO_FALLBACK_MODELS,
     input: INPUT,
     encoding_format: z.enum(ENCODINGS).nullish(),
     dimensions: z.int().min(1).max(MAX_DIMENSIONS).nullish(),

@@ -3,7 +3,7 @@ import { checkInput } from "../../kernel/check.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { type Form, formBody, readMultipart, textsOf } from "../../kernel/text/multipart.ts";
 import { forwardedBody, readFields, upstreamModel } from "../body/request-fields.ts";
-import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -18,6 +18,7 @@ const FILE_FIELDS = ["image", "image[]", "mask"];
 const responseFormat = z.literal("b64_json", "must be b64_json: URL responses are not supported");
 const shared = {
   model: z.string().min(1).max(256),
+  models: NO_FALLBACK_MODELS,
   prompt: z.string().min(1).max(MAX_PROMPT_LENGTH),
 };
 

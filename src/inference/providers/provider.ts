@@ -61,6 +61,14 @@ export function endpointOf({ source, url }: Provider, path: `/${string}`): strin
   return path.startsWith("/async/") || path === "/quote" ? `${url}/v1${path}` : `${url}/v1/proxy${path}`;
 }
 
+/**
+ * The URL of a provider as customers may see it: that of the registry, which is public. Null for a server from
+ * PROVIDERS_FILE, which is the operator's own, often in a private network.
+ */
+export function publicUrlOf({ source, url }: Provider): string | null {
+  return source === "chain" ? url : null;
+}
+
 /** The trust level of a provider (facts 1.3): requests stay `private` to it, or its answers are `verified`. */
 export type TrustMode = "standard" | "verified" | "private";
 

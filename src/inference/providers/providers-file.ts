@@ -1,5 +1,6 @@
 import { keccak256, stringToBytes } from "viem";
 import { z } from "zod";
+import { faultOf } from "../../kernel/address-guard.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { isAscending, MAX_TIERS } from "../billing/finer-price.ts";
 import type { Price } from "../billing/pricing.ts";
@@ -91,8 +92,12 @@ const ProvidersFile = z.strictObject({
     .array(
       z.strictObject({
         name: z.string().min(1).max(100),
-        /** The base of its API, such as `http://127.0.0.1:11434/v1`. */
-        url: z.url({ protocol: /^https?$/ }),
+        /** The base of its API, such as `http://127.0.0.1:11434/v1`, without credentials, which `api_key_env` is for. */
+        url: text.superRefine((url, context) => {
+          const fault = faultOf(url, { allowsPrivate: true });
+          if (fault !== undefined)
+            context.addIssue({ code: "custom", message: `this URL cannot be used: ${fault}` });
+        }),
         /** The environment variable that contains its API key; if absent, no key is sent. */
         api_key_env: z
           .string()

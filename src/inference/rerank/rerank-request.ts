@@ -8,7 +8,7 @@ import {
   upstreamModel,
 } from "../body/request-fields.ts";
 import { shortText } from "../body/text-schema.ts";
-import { PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
+import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
@@ -33,6 +33,7 @@ const DOCUMENT = z
 export const RERANK_REQUEST = z
   .looseObject({
     model: shortText(256),
+    models: NO_FALLBACK_MODELS,
     query: filledText,
     documents: z.array(DOCUMENT).min(1).max(MAX_DOCUMENTS),
     top_n: z.int().min(1).nullish(),

@@ -33,6 +33,21 @@ const MAX_REPEATED_BYTES = 262_144;
 const MAX_STREAMED_BYTES = 393_216;
 const LOGPROBS = "message.output_text.logprobs";
 
+/**
+ * What OpenAI's API may include in a response. The outputs of tools that it runs by itself, and the URLs of images,
+ * are never in a response here, since it has no such items; there as well, these values then change nothing.
+ */
+const INCLUDABLE: ReadonlySet<unknown> = new Set([
+  LOGPROBS,
+  "reasoning.encrypted_content",
+  "message.input_image.image_url",
+  "file_search_call.results",
+  "web_search_call.results",
+  "web_search_call.action.sources",
+  "code_interpreter_call.outputs",
+  "computer_call_output.output.image_url",
+]);
+
 const NOT_STORED = "responses are not stored here";
 const NOT_KEPT = "no provider of this model keeps responses";
 const onlyNull = (error: string) => z.null({ error }).optional();
@@ -151,6 +166,8 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
   const { fields, elided } = await readPromptFields(RESPONSES_REQUEST, bytes);
   for (const [name, instead] of Object.entries(MISPLACED))
     if (fields[name] != null) throw invalidField(name, `not a field of responses: ${instead}`);
+  const unknown = (fields.include ?? []).findIndex((value) => !INCLUDABLE.has(value));
+  if (unknown >= 0) throw invalidField(`include[${unknown}]`, `must be one of ${[...INCLUDABLE].join(", ")}`);
   if (bytes.length > MAX_TURN_BYTES) await nextTurn();
   const unsupported = new Unsupported();
   const tools = readTools(fields.tools ?? [], unsupported);

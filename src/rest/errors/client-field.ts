@@ -9,11 +9,12 @@ const REST_NAMES: Readonly<Record<string, string>> = {
 
 /**
  * Rewrites a failure's `param` to the field as the client sent it: services name fields once for both APIs. The client
- * may have sent a key's `name` as `label`. Some lists have OpenAI's parameter `after`.
+ * may have sent a key's `name` as `label`. A field of the body, or a parameter of the query, that has the service's own
+ * name keeps it, such as `after`.
  */
 export function withClientField(error: unknown, body: unknown, query?: object): unknown {
   if (!(error instanceof AppError) || error.param === null) return error;
-  if (query && Object.hasOwn(query, error.param)) return error;
+  if (isSent(error.param, query) || isSent(error.param, body)) return error;
   const param = isLabelled(error.param, body) ? "label" : restNameOf(error.param);
   if (param === undefined) return error;
   const { code, message, cause, retryAfterSeconds, headers } = error;
@@ -23,6 +24,12 @@ export function withClientField(error: unknown, body: unknown, query?: object): 
     headers,
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
+}
+
+/** A null is a field that was not sent: `name` may be null beside `label`. */
+function isSent(name: string, fields: unknown): boolean {
+  if (typeof fields !== "object" || fields === null || !Object.hasOwn(fields, name)) return false;
+  return (fields as Readonly<Record<string, unknown>>)[name] != null;
 }
 
 /** A client may send any name, also that of a member which every object has. */

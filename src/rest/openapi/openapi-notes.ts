@@ -98,8 +98,13 @@ const imageRequest = {
   n: 1,
   response_format: "b64_json",
 };
-const BILLED =
-  "The maximum cost is held before a provider is called; the actual cost is settled once and shown in neuron in `x_0g_trace`, and in tokens in `usage.cost`.";
+const SETTLED =
+  "The maximum cost is held before a provider is called; the actual cost is settled once and shown in neuron in";
+const BILLED = `${SETTLED} \`x_0g_trace\`, and in tokens in \`usage.cost\`.`;
+/** Of images, whose answers have `usage` only where the provider reports one. */
+const IMAGES_BILLED = `${SETTLED} \`billing.total_cost\` of \`x_0g_trace\`; an answer with the provider's own \`usage\` also has it in tokens, in \`usage.cost\`.`;
+/** Of audio: its answer has no JSON. */
+const AUDIO_BILLED = `${SETTLED} \`billing.total_cost\` of the trace, which is JSON in the header \`X-0G-Trace\`.`;
 
 /** Descriptions and example bodies for the documentation, by method and URL. */
 export const NOTES: Readonly<Record<string, Note>> = {
@@ -140,16 +145,16 @@ export const NOTES: Readonly<Record<string, Note>> = {
     example: { model: "devnet-chat", messages: [{ role: "user", content: "Why is the sea salt?" }] },
   },
   "POST /v1/images/generations": {
-    description: `Responds when the images are ready. In production, submit a job instead. ${BILLED}`,
+    description: `Responds when the images are ready. In production, submit a job instead. ${IMAGES_BILLED}`,
     example: imageRequest,
   },
-  "POST /v1/images/edits": { description: `Up to 16 images, 25 MiB in total. ${BILLED}` },
+  "POST /v1/images/edits": { description: `Up to 16 images, 25 MiB in total. ${IMAGES_BILLED}` },
   "POST /v1/audio/transcriptions": {
     description: `Up to 25 MiB of audio, billed by the second. ${BILLED} In every format the trace is also in the header \`X-0G-Trace\`.`,
     example: { model: "devnet-speech", file_base64: "UklGRiQAAABXQVZF", filename: "talk.wav" },
   },
   "POST /v1/audio/speech": {
-    description: `Up to 16,384 characters, billed by the character. The media type is that of the provider's audio. ${BILLED} The trace is in the header \`X-0G-Trace\`.`,
+    description: `Up to 16,384 characters, billed by the character. The media type is that of the provider's audio. ${AUDIO_BILLED}`,
     example: { model: "devnet-voice", input: "The sea is salt.", voice: "alloy", response_format: "wav" },
   },
   "POST /v1/rerank": {
@@ -182,7 +187,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "POST /v1/files": {
     description:
-      'The input of a batch: up to 100 MiB of lines such as `{"custom_id", "method": "POST", "url", "body"}`, with `purpose` `batch`. It is stored encrypted, for 30 days or until `expires_after[seconds]`. A repeated upload is another file.',
+      'The input of a batch: up to 100 MiB of lines such as `{"custom_id", "method": "POST", "url", "body"}`, with `purpose` `batch`. It is stored encrypted, for 30 days or until `expires_after[seconds]`. A repeated upload is another file: an `Idempotency-Key` is ignored here.',
   },
   "GET /v1/files": {
     description:
@@ -252,7 +257,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
       "Accepts a signed EIP-4361 message with a nonce from this API; contract wallets sign by EIP-1271.",
     example: {
       message:
-        "app.example.com wants you to sign in with your Ethereum account:\n0x…\n\nURI: https://app.example.com\nVersion: 1\nChain ID: 16602\nNonce: …\nIssued At: 2026-01-31T12:00:00.000Z",
+        "app.example.com wants you to sign in with your Ethereum account:\n0x…\n\n\nURI: https://app.example.com\nVersion: 1\nChain ID: 16602\nNonce: …\nIssued At: 2026-01-31T12:00:00.000Z",
       signature: `0x${"00".repeat(65)}`,
     },
   },

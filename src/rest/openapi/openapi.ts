@@ -16,7 +16,7 @@ const ABOUT = `OpenAI-compatible inference billed against a deposit, account man
 - **\`sk-\` keys** run inference and are billed; **\`mk-\` keys** read and manage the account, by scopes; a **wallet session** can do all of that and also manages \`mk-\` keys.
 - Amounts are decimal strings of **neuron**: 10^18 neuron are one token of the network.
 - Errors are \`{"error":{"message","type","code","param"},"request_id"}\`; storage has \`{"code","message","data"}\`.
-- Every request that bills or creates accepts an \`Idempotency-Key\`; inference also accepts the routing headers.
+- Every request that bills or creates accepts an \`Idempotency-Key\`, except \`POST /v1/files\`, where each upload is a file of its own, and \`POST /v1/auth/signin\`, whose nonce is used once; inference also accepts the routing headers.
 - Changes can be subscribed to over GraphQL, at [/graphql](/graphql).`;
 const BEARERS: Readonly<Record<string, string>> = {
   apiKey: "An API key, `sk-...`, which runs inference and is billed.",

@@ -5,6 +5,7 @@ import {
   isAttested,
   isRoutable,
   type Provider,
+  publicUrlOf,
   SERVICE_TYPES,
   type TrustMode,
   trustModeOf,
@@ -31,7 +32,10 @@ const PROVIDER = z
     trust_mode: z.enum(["standard", "verified", "private"] satisfies TrustMode[]),
     provider_name: z.string().optional(),
     provider_country: z.string().optional(),
-    serving_domain: z.string().optional(),
+    serving_domain: z
+      .string()
+      .optional()
+      .meta({ description: "The host of its URL. Absent for a server of the operator's own configuration." }),
   })
   .meta({ id: "Provider" });
 
@@ -82,6 +86,6 @@ function view(app: App, offer: Provider, tokenUsd: Usd | undefined) {
     trust_mode: trustModeOf(offer),
     provider_name: offer.profile.providerName,
     provider_country: offer.profile.providerCountry,
-    serving_domain: offer.source === "chain" ? URL.parse(offer.url)?.hostname : undefined,
+    serving_domain: URL.parse(publicUrlOf(offer) ?? "")?.hostname,
   };
 }

@@ -7,6 +7,7 @@ import {
   isRoutable,
   type Model,
   type Provider,
+  publicUrlOf,
   type TrustMode as Trust,
   trustModeOf,
 } from "../../../src/inference/providers/provider.ts";
@@ -61,6 +62,15 @@ export class ProviderResolver {
     @Ctx() { services }: Context,
   ): Provider | undefined {
     return services.catalogue.provider(address);
+  }
+
+  @FieldResolver(() => String, {
+    nullable: true,
+    description:
+      "The URL of the provider's service. Null for a server of the operator's own configuration, which is not on chain.",
+  })
+  url(@Root() offer: Provider): string | null {
+    return publicUrlOf(offer);
   }
 
   @FieldResolver(() => [ModelType], { description: "The models that the provider offers." })

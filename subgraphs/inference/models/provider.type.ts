@@ -21,9 +21,6 @@ export class ProviderType {
   @Field(() => ServiceType, { description: "The type of the provider's service." })
   serviceType!: Type;
 
-  @Field(() => String, { description: "The URL of the provider's service." })
-  url!: string;
-
   @Field(() => String, {
     description: "How the provider's answers can be verified, such as `TeeML`. Empty if they cannot.",
   })

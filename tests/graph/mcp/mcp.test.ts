@@ -206,6 +206,10 @@ describe("tools", () => {
     await expect(client.listTools({ cursor: "-1" })).rejects.toMatchObject({
       code: -32602,
     });
+    for (const cursor of ["x", "-1", "", "100"]) {
+      await expect(client.listResources({ cursor })).rejects.toMatchObject({ code: -32602 });
+      await expect(client.listResourceTemplates({ cursor })).rejects.toMatchObject({ code: -32602 });
+    }
     await expect(client.listTools({ cursor: "x" })).rejects.toMatchObject({ code: -32602 });
   });
 
@@ -272,4 +276,47 @@ describe("the endpoint", () => {
     for (const wrong of [uri, "zerograph://requests/%zz", "zerograph://files/0x12", "file:///etc/passwd"])
       await expect(client.readResource({ uri: wrong }), wrong).rejects.toThrow();
   });
+});
+
+describe("a message that is not of the protocol", () => {
+  const post = async (body: string) => {
+    const reply = await fetch(`${stack().origin}/mcp`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+      body,
+    });
+    return { status: reply.status, text: await reply.text() };
+  };
+
+  test.each([
+    ["initialize", undefined, "params"],
+    ["initialize", {}, "params.protocolVersion"],
+    ["initialize", { protocolVersion: 1, capabilities: {}, clientInfo: {} }, "params.protocolVersion"],
+    ["tools/list", { cursor: 1 }, "params.cursor"],
+    ["tools/call", undefined, "params"],
+    ["tools/call", { name: 1 }, "params.name"],
+    ["resources/list", { cursor: {} }, "params.cursor"],
+    ["resources/templates/list", { cursor: [] }, "params.cursor"],
+    ["resources/read", {}, "params.uri"],
+  ])("%s with the params %j is refused by the name of the field", async (method, params, field) => {
+    const { status, text } = await post(JSON.stringify({ jsonrpc: "2.0", id: 7, method, params }));
+    const { id, error } = JSON.parse(text) as { id: unknown; error: { code: number; message: string } };
+    expect([status, id, error.code]).toEqual([200, 7, -32602]);
+    expect(error.message).toMatch(new RegExp(`^Invalid params: ${field}: [^\\n{]{1,200}$`));
+  });
+
+  test.each(["{", "nonsense", '{"jsonrpc":"2.0","jsonrpc":"2.0"}', `${"[".repeat(200)}${"]".repeat(200)}`])(
+    "the body %j is a parse error",
+    async (body) => {
+      const { status, text } = await post(body);
+      expect([status, JSON.parse(text)]).toEqual([
+        400,
+        {
+          jsonrpc: "2.0",
+          id: null,
+          error: { code: -32700, message: expect.stringMatching(/^Parse error: /) },
+        },
+      ]);
+    },
+  );
 });

@@ -77,6 +77,29 @@ test("images are priced per image, audio per second", () => {
 });
 
 test.each([
+  ["http://user:s3cret@127.0.0.1/v1", "credentials in the URL"],
+  ["http://s3cret@127.0.0.1/v1", "credentials in the URL"],
+  ["http://:s3cret@127.0.0.1/v1", "credentials in the URL"],
+  ["https://example.com/v1?key=s3cret", "a query or fragment in the URL"],
+  ["https://example.com/v1#s3cret", "a query or fragment in the URL"],
+  ["https://example.com/v1?", "a query or fragment in the URL"],
+  ["https://example.com/v1#", "a query or fragment in the URL"],
+  ["s3cret:127.0.0.1", "another scheme than http and https"],
+  ["s3cret", "not a URL"],
+])("the URL %j is refused with the reason, which does not repeat it", (url, reason) => {
+  const file = JSON.stringify({ providers: [{ ...server, url }] });
+  const message = messageOf(() => readProvidersFile(file, AT));
+  expect(message).toBe(`providers.0.url: this URL cannot be used: ${reason}`);
+});
+
+test.each([
+  ["http://127.0.0.1:11434/v1/", "http://127.0.0.1:11434/v1"],
+  ["https://example.com/%40/v1", "https://example.com/%40/v1"],
+])("the URL %j is used as %j", (url, used) => {
+  expect(read({ ...server, url })[0]?.offers[0]?.url).toBe(used);
+});
+
+test.each([
   ["{", /it is not valid JSON/],
   [{}, /^providers: /],
   [{ providers: [{ ...server, url: "file:///etc/passwd" }] }, /^providers\.0\.url: /],
@@ -98,3 +121,12 @@ test.each([
   const text = typeof file === "string" ? file : JSON.stringify(file);
   expect(() => readProvidersFile(text, AT)).toThrow(message);
 });
+
+function messageOf(action: () => unknown): string {
+  try {
+    action();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("It was not refused.");
+}

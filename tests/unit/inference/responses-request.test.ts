@@ -373,3 +373,29 @@ describe("a request becomes a chat", () => {
     );
   });
 });
+
+describe("include", () => {
+  test.each([
+    [["bogus"], "include[0]"],
+    [["reasoning.encrypted_content", "bogus"], "include[1]"],
+    [[""], "include[0]"],
+    [["constructor"], "include[0]"],
+    [["x".repeat(5_000)], "include[0]"],
+  ])("%j is refused by the index of the value", async (include, param) => {
+    const { code, param: shown, message } = await faultOf({ input: "a", include });
+    expect([code, shown]).toEqual(["invalid_body", param]);
+    expect(message).toMatch(/: must be one of message\.output_text\.logprobs, /);
+    expect(message.length).toBeLessThan(400);
+  });
+
+  test("OpenAI's other values change nothing of the chat", async () => {
+    const include = [
+      ...["file_search_call.results", "web_search_call.results", "web_search_call.action.sources"],
+      ...["message.input_image.image_url", "computer_call_output.output.image_url"],
+      ...["code_interpreter_call.outputs", "reasoning.encrypted_content"],
+    ];
+    expect(await chatOf({ input: "a", include })).toEqual(await chatOf({ input: "a" }));
+    for (const none of [null, []])
+      expect(await chatOf({ input: "a", include: none })).toEqual(await chatOf({ input: "a" }));
+  });
+});

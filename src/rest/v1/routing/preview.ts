@@ -11,6 +11,7 @@ import { plannedChat } from "../../../inference/chat/chat-size.ts";
 import {
   endpointOf,
   type Provider,
+  publicUrlOf,
   SERVICE_TYPES,
   type ServiceType,
 } from "../../../inference/providers/provider.ts";
@@ -19,6 +20,10 @@ import { permitSpender } from "../../../keys/auth/permissions.ts";
 import { defineRoute, json } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";
 import { address } from "../../wire.ts";
+
+const ENDPOINT = z.string().nullable().meta({
+  description: "The URL that is requested. Null for a server of the operator's own configuration.",
+});
 
 /**
  * POST /v1/routing/preview (facts 1.2): the providers that would be tried, in the order of failover. Nothing is
@@ -45,7 +50,7 @@ export const previewRouting = defineRoute({
       object: z.literal("routing.preview"),
       service_type: z.enum(SERVICE_TYPES),
       providers: z.array(
-        z.strictObject({ address, endpoint: z.string(), canonical_id: z.string(), model_id: z.string() }),
+        z.strictObject({ address, endpoint: ENDPOINT, canonical_id: z.string(), model_id: z.string() }),
       ),
       refused: z.array(
         z.strictObject({
@@ -96,7 +101,7 @@ const PATHS: Readonly<Record<ServiceType, `/${string}`>> = {
 function view(offer: Provider) {
   return {
     address: offer.address,
-    endpoint: endpointOf(offer, PATHS[offer.serviceType]),
+    endpoint: publicUrlOf(offer) === null ? null : endpointOf(offer, PATHS[offer.serviceType]),
     canonical_id: offer.model,
     model_id: offer.model,
   };
