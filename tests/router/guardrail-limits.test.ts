@@ -470,3 +470,33 @@ describe("in the graph", () => {
     ]);
   });
 });
+
+describe("a prompt that is counted", () => {
+  const prompt = { model: "claude", messages: chat.messages };
+  const tool = { name: "launch", input_schema: { type: "object" } };
+  const refused: readonly [string, Partial<KeySettings>, object][] = [
+    ["max_input_bytes", { maxInputBytes: 20 }, {}],
+    ["max_input_tokens", { maxInputTokens: 3 }, {}],
+    ["allowed_tools", { allowedTools: ["search"] }, { tools: [tool] }],
+    ["blocked_parameters", { blockedParameters: ["metadata"] }, { metadata: { user_id: "someone" } }],
+    ["max_output_tokens", { maxOutputTokens: 50 }, { thinking: { type: "enabled", budget_tokens: 51 } }],
+  ];
+
+  test.each(refused)("is not sent over %s", async (guardrail, settings, fields) => {
+    const key = await keyWith(settings);
+    const calls = () => router().scripted.flatMap((provider) => provider.callsOf("claude")).length;
+    const before = calls();
+    const rest = await post(key, "messages/count_tokens", { ...prompt, ...fields });
+    expect(rest).toMatchObject({ status: 403, code: "guardrail_violated" });
+    const { tools, ...options } = fields as { tools?: object };
+    const messages = [{ role: "USER", content: "What is the sea?" }];
+    const { errors } = await ask(
+      router().origin,
+      key.secret,
+      "query ($input: MessageTokenCountInput!) { messageTokenCount(input: $input) { inputTokens } }",
+      { input: { model: "claude", messages, tools, options } },
+    );
+    for (const message of [rest.message, errors?.[0]?.message]) expect(message).toContain(`${guardrail} `);
+    expect(calls()).toBe(before);
+  });
+});

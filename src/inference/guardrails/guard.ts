@@ -10,6 +10,12 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Counts the tokens of a text, and of `otherInputsOf` a body. Neither throws. */
 export type InputCounts = Pick<Bodies, "countText" | "countOtherInputs">;
 
+/** What is compared with the guardrails of a key: an admission, or a prompt that is sent to be counted. */
+type Guardable<Request> = Pick<AdmissionRequest, "guarded" | "inputTokens" | "verifyTee"> & {
+  readonly counted?: (() => Promise<Request>) | undefined;
+  readonly limitedTo?: ((tokens: number) => Request) | undefined;
+};
+
 /** The names of a limit on the answer, in every format. */
 const OUTPUT_LIMITS = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 /** Limits on the reasoning, which is part of an answer. */
@@ -32,11 +38,11 @@ const RESPONSE_NAMES: Readonly<Record<string, string>> = {
  * client sets none, and the verification of its signature. Throws `guardrail_violated`, naming the guardrail and the
  * field of the body. The prompt is only counted if its bound exceeds the limit.
  */
-export async function guard(
-  request: AdmissionRequest,
+export async function guard<Request extends Guardable<Request>>(
+  request: Request,
   guardrails: Guardrails,
   counts: InputCounts,
-): Promise<AdmissionRequest> {
+): Promise<Request> {
   const { guarded } = request;
   checkBody(guarded, guardrails);
   const perAnswer = checkAnswer(guarded, guardrails.maxOutputTokens);
@@ -46,7 +52,7 @@ export async function guard(
 }
 
 /** The request with its signature verified, also once it is counted. */
-function verified(request: AdmissionRequest): AdmissionRequest {
+function verified<Request extends Guardable<Request>>(request: Request): Request {
   const { counted } = request;
   return { ...request, verifyTee: true, ...(counted && { counted: async () => verified(await counted()) }) };
 }
@@ -124,11 +130,11 @@ function tooManyAnswers(fields: Fields, { choices, maxTokens }: GuardedAnswer, l
 }
 
 /** The request, counted if that was needed. */
-async function checkInput(
-  request: AdmissionRequest,
+async function checkInput<Request extends Guardable<Request>>(
+  request: Request,
   limit: number | null,
   counts: InputCounts,
-): Promise<AdmissionRequest> {
+): Promise<Request> {
   if (limit === null) return request;
   const { prompt, texts } = request.guarded;
   const refuse = (tokens: number) =>

@@ -11,6 +11,7 @@ import { TextMeter } from "../chat/text-meter.ts";
 import { readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService } from "../dispatch/dispatch.service.ts";
 import type { StreamSink } from "../dispatch/stream-options.ts";
+import { guard, hasGuardrails } from "../guardrails/guard.ts";
 import type { ProviderClient } from "../providers/provider.client.ts";
 import { gatherAnswer } from "../providers/provider-answer.ts";
 import type { ChoiceService } from "../routing/choice.service.ts";
@@ -69,7 +70,8 @@ export class MessagesService {
   }
 
   /**
-   * Counts the tokens of a prompt: by the provider's endpoint if it has one, otherwise by our tokenizer. Not billed.
+   * Counts the tokens of a prompt: by the provider's endpoint if it has one, otherwise by our tokenizer. Not billed, but
+   * compared with the guardrails of the key before anything is sent: throws `guardrail_violated` as `create` does.
    */
   async countTokens(
     prompt: MessagesPrompt,
@@ -78,8 +80,10 @@ export class MessagesService {
   ): Promise<number> {
     const { choices, providers, bodies } = this.#dependencies;
     const restrictions = await choices.restrictionsOf(caller.keyId);
-    const choice = choices.choose(routingRequest(prompt, preferences), restrictions, caller.account);
-    const [provider] = choice.candidates;
+    const { guardrails } = restrictions;
+    const given = toCountRequest(prompt, { preferences, bodies });
+    const guarded = hasGuardrails(guardrails) ? await guard(given, guardrails, bodies) : given;
+    const [provider] = choices.choose(guarded, restrictions, caller.account).candidates;
     if (!provider) return bodies.countRequest(prompt.bytes);
     try {
       const answer = await gatherAnswer(
@@ -157,6 +161,26 @@ type Options = Pick<MessageOptions, "preferences"> & {
   /** The limit of the key, for a request without one of its own. */
   readonly answerLimit?: number | undefined;
 };
+
+/** A prompt that is counted: chosen for and guarded like a request for a message that has it. */
+type CountRequest = ReturnType<typeof routingRequest> &
+  Pick<AdmissionRequest, "guarded" | "inputTokens" | "verifyTee"> & {
+    readonly counted?: (() => Promise<CountRequest>) | undefined;
+  };
+
+function toCountRequest(prompt: MessagesPrompt, options: Options): CountRequest {
+  const { preferences, bodies } = options;
+  const { bytes, fields } = prompt;
+  const request = {
+    ...routingRequest(prompt, preferences),
+    guarded: {
+      ...{ sizeBytes: bytes.length, fields },
+      prompt: { bytes, maxTokens: prompt.prompt.maxTokens },
+      answer: { choices: 1, maxTokens: undefined },
+    },
+  };
+  return { ...request, counted: async () => ({ ...request, inputTokens: await bodies.countRequest(bytes) }) };
+}
 
 function toAdmissionRequest(request: MessagesRequest, options: Options): AdmissionRequest {
   const { preferences, bodies, counted, answerLimit } = options;

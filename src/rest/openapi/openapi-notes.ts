@@ -141,7 +141,8 @@ export const NOTES: Readonly<Record<string, Note>> = {
     },
   },
   "POST /v1/messages/count_tokens": {
-    description: "The provider's token count, or the router's own if the provider has none. Not billed.",
+    description:
+      "The provider's token count, or the router's own if the provider has none. Not billed, but compared with the guardrails of the key before anything is sent.",
     example: { model: "devnet-chat", messages: [{ role: "user", content: "Why is the sea salt?" }] },
   },
   "POST /v1/images/generations": {

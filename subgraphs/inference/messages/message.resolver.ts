@@ -31,7 +31,8 @@ export class MessageResolver {
     nullable: true,
     description:
       "Counts the tokens of a prompt in Anthropic's format: by the provider if it can, otherwise by the router's " +
-      "tokenizer. Not billed. Requires an `sk-` key.",
+      "tokenizer. Not billed, but compared with the guardrails of the key before anything is sent. Requires an " +
+      "`sk-` key.",
   })
   async messageTokenCount(
     @Arg("input", () => MessageTokenCountInput, { description: "The prompt." }) input: MessageTokenCountInput,

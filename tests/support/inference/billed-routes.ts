@@ -68,7 +68,20 @@ export const BILLED_ROUTES: readonly string[] = routes
   .filter(({ isAdmitted }) => isAdmitted)
   .map(({ method, url }) => `${method} ${url}`);
 
-/** Sends the request of a billed route with these fields instead of its own. */
+/** Requests that are sent to a provider and not billed, by method and URL. */
+export const UNBILLED: typeof BILLED = {
+  "POST /v1/messages/count_tokens": {
+    body: { model: SERVICES.messages.model, messages: question },
+    text: "system",
+  },
+};
+
+/** The routes with a content that reaches a provider, billed or not, by method and URL. */
+export const PROVIDER_ROUTES: readonly string[] = routes
+  .filter(({ isAdmitted, takesPrompt, access }) => isAdmitted || takesPrompt || access === "inference.run")
+  .map(({ method, url }) => `${method} ${url}`);
+
+/** Sends the request of a route of `BILLED` or `UNBILLED` with these fields instead of its own. */
 export function sendBilled(
   origin: string,
   { secret }: Pick<Seeded, "secret">,
@@ -76,7 +89,7 @@ export function sendBilled(
   fields: Readonly<Record<string, unknown>> = {},
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
-  const sample = BILLED[route];
+  const sample = BILLED[route] ?? UNBILLED[route];
   const [method = "", path] = route.split(" ");
   if (!sample) throw new Error(`there is no request for ${route}: add one to BILLED`);
   const body = { ...sample.body, ...fields };
