@@ -271,7 +271,8 @@ export const NOTES: Readonly<Record<string, Note>> = {
     example: { label: "weekend", credit_limit: "0.5", reset_period: "weekly" },
   },
   "PATCH /v1/api-keys/:id": {
-    description: "Changes only the fields that are sent, from the key's next request on.",
+    description:
+      'Changes only the fields that are sent, from the key\'s next request on. Null leaves a field unchanged; `""` removes a limit, and `[]` empties a list.',
     example: { label: "weekend", credit_limit: "2.5" },
   },
   "DELETE /v1/api-keys/:id": {
@@ -289,7 +290,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "PATCH /v1/webhooks/:id": {
     description:
-      "Changes the sent fields. `enabled: true` resumes deliveries after the last delivered event.",
+      "Changes the sent fields: null removes `balance_threshold`, and leaves any other field unchanged. `enabled: true` resumes deliveries after the last delivered event.",
     example: { enabled: true },
   },
   "POST /v1/webhooks/:id/test": {

@@ -56,7 +56,7 @@ export const getWebhook = defineRoute({
 });
 
 /**
- * PATCH /v1/webhooks/{id}: changes the sent fields; null leaves a field unchanged. `enabled: true` resumes deliveries,
+ * PATCH /v1/webhooks/{id}: changes the sent fields; null removes the threshold and leaves any other field unchanged. `enabled: true` resumes deliveries,
  * after the last delivered event.
  */
 export const updateWebhook = defineRoute({
@@ -78,7 +78,9 @@ export const updateWebhook = defineRoute({
       name: body.name ?? undefined,
       url: body.url ?? undefined,
       events: body.events ?? undefined,
-      balanceThreshold: balance_threshold == null ? undefined : BigInt(balance_threshold),
+      ...(balance_threshold !== undefined && {
+        balanceThreshold: balance_threshold === null ? null : BigInt(balance_threshold),
+      }),
       isEnabled: body.enabled ?? undefined,
     });
     return json(viewWebhook(app, webhook));

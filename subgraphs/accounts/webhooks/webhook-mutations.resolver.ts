@@ -62,7 +62,9 @@ export class WebhookMutationsResolver {
       name: name ?? undefined,
       url: url ?? undefined,
       events: events ?? undefined,
-      balanceThreshold: balanceThreshold == null ? undefined : BigInt(balanceThreshold),
+      ...(balanceThreshold !== undefined && {
+        balanceThreshold: balanceThreshold === null ? null : BigInt(balanceThreshold),
+      }),
       isEnabled: enabled ?? undefined,
     };
     const id = readKeyOf("Webhook", input.id);

@@ -44,7 +44,8 @@ export class CreateWebhookPayload extends PayloadType {
 
 /** Changes of a webhook. */
 @InputType("UpdateWebhookInput", {
-  description: "Changes to a webhook. A field that is null or omitted is left unchanged.",
+  description:
+    "Changes to a webhook. A field that is omitted is left unchanged; null removes `balanceThreshold`, and leaves any other field unchanged.",
 })
 export class UpdateWebhookInput {
   @Field(() => ID, { description: "The webhook's id." })
