@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { toPlainTokens } from "../../gateway/dashboard/app/data/amounts.ts";
 import type { Trace } from "../../src/inference/billing/trace.ts";
 import { PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
 import { rest } from "../support/clients/rest-client.ts";
@@ -174,7 +175,7 @@ test("colours and columns are as chosen after a reload, and a filter is part of 
   await page.getByLabel("Include revoked and expired keys").check();
   await expect.poll(() => new URL(page.url()).searchParams.get("all")).toBe("true");
   await page.reload();
-  await page.getByRole("columnheader", { name: "Used of limit" }).waitFor();
+  await page.getByRole("columnheader", { name: /^Spent \/ limit/ }).waitFor();
   expect(await scheme()).toBe("dark");
   expect(await head.count()).toBe(0);
   expect(await page.getByLabel("Include revoked and expired keys").isChecked()).toBe(true);
@@ -201,9 +202,9 @@ test("the rows of a list are saved as CSV with exact amounts, and no text of the
   ]);
   expect(download.suggestedFilename()).toBe("requests.csv");
   const [head, row] = (await readFile(await download.path(), "utf8")).split("\r\n");
-  expect(head).toMatch(/^When,ID,Model,.*,Cost,.*,Evidence$/);
+  expect(head).toMatch(/^Created,ID,Model,.*,"Cost, 0G",.*,Evidence,Tags$/);
   expect(row).toContain(`,${trace.request_id},devnet-chat,`);
   expect(row).toContain(`,"'=1+1,""2""",`);
-  expect(row).toContain(`,${trace.billing.total_cost},`);
+  expect(row).toContain(`,${toPlainTokens(trace.billing.total_cost)},`);
   expect(faults).toEqual([]);
 });

@@ -306,9 +306,9 @@ test("failures say their code and what to do: a wrong key, a rate limit with its
 test("every other kind of request answers in its tab, which the URL names", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();
-  const tab = async (name: string) => {
+  const tab = async (name: string, inUrl = name.toLowerCase()) => {
     await page.getByRole("tab", { name }).click();
-    await expect.poll(() => new URL(page.url()).searchParams.get("tab")).toBe(name.toLowerCase());
+    await expect.poll(() => new URL(page.url()).searchParams.get("tab")).toBe(inUrl);
   };
   const billed = () => details(page).waitFor();
 
@@ -319,7 +319,7 @@ test("every other kind of request answers in its tab, which the URL names", asyn
   await page.getByText("completed", { exact: true }).waitFor();
   await requireAccessible(page, "playground-responses");
 
-  await tab("Speech to text");
+  await tab("Speech to text", "transcription");
   await page.getByRole("button", { name: "Transcribe" }).click();
   await page.getByText("Choose an audio file.").waitFor();
   await page
@@ -330,8 +330,8 @@ test("every other kind of request answers in its tab, which the URL names", asyn
   expect(await page.locator("blockquote").textContent()).not.toBe("");
   await requireAccessible(page, "playground-transcription");
 
-  await tab("Text to speech");
-  await page.getByLabel("Text").fill("The sea is salt.");
+  await tab("Text to speech", "speech");
+  await page.getByRole("textbox", { name: "Text" }).fill("The sea is salt.");
   await page.getByLabel("Format").selectOption("wav");
   await page.getByRole("button", { name: "Speak" }).click();
   await billed();
@@ -343,7 +343,7 @@ test("every other kind of request answers in its tab, which the URL names", asyn
   expect((await download).suggestedFilename()).toBe("speech.wav");
   await requireAccessible(page, "playground-speech");
 
-  await tab("Rerank");
+  await tab("Rerank", "rankings");
   await page.getByRole("button", { name: "Rank" }).click();
   await billed();
   const ranked = page.getByRole("list", { name: "Ranking" }).getByRole("listitem");

@@ -42,7 +42,7 @@ const widthBeyond = (page: Page) =>
 test("a new development network shows a sample token with its history, and the keys sealed for the account", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await dashboard().signedIn();
-  await go(page, "Tokens");
+  await go(page, "Agent tokens");
   const row = page.getByRole("region", { name: "Agent tokens" }).getByRole("row").filter({ hasText: "#0" });
   await row.getByText("System prompt of a travel agent").waitFor();
   await row.getByText("owner and 1 account").waitFor();
@@ -70,7 +70,7 @@ test("a new development network shows a sample token with its history, and the k
   await page.getByRole("link", { name: "#0" }).waitFor();
 
   // Another owner's tokens, and everyone's, by the URL.
-  await go(page, "Tokens");
+  await go(page, "Agent tokens");
   await page.getByLabel("Owner").fill(OTHER);
   await page
     .getByRole("region", { name: "Agent tokens" })
@@ -316,7 +316,7 @@ test("a long history is read in pages, and Back returns to the newest", async (c
 test("a token is minted by its form, and appears in the list", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await dashboard().signedIn();
-  await go(page, "Tokens");
+  await go(page, "Agent tokens");
   await page.getByRole("button", { name: "Mint a token" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Description").fill("Weights of a poet");
@@ -363,7 +363,7 @@ test("both pages pass axe and fit their window, in light and dark mode and at ph
   ] as const;
   for (const look of looks) {
     const { page, faults } = await dashboard().signedIn({ ...look.options });
-    await go(page, "Tokens");
+    await go(page, "Agent tokens");
     await page.getByText("System prompt of a travel agent").waitFor();
     await expect.poll(() => page.locator(".loading").count()).toBe(0);
     await requireAccessible(page, `tokens-${look.name}`);

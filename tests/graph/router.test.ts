@@ -251,15 +251,16 @@ describe("completeChat as a subscription", () => {
     await expectConsistentLedger();
   });
 
-  test("a provider that breaks off ends it with an error and no bill", async () => {
+  test("a provider that breaks off ends it with the bill of what was delivered, and an error", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
     stack().provider.behaviour = { breakAfterEvents: 4 };
     const following = await followEvents(stack().origin, seeded.secret, query);
     await until(() => following.results.some(({ errors }) => errors !== undefined));
     await following.stop();
     expect(following.results.at(-1)?.errors?.[0]?.extensions?.code).toBe("provider_error");
-    expect(following.results.some(({ data }) => data?.completeChat?.bill)).toBe(false);
     const [request] = await requestsOf(seeded);
+    const bills = following.results.flatMap(({ data }) => data?.completeChat?.bill ?? []);
+    expect(bills.map(({ requestId }: { readonly requestId: string }) => requestId)).toEqual([request?.id]);
     expect(request).toMatchObject({ status: "failed", errorCode: expect.any(String) });
     expect(request?.cost?.total).toBeGreaterThan(0n);
     await expectConsistentLedger();

@@ -17,6 +17,7 @@ const PLACEMENT = new Map([
 
 /** The columns of those tables with values of each sequence; the tables of the others are on one server. */
 const SEQUENCES: Readonly<Record<string, Columns>> = {
+  agent_event_seq_seq: new Map(),
   held_file_id_seq: new Map(),
   ledger_entry_id_seq: new Map(
     ["ledger_transfer", "ledger_entry", "earlier_ledger_entry"].map((table) => [table, new Set(["id"])]),

@@ -58,11 +58,12 @@ export function choose(offered: Model | undefined, context: ChoiceContext): Choi
   const states = new Map(eligible.map((offer) => [offer, context.stateOf(offer)]));
   const healthy = eligible.filter((offer) => isHealthy(states.get(offer)));
   const affinity = affinityFor(eligible, context);
-  const inOrder = byPreferences(context, states, affinity);
-  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(inOrder);
+  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byPreferences(context, states, affinity));
   const isAlone = preferences.pin !== undefined || preferences.allowFallbacks === false;
   const first = isAlone ? ranked.slice(0, 1) : firstAndLongest(ranked, context);
-  const unhealthy = eligible.filter((offer) => !ranked.includes(offer)).toSorted(inOrder);
+  const unhealthy = eligible
+    .filter((offer) => !ranked.includes(offer))
+    .toSorted(byPreferences(context, states, undefined));
   const lastResort = unhealthy.filter((offer) => !states.get(offer)?.isResting);
   const candidates = isAlone ? first : [...first, ...lastResort].slice(0, MAX_CANDIDATES);
   for (const offer of unhealthy)

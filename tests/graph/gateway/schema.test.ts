@@ -90,9 +90,9 @@ describe("the public schema", () => {
 
   test("never represents money as a number", () => {
     const floats = members.filter(({ type }) => String(type).includes("Float"));
-    // The progress of a job, and the times and the temperature of a transcription, are not money.
+    // The progress of a job, durations, and the temperature of a transcription are not money.
     const plain =
-      /\.fraction$|^RankedDocument\.relevanceScore$|^CreateSpeechInput\.speed$|^Transcription\.durationSeconds$|^TranscriptionWord\.|\.temperature$/;
+      /\.fraction$|^RankedDocument\.relevanceScore$|^CreateSpeechInput\.speed$|^Transcription\.durationSeconds$|^TranscriptionWord\.|\.temperature$|\.eventLoopDelayP\d\dMs$|\.oldest\w+Seconds$/;
     const paths = floats.map(({ path }) => path).filter((path) => !plain.test(path));
     expect(paths).toEqual([]);
   });

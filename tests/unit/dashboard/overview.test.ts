@@ -85,7 +85,7 @@ test("spending is stacked by the most expensive groups, and the rest is one seri
   });
   // 1 + 2 + ... + 9 thousandths.
   expect(totalOf(buckets, starts)).toMatchObject({ text: "0.090000", texts: ["0.045000", "0.045000"] });
-  expect(totalOf([], starts)).toMatchObject({ text: "0.000000" });
+  expect(totalOf([], starts)).toMatchObject({ text: "0" });
   const few = spendingOf(buckets.slice(0, 2 * MAX_SERIES), starts, ({ modelId }) => modelId ?? "");
   expect(few.map(({ name }) => name)).not.toContain("Others");
   expect(few).toHaveLength(MAX_SERIES);
