@@ -4,7 +4,7 @@ import type { Sample } from "./sample-traffic.ts";
 export type Shown = { readonly name: string; readonly path: string };
 
 /** Every page of the dashboard, with the sample where a page shows one thing. */
-export function shownPages({ requestId, jobId, batchId }: Sample): readonly Shown[] {
+export function shownPages({ requestId, jobId, batchId, token }: Sample): readonly Shown[] {
   return [
     { name: "Overview", path: "/" },
     { name: "Models", path: "/models" },
@@ -23,8 +23,10 @@ export function shownPages({ requestId, jobId, batchId }: Sample): readonly Show
     { name: "Webhooks", path: "/webhooks" },
     { name: "Storage", path: "/storage" },
     { name: "Agent tokens", path: "/tokens" },
+    { name: "Agent token", path: `/tokens/${token}` },
     { name: "Providers", path: "/providers" },
     { name: "Network", path: "/network" },
+    { name: "Operations", path: "/operations" },
     { name: "Node", path: "/node" },
     { name: "Settings", path: "/settings" },
   ];

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
+import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
 import { go, heading, useDashboard } from "../browser/signed-in.ts";
 import { until } from "../support/until.ts";
 import { drawSheet, type Picture } from "./contact-sheet.ts";
@@ -38,7 +39,7 @@ const VARIANTS = [
 /** How long a viewer looks at a step. */
 const LOOK_MS = 1_200;
 
-const dashboard = useDashboard({ TOKEN_USD: "0.85" });
+const dashboard = useDashboard({ TOKEN_USD: "0.85", OPERATORS: DEMO_USER.address, STATUS_PAGE: "on" });
 let sample: Sample;
 
 beforeAll(async () => {
@@ -72,6 +73,9 @@ test.each(VARIANTS)(
       if (path === "/" && colorScheme === "light" && viewport.width > 1_000)
         writeFileSync("docs/dashboard.png", pictures.at(-1)?.png ?? "");
     }
+    await page.goto(`${origin}/status`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    pictures.push({ name: "Status page", png: await page.screenshot() });
     const signedOut = await browser.newPage({ colorScheme, viewport });
     await signedOut.goto(`${origin}/dashboard/`);
     await settled(signedOut);

@@ -1,10 +1,17 @@
 import { readFileSync } from "node:fs";
 import OpenAI from "openai";
 import type { Product } from "../browser/product.ts";
+import { ask } from "../support/clients/graph-client.ts";
 import { rest } from "../support/clients/rest-client.ts";
 
 /** What pages for one thing are shown of. */
-export type Sample = { readonly requestId: string; readonly jobId: string; readonly batchId: string };
+export type Sample = {
+  readonly requestId: string;
+  readonly jobId: string;
+  readonly batchId: string;
+  /** An agent token, as contract and id. */
+  readonly token: string;
+};
 
 const QUESTIONS = [
   "Why is the sea salty?",
@@ -74,5 +81,10 @@ export async function makeSampleTraffic({ origin, sk, mk }: Product): Promise<Sa
     max_tokens: 80,
   });
   const { x_0g_trace: trace } = last as unknown as { readonly x_0g_trace: { readonly request_id: string } };
-  return { requestId: trace.request_id, jobId: job.body.jobId, batchId: batch.id };
+  const { data } = await ask(origin, undefined, "{ agentTokens(first: 1) { nodes { contract tokenId } } }");
+  const [{ contract, tokenId }] = data.agentTokens.nodes;
+  return {
+    ...{ requestId: trace.request_id, jobId: job.body.jobId, batchId: batch.id },
+    token: `${contract}/${tokenId}`,
+  };
 }
