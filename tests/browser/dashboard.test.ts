@@ -350,6 +350,10 @@ test("the first page loads little script, also with what is loaded after it, and
   await page.addInitScript(
     "window.shifts = []; new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map(({ value }) => value))).observe({ type: 'layout-shift', buffered: true })",
   );
+  // As on a slow machine: what is loaded late must not move what is there.
+  const devtools = await page.context().newCDPSession(page);
+  const slow = { offline: false, latency: 250, downloadThroughput: 500_000, uploadThroughput: 500_000 };
+  await devtools.send("Network.emulateNetworkConditions", slow);
   for (const path of ["", "requests", "providers"]) {
     await page.goto(`${product.origin}/dashboard/${path}`);
     await page

@@ -1,4 +1,4 @@
-import { Group } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { type LinkProps, useNavigate } from "@tanstack/react-router";
 import { columnVisibilityFeature, tableFeatures, useTable } from "@tanstack/react-table";
 import { lazy, type ReactNode, Suspense, type UIEvent, useMemo, useRef } from "react";
@@ -73,6 +73,11 @@ export function DataTable<Row extends object>(props: Props<Row>) {
           fallback={
             <div className="table-tools">
               <Group gap="xs">{filters}</Group>
+              <Group gap="xs" className="tools-place">
+                {canChoose && <Twin name="Columns" />}
+                {tools}
+                {csv !== undefined && <Twin name="CSV" />}
+              </Group>
             </div>
           }
         >
@@ -181,5 +186,14 @@ function Rows<Row extends object>(
         )}
       </table>
     </section>
+  );
+}
+
+/** The size of a button of the tools, which keeps its place while they are loaded: filters would wrap anew. */
+function Twin({ name }: { name: string }) {
+  return (
+    <Button variant="default" size="xs" leftSection={<span className="icon-place" />}>
+      {name}
+    </Button>
   );
 }
