@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { EmbeddedMaintenance } from "../../src/db/embedded/maintenance.runner.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { newFolder } from "../support/servers/process.ts";
+import { until } from "../support/until.ts";
 
 const MIB = 1_048_576;
 const SEGMENT_MIB = 16;
@@ -27,11 +28,12 @@ test("the log of the embedded database stays short while its rows are changed ag
   const segments = (await readdir(join(folder, "pg_wal"))).filter((name) => /^[0-9A-F]{24}$/.test(name));
   expect(segments.length * SEGMENT_MIB).toBeLessThanOrEqual(128);
   expect(await numberOf("select pg_relation_size('counted') as n")).toBeLessThan(64 * MIB);
-  expect(
-    await numberOf(
-      "select count(*) as n from pg_stat_user_tables where relname = 'counted' and n_dead_tup > 10000",
-    ),
-  ).toBe(0);
+  // The statistics of the last round may be late; what they then show is vacuumed by the next one.
+  await until(async () => {
+    await maintenance.maintain();
+    const dead = "select n_dead_tup as n from pg_stat_user_tables where relname = 'counted'";
+    expect(await numberOf(dead)).toBeLessThanOrEqual(10_000);
+  });
   const sum = await numberOf("select sum(n) as n from counted");
 
   // The state of one instant, as after kill -9.
