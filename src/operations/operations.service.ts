@@ -1,8 +1,8 @@
 import type { LedgerCheck, LedgerService } from "../accounts/ledger.service.ts";
-import { memoizeFor } from "../chain/memoize-for.ts";
 import type { Queries } from "../db/database.ts";
 import { countUnpublished, lastPublished, oldestUnpublishedSeconds } from "../events/outbox.ts";
 import { type JobQueueOfKind, readJobQueues } from "../jobs/job-queue.store.ts";
+import { memoizeFor } from "../kernel/async/memoize-for.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { oldestWaitingSeconds, scannedPosition } from "../webhooks/delivery-queue.store.ts";
 import type { WebhookHealth } from "../webhooks/webhook-health.store.ts";

@@ -1,8 +1,9 @@
-import { memoizeFor } from "../chain/memoize-for.ts";
 import type { CatalogueService } from "../inference/providers/catalogue.service.ts";
 import type { HealthHistoryService, HealthPoint } from "../inference/providers/health-history.service.ts";
 import { type Incident, incidentsOf, type OpenCircuit } from "../inference/providers/incidents.ts";
+import { offerKey, offerOf } from "../inference/providers/offer.ts";
 import { isRoutable, type Model, type Provider, type ServiceType } from "../inference/providers/provider.ts";
+import { memoizeFor } from "../kernel/async/memoize-for.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { ProcessesService } from "./processes.service.ts";
 
@@ -92,12 +93,12 @@ export class StatusService {
       healthHistory.of(offers, "day"),
       healthHistory.failingHours(offers),
     ]);
-    const open = new Set(circuits.map(keyOf));
+    const open = new Set(circuits.map(offerKey));
     const dayOf = new Map(offers.map((offer, n) => [offer, days[n] ?? []]));
     const pointOf = new Map(offers.map((offer, n) => [offer, ofOffers[n]]));
     const stated = listed.map((model, n): ModelStatus => {
       const providers = model.providers.map((offer): ProviderStatus => {
-        const state = open.has(keyOf(offerOf(offer))) ? "unavailable" : "operational";
+        const state = open.has(offerKey(offerOf(offer))) ? "unavailable" : "operational";
         return { address: offer.address, state, ...measured(pointOf.get(offer)) };
       });
       return {
@@ -106,8 +107,8 @@ export class StatusService {
         days: daysOf(model, dayOf, asOf),
       };
     });
-    const shown = new Set(offers.map((offer) => keyOf(offerOf(offer))));
-    const ofShown = circuits.filter((circuit) => shown.has(keyOf(circuit)));
+    const shown = new Set(offers.map((offer) => offerKey(offerOf(offer))));
+    const ofShown = circuits.filter((circuit) => shown.has(offerKey(circuit)));
     return {
       asOf,
       state: stateOf(stated),
@@ -125,8 +126,8 @@ export class StatusService {
       for (const { provider, model, openedAt } of circuits) {
         if (openedAt === null) continue;
         const circuit = { provider, model, openedAt: new Date(openedAt) };
-        const known = found.get(keyOf(circuit));
-        if (!known || circuit.openedAt < known.openedAt) found.set(keyOf(circuit), circuit);
+        const known = found.get(offerKey(circuit));
+        if (!known || circuit.openedAt < known.openedAt) found.set(offerKey(circuit), circuit);
       }
     }
     return [...found.values()];
@@ -168,12 +169,4 @@ function daysOf(
     const sum = sums.get(startMs);
     return { startsAt: new Date(startMs), uptime: sum && shareOf(sum) };
   });
-}
-
-function offerOf({ address, model }: Provider) {
-  return { provider: address.toLowerCase(), model };
-}
-
-function keyOf({ provider, model }: { readonly provider: string; readonly model: string }): string {
-  return `${provider} ${model}`;
 }

@@ -1,10 +1,10 @@
 import type { PublicClient } from "viem";
+import { memoizeFor } from "../../kernel/async/memoize-for.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
 import { ledgerManagerAbi } from "../abi/ledger-manager.ts";
-import { memoizeFor } from "../memoize-for.ts";
 import { addressOf, type Network } from "../networks.ts";
 import { contractError } from "../rpc/contract-error.ts";
 import { refusedWith } from "../rpc/refused-with.ts";

@@ -1,8 +1,8 @@
 import type { PublicClient } from "viem";
+import { memoizeFor } from "../../kernel/async/memoize-for.ts";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
-import { memoizeFor } from "../memoize-for.ts";
 import { refusedWith } from "../rpc/refused-with.ts";
 import { chainError } from "../rpc/rpc.client.ts";
 

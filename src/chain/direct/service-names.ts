@@ -1,9 +1,9 @@
 import type { PublicClient } from "viem";
+import { memoizeFor } from "../../kernel/async/memoize-for.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { ledgerManagerAbi } from "../abi/ledger-manager.ts";
-import { memoizeFor } from "../memoize-for.ts";
 import { addressOf, type Network } from "../networks.ts";
 import { contractError } from "../rpc/contract-error.ts";
 

@@ -4,10 +4,10 @@ import type { Queries } from "../../db/database.ts";
 import type { EventStream } from "../../events/bus.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import { filterStream } from "../../events/filtered-stream.ts";
+import { memoizeFor } from "../../kernel/async/memoize-for.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
-import { memoizeFor } from "../memoize-for.ts";
 import type { MarketClient, MarketTerms } from "./market.client.ts";
 import {
   countFills,

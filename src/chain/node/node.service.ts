@@ -1,6 +1,6 @@
+import { memoizeFor } from "../../kernel/async/memoize-for.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { memoizeFor } from "../memoize-for.ts";
 import { type ConsensusStatus, readConsensus } from "./consensus.client.ts";
 import { type Diagnosis, diagnose } from "./diagnosis.ts";
 import type { EngineStatus } from "./engine.client.ts";

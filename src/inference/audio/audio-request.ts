@@ -11,9 +11,9 @@ import {
   textsOf,
 } from "../../kernel/text/multipart.ts";
 import { readFields, upstreamModel } from "../body/request-fields.ts";
-import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
+import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../routing/routing-fields.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import { type AudioDuration, audioDuration } from "./audio-duration.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { forwardedBody, type RequestFields, readFields, upstreamModel } from "../body/request-fields.ts";
 import { shortText } from "../body/text-schema.ts";
-import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import type { Provider } from "../providers/provider.ts";
+import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../routing/routing-fields.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
 /** The formats of spoken audio in OpenAI's API. A provider may answer in another one, and says so. */

@@ -3,9 +3,10 @@ import { boundPrompt } from "../billing/prompt-bound.ts";
 import { isText } from "../body/elided-text.ts";
 import { forwardedBody, readPromptFields } from "../body/request-fields.ts";
 import { contentText, shortText } from "../body/text-schema.ts";
+import type { ChatRequest } from "../chat/chat-request.ts";
+import { invalidField } from "../responses/invalid-field.ts";
 import {
   CACHE_KEYS,
-  type ChatRequest,
   FALLBACK_MODELS,
   modelsOf,
   NAMES_MODEL,
@@ -13,8 +14,7 @@ import {
   namesModel,
   PROVIDER_OBJECT,
   SESSION_ID,
-} from "../chat/chat-request.ts";
-import { invalidField } from "../responses/invalid-field.ts";
+} from "../routing/routing-fields.ts";
 
 /** Answers of one request, to all of its prompts. */
 const MAX_ANSWERS = 128;

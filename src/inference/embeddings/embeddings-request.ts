@@ -8,9 +8,9 @@ import {
   upstreamModel,
 } from "../body/request-fields.ts";
 import { shortText } from "../body/text-schema.ts";
-import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
+import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../routing/routing-fields.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
 /** The limit of OpenAI's API on the inputs of one request. */

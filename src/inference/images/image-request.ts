@@ -3,9 +3,9 @@ import { checkInput } from "../../kernel/check.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { type Form, formBody, readMultipart, textsOf } from "../../kernel/text/multipart.ts";
 import { forwardedBody, readFields, upstreamModel } from "../body/request-fields.ts";
-import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
+import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../routing/routing-fields.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
 /** Maximum number of images per request. */

@@ -8,6 +8,9 @@ import {
   readPromptFields,
 } from "../body/request-fields.ts";
 import { contentText, readText, shortText } from "../body/text-schema.ts";
+import type { GuardedRequest } from "../guardrails/guarded-request.ts";
+import type { Provider } from "../providers/provider.ts";
+import { hasText, quickList } from "../routing/quick-list.ts";
 import {
   FALLBACK_MODELS,
   modelsOf,
@@ -16,10 +19,7 @@ import {
   namesModel,
   PROVIDER_OBJECT,
   SESSION_ID,
-} from "../chat/chat-request.ts";
-import type { GuardedRequest } from "../guardrails/guarded-request.ts";
-import type { Provider } from "../providers/provider.ts";
-import { hasText, quickList } from "../routing/quick-list.ts";
+} from "../routing/routing-fields.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;

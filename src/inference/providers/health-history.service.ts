@@ -10,11 +10,11 @@ import {
   deleteHours,
   type FailingHour,
   type HealthPoint,
-  type Offer,
   type ProviderHour,
   readFailingHours,
   readPoints,
 } from "./health-history.store.ts";
+import { type Offer, offerOf } from "./offer.ts";
 import type { Provider } from "./provider.ts";
 
 export type { HealthPoint } from "./health-history.store.ts";
@@ -203,8 +203,4 @@ export class HealthHistoryService implements HealthObserver {
     this.#held.set(key, hour);
     this.#recent = new WeakMap();
   }
-}
-
-function offerOf({ address, model }: Provider): Offer {
-  return { provider: address.toLowerCase(), model };
 }

@@ -1,5 +1,6 @@
 import type { Queries } from "../../db/database.ts";
 import { percentileMs } from "../../kernel/latency-bins.ts";
+import type { Offer } from "./offer.ts";
 
 /** What was observed of a provider's model in an hour. */
 export type ProviderHour = {
@@ -13,9 +14,6 @@ export type ProviderHour = {
   /** The number of first bytes of each bin of a histogram. */
   readonly bins: number[];
 };
-
-/** A provider's model. The address is in lower case. */
-export type Offer = { readonly provider: string; readonly model: string };
 
 /** What was observed of a provider's model in an hour or a day in UTC. */
 export type HealthPoint = {

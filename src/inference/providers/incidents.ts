@@ -1,4 +1,5 @@
-import type { FailingHour, Offer } from "./health-history.store.ts";
+import type { FailingHour } from "./health-history.store.ts";
+import { type Offer, offerKey } from "./offer.ts";
 
 /** A provider's model that a process sends no requests to, since when. */
 export type OpenCircuit = Offer & { readonly openedAt: Date };
@@ -29,7 +30,7 @@ export function incidentsOf(
   const drafts: Draft[] = [];
   for (const hour of hours.toSorted((a, b) => a.startsAt.getTime() - b.startsAt.getTime())) {
     const startMs = hour.startsAt.getTime();
-    const known = last.get(keyOf(hour));
+    const known = last.get(offerKey(hour));
     if (known && known.endMs >= startMs) {
       known.endMs = startMs + HOUR_MS;
       known.requests += hour.requests;
@@ -41,12 +42,12 @@ export function incidentsOf(
       ...{ provider, model, startMs, endMs: startMs + HOUR_MS, requests, failures },
       isOpen: false,
     };
-    last.set(keyOf(hour), draft);
+    last.set(offerKey(hour), draft);
     drafts.push(draft);
   }
   for (const { provider, model, openedAt } of circuits) {
     const startMs = openedAt.getTime();
-    const known = last.get(keyOf({ provider, model }));
+    const known = last.get(offerKey({ provider, model }));
     if (known && known.endMs >= startMs) known.isOpen = true;
     else drafts.push({ provider, model, startMs, endMs: startMs, requests: 0, failures: 0, isOpen: true });
   }
@@ -57,8 +58,4 @@ export function incidentsOf(
       endedAt: isOpen || endMs > now.getTime() ? null : new Date(endMs),
       failedShare: requests === 0 ? undefined : failures / requests,
     }));
-}
-
-function keyOf({ provider, model }: Offer): string {
-  return `${provider} ${model}`;
 }

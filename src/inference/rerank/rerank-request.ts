@@ -8,8 +8,8 @@ import {
   upstreamModel,
 } from "../body/request-fields.ts";
 import { shortText } from "../body/text-schema.ts";
-import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../chat/chat-request.ts";
 import type { Provider } from "../providers/provider.ts";
+import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../routing/routing-fields.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 
 /** The most that Cohere recommends for one request. */

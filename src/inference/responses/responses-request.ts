@@ -6,8 +6,8 @@ import { type ElidedTexts, isText } from "../body/elided-text.ts";
 import { METADATA, tagsOf } from "../body/metadata.ts";
 import { readPromptFields } from "../body/request-fields.ts";
 import { contentText, readText, shortText } from "../body/text-schema.ts";
+import type { ChatRequest } from "../chat/chat-request.ts";
 import {
-  type ChatRequest,
   FALLBACK_MODELS,
   modelsOf,
   NAMES_MODEL,
@@ -15,7 +15,7 @@ import {
   namesModel,
   PROVIDER_OBJECT,
   SESSION_ID,
-} from "../chat/chat-request.ts";
+} from "../routing/routing-fields.ts";
 import { chatMessages } from "./input-items.ts";
 import { invalidField } from "./invalid-field.ts";
 import type { NativeRequest } from "./native/native-form.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readOffsetPage } from "../../../src/chain/direct/offset-page.ts";
 import { pendingRefunds } from "../../../src/chain/direct/refunds.ts";
-import { memoizeFor } from "../../../src/chain/memoize-for.ts";
+import { memoizeFor } from "../../../src/kernel/async/memoize-for.ts";
 import { encodeCursor } from "../../../src/kernel/page.ts";
 
 describe("a list read from a contract", () => {

@@ -1,12 +1,5 @@
 import { z } from "zod";
-import {
-  CACHE_KEYS,
-  CHAT_SIZE_FIELDS,
-  FALLBACK_MODELS,
-  modelsOf,
-  PROVIDER_OBJECT,
-  SESSION_ID,
-} from "../../../inference/chat/chat-request.ts";
+import { CHAT_SIZE_FIELDS } from "../../../inference/chat/chat-request.ts";
 import { plannedChat } from "../../../inference/chat/chat-size.ts";
 import {
   endpointOf,
@@ -15,6 +8,13 @@ import {
   SERVICE_TYPES,
   type ServiceType,
 } from "../../../inference/providers/provider.ts";
+import {
+  CACHE_KEYS,
+  FALLBACK_MODELS,
+  modelsOf,
+  PROVIDER_OBJECT,
+  SESSION_ID,
+} from "../../../inference/routing/routing-fields.ts";
 import { mergePreferences } from "../../../inference/routing/routing-preferences.ts";
 import { permitSpender } from "../../../keys/auth/permissions.ts";
 import { defineRoute, json } from "../../route.ts";

@@ -94,7 +94,8 @@ function Choose({
     <NativeSelect
       size="xs"
       label={name}
-      maw={130}
+      // As wide before its choices are loaded as afterwards: the list below must not move.
+      w={120}
       className={value === undefined ? undefined : "filter-on"}
       data={data}
       value={value ?? ""}

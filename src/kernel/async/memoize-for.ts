@@ -1,4 +1,4 @@
-import type { Clock } from "../kernel/clock.ts";
+import type { Clock } from "../clock.ts";
 
 /** Caches the result of `load` for `forMs`, and shares one pending call; a failure is not cached. */
 export function memoizeFor<T>(clock: Clock, forMs: number, load: () => Promise<T>): () => Promise<T> {
