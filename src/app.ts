@@ -18,6 +18,7 @@ import { redisAddress } from "./events/redis-address.ts";
 import type { RedisConnection } from "./events/redis-connection.ts";
 import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
+import { RunningClaims } from "./idempotency/running-claims.ts";
 import { createInferenceModule, type InferenceServices, requestSeconds } from "./inference/module.ts";
 import { readJobQueue } from "./jobs/job-queue.store.ts";
 import { systemClock, type WaitingClock } from "./kernel/clock.ts";
@@ -137,10 +138,11 @@ function wire(dependencies: {
     committed,
   };
   const metrics = config.METRICS_PORT === undefined ? undefined : new Metrics();
+  const claims = new RunningClaims();
   const chain = createChainModule(parts);
   const storage = createStorageModule(parts, chain);
   const keys = createKeyModule(parts, redis);
-  const accounts = createAccountModule(parts, chain, metrics);
+  const accounts = createAccountModule(parts, chain, { claims, observer: metrics });
   const load = createLoadModule(config, keys.services.trustedProxies, metrics);
   const inference = createInferenceModule(parts, {
     holds: accounts.services.holds,
@@ -163,6 +165,8 @@ function wire(dependencies: {
   });
   const idempotency = new IdempotencyService({
     queries: database,
+    lease: accounts.services.holds,
+    claims,
     log,
     deadlineSeconds: requestSeconds(config),
   });

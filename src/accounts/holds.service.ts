@@ -1,4 +1,5 @@
 import type { Database, Queries } from "../db/database.ts";
+import { RunningClaims } from "../idempotency/running-claims.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { systemClock, type WaitingClock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -8,6 +9,7 @@ import { LostMoney } from "./allotments/lost-money.ts";
 import { recallAllotments } from "./allotments/recalls.store.ts";
 import { awaitReturn } from "./allotments/recalls.ts";
 import { KnownBudgets } from "./budgets/known-budgets.ts";
+import { withClaims } from "./claimed-charges.ts";
 import {
   countOpen,
   findExpired,
@@ -33,6 +35,8 @@ type Dependencies = {
   readonly log: Logger;
   readonly committed: () => void;
   readonly observer?: HoldsObserver | undefined;
+  /** The requests of this process with an idempotency key. */
+  readonly claims?: RunningClaims;
   /** False if the owner calls `beat` and `sweep` itself, as a simulation does. */
   readonly isTimed?: boolean;
 };
@@ -58,6 +62,9 @@ export class HoldsService {
   readonly #budgets: KnownBudgets;
   /** The requests of this process that have a hold of their own. */
   readonly #placed = new Set<string>();
+  readonly #claims: RunningClaims;
+  /** The accounts of requests that were admitted with an idempotency key. */
+  readonly #claimed = new Map<string, string>();
   /** Refusals that recalling unused allotments may change. */
   readonly #uncertain = new WeakSet<object>();
   readonly #sweeps = new PeriodicTask({
@@ -70,8 +77,11 @@ export class HoldsService {
     this.#dependencies = dependencies;
     const { observer, database: queries, clock = systemClock, log, committed, isTimed = true } = dependencies;
     this.#clock = clock;
+    const { claims = new RunningClaims() } = dependencies;
+    this.#claims = claims;
+    const hasHolds = () => this.#placed.size > 0 || claims.size > 0;
     this.#allotments = new AllotmentsService({
-      ...{ queries, clock, log, committed, isTimed, hasHolds: () => this.#placed.size > 0 },
+      ...{ queries, clock, log, committed, isTimed, hasHolds },
       admissionBatch: (size) => observer?.admissionBatch(size),
       settlementBatch: (size) => observer?.settlementBatch(size),
     });
@@ -88,6 +98,17 @@ export class HoldsService {
    * by outdated restrictions of the key.
    */
   async hold(request: HoldRequest): Promise<bigint> {
+    if (!this.#claims.has(request.id)) return this.#admit(request);
+    this.#claimed.set(request.id, request.account);
+    try {
+      return await this.#admit(request);
+    } catch (error) {
+      this.#claimed.delete(request.id);
+      throw error;
+    }
+  }
+
+  async #admit(request: HoldRequest): Promise<bigint> {
     if (!request.tags) return this.#hold(request);
     const { account, tags } = request;
     for (let changes = 0; ; changes++) {
@@ -171,7 +192,10 @@ export class HoldsService {
   /**
    * Ends a request of this process and records its outcome. Resolves with the neuron charged: 0 if it had already ended.
    */
-  async settle(settlement: Settlement): Promise<bigint> {
+  async settle(ended: Settlement): Promise<bigint> {
+    const claimedBy = this.#claimed.get(ended.id);
+    const settlement = claimedBy === undefined ? ended : { ...ended, claimedBy };
+    this.#claimed.delete(ended.id);
     const isPlaced = this.#placed.delete(settlement.id);
     const charged = await (isPlaced ? this.#settlePlaced(settlement) : this.#allotments.settle(settlement));
     if (charged !== undefined) return charged;
@@ -182,7 +206,9 @@ export class HoldsService {
 
   async #settlePlaced(settlement: Settlement): Promise<bigint | undefined> {
     try {
-      return await this.#signal(() => this.settleIn(this.#dependencies.database, settlement));
+      const { database } = this.#dependencies;
+      const [charging = settlement] = await withClaims(database, [settlement]);
+      return await this.#signal(() => this.settleIn(database, charging));
     } catch (error) {
       this.#orphans.add(withoutAnswer(settlement));
       throw error;
@@ -223,6 +249,11 @@ export class HoldsService {
   /** The name of this process among those that hold allotments. */
   get processId(): string {
     return this.#allotments.processId;
+  }
+
+  /** See `AllotmentsService.leased`. */
+  leased<T>(statement: () => Promise<T>): Promise<T> {
+    return this.#allotments.leased(statement);
   }
 
   /** See `AllotmentsService.beat`. */

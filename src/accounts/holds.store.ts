@@ -1,6 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { KeyRestrictions, TrustFloor } from "../keys/api-keys/key-settings.ts";
-import { LEASE_SECONDS } from "./allotments/leases.store.ts";
+import { startLease } from "./allotments/leases.store.ts";
 import { BUDGET_LEFT, eachTag, HAS_NEW_BUDGETS } from "./budgets/budget-spending.ts";
 import { spentSql } from "./key-spending.ts";
 import { balanceChanged } from "./ledger.store.ts";
@@ -247,10 +247,7 @@ const HOLD_BUDGETS = `
     from split s, budgets l where b.account = l.account and b.id = l.id`;
 /** SQL of `place`: the lease of the process `$15`, if it has none. */
 const LEASED = `
-  ), leased as (
-    insert into process_lease (id, expires_at)
-    select $15::uuid, now() + interval '${LEASE_SECONDS} seconds' from split where $15::uuid is not null
-    on conflict (id) do nothing`;
+  ), leased as (${startLease("$15", "$15::uuid is not null and exists (select 1 from split)")}`;
 const LEAST_BUDGET = "(select min(left_over) from budgets)";
 
 const PLACE = place(false);

@@ -3,6 +3,7 @@ import type { ChainModule } from "../chain/module.ts";
 import { addressOf } from "../chain/networks.ts";
 import { VaultClient } from "../chain/vault.client.ts";
 import { BusListener } from "../events/bus-listener.ts";
+import type { RunningClaims } from "../idempotency/running-claims.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { BalanceService } from "./balance.service.ts";
 import { TagBudgetsService } from "./budgets/tag-budgets.service.ts";
@@ -35,12 +36,12 @@ const WATCHER = "deposits";
 export function createAccountModule(
   parts: AppContext,
   { services: { chain }, confirmations, follow }: ChainModule,
-  observer: Metrics | undefined,
+  { claims, observer }: { readonly claims: RunningClaims; readonly observer: Metrics | undefined },
 ): AccountModule {
   const { config, network, log, clock, rpc, database, bus, committed } = parts;
   const vault = config.VAULT_ADDRESS ?? addressOf(network, "routerVault");
   const balances = new BalanceService(database);
-  const holds = new HoldsService({ database, clock, log, committed, observer });
+  const holds = new HoldsService({ database, clock, log, committed, claims, observer });
   const recalls = new BusListener({
     bus,
     topic: "allotment.recalled",

@@ -1,5 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import type { Logger } from "../kernel/log.ts";
+import { withClaims } from "./claimed-charges.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
 
 type Dependencies = { readonly queries: Queries; readonly log: Logger; readonly committed: () => void };
@@ -47,7 +48,10 @@ export class OrphanedHolds {
     try {
       charged = await resolveHolds(
         this.#dependencies.queries,
-        batch.map(({ end }) => end),
+        await withClaims(
+          this.#dependencies.queries,
+          batch.map(({ end }) => end),
+        ),
       );
     } catch {
       return;

@@ -48,6 +48,8 @@ export type Settlement = {
   readonly routing?: unknown;
   /** What its receipt needs beyond the request. */
   readonly receipt?: ReceiptDraft | undefined;
+  /** The account of a request with an idempotency key: it is charged only while the key is its own. */
+  readonly claimedBy?: string;
 };
 
 /** What a settlement costs in all, neuron. */

@@ -1,9 +1,18 @@
+import type { HoldsService } from "../accounts/holds.service.ts";
 import type { Queries } from "../db/database.ts";
 import { inBatches, PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
-import { claimKey, finishKey, forgetKeys, freeKey, type NamedRequest } from "./idempotency.store.ts";
+import {
+  claimKey,
+  finishKey,
+  forgetKeys,
+  freeKey,
+  type KnownRequest,
+  type NamedRequest,
+} from "./idempotency.store.ts";
 import type { ReplayKey } from "./replay-key.ts";
+import type { RunningClaims } from "./running-claims.ts";
 import { type KeptAnswer, openAnswer, sealAnswer } from "./sealed-answer.ts";
 
 export type { KeptAnswer } from "./sealed-answer.ts";
@@ -20,12 +29,17 @@ export type IdempotentRequest = {
   readonly bodyHash: string;
   readonly requestId: string;
   readonly replayKey: ReplayKey | undefined;
+  /** Whether the request does nothing but be billed: if its process dies before it is charged, it may be repeated. */
+  readonly isBilled: boolean;
 };
 
 type Dependencies = {
   readonly queries: Queries;
+  /** The lease of this process: a request that is running when it is over was lost with the process. */
+  readonly lease: Pick<HoldsService, "processId" | "leased">;
+  readonly claims: RunningClaims;
   readonly log: Logger;
-  /** A request that has not ended after this time was lost with its process. */
+  /** For processes of an earlier version, which do not know leases: a request that runs longer was lost. */
   readonly deadlineSeconds: number;
 };
 
@@ -76,14 +90,13 @@ export class IdempotencyService {
     checkKey(key);
     if (!replayKey) throw new Error("a request with an Idempotency-Key has no credential");
     const named = toNamed(request, replayKey);
-    for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
-      const known = await claimKey(
-        this.#dependencies.queries,
-        named,
-        key,
-        this.#dependencies.deadlineSeconds,
-      );
-      if (known === undefined) continue;
+    const { claims } = this.#dependencies;
+    // Counted before it is stored, so that the lease does not end between the two.
+    claims.add(named.requestId);
+    let isClaimed = false;
+    try {
+      const known = await this.#claim(named, key);
+      isClaimed = known === "claimed";
       if (known === "claimed") return this.#claimOf(named, replayKey);
       if (known.bodyName !== named.bodyName)
         throw new AppError(
@@ -93,6 +106,19 @@ export class IdempotencyService {
         );
       if (known.state === "kept") return this.#replay(replayKey, known, named);
       throw notReplayable(known.state, known.requestId);
+    } finally {
+      if (!isClaimed) claims.end(named.requestId);
+    }
+  }
+
+  async #claim(named: NamedRequest, plainKey: string): Promise<"claimed" | KnownRequest> {
+    const { queries, lease, deadlineSeconds } = this.#dependencies;
+    const { processId } = lease;
+    for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
+      const known = await lease.leased(() =>
+        claimKey(queries, named, { plainKey, deadlineSeconds, processId }),
+      );
+      if (known !== undefined) return known;
     }
     throw inProgress();
   }
@@ -125,11 +151,13 @@ export class IdempotencyService {
   }
 
   #claimOf(named: NamedRequest, replayKey: ReplayKey): Claim {
-    const { queries, log } = this.#dependencies;
+    const { queries, claims, log } = this.#dependencies;
+    const { requestId } = named;
     const logFailure = async (write: Promise<void>) => {
       await write.catch((error: unknown) =>
-        log.error({ err: error, requestId: named.requestId }, "the outcome of a request could not be stored"),
+        log.error({ err: error, requestId }, "the outcome of a request could not be stored"),
       );
+      claims.end(requestId);
     };
     const outcomeOf = (answer: KeptAnswer) =>
       answer.body.length > MAX_KEPT_BYTES ? "lost" : sealAnswer(replayKey, answer, named);
@@ -143,10 +171,10 @@ export class IdempotencyService {
 }
 
 function toNamed(request: IdempotentRequest, replayKey: ReplayKey): NamedRequest {
-  const { account, method, route, key, bodyHash, requestId } = request;
+  const { account, method, route, key, bodyHash, requestId, isBilled } = request;
   const scopeName = replayKey.name(JSON.stringify(["scope", account, method, route, key]));
   const bodyName = replayKey.name(JSON.stringify(["body", bodyHash]));
-  return { account, method, route, scopeName, bodyName, requestId };
+  return { account, method, route, scopeName, bodyName, requestId, isBilled };
 }
 
 /** Whether the failure proves that the request was not executed; after any other, it may have been. */

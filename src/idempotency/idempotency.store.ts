@@ -1,3 +1,4 @@
+import { startLease } from "../accounts/allotments/leases.store.ts";
 import type { Queries } from "../db/database.ts";
 
 /**
@@ -11,6 +12,8 @@ export type NamedRequest = {
   readonly scopeName: string;
   readonly bodyName: string;
   readonly requestId: string;
+  /** Whether the request does nothing but be billed, so that it may be repeated if it was not charged. */
+  readonly isBilled: boolean;
 };
 
 /** The earlier request with a key. In the states `secret` and `lost` its answer is not stored. */
@@ -24,17 +27,29 @@ const KEPT_HOURS = 24;
 
 /**
  * Claims a key for this request, or returns the earlier request with it; undefined when another process claimed the key
- * at this moment: call again. A request still running past its deadline was lost with its process. `plainKey` is the
- * key as the client sent it: versions before sealed answers stored it so, and their requests are not executed again.
+ * at this moment: call again. The claim lasts as long as the lease of its process (see `releaseLostClaims`), which is
+ * started if it has none; one of an earlier version, which names no process, until the deadline. `plainKey` is the key
+ * as the client sent it: versions before sealed answers stored it so, and their requests are not executed again.
  */
 export async function claimKey(
   queries: Queries,
-  { account, method, route, scopeName, bodyName, requestId }: NamedRequest,
-  plainKey: string,
-  deadlineSeconds: number,
+  { account, method, route, scopeName, bodyName, requestId, isBilled }: NamedRequest,
+  { plainKey, deadlineSeconds, processId }: { plainKey: string; deadlineSeconds: number; processId: string },
 ): Promise<"claimed" | KnownRequest | undefined> {
-  const parameters = [account, method, route, scopeName, bodyName, requestId, deadlineSeconds, plainKey];
-  const [row] = await queries.rows<ClaimRow>(CLAIM, parameters);
+  const [row] = await queries.rows<ClaimRow>(CLAIM, [
+    ...[
+      account,
+      method,
+      route,
+      scopeName,
+      bodyName,
+      requestId,
+      deadlineSeconds,
+      plainKey,
+      processId,
+      isBilled,
+    ],
+  ]);
   if (!row) return undefined;
   if (row.claimed) return "claimed";
   const known = { bodyName: row.body_hash, requestId: row.request_id };
@@ -85,15 +100,18 @@ const CLAIM = `
     where account = $1::text and method = $2::text and route = $3::text and key = $8::text and not sealed
       and created_at >= now() - interval '${KEPT_HOURS} hours'
   ), claimed as (
-    insert into idempotency_key as k (account, method, route, key, body_hash, request_id, state, deadline, sealed)
+    insert into idempotency_key as k (account, method, route, key, body_hash, request_id, state, deadline, sealed,
+      process_id, is_billed)
     select $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, 'running',
-      now() + make_interval(secs => $7::integer), true
+      now() + make_interval(secs => $7::integer), true, $9::uuid, $10::boolean
     where not exists (select 1 from unsealed)
     on conflict (account, method, route, key) do update
       set body_hash = excluded.body_hash, request_id = excluded.request_id, state = 'running', body = null,
-        created_at = now(), deadline = excluded.deadline
+        created_at = now(), deadline = excluded.deadline, process_id = excluded.process_id,
+        is_billed = excluded.is_billed, may_be_charged = false
       where k.created_at < now() - interval '${KEPT_HOURS} hours'
     returning 1
+  ), leased as (${startLease("$9", "exists (select 1 from claimed)")}
   )
   select true as claimed, null as body_hash, null as request_id, null as state, null as body
   from claimed

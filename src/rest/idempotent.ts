@@ -7,9 +7,10 @@ import type { Answer } from "./http/answer.ts";
 
 /**
  * What a repeated request with the same `Idempotency-Key` gets: the first response again, or, if that contains a
- * secret, an error that says that the request was already done.
+ * `secret`, an error that says that the request was already done. A `billed` request creates nothing: if its process
+ * dies before it is charged, it may be run again.
  */
-export type IdempotencyMode = "replayed" | "secret";
+export type IdempotencyMode = "replayed" | "billed" | "secret";
 
 /** A request with an `Idempotency-Key`. */
 export type KeyedRequest = {
@@ -36,7 +37,10 @@ export async function answerOnce(
 ): Promise<Answer> {
   const { account, method, url: route, key, params, body, requestId, replayKey } = request;
   const bodyHash = await hashRequest(params, body);
-  const begun = await app.idempotency.begin({ account, method, route, key, bodyHash, requestId, replayKey });
+  const begun = await app.idempotency.begin({
+    ...{ account, method, route, key, bodyHash, requestId, replayKey },
+    isBilled: repetition === "billed",
+  });
   if (!("keep" in begun)) return replay(begun);
   const answer = await handle().catch(async (error: unknown) => {
     await begun.fail(error);

@@ -20,6 +20,8 @@ export type KeyedMutation = {
   readonly field: string;
   readonly key: string | null | undefined;
   readonly input: object;
+  /** Whether it creates nothing: if its process dies before it is charged, it may be run again. */
+  readonly isBilled?: boolean;
 };
 
 /**
@@ -65,12 +67,12 @@ export async function runSecretOnce<Result>(
 /** Claims the key; undefined for a mutation without one. Throws what `IdempotencyService.begin` throws. */
 async function begin(
   { services: { idempotency }, replayKey }: Pick<Context, "services" | "replayKey">,
-  { account, requestId, field: route, key, input }: KeyedMutation,
+  { account, requestId, field: route, key, input, isBilled = false }: KeyedMutation,
 ): Promise<Begun | undefined> {
   if (key == null) return undefined;
   const bodyHash = await hashRequest({}, Buffer.from(JSON.stringify(withoutNulls(input))));
   return idempotency.begin({
-    ...{ account, method: "MUTATION", route, key, bodyHash, requestId },
+    ...{ account, method: "MUTATION", route, key, bodyHash, requestId, isBilled },
     replayKey: replayKey(),
   });
 }

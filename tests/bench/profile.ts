@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import pg from "pg";
 import { buildBench } from "./build.ts";
+import { cpuMs } from "./cpu-time.ts";
 import { withEnds } from "./ends.ts";
 import { quantile, runLoad } from "./load.ts";
 import { chatBody } from "./scenario.ts";
@@ -16,7 +16,6 @@ import { openMarket, openProduct } from "./world.ts";
 const [kind = "server", connections = "16", seconds = "6"] = process.argv
   .slice(2)
   .filter((word) => !word.startsWith("--"));
-const TICKS_PER_MS = 0.1;
 const STATEMENTS = `
   select calls::int, round(total_exec_time)::int as run_ms, round(mean_exec_time::numeric, 3)::text as mean_run_ms,
     plans::int, round(total_plan_time)::int as plan_ms,
@@ -65,13 +64,3 @@ await withEnds(async (onEnd) => {
   );
   if (database) console.table((await database.query(STATEMENTS)).rows);
 });
-
-/** User and system time of these processes so far, milliseconds; none for those that have ended. */
-function cpuMs(pids: readonly number[]): number {
-  const ticks = pids.map((pid) => {
-    const file = `/proc/${pid}/stat`;
-    const fields = existsSync(file) ? (readFileSync(file, "utf8").split(") ")[1]?.split(" ") ?? []) : [];
-    return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
-  });
-  return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_MS;
-}

@@ -1,27 +1,18 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { TagBudgetsService } from "../../src/accounts/budgets/tag-budgets.service.ts";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
-import { startNetwork } from "../support/chain/network.ts";
-import { good, type ScriptedProvider, startScripted, USAGE } from "../support/inference/scripted-provider.ts";
 import { scaled } from "../support/machine.ts";
 import { seedAccount } from "../support/seed.ts";
-import { createServerDatabase, openPatiently } from "../support/servers/database.ts";
-import { newFolder, type ReadyProcess, startReady } from "../support/servers/process.ts";
-import { startRedis } from "../support/servers/redis.ts";
+import type { ReadyProcess } from "../support/servers/process.ts";
+import { COST, MODEL, openSlowMarket, type SlowMarket } from "../support/slow-market.ts";
 import { until } from "../support/until.ts";
 
 const skipped = !inject("postgresUrl") || !inject("redisUrl");
 if (skipped) console.warn("!! Lost holds are NOT tested: this machine has no PostgreSQL or no Redis");
 
-const MODEL = "slow-chat";
-const PRICES = { prompt: 2n, completion: 3n };
-const COST =
-  BigInt(USAGE.prompt_tokens) * PRICES.prompt + BigInt(USAGE.completion_tokens) * PRICES.completion;
 /** How long the money of a dead process stays held, at most. */
 const FREE_MS = 15_000;
 
@@ -32,36 +23,16 @@ afterAll(async () => {
 });
 
 describe.skipIf(skipped)("requests in flight with a budget and with the limit of a key", () => {
+  let market: SlowMarket;
   let database: Database;
-  let provider: ScriptedProvider;
-  let settings: Record<string, string>;
   let survivor: ReadyProcess;
   /** Lets the provider answer. */
   let answer: () => void;
 
   beforeAll(async () => {
-    const [{ rpcUrl }, url, redis] = await Promise.all([
-      startNetwork(onEnd),
-      createServerDatabase(onEnd),
-      startRedis(),
-    ]);
-    onEnd(() => redis.stop());
-    database = await openPatiently(url, 4);
-    onEnd(() => database.close());
-    provider = await startScripted();
-    onEnd(() => provider.stop());
-    const folder = newFolder(onEnd);
-    const providersFile = join(folder, "providers.json");
-    const pricing = { prompt: `${PRICES.prompt}`, completion: `${PRICES.completion}` };
-    writeFileSync(
-      providersFile,
-      JSON.stringify({ providers: [{ name: "slow", url: provider.url, models: [{ id: MODEL, pricing }] }] }),
-    );
-    settings = {
-      ...{ DATABASE_URL: url, REDIS_URL: redis.url, RPC_URL: rpcUrl, DATA_DIR: folder },
-      ...{ PROVIDERS_FILE: providersFile, LOG_LEVEL: "warn", MAX_EVENT_LOOP_DELAY_MS: "60000" },
-    };
-    survivor = await startReady({ settings, onEnd });
+    market = await openSlowMarket(onEnd);
+    database = market.database;
+    survivor = await market.start();
   });
 
   /** An account with a key that has a limit and a budget for `team=search`, and what is held of each. */
@@ -109,15 +80,10 @@ describe.skipIf(skipped)("requests in flight with a budget and with the limit of
 
   /** Starts a process with `count` requests in flight at the provider, half of them with a budgeted tag. */
   async function startBusy(customer: Awaited<ReturnType<typeof newCustomer>>, count: number) {
-    const gate = new Promise<void>((done) => {
-      answer = done;
-    });
+    const { provider } = market;
+    answer = market.delay();
     const before = provider.calls.length;
-    provider.scripts.set(MODEL, async (...call) => {
-      await gate;
-      await good(...call);
-    });
-    const busy = await startReady({ settings: { ...settings, DATA_DIR: newFolder(onEnd) }, onEnd });
+    const busy = await market.start();
     const replies = Array.from({ length: count }, (_, n) =>
       customer.chat(busy.origin, n % 2 ? "team=search" : undefined).then(
         async (reply) => ({ status: reply.status, text: await reply.text() }),

@@ -5,6 +5,7 @@ import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { newId } from "../../kernel/text/ids.ts";
+import { withClaims } from "../claimed-charges.ts";
 import { type HoldRequest, hasOtherBudgets } from "../holds.store.ts";
 import { failedSettlement, type Settlement, withoutAnswer } from "../settlements.store.ts";
 import { Allotment, NO_TERMS } from "./allotment.ts";
@@ -22,7 +23,7 @@ type Dependencies = {
   readonly committed: () => void;
   readonly admissionBatch: (size: number) => void;
   readonly settlementBatch: (size: number) => void;
-  /** Whether holds of their own need the lease of this process. */
+  /** Whether holds of their own, or idempotency keys, need the lease of this process. */
   readonly hasHolds: () => boolean;
   /** False if the owner calls `beat` itself. */
   readonly isTimed: boolean;
@@ -281,12 +282,13 @@ export class AllotmentsService {
     others: readonly Allotment[] = [],
   ): Promise<ReadonlyMap<string, bigint | undefined>> {
     const { queries, committed } = this.#dependencies;
-    const endings = [...Map.groupBy(ends, ({ running }) => running.allotment)].flatMap(([allotment, ofOne]) =>
-      coverAll(allotment, ofOne),
-    );
-    const returns = returnsAfter(endings, others);
-    if (endings.length === 0 && returns.length === 0) return new Map();
     try {
+      const charging = await this.#withClaims(ends);
+      const endings = [...Map.groupBy(charging, ({ running }) => running.allotment)].flatMap(
+        ([allotment, ofOne]) => coverAll(allotment, ofOne),
+      );
+      const returns = returnsAfter(endings, others);
+      if (endings.length === 0 && returns.length === 0) return new Map();
       const { charged, allotments } = await settleAllotted(queries, endings.map(toAllotted), returns);
       committed();
       for (const { running } of endings) {
@@ -299,9 +301,18 @@ export class AllotmentsService {
     } catch (error) {
       // Some of it may have been charged: nothing is admitted in memory until a beat has read what is left.
       this.#lease = NO_LEASE;
-      for (const { running, settlement } of endings) running.settlement = withoutAnswer(settlement);
+      for (const { running, settlement } of ends) running.settlement = withoutAnswer(settlement);
       throw error;
     }
+  }
+
+  async #withClaims(ends: readonly End[]): Promise<readonly End[]> {
+    if (ends.every(({ settlement }) => settlement.claimedBy === undefined)) return ends;
+    const settlements = await withClaims(
+      this.#dependencies.queries,
+      ends.map(({ settlement }) => settlement),
+    );
+    return ends.map((end, n) => ({ ...end, settlement: settlements[n] ?? end.settlement }));
   }
 
   /** Requests whose ends could not be recorded, and those that their owner forgot. */

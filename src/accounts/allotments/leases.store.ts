@@ -54,8 +54,17 @@ export function leasesJson(leases: readonly EndedLease[]): string {
   return JSON.stringify(leases.map(({ processId, expiredAt }) => ({ id: processId, at: expiredAt })));
 }
 
-/** SQL: whether a process of a lease `l` has holds of its own. */
-const HAS_OPEN_HOLDS = "exists (select 1 from hold h where h.process_id = l.id and h.state = 'open')";
+/** SQL that starts the lease of the process `$n`, if it has none, and if `where` is true. */
+export function startLease(process: string, where: string): string {
+  return `
+    insert into process_lease (id, expires_at)
+    select ${process}::uuid, now() + interval '${LEASE_SECONDS} seconds' where ${where}
+    on conflict (id) do nothing`;
+}
+
+/** SQL: whether a process of a lease `l` has holds of its own, or idempotency keys of requests in progress. */
+const HAS_MORE = `(exists (select 1 from hold h where h.process_id = l.id and h.state = 'open')
+    or exists (select 1 from idempotency_key i where i.process_id = l.id and i.state = 'running'))`;
 
 const RENEW = `
   with renewed as (
@@ -69,7 +78,7 @@ const RENEW = `
 const END_LEASE = `
   delete from process_lease l
   where l.id = $1::uuid and not exists (select 1 from allotment a where a.process_id = l.id)
-    and not ${HAS_OPEN_HOLDS}`;
+    and not ${HAS_MORE}`;
 
 const ENDED_LEASES = `
   select id::text as id, expires_at::text as at from process_lease
@@ -132,6 +141,6 @@ const RELEASE_LOST = `
     delete from process_lease l
     where l.id in (select id from lost)
       and not exists (select 1 from allotment a where a.process_id = l.id and a.id not in (select id from gone))
-      and not ${HAS_OPEN_HOLDS}
+      and not ${HAS_MORE}
   )
   select count(*)::text as released from gone`;

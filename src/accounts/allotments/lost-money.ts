@@ -1,4 +1,5 @@
 import type { Queries } from "../../db/database.ts";
+import { releaseLostClaims } from "../../idempotency/claims.store.ts";
 import { inBatches } from "../../kernel/async/periodic-task.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { type EndedLease, findEndedLeases, releaseLost } from "./leases.store.ts";
@@ -11,7 +12,7 @@ const PATIENCE_MS = 4_000;
 const MAX_LEASES = 1_000;
 const BATCH = 500;
 
-/** Finds processes that died, and releases their holds and their allotments. */
+/** Finds processes that died, and releases their holds, their allotments and the idempotency keys of their requests. */
 export class LostMoney {
   readonly #dependencies: Dependencies;
   /** The leases that were over at an earlier look, by process. */
@@ -38,8 +39,9 @@ export class LostMoney {
     );
     const lost = [...this.#ended.values()].filter(({ seenMs }) => startedMs - seenMs >= PATIENCE_MS);
     if (lost.length === 0) return 0;
-    // The lease goes with the last allotment, so that of a process which has holds is found until then.
+    // The lease goes with the last allotment, so that of a process which has holds or keys is found until then.
     const holds = await inBatches(BATCH, (limit) => releaseLostHolds(queries, lost, limit));
+    await inBatches(BATCH, (limit) => releaseLostClaims(queries, lost, limit));
     return holds + (await inBatches(BATCH, (limit) => releaseLost(queries, lost, limit)));
   }
 }

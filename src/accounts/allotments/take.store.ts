@@ -12,7 +12,7 @@ import {
 import { spentSql } from "../key-spending.ts";
 import { balanceChanged } from "../ledger.store.ts";
 import { type AllotmentRow, columnsOf, type StoredAllotment, toAllotment } from "./allotment-row.ts";
-import { LEASE_SECONDS } from "./leases.store.ts";
+import { startLease } from "./leases.store.ts";
 
 /**
  * What a process knows and wants for a key: its allotment, the part of it that is reserved for requests in progress, and
@@ -143,10 +143,7 @@ const TAKE = `
   ), counted as (
     update api_key k set held = k.held + s.amount from split s where k.id = s.key and s.amount > 0
     returning k.id, k.credit_limit - k.held - ${spentSql("k")} as left_over
-  ), leased as (
-    insert into process_lease (id, expires_at)
-    select $2::uuid, now() + interval '${LEASE_SECONDS} seconds' where exists (select 1 from split)
-    on conflict (id) do nothing
+  ), leased as (${startLease("$2", "exists (select 1 from split)")}
   ), stored as (
     insert into allotment (id, process_id, account, api_key_id, amount, from_credit, state)
     select made, $2::uuid, account, key, amount, from_credit, 'open' from split

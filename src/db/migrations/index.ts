@@ -41,6 +41,7 @@ import { SumUsageByProvider } from "./38-provider-usage.ts";
 import { KeepProviderHours } from "./39-provider-hours.ts";
 import { ListAgentEvents } from "./40-agent-events.ts";
 import { ShowOperations } from "./41-operations.ts";
+import { NameProcessesOfClaims } from "./42-claims-of-processes.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -87,4 +88,5 @@ export const migrations = [
   { name: "39-provider-hours", class: KeepProviderHours },
   { name: "40-agent-events", class: ListAgentEvents },
   { name: "41-operations", class: ShowOperations },
+  { name: "42-claims-of-processes", class: NameProcessesOfClaims },
 ] as const;

@@ -40,7 +40,7 @@ export const createCompletion = defineRoute({
   bodies: { "application/json": COMPLETIONS_REQUEST },
   answer: { json: COMPLETION, media: { "text/event-stream": z.string() } },
   takesPrompt: true,
-  repetition: "replayed",
+  repetition: "billed",
   async handle(app, call) {
     const { headers: preferences, signal } = call;
     const request = await readCompletionsRequest(call.body);

@@ -28,7 +28,7 @@ export const createEmbeddings = defineRoute({
   bodies: { "application/json": EMBEDDINGS_REQUEST },
   answer: { json: EMBEDDINGS },
   takesPrompt: true,
-  repetition: "replayed",
+  repetition: "billed",
   async handle(app, call) {
     const { body, signal, headers: preferences } = call;
     const caller = callerOf(call);

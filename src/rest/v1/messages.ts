@@ -34,7 +34,7 @@ export const createMessage = defineRoute({
   answer: MESSAGE_ANSWER,
   failure: ANTHROPIC_ERROR,
   takesPrompt: true,
-  repetition: "replayed",
+  repetition: "billed",
   async handle(app, call) {
     const caller = callerOf(call);
     const options = call.headers;

@@ -30,7 +30,7 @@ export const rerankDocuments = defineRoute({
   bodies: { "application/json": RERANK_REQUEST },
   answer: { json: RANKING },
   takesPrompt: true,
-  repetition: "replayed",
+  repetition: "billed",
   async handle(app, call) {
     const { body, signal, headers: preferences } = call;
     const caller = callerOf(call);

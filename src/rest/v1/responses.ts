@@ -19,7 +19,7 @@ export const createResponse = defineRoute({
   bodies: { "application/json": RESPONSES_REQUEST },
   answer: RESPONSE_ANSWER,
   takesPrompt: true,
-  repetition: "replayed",
+  repetition: "billed",
   async handle(app, call) {
     const { headers: preferences, signal } = call;
     const request = await readResponsesRequest(call.body);

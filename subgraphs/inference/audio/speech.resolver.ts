@@ -35,14 +35,18 @@ export class SpeechResolver {
     const { signal } = new AbortController();
     answerAllowance.requireRoom("createSpeech");
     return answerMutation(input, async () => {
-      const stored = await runOnce(context, { ...caller, field: "createSpeech", key, input }, async () => {
-        const request = toSpeechRequest(input);
-        const options = { signal, preferences: toPreferences(input.routing), maxBytes: MAX_AUDIO_BYTES };
-        return toStored(
-          await services.speech.speak(request, tagged(caller, input.tags), options),
-          request.characters,
-        );
-      });
+      const stored = await runOnce(
+        context,
+        { ...caller, field: "createSpeech", key, input, isBilled: true },
+        async () => {
+          const request = toSpeechRequest(input);
+          const options = { signal, preferences: toPreferences(input.routing), maxBytes: MAX_AUDIO_BYTES };
+          return toStored(
+            await services.speech.speak(request, tagged(caller, input.tags), options),
+            request.characters,
+          );
+        },
+      );
       // The audio was billed: it is counted, but no longer refused.
       answerAllowance.add(stored.length);
       memory.charge(ANSWER_COPIES * stored.length);

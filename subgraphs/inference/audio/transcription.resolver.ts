@@ -36,14 +36,18 @@ export class TranscriptionResolver {
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
     return answerMutation(input, async () => {
-      const body = await runOnce(context, { ...caller, field: "transcribeAudio", key, input }, async () => {
-        const options = { signal, preferences: toPreferences(input.routing) };
-        const request = toTranscriptionRequest(input);
-        return toStored(
-          await services.audio.transcribe(request, tagged(caller, input.tags), options),
-          request,
-        );
-      });
+      const body = await runOnce(
+        context,
+        { ...caller, field: "transcribeAudio", key, input, isBilled: true },
+        async () => {
+          const options = { signal, preferences: toPreferences(input.routing) };
+          const request = toTranscriptionRequest(input);
+          return toStored(
+            await services.audio.transcribe(request, tagged(caller, input.tags), options),
+            request,
+          );
+        },
+      );
       return { transcription: toTranscription(JSON.parse(body.toString("utf8")) as Answer) };
     });
   }

@@ -35,13 +35,17 @@ export class ChatResolver {
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
     return answerMutation(input, async () => {
-      const body = await runOnce(context, { ...caller, field: "completeChat", key, input }, async () => {
-        const request = await toChatRequest(input, { stream: false });
-        const cacheable = { ...caller, field: "completeChat", input, cacheSeconds };
-        const cached = { ...caller, cache: await cacheRequestOf(context, cacheable) };
-        const payer = tagged(cached, input.tags, request.tags);
-        return (await services.chat.complete(request, payer, signal, toPreferences(input.routing))).body;
-      });
+      const body = await runOnce(
+        context,
+        { ...caller, field: "completeChat", key, input, isBilled: true },
+        async () => {
+          const request = await toChatRequest(input, { stream: false });
+          const cacheable = { ...caller, field: "completeChat", input, cacheSeconds };
+          const cached = { ...caller, cache: await cacheRequestOf(context, cacheable) };
+          const payer = tagged(cached, input.tags, request.tags);
+          return (await services.chat.complete(request, payer, signal, toPreferences(input.routing))).body;
+        },
+      );
       return { completion: toCompletion(JSON.parse(body.toString("utf8")) as Answer) };
     });
   }

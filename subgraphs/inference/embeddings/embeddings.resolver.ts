@@ -34,13 +34,17 @@ export class EmbeddingsResolver {
     const { signal } = new AbortController();
     answerAllowance.requireRoom("createEmbeddings");
     return answerMutation(input, async () => {
-      const body = await runOnce(context, { ...caller, field: "createEmbeddings", key, input }, async () => {
-        const request = await toEmbeddingsRequest(input);
-        const options = { signal, preferences: toPreferences(input.routing) };
-        const cacheable = { ...caller, field: "createEmbeddings", input, cacheSeconds };
-        const cached = { ...caller, cache: await cacheRequestOf(context, cacheable) };
-        return (await services.embeddings.create(request, tagged(cached, input.tags), options)).body;
-      });
+      const body = await runOnce(
+        context,
+        { ...caller, field: "createEmbeddings", key, input, isBilled: true },
+        async () => {
+          const request = await toEmbeddingsRequest(input);
+          const options = { signal, preferences: toPreferences(input.routing) };
+          const cacheable = { ...caller, field: "createEmbeddings", input, cacheSeconds };
+          const cached = { ...caller, cache: await cacheRequestOf(context, cacheable) };
+          return (await services.embeddings.create(request, tagged(cached, input.tags), options)).body;
+        },
+      );
       // The vectors were billed: they are counted, but no longer refused.
       answerAllowance.add(body.length);
       memory.charge(ANSWER_COPIES * body.length);

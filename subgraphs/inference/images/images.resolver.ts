@@ -92,7 +92,7 @@ async function createImages(
   const { signal } = new AbortController();
   context.answerAllowance.requireRoom(mutation.field);
   return answerMutation(mutation.input, async () => {
-    const body = await runOnce(context, { ...caller, ...mutation }, async () => {
+    const body = await runOnce(context, { ...caller, ...mutation, isBilled: true }, async () => {
       const options = { signal, preferences: toPreferences(mutation.input.routing) };
       return (await services.images.create(await read(), tagged(caller, mutation.input.tags), options)).body;
     });

@@ -60,15 +60,19 @@ export class MessageResolver {
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
     return answerMutation(input, async () => {
-      const body = await runOnce(context, { ...caller, field: "createMessage", key, input }, async () => {
-        const request = await toMessagesRequest(input, { stream: false });
-        return (
-          await services.messages.create(request, tagged(caller, input.tags), {
-            ...toMessageOptions(input),
-            signal,
-          })
-        ).body;
-      });
+      const body = await runOnce(
+        context,
+        { ...caller, field: "createMessage", key, input, isBilled: true },
+        async () => {
+          const request = await toMessagesRequest(input, { stream: false });
+          return (
+            await services.messages.create(request, tagged(caller, input.tags), {
+              ...toMessageOptions(input),
+              signal,
+            })
+          ).body;
+        },
+      );
       return { message: toMessage(JSON.parse(body.toString("utf8")) as MessageAnswer) };
     });
   }

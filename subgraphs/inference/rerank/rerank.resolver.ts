@@ -27,11 +27,15 @@ export class RerankResolver {
     const caller = { ...permitSpender(principal, "inference.run"), requestId: newRequestId() };
     const { signal } = new AbortController();
     return answerMutation(input, async () => {
-      const body = await runOnce(context, { ...caller, field: "rerankDocuments", key, input }, async () => {
-        const request = await toRerankRequest(input);
-        const options = { signal, preferences: toPreferences(input.routing) };
-        return (await services.rerank.rank(request, tagged(caller, input.tags), options)).body;
-      });
+      const body = await runOnce(
+        context,
+        { ...caller, field: "rerankDocuments", key, input, isBilled: true },
+        async () => {
+          const request = await toRerankRequest(input);
+          const options = { signal, preferences: toPreferences(input.routing) };
+          return (await services.rerank.rank(request, tagged(caller, input.tags), options)).body;
+        },
+      );
       return { ranking: toRanking(body) };
     });
   }

@@ -138,14 +138,16 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       ],
       "select job_id::text as job_id, ordinal, root, failures": ["image_file", "job_content"],
       "with renewed as ( insert into process_lease": ["allotment"],
-      "delete from process_lease l where l.id = $1::uuid": ["allotment", "hold"],
+      "delete from process_lease l where l.id = $1::uuid": ["allotment", "hold", "idempotency_key"],
       "with lost as ( select l.id from process_lease l ... named as ( select a.id": [
         "allotment",
         "api_key",
         "hold",
+        "idempotency_key",
         "inference_request",
       ],
       "with lost as ( select l.id from process_lease l ... named as ( select h.id": ["api_key", "hold"],
+      "with lost as ( select l.id from process_lease l ... named as ( select k.account": ["idempotency_key"],
       "update job j set leased_until = now() + make_interval(secs => $2::integer) from jsonb_to_recordset": [
         "job",
       ],

@@ -25,7 +25,7 @@ export const createSpeech = defineRoute({
     media: Object.fromEntries([...Object.values(SPEECH_TYPES), "audio/*"].map((type) => [type, AUDIO])),
   },
   bodyLimitBytes: MAX_SPEECH_BODY_BYTES,
-  repetition: "replayed",
+  repetition: "billed",
   async handle(app, call) {
     const { body, signal, headers: preferences } = call;
     const caller = callerOf(call);

@@ -45,7 +45,7 @@ export const createTranscription = defineRoute({
     media: { "text/plain": z.string(), "application/x-subrip": z.string(), "text/vtt": z.string() },
   },
   bodyLimitBytes: MAX_BODY_BYTES,
-  repetition: "replayed",
+  repetition: "billed",
   async handle(app, call) {
     const { body, signal, query, headers: preferences } = call;
     const caller = callerOf(call);

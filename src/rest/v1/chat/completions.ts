@@ -17,7 +17,7 @@ export const chatCompletions = defineRoute({
   bodies: { "application/json": CHAT_REQUEST },
   answer: CHAT_ANSWER,
   takesPrompt: true,
-  repetition: "replayed",
+  repetition: "billed",
   async handle(app, call) {
     const { headers: preferences, signal } = call;
     const request = await readChatRequest(call.body);

@@ -20,7 +20,7 @@ export const editImages = defineRoute({
   bodies: { "multipart/form-data": EDIT_FORM },
   answer: IMAGE_ANSWER,
   bodyLimitBytes: MAX_EDIT_BYTES,
-  repetition: "replayed",
+  repetition: "billed",
   async handle(app, call) {
     const caller = callerOf(call);
     const contentType = contentTypeOf(call, ["multipart/form-data"]);

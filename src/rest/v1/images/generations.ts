@@ -15,7 +15,7 @@ export const generateImages = defineRoute({
   body: "bytes",
   bodies: { "application/json": IMAGE_REQUEST },
   answer: IMAGE_ANSWER,
-  repetition: "replayed",
+  repetition: "billed",
   async handle(app, call) {
     const caller = callerOf(call);
     const request = readImageRequest(call.body);

@@ -1,0 +1,59 @@
+import { ENDED_AS_SEEN, type EndedLease, leasesJson } from "../accounts/allotments/leases.store.ts";
+import type { Queries } from "../db/database.ts";
+
+/** A request with an idempotency key. */
+export type ClaimedRequest = { readonly account: string; readonly requestId: string };
+
+/**
+ * Records that the costs of these requests are charged from now on, whatever becomes of their process. Returns the ids
+ * of those whose keys are still theirs: the client may have repeated the others already.
+ */
+export async function beginCharges(
+  queries: Queries,
+  requests: readonly ClaimedRequest[],
+): Promise<ReadonlySet<string>> {
+  const rows = await queries.rows<{ id: string }>(BEGIN_CHARGES, [
+    JSON.stringify(requests.map(({ account, requestId }) => ({ account, id: requestId }))),
+  ]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Ends up to `limit` claims of processes whose leases ended then and were not renewed since. The key of a request that
+ * only is billed, and cannot be charged any more, is free; any other request may have had its effect, so it is not run
+ * again. Returns the number of claims.
+ */
+export async function releaseLostClaims(
+  queries: Queries,
+  leases: readonly EndedLease[],
+  limit: number,
+): Promise<number> {
+  const [row] = await queries.rows<{ ended: string }>(RELEASE_LOST_CLAIMS, [leasesJson(leases), limit]);
+  return Number(row?.ended ?? 0);
+}
+
+/** Both statements lock the key, so either the charge begins, or the key is free and nothing is charged. */
+const BEGIN_CHARGES = `
+  update idempotency_key k set may_be_charged = true
+  from jsonb_to_recordset($1::jsonb) as r(account text, id text)
+  where k.account = r.account and k.request_id = r.id
+  returning k.request_id as id`;
+
+const SAME_KEY = "k.account = n.account and k.method = n.method and k.route = n.route and k.key = n.key";
+const IS_UNDONE = "k.is_billed and not k.may_be_charged";
+
+const RELEASE_LOST_CLAIMS = `
+  with lost as (${ENDED_AS_SEEN}
+  ), named as (
+    select k.account, k.method, k.route, k.key from idempotency_key k
+    where k.process_id in (select id from lost) and k.state = 'running'
+    order by k.account, k.method, k.route, k.key limit $2::int for update of k
+  ), freed as (
+    delete from idempotency_key k using named n where ${SAME_KEY} and k.state = 'running' and ${IS_UNDONE}
+    returning 1
+  ), kept as (
+    update idempotency_key k set state = 'lost' from named n
+    where ${SAME_KEY} and k.state = 'running' and not (${IS_UNDONE})
+    returning 1
+  )
+  select ((select count(*) from freed) + (select count(*) from kept))::text as ended`;
