@@ -9,6 +9,7 @@ import type { OnEnd } from "../../support/servers/database.ts";
 import { quantile, runLoad, type Target } from "../load.ts";
 import { chatBody } from "../scenario.ts";
 import { openMarket, openProduct } from "../world.ts";
+import { benchOverview } from "./overview.ts";
 import { benchRequestFilters } from "./request-filters.ts";
 
 export type ReadsPace = UsageVolume & { readonly rounds: number; readonly durationMs: number };
@@ -44,6 +45,7 @@ export async function benchReads(
     print(`  ${median(times).toFixed(1).padStart(6)} ms  ${path.replace(/cursor=.*/, "cursor=...")}`);
   }
   await benchRequestFilters(product.postgresUrl ?? "", seeded, print);
+  await benchOverview({ origin: product.many.origin, secret }, print);
   const chats = () => chatLatency(product.many, pace);
   await chats();
   for (const readers of READERS) {
@@ -90,7 +92,7 @@ async function seed(url: string, volume: UsageVolume): Promise<{ secret: string;
     // A running product has done so meanwhile.
     await new UsageRollups({ database, log: createLogger("silent") }).sweep(1);
     const keys = new ManagementKeyService({ database, clock: systemClock, committed: () => {} });
-    const { secret } = await keys.create(seeded.account, "reader", ["account:read"]);
+    const { secret } = await keys.create(seeded.account, "reader", ["account:read", "keys:read"]);
     return { secret, seeded };
   } finally {
     await client.end();
