@@ -91,12 +91,16 @@ export type JobStep = {
   batch?: BatchProgress;
 };
 
-/** The status of a batch and how many of its lines have ended, as OpenAI counts them. */
+/**
+ * The status of a batch and how many of its lines have ended, as OpenAI counts them. `cost` is what they were charged,
+ * neuron; absent from an earlier version.
+ */
 export type BatchProgress = {
   status: string;
   total: number;
   completed: number;
   failed: number;
+  cost?: string;
 };
 
 /** The status of a file. `txSeq` is its submission, null before the chain has one. */

@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import { BatchClient, chatLine, inputOf, numbers } from "../support/batches/batch-world.ts";
 import { ask, type Following, followEvents } from "../support/clients/graph-client.ts";
-import { useRouter } from "../support/router.ts";
+import { USAGE } from "../support/inference/scripted-provider.ts";
+import { PRICES, useRouter } from "../support/router.ts";
 import { until } from "../support/until.ts";
 
 const MODEL = "batch-model";
+const COST =
+  BigInt(USAGE.prompt_tokens) * PRICES[0].prompt + BigInt(USAGE.completion_tokens) * PRICES[0].completion;
 const router = await useRouter({ models: [MODEL] });
 
 type Change = {
@@ -17,7 +20,7 @@ type Change = {
   readonly failedCount: number;
 };
 
-const FIELDS = "cursor batchId sequence status requestCount completedCount failedCount";
+const FIELDS = "cursor batchId sequence status requestCount completedCount failedCount cost";
 const changesOf = ({ results }: Following): readonly Change[] =>
   results.map(({ data }) => data.batchChanged ?? data.batchProgress);
 
@@ -35,7 +38,12 @@ test("the changes of a batch are followed, resumed after a cursor, end with the 
   // It begins with the state at the moment of the subscription.
   const from = changes[0]?.sequence ?? 0;
   expect(changes.map(({ sequence }) => sequence)).toEqual(changes.map((_, n) => from + n));
-  expect(changes.at(-1)).toMatchObject({ requestCount: 31, completedCount: 30, failedCount: 1 });
+  expect(changes.at(-1)).toMatchObject({
+    requestCount: 31,
+    completedCount: 30,
+    failedCount: 1,
+    cost: `${30n * COST}`,
+  });
 
   const [first, ...later] = changes;
   const query = `subscription { batchProgress(id: "${batch.id}", after: "${first?.cursor}") { ${FIELDS} } }`;
@@ -46,7 +54,7 @@ test("the changes of a batch are followed, resumed after a cursor, end with the 
   const answer = await ask(
     origin,
     owner.secret,
-    `{ batch(id: "${batch.id}") { batchId status endpoint requestCount completedCount failedCount outputFileId
+    `{ batch(id: "${batch.id}") { batchId status endpoint requestCount completedCount failedCount cost inputTokens outputTokens outputFileId
         errorFileId inputFileId errors { code } metadata }
       batches(first: 1) { nodes { batchId } totalCount } imageJobs { nodes { id } } }`,
   );
@@ -59,6 +67,9 @@ test("the changes of a batch are followed, resumed after a cursor, end with the 
       requestCount: 31,
       completedCount: 30,
       failedCount: 1,
+      cost: `${30n * COST}`,
+      inputTokens: `${30 * USAGE.prompt_tokens}`,
+      outputTokens: `${30 * USAGE.completion_tokens}`,
       outputFileId: batch.output_file_id,
       errorFileId: batch.error_file_id,
       inputFileId: batch.input_file_id,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { openDatabase } from "../../src/db/open.ts";
+import { formatToken } from "../../src/kernel/text/amount.ts";
 import {
   BATCH_MODEL,
   BatchClient,
@@ -76,6 +77,8 @@ test("killed while a batch is checked and while lines are in flight, the product
   expect(batch).toMatchObject({
     status: "completed",
     request_counts: { total: LINES, completed: LINES, failed: 0 },
+    // Each answer is counted in the transaction that bills it.
+    usage: { cost: formatToken(BigInt(LINES) * LINE_COST) },
   });
   const lines = await client.lines(batch.output_file_id);
   expect(lines.map(({ custom_id }) => custom_id)).toEqual(numbers(LINES).map((n) => `request-${n}`));

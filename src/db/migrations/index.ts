@@ -42,6 +42,7 @@ import { KeepProviderHours } from "./39-provider-hours.ts";
 import { ListAgentEvents } from "./40-agent-events.ts";
 import { ShowOperations } from "./41-operations.ts";
 import { NameProcessesOfClaims } from "./42-claims-of-processes.ts";
+import { SumCostsOfBatches } from "./43-costs-of-batches.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -89,4 +90,5 @@ export const migrations = [
   { name: "40-agent-events", class: ListAgentEvents },
   { name: "41-operations", class: ShowOperations },
   { name: "42-claims-of-processes", class: NameProcessesOfClaims },
+  { name: "43-costs-of-batches", class: SumCostsOfBatches },
 ] as const;

@@ -51,13 +51,18 @@ export async function setStatus(
   await tx.rows(SET_STATUS, [id, status, JSON.stringify(errors)]);
 }
 
-/** Counts lines that have ended. */
-export async function countEnded(
+/** Counts lines that failed. */
+export async function countFailed(tx: Queries, id: string, lines: number): Promise<void> {
+  await tx.rows(COUNT_FAILED, [id, lines]);
+}
+
+/** Counts a line that was answered, and what it was charged, neuron. */
+export async function countCompleted(
   tx: Queries,
   id: string,
-  { completed = 0, failed = 0 }: { readonly completed?: number; readonly failed?: number },
+  { cost, inputTokens, outputTokens }: { cost: bigint; inputTokens: number; outputTokens: number },
 ): Promise<void> {
-  await tx.rows(COUNT, [id, completed, failed]);
+  await tx.rows(COUNT_COMPLETED, [id, cost.toString(), inputTokens, outputTokens]);
 }
 
 type BatchRow = {
@@ -73,6 +78,9 @@ type BatchRow = {
   readonly lines: number;
   readonly completed: number;
   readonly failed: number;
+  readonly cost: string;
+  readonly input_tokens: string;
+  readonly output_tokens: string;
   readonly times: string;
 };
 
@@ -89,6 +97,9 @@ function toState(row: BatchRow): BatchState {
     lines: row.lines,
     completed: row.completed,
     failed: row.failed,
+    cost: BigInt(row.cost),
+    inputTokens: BigInt(row.input_tokens),
+    outputTokens: BigInt(row.output_tokens),
     times: JSON.parse(row.times) as BatchTimes,
   };
 }
@@ -100,7 +111,8 @@ const INSERT = `
 const READ = `
   select id::text as id, endpoint, input_file_id::text as input_file_id, output_file_id::text as output_file_id,
     error_file_id::text as error_file_id, status, end_reason::text as end_reason, metadata::text as metadata,
-    errors::text as errors, lines, completed, failed, times::text as times
+    errors::text as errors, lines, completed, failed, cost::text as cost,
+    input_tokens::text as input_tokens, output_tokens::text as output_tokens, times::text as times
   from batch where id in (select value::uuid from jsonb_array_elements_text($1::text::jsonb))`;
 
 /** Records when a status began. */
@@ -123,5 +135,9 @@ const SET_STATUS = `
   update batch set status = $2::text, errors = $3::text::jsonb, times = ${AT("$2::text")}
   where id = $1::uuid and ($2::text <> 'finalizing' or status = 'in_progress')`;
 
-const COUNT = `
-  update batch set completed = completed + $2::integer, failed = failed + $3::integer where id = $1::uuid`;
+const COUNT_FAILED = "update batch set failed = failed + $2::integer where id = $1::uuid";
+
+const COUNT_COMPLETED = `
+  update batch set completed = completed + 1, cost = cost + $2::numeric, input_tokens = input_tokens + $3::bigint,
+    output_tokens = output_tokens + $4::bigint
+  where id = $1::uuid`;

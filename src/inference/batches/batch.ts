@@ -57,6 +57,10 @@ export type BatchState = {
   readonly lines: number;
   readonly completed: number;
   readonly failed: number;
+  /** What its requests were charged so far, neuron, and their tokens. */
+  readonly cost: bigint;
+  readonly inputTokens: bigint;
+  readonly outputTokens: bigint;
   readonly times: BatchTimes;
 };
 
@@ -88,6 +92,7 @@ export function progressOf({
   lines: total,
   completed,
   failed,
-}: Pick<BatchState, "status" | "lines" | "completed" | "failed">): BatchProgress {
-  return { status, total, completed, failed };
+  cost,
+}: Pick<BatchState, "status" | "lines" | "completed" | "failed" | "cost">): BatchProgress {
+  return { status, total, completed, failed, cost: cost.toString() };
 }

@@ -91,7 +91,7 @@ export class BatchesService {
       await insertJob(tx, {
         ...{ id, kind: BATCH_JOB, account, keyId },
         ...{ requestId: null, spec: {}, checkpoint: {}, provider: null, body: Buffer.alloc(0) },
-        batch: { status: "validating", total: 0, completed: 0, failed: 0 },
+        batch: { status: "validating", total: 0, completed: 0, failed: 0, cost: "0" },
         deadlineSeconds: WINDOW_SECONDS,
         graceSeconds: 0,
       });

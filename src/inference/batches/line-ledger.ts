@@ -6,7 +6,7 @@ import type { FileKey } from "../../client-files/file-cipher.ts";
 import type { Database, Transaction } from "../../db/database.ts";
 import { shareLeased } from "../../jobs/job.store.ts";
 import { type JobLease, LeaseLost } from "../../jobs/lease.ts";
-import { countEnded } from "./batch.store.ts";
+import { countCompleted, countFailed } from "./batch.store.ts";
 import type { BatchEndpoint } from "./batch.ts";
 import { beginLine, endLine, endWaiting, freeLine, type OpenLine } from "./batch-lines.store.ts";
 import { responseLine } from "./batch-output.ts";
@@ -152,7 +152,8 @@ export class LineLedger {
       const body = amount === costOf(settlement) ? expected : await answer(amount);
       const line = responseLine(customId, { requestId: id, statusCode: 200, body });
       await growFile(tx, batch.output.id, partsOf(batch.output.key, n, line), line.length);
-      await countEnded(tx, batch.id, { completed: 1 });
+      const { inputTokens = 0, outputTokens = 0 } = settlement;
+      await countCompleted(tx, batch.id, { cost: amount, inputTokens, outputTokens });
       return amount;
     });
     this.#held.delete(id);
@@ -169,7 +170,7 @@ export class LineLedger {
       if ((await endWaiting(tx, batch.id, lines)) !== lines.length)
         throw new LineLost("a line is not waiting");
       await growFile(tx, batch.errors.id, partsOf(batch.errors.key, first, text), text.length);
-      await countEnded(tx, batch.id, { failed: lines.length });
+      await countFailed(tx, batch.id, lines.length);
     });
   }
 

@@ -7,7 +7,7 @@ import { type CursorSource, EventType, toEvent } from "../../shared/events/event
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
-import { DateTimeScalar, JsonScalar } from "../../shared/schema/scalars.ts";
+import { BigIntScalar, DateTimeScalar, JsonScalar, NeuronScalar } from "../../shared/schema/scalars.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 
 /** The status of a batch. */
@@ -66,6 +66,15 @@ export class BatchType {
 
   @Field(() => JsonScalar, { nullable: true, description: "Its metadata: texts by name. Null if none." })
   metadata!: unknown;
+
+  @Field(() => NeuronScalar, { description: "What its answered requests were charged so far." })
+  cost!: bigint;
+
+  @Field(() => BigIntScalar, { description: "The total of its answered requests' prompt tokens so far." })
+  inputTokens!: bigint;
+
+  @Field(() => BigIntScalar, { description: "The total of its answered requests' output tokens so far." })
+  outputTokens!: bigint;
 
   @Field(() => DateTimeScalar, { description: "When the batch was created." })
   createdAt!: Date;
@@ -129,14 +138,17 @@ export class BatchEventType extends EventType {
     description: "The number of requests that failed or were not sent, and were not charged.",
   })
   failedCount!: number;
+
+  @Field(() => NeuronScalar, { description: "What the answered requests were charged." })
+  cost!: bigint;
 }
 
-const UNCHECKED = { status: "validating", lines: 0, completed: 0, failed: 0 } as const;
+const UNCHECKED = { status: "validating", lines: 0, completed: 0, failed: 0, cost: 0n } as const;
 
 /** Maps a step of a batch to its GraphQL type. */
 export function toBatchEvent(event: DomainEvent<"job.progressed">, cursors: CursorSource): BatchEventType {
   const { jobId, sequence, batch } = event.data;
-  const { status, total, completed, failed } = batch ?? progressOf(UNCHECKED);
+  const { status, total, completed, failed, cost = "0" } = batch ?? progressOf(UNCHECKED);
   return {
     ...toEvent(event, cursors),
     batchId: shownBatchId(jobId),
@@ -145,5 +157,6 @@ export function toBatchEvent(event: DomainEvent<"job.progressed">, cursors: Curs
     requestCount: total,
     completedCount: completed,
     failedCount: failed,
+    cost: BigInt(cost),
   };
 }

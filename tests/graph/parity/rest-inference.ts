@@ -57,6 +57,10 @@ const BATCH: Readonly<Record<string, Counterpart>> = {
   "request_counts.total": "Batch.requestCount",
   "request_counts.completed": "Batch.completedCount",
   "request_counts.failed": "Batch.failedCount",
+  "usage.input_tokens": "Batch.inputTokens",
+  "usage.output_tokens": "Batch.outputTokens",
+  "usage.total_tokens": no("the sum of the two"),
+  "usage.cost": "Batch.cost",
 };
 
 /** The same members within another. */

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
+import { formatToken } from "../../../src/kernel/text/amount.ts";
 import { requireAvailable } from "../inference/bill.ts";
 import { completion, sendJson, USAGE } from "../inference/scripted-provider.ts";
 import { PRICES, useRouter } from "../router.ts";
@@ -67,6 +68,12 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
         status: "completed",
         request_counts: { total: 12, completed: 12, failed: 0 },
         error_file_id: null,
+        usage: {
+          input_tokens: 12 * USAGE.prompt_tokens,
+          output_tokens: 12 * USAGE.completion_tokens,
+          total_tokens: 12 * USAGE.total_tokens,
+          cost: formatToken(12n * COST),
+        },
       });
       for (const at of [batch.in_progress_at, batch.finalizing_at, batch.completed_at])
         expect(at).toBeGreaterThanOrEqual(created.created_at);

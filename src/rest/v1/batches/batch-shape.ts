@@ -8,6 +8,7 @@ import {
   COMPLETION_WINDOW,
 } from "../../../inference/batches/batch.ts";
 import { BATCH_ID, shownBatchId } from "../../../inference/batches/batch-id.ts";
+import { formatToken } from "../../../kernel/text/amount.ts";
 import { isStorable } from "../../../kernel/text/storable.ts";
 import { count } from "../../wire.ts";
 import { toUnixSeconds } from "./file-shape.ts";
@@ -54,6 +55,12 @@ export const BATCH = z
     cancelling_at: time,
     cancelled_at: time,
     request_counts: z.strictObject({ total: count, completed: count, failed: count }),
+    usage: z.strictObject({
+      input_tokens: count,
+      output_tokens: count,
+      total_tokens: count,
+      cost: z.string(),
+    }),
     metadata: z.record(z.string(), z.string()).nullable(),
   })
   .meta({ id: "Batch" });
@@ -85,6 +92,12 @@ export function viewBatch(batch: Batch) {
     cancelling_at: at("cancelling"),
     cancelled_at: at("cancelled"),
     request_counts: { total: batch.lines, completed: batch.completed, failed: batch.failed },
+    usage: {
+      input_tokens: Number(batch.inputTokens),
+      output_tokens: Number(batch.outputTokens),
+      total_tokens: Number(batch.inputTokens + batch.outputTokens),
+      cost: formatToken(batch.cost),
+    },
     metadata: batch.metadata,
   };
 }

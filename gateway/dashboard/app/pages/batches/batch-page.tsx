@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import { resultOf } from "../../data/graph.ts";
+import { Amount } from "../../parts/amount.tsx";
 import { Breadcrumb } from "../../parts/breadcrumb.tsx";
 import { FullTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
@@ -83,7 +84,7 @@ function Content({
   live: ReactNode;
   onDone(): void;
 }) {
-  const { status, requestCount, completedCount, failedCount } = counts;
+  const { status, requestCount, completedCount, failedCount, cost } = counts;
   const waiting = Math.max(0, requestCount - completedCount - failedCount);
   const number = (count: number) => count.toLocaleString("en");
   return (
@@ -93,6 +94,9 @@ function Content({
           <StateBadge state={status} />
         </Stat>
         <Stat label="Answered and charged">{number(completedCount)}</Stat>
+        <Stat label="Cost">
+          <Amount neuron={cost} withUsd />
+        </Stat>
         <Stat label="Failed, not charged">{number(failedCount)}</Stat>
         <Stat label={hasEnded(status) ? "Not sent" : "Waiting"}>{number(waiting)}</Stat>
       </Stats>

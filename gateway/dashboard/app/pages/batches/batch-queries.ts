@@ -6,7 +6,7 @@ export const BATCHES = graphql(`
   query Batches($first: Int, $last: Int, $after: Cursor, $before: Cursor) {
     batches(first: $first, last: $last, after: $after, before: $before) {
       nodes {
-        id batchId endpoint status requestCount completedCount failedCount createdAt expiresAt metadata
+        id batchId endpoint status requestCount completedCount failedCount cost createdAt expiresAt metadata
         outputFileId errorFileId
       }
       pageInfo { hasNextPage endCursor hasPreviousPage startCursor }
@@ -17,7 +17,7 @@ export const BATCHES = graphql(`
 /** The changes of all batches. */
 export const BATCHES_CHANGED = graphql(`
   subscription BatchesChanged($after: Cursor) {
-    batchChanged(after: $after) { cursor batchId sequence status requestCount completedCount failedCount }
+    batchChanged(after: $after) { cursor batchId sequence status requestCount completedCount failedCount cost }
   }
 `);
 
@@ -25,7 +25,7 @@ export const BATCHES_CHANGED = graphql(`
 export const BATCH = graphql(`
   query Batch($id: ID!) {
     batch(id: $id) {
-      id batchId endpoint status requestCount completedCount failedCount createdAt expiresAt metadata
+      id batchId endpoint status requestCount completedCount failedCount cost createdAt expiresAt metadata
       inputFileId outputFileId errorFileId errors { code message param line }
     }
   }
@@ -34,7 +34,7 @@ export const BATCH = graphql(`
 /** The changes of one batch, from its current state to its end. */
 export const BATCH_PROGRESS = graphql(`
   subscription BatchProgress($id: ID!, $after: Cursor) {
-    batchProgress(id: $id, after: $after) { cursor at sequence status requestCount completedCount failedCount }
+    batchProgress(id: $id, after: $after) { cursor at sequence status requestCount completedCount failedCount cost }
   }
 `);
 
@@ -46,7 +46,10 @@ export const CANCEL = graphql(`
 
 export type BatchRow = NonNullable<ResultOf<typeof BATCHES>["batches"]>["nodes"][number];
 export type Batch = NonNullable<ResultOf<typeof BATCH>["batch"]>;
-export type BatchCounts = Pick<BatchRow, "status" | "requestCount" | "completedCount" | "failedCount">;
+export type BatchCounts = Pick<
+  BatchRow,
+  "status" | "requestCount" | "completedCount" | "failedCount" | "cost"
+>;
 
 /** Whether nothing more happens to a batch of this status. */
 export function hasEnded(status: string): boolean {

@@ -2,7 +2,9 @@ import { Button, Tabs } from "@mantine/core";
 import Plus from "lucide-react/icons/plus";
 import { useState } from "react";
 import { useLive } from "../../../../../packages/client/src/react.ts";
+import { toPlainTokens } from "../../data/amounts.ts";
 import { useFilters, useList } from "../../data/use-list.ts";
+import { Amount } from "../../parts/amount.tsx";
 import { ClockTime } from "../../parts/clock-time.tsx";
 import type { Column } from "../../parts/column.ts";
 import { ListTable } from "../../parts/list-table.tsx";
@@ -98,8 +100,8 @@ function BatchList() {
 
 function withUpdate(batch: BatchRow, update: BatchCounts | undefined): BatchRow {
   if (!update || hasEnded(batch.status)) return batch;
-  const { status, requestCount, completedCount, failedCount } = update;
-  return { ...batch, status, requestCount, completedCount, failedCount };
+  const { status, requestCount, completedCount, failedCount, cost } = update;
+  return { ...batch, status, requestCount, completedCount, failedCount, cost };
 }
 
 const COLUMNS: readonly Column<BatchRow>[] = [
@@ -109,6 +111,13 @@ const COLUMNS: readonly Column<BatchRow>[] = [
     id: "progress",
     name: "Progress",
     cell: (batch) => <BatchProgress of={batch} label={nameOf(batch)} />,
+  },
+  {
+    id: "cost",
+    name: "Cost",
+    isNumber: true,
+    cell: ({ cost }) => <Amount neuron={cost} />,
+    text: ({ cost }) => toPlainTokens(cost),
   },
   { id: "endpoint", name: "Endpoint", cell: ({ endpoint }) => <code>{endpoint}</code> },
   { id: "created", name: "Created", cell: ({ createdAt }) => <ClockTime at={createdAt} /> },
