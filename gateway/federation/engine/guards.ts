@@ -83,3 +83,17 @@ export function withoutDenied(document: DocumentNode, denied: Denied): DocumentN
     },
   });
 }
+
+/** Finds the guarded fields of a document once per document. */
+export function createGuardedFields<C>(
+  api: GraphQLSchema,
+  guardOf: GuardOf<C> | undefined,
+): (document: DocumentNode) => GuardedFields<C> {
+  if (!guardOf) return () => [];
+  const known = new WeakMap<DocumentNode, GuardedFields<C>>();
+  return (document) => {
+    const fields = known.get(document) ?? findGuardedFields(api, document, guardOf);
+    known.set(document, fields);
+    return fields;
+  };
+}

@@ -1,0 +1,121 @@
+import { type DocumentNode, type ExecutionResult, execute, type GraphQLSchema } from "graphql";
+import type { Postponed } from "./completion.ts";
+import type { Execution } from "./execution.ts";
+import { LaterParts } from "./incremental/answer.ts";
+import type { LaterStage } from "./incremental/later-stages.ts";
+import type { ResultInParts } from "./incremental/parts.ts";
+import { isReached } from "./incremental/postponed.ts";
+import type { LiftedRequest } from "./operation-request.ts";
+import type { Prepared } from "./planning/prepare.ts";
+import type { Project } from "./projection.ts";
+import { refusal } from "./refusal.ts";
+import { isPromise, type JsonObject, type MaybePromise } from "./subgraph-executor.ts";
+import { openSubscription } from "./subscription.ts";
+import { explain } from "./violations.ts";
+
+/** Runs a prepared operation. */
+export type Run<C, R> = (
+  api: GraphQLSchema,
+  prepared: Prepared<C>,
+  request: LiftedRequest<C>,
+) => MaybePromise<R | ExecutionResult>;
+
+/** More places of fragments and lists than this are delivered at once. */
+const MAX_PENDING = 1_000;
+
+/** Runs a query or a mutation; a client error is thrown, as in the functions below. */
+export function runOperation<C>(
+  api: GraphQLSchema,
+  prepared: Prepared<C>,
+  request: LiftedRequest<C>,
+): MaybePromise<ExecutionResult> {
+  if (!prepared.run) throw refusal("A subscription returns a stream, not a single response.");
+  const execution = startExecution(prepared.project, request);
+  const finish = () => finishExecution(prepared.project, execution);
+  if (prepared.introspection) introspect(api, prepared.introspection, request, execution);
+  const running = prepared.run(execution);
+  return running && isPromise(running) ? running.then(finish) : finish();
+}
+
+/** Runs it in parts, where `@defer` and `@stream` postpone some of its result. */
+export async function runInParts<C>(
+  api: GraphQLSchema,
+  prepared: Prepared<C>,
+  request: LiftedRequest<C>,
+): Promise<ExecutionResult | ResultInParts> {
+  const { project, introspection, run, later } = prepared;
+  if (!later || !run) return runOperation(api, prepared, request);
+  const abort = new AbortController();
+  const signal = request.signal ? AbortSignal.any([request.signal, abort.signal]) : abort.signal;
+  const execution = startExecution(project, { ...request, signal });
+  if (introspection) introspect(api, introspection, request, execution);
+  await run(execution);
+  const postponed: Postponed[] = [];
+  const first = finishExecution(project, execution, postponed);
+  const reached = postponed.filter(({ path }) => isReached(first.data, path));
+  if (reached.length === 0) return first;
+  if (reached.length > MAX_PENDING) {
+    await Promise.all([...later.stages.values()].map((stage) => stage.run(execution)));
+    for (const stage of later.stages.values()) addFailures(execution, stage.failuresIn(execution));
+    return finishExecution(later.projectWhole, execution);
+  }
+  const rest = new LaterParts(execution, later.stages, {
+    postponed: reached,
+    stop: () => abort.abort(new Error("the parts of the result are no longer read")),
+  });
+  return { first, pending: rest.pending, rest };
+}
+
+/** Opens the stream of a subscription, which is resumed for `resumeMs` if it loses its source. */
+export function runSubscription<C>(
+  prepared: Prepared<C>,
+  request: LiftedRequest<C>,
+  resumeMs: number,
+): Promise<AsyncIterableIterator<ExecutionResult> | ExecutionResult> {
+  if (!prepared.subscription) throw refusal("Only a subscription returns a stream.");
+  return openSubscription(prepared.subscription, {
+    start: () => startExecution(prepared.project, request),
+    finish: (execution) => finishExecution(prepared.project, execution),
+    resumeMs,
+  });
+}
+
+/** A request of several fragments failed once. */
+function addFailures<C>(
+  { errors, nulled }: Execution<C>,
+  failures: ReturnType<LaterStage<C>["failuresIn"]>,
+): void {
+  for (const error of failures.errors) if (!errors.includes(error)) errors.push(error);
+  nulled.push(...failures.nulled);
+}
+
+function startExecution<C>(project: Project, { context, signal, variables }: LiftedRequest<C>): Execution<C> {
+  const data: JsonObject = {};
+  const isBroken = () => project(data, { variables, path: [], violations: [], isPartial: true }) === null;
+  return { context, signal, variables, data, errors: [], nulled: [], isBroken };
+}
+
+function finishExecution<C>(
+  project: Project,
+  execution: Execution<C>,
+  postponed?: Postponed[],
+): ExecutionResult {
+  const { variables, errors, nulled } = execution;
+  const run = { variables, path: [], violations: [], ...(postponed && { postponed }) };
+  const data = project(execution.data, run);
+  if (run.violations.length > 0) errors.push(...explain(run.violations, errors, nulled));
+  return errors.length > 0 ? { data, errors } : { data };
+}
+
+/** Answers `__schema` and `__type` from the schema; their part of the result needs no projection. */
+function introspect<C>(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { variables }: LiftedRequest<C>,
+  execution: Execution<C>,
+): void {
+  const result = execute({ schema, document, variableValues: variables });
+  if (isPromise(result)) throw new Error("introspection has no resolvers to wait for");
+  Object.assign(execution.data, result.data);
+  execution.errors.push(...(result.errors ?? []));
+}
