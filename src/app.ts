@@ -1,5 +1,8 @@
 import { type AccountServices, createAccountModule } from "./accounts/module.ts";
+import { databaseOf, openOnRedis } from "./app-connections.ts";
 import type { AppContext } from "./app-context.ts";
+import { dependencyGauges, processGauges } from "./app-gauges.ts";
+import { readinessChecks } from "./app-readiness.ts";
 import { type ChainServices, createChainModule } from "./chain/module.ts";
 import type { Network } from "./chain/networks.ts";
 import { createRpc, type Rpc } from "./chain/rpc/rpc.client.ts";
@@ -14,35 +17,26 @@ import type { Bus } from "./events/bus.ts";
 import { EventCursors } from "./events/event-cursors.ts";
 import { EventsService } from "./events/events.service.ts";
 import { KEPT_HOURS } from "./events/outbox.ts";
-import { redisAddress } from "./events/redis-address.ts";
 import type { RedisConnection } from "./events/redis-connection.ts";
 import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
 import { RunningClaims } from "./idempotency/running-claims.ts";
 import { createInferenceModule, type InferenceServices, requestSeconds } from "./inference/module.ts";
-import { readJobQueue } from "./jobs/job-queue.store.ts";
 import { systemClock, type WaitingClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Logger } from "./kernel/log.ts";
-import type { Hex } from "./kernel/text/hex.ts";
 import { createKeyModule, type KeyServices } from "./keys/module.ts";
 import { createLoadModule, type LoadServices } from "./load/module.ts";
-import { cachedRead } from "./metrics/cached-read.ts";
 import { Metrics } from "./metrics/metrics.ts";
-import { NotReadyError, type Readiness, readinessOf } from "./metrics/readiness.ts";
+import { type Readiness, readinessOf } from "./metrics/readiness.ts";
 import { createOperationModule, type OperationServices } from "./operations/module.ts";
 import type { ProcessRole } from "./operations/process-report.ts";
 import { createReceiptModule } from "./receipts/module.ts";
 import { openReceiptKey, type ReceiptKey } from "./receipts/receipt-key.ts";
 import type { ReceiptsService } from "./receipts/receipts.service.ts";
 import { createStorageModule, type StorageServices } from "./storage/module.ts";
-import { oldestWaitingSeconds } from "./webhooks/delivery-queue.store.ts";
 import { createWebhookModule } from "./webhooks/module.ts";
 import type { WebhooksService } from "./webhooks/webhooks.service.ts";
-
-/** How long a scrape may answer from an earlier read. */
-const JOBS_READ_MS = 5_000;
-const BALANCE_READ_MS = 30_000;
 
 /** Every service of the product, as the REST and GraphQL APIs use them. */
 export type App = KeyServices &
@@ -179,12 +173,12 @@ function wire(dependencies: {
     ...load,
     ...operations.services,
   };
-  metrics?.sample({ ...samplesOf(services, database, relay, events), ...dependenciesOf(parts) });
+  metrics?.sample({ ...processGauges(services, database, relay, events), ...dependencyGauges(parts) });
   return {
     ...{ config, network, log, database, events, idempotency, metrics, receipts: receipts.receipts },
     webhooks: webhooks.webhooks,
     ...services,
-    readiness: () => readinessOf(checksOf(services, database, bus, relay)),
+    readiness: () => readinessOf(readinessChecks(services, database, bus, relay)),
     async start({ worker, name = worker ? "all" : "gateway" }) {
       relay.start();
       maintenance?.start();
@@ -208,131 +202,4 @@ function wire(dependencies: {
       await database.close();
     },
   };
-}
-
-type Samples = Parameters<Metrics["sample"]>[0];
-
-/** The gauges of what the process depends on. What is shared or remote is read seldom, however often it is scraped. */
-function dependenciesOf({ config, database, bus, rpc }: AppContext) {
-  const key = config.ROUTER_PRIVATE_KEY;
-  const readBalance = async () => {
-    const { privateKeyToAddress } = await import("viem/accounts");
-    return rpc.client.getBalance({ address: privateKeyToAddress(key as Hex) });
-  };
-  const ping = async () =>
-    bus.newestPosition().then(
-      () => true,
-      () => false,
-    );
-  return {
-    jobs: cachedRead(() => readJobQueue(database), JOBS_READ_MS),
-    webhookLagSeconds: cachedRead(() => oldestWaitingSeconds(database), JOBS_READ_MS),
-    databasePool: () => database.connections(),
-    redis: config.REDIS_URL ? cachedRead(ping, JOBS_READ_MS) : undefined,
-    walletBalance: key ? cachedRead(readBalance, BALANCE_READ_MS) : undefined,
-  };
-}
-
-type Services = Pick<App, "holds" | "chain" | "catalogue" | "health" | "load">;
-
-/** The gauges that are read when metrics are scraped. */
-function samplesOf(
-  { holds, chain, catalogue, health, load }: Services,
-  database: Database,
-  relay: EventRelay,
-  events: EventsService,
-): Omit<Samples, keyof ReturnType<typeof dependenciesOf>> {
-  return {
-    holdsOpen: () => holds.open(),
-    relayLagSeconds: () => relay.lagSeconds(),
-    takenPositions: () => relay.takenPositions,
-    replicaLagSeconds: () => database.replica?.lagSeconds,
-    eventStreamsOpen: () => events.openStreams,
-    requestMemoryBytes: () => load.memory.usedBytes,
-    eventLoopDelaySeconds: () => load.monitor.delayP99Ms / 1_000,
-    watcherLags: async () =>
-      [...(await chain.watchers())].flatMap(([watcher, { lagBlocks }]) =>
-        lagBlocks === undefined ? [] : [{ watcher, blocks: Number(lagBlocks) }],
-      ),
-    circuits: () =>
-      catalogue
-        .providers()
-        .map((provider) => ({ provider: provider.address, state: health.of(provider).circuit })),
-  };
-}
-
-/** The readiness checks of this process: those that it requires, and those that it only reports. */
-function checksOf(
-  { catalogue, chain }: Services,
-  database: Database,
-  bus: Bus,
-  relay: EventRelay,
-): Parameters<typeof readinessOf>[0] {
-  return {
-    database: {
-      required: true,
-      check: async () => {
-        if (await database.isReadOnly()) throw new NotReadyError("read-only");
-        return undefined;
-      },
-    },
-    ...(database.replica && {
-      replica: { required: false, check: async () => database.replica?.state },
-    }),
-    events: {
-      required: false,
-      check: async () => {
-        await bus.newestPosition();
-        return relay.takenPositions > 0 ? "the bus has other events, too: see the log" : undefined;
-      },
-    },
-    providers: {
-      required: false,
-      check: async () => (catalogue.providers().length > 0 ? undefined : "none known"),
-    },
-    chain: { required: false, check: async () => chain.outage() },
-  };
-}
-
-/** The database that this configuration selects. On a server, `statementTimeoutMs` may be overridden; 0 disables it. */
-export function databaseOf(
-  config: Config,
-  {
-    statementTimeoutMs = config.DATABASE_STATEMENT_TIMEOUT_MS,
-  }: { readonly statementTimeoutMs?: number } = {},
-) {
-  if (config.DATABASE_URL)
-    return {
-      kind: "server",
-      url: config.DATABASE_URL,
-      poolSize: config.DATABASE_POOL_SIZE,
-      readPoolSize: config.DATABASE_READ_POOL_SIZE,
-      readTimeoutMs: config.DATABASE_READ_TIMEOUT_MS,
-      replicaUrl: config.DATABASE_REPLICA_URL,
-      maxReplicaLagMs: config.DATABASE_REPLICA_MAX_LAG_MS,
-      statementTimeoutMs,
-      pooler: config.DATABASE_POOLER,
-    } as const;
-  return { kind: "folder", path: config.DATA_DIR } as const;
-}
-
-/**
- * The bus on Redis, and the connection of the shared rate-limit counters, which may break and reconnect: requests are
- * served without it. The client is loaded here, as it is a sixth of the modules of a process.
- */
-async function openOnRedis(
-  url: string,
-  { REDIS_CA_FILE: caFile, REDIS_SENTINEL_PASSWORD: sentinelPassword }: Config,
-  log: Logger,
-): Promise<{ bus: Bus; redis?: RedisConnection }> {
-  const [{ RedisBus }, { openRedis }] = await Promise.all([
-    import("./events/bus.redis.ts"),
-    import("./events/redis-connection.ts"),
-  ]);
-  const address = redisAddress(url, { caFile, sentinelPassword });
-  const onError = (error: unknown) => log.debug({ err: error }, "requests are not counted in Redis now");
-  const bus = await RedisBus.create(address, { log });
-  const redis = openRedis(address, onError);
-  await redis.connect();
-  return { bus, redis };
 }

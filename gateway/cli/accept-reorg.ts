@@ -1,4 +1,4 @@
-import { databaseOf } from "../../src/app.ts";
+import { databaseOf } from "../../src/app-connections.ts";
 import { NETWORKS } from "../../src/chain/networks.ts";
 import { WatcherAcceptanceService } from "../../src/chain/watcher/watcher-acceptance.service.ts";
 import { readConfig } from "../../src/config.ts";

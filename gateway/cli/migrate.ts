@@ -1,4 +1,4 @@
-import { databaseOf } from "../../src/app.ts";
+import { databaseOf } from "../../src/app-connections.ts";
 import { readPartialConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { runOrExplain } from "./run-or-explain.ts";

@@ -1,5 +1,5 @@
 import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts";
-import { databaseOf } from "../../src/app.ts";
+import { databaseOf } from "../../src/app-connections.ts";
 import { readConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { createLogger } from "../../src/kernel/log.ts";

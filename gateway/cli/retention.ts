@@ -1,7 +1,7 @@
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { policyOf, RetentionService } from "../../src/accounts/retention/retention.service.ts";
 import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts";
-import { databaseOf } from "../../src/app.ts";
+import { databaseOf } from "../../src/app-connections.ts";
 import { readConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { StartupError } from "../../src/kernel/errors.ts";

@@ -1,6 +1,6 @@
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { verifyArchives } from "../../src/accounts/retention/archive-check.ts";
-import { databaseOf } from "../../src/app.ts";
+import { databaseOf } from "../../src/app-connections.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Queries } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";

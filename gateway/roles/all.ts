@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { databaseOf } from "../../src/app.ts";
+import { databaseOf } from "../../src/app-connections.ts";
 import { lockFolder } from "../../src/db/lock.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { requireFreePort } from "../listen.ts";

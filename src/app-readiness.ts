@@ -1,0 +1,39 @@
+import type { ChainServices } from "./chain/module.ts";
+import type { Database } from "./db/database.ts";
+import type { Bus } from "./events/bus.ts";
+import type { EventRelay } from "./events/relay.ts";
+import type { InferenceServices } from "./inference/module.ts";
+import { NotReadyError, type Part } from "./metrics/readiness.ts";
+
+/** The readiness checks of this process: those that it requires, and those that it only reports. */
+export function readinessChecks(
+  { catalogue, chain }: Pick<ChainServices & InferenceServices, "chain" | "catalogue">,
+  database: Database,
+  bus: Bus,
+  relay: EventRelay,
+): Readonly<Record<string, Part>> {
+  return {
+    database: {
+      required: true,
+      check: async () => {
+        if (await database.isReadOnly()) throw new NotReadyError("read-only");
+        return undefined;
+      },
+    },
+    ...(database.replica && {
+      replica: { required: false, check: async () => database.replica?.state },
+    }),
+    events: {
+      required: false,
+      check: async () => {
+        await bus.newestPosition();
+        return relay.takenPositions > 0 ? "the bus has other events, too: see the log" : undefined;
+      },
+    },
+    providers: {
+      required: false,
+      check: async () => (catalogue.providers().length > 0 ? undefined : "none known"),
+    },
+    chain: { required: false, check: async () => chain.outage() },
+  };
+}
