@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { drawImage } from "../../src/devnet/provider/image.ts";
+import { drawImage } from "../../src/devnet/provider/endpoints/image.ts";
 import { startScripted } from "../support/inference/scripted-provider.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { newFolder } from "../support/servers/process.ts";

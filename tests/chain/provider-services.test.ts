@@ -3,7 +3,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAppSecret } from "../../src/chain/direct/app-secret.ts";
 import { DEMO_USER, PROVIDER, ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
-import { sizeOfPng } from "../../src/devnet/provider/image.ts";
+import { sizeOfPng } from "../../src/devnet/provider/endpoints/image.ts";
 import { type StandInProvider, startProvider } from "../../src/devnet/provider/provider.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import type { ServiceType } from "../../src/inference/providers/provider.ts";

@@ -7,7 +7,7 @@ import {
   isScalarType,
 } from "graphql";
 import { describe, expect, test } from "vitest";
-import { drawImage } from "../../src/devnet/provider/image.ts";
+import { drawImage } from "../../src/devnet/provider/endpoints/image.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { openSession } from "../support/callers.ts";
 import { MODEL } from "../support/chain/network.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { drawImage } from "../../src/devnet/provider/image.ts";
+import { drawImage } from "../../src/devnet/provider/endpoints/image.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { balanceAtRest } from "../support/balance.ts";
 import { MODEL } from "../support/chain/network.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { drawImage, sizeOfPng } from "../../src/devnet/provider/image.ts";
+import { drawImage, sizeOfPng } from "../../src/devnet/provider/endpoints/image.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { openSession } from "../support/callers.ts";
 import { ask } from "../support/clients/graph-client.ts";

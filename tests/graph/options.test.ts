@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { drawImage } from "../../src/devnet/provider/image.ts";
+import { drawImage } from "../../src/devnet/provider/endpoints/image.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { seedAccount } from "../support/seed.ts";

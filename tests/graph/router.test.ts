@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { PROVIDER } from "../../src/devnet/chain/accounts.ts";
-import { sizeOfPng } from "../../src/devnet/provider/image.ts";
+import { sizeOfPng } from "../../src/devnet/provider/endpoints/image.ts";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
 import {

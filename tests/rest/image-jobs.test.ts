@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { drawImage, sizeOfPng } from "../../src/devnet/provider/image.ts";
+import { drawImage, sizeOfPng } from "../../src/devnet/provider/endpoints/image.ts";
 import { type RestFailure, rest } from "../support/clients/rest-client.ts";
 import { requireAvailable } from "../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";

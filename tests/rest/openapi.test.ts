@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { beforeAll, describe, expect, test } from "vitest";
-import { drawImage } from "../../src/devnet/provider/image.ts";
+import { drawImage } from "../../src/devnet/provider/endpoints/image.ts";
 import { SCOPES } from "../../src/keys/auth/principal.ts";
 import { toOpenApi } from "../../src/rest/openapi/openapi.ts";
 import { routes } from "../../src/rest/routes.ts";

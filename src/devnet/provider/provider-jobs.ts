@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { EndpointAnswer } from "./provider-endpoints.ts";
+import type { EndpointAnswer } from "./endpoints/endpoint.ts";
 
 /** How the asynchronous jobs of a stand-in provider behave. Absent fields mean a well-behaved provider. */
 export type JobBehaviour = {

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import QuickLru from "quick-lru";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import type { EndpointAnswer } from "./provider-endpoints.ts";
+import type { EndpointAnswer } from "./endpoints/endpoint.ts";
 import { type Rewrite, rewritten } from "./request-rewrites.ts";
 
 /** How a stand-in provider signs. Absent fields mean a well-behaved provider. */

@@ -13,7 +13,8 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { brokerReport, enclaveReport } from "./attestation-report.ts";
 import { type AccountSource, BearerCheck } from "./bearer-check.ts";
-import { type Endpoint, type EndpointAnswer, endpointsOf } from "./provider-endpoints.ts";
+import type { Endpoint, EndpointAnswer } from "./endpoints/endpoint.ts";
+import { endpointsOf } from "./endpoints/endpoints.ts";
 import { type JobBehaviour, type JobReport, StandInJobs } from "./provider-jobs.ts";
 import { AnswerSigner, type SigningBehaviour } from "./provider-signature.ts";
 

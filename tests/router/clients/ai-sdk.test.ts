@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateImage, generateText, jsonSchema, Output, stepCountIs, streamText } from "ai";
 import { beforeEach, expect, test } from "vitest";
-import { sizeOfPng } from "../../../src/devnet/provider/image.ts";
+import { sizeOfPng } from "../../../src/devnet/provider/endpoints/image.ts";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../../support/chain/network.ts";
 import { weatherTool } from "../../support/clients/weather-tool.ts";

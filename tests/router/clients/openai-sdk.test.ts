@@ -1,6 +1,6 @@
 import OpenAI, { toFile } from "openai";
 import { beforeEach, describe, expect, test } from "vitest";
-import { drawImage, sizeOfPng } from "../../../src/devnet/provider/image.ts";
+import { drawImage, sizeOfPng } from "../../../src/devnet/provider/endpoints/image.ts";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
 import { balanceAtRest } from "../../support/balance.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../../support/chain/network.ts";

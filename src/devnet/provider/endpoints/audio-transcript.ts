@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { audioDuration } from "../../inference/audio/audio-duration.ts";
+import { audioDuration } from "../../../inference/audio/audio-duration.ts";
 import { generateWords } from "./completion.ts";
 import type { Form } from "./form.ts";
 
