@@ -5,7 +5,8 @@ import { ENVELOPE_FAILURE } from "../envelope.ts";
 import { ERROR_BODY } from "../errors/error-body.ts";
 import type { Access, Route } from "../route.ts";
 import { TAG_HEADER } from "../tag-header.ts";
-import { noteOf, TAGS, tagOf } from "./openapi-notes.ts";
+import { noteOf } from "./openapi-notes.ts";
+import { TAGS, tagOf } from "./openapi-tags.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 type Direction = "input" | "output";

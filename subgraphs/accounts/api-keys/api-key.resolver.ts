@@ -12,8 +12,9 @@ import { runSecretOnce } from "../../shared/once.ts";
 import { type Connection, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { AccountType } from "../account/account.type.ts";
+import { ApiKeyConnection } from "./api-key.type.ts";
+import { ApiKeysArgs } from "./api-key-filter.type.ts";
 import {
-  ApiKeyConnection,
   CreateApiKeyInput,
   CreateApiKeyPayload,
   type KeySettingsInput,
@@ -21,8 +22,7 @@ import {
   RevokeApiKeyPayload,
   UpdateApiKeyInput,
   UpdateApiKeyPayload,
-} from "./api-key.type.ts";
-import { ApiKeysArgs } from "./api-key-filter.type.ts";
+} from "./api-key-mutations.type.ts";
 
 /** The account's `sk-` keys. */
 @Resolver(() => AccountType)

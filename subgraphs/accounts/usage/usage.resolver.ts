@@ -16,16 +16,15 @@ import { AccountType } from "../account/account.type.ts";
 import {
   MAX_USAGE_KEYS,
   TagUsageType,
-  toUsageRecord,
   UsageArgs,
   UsageBucketType,
   UsageDayType,
   UsageGroupType,
   UsagePerformanceType,
   UsagePeriod,
-  UsageRecordConnection,
   UsageStatsType,
 } from "./usage.type.ts";
+import { toUsageRecord, UsageRecordConnection } from "./usage-record.type.ts";
 
 const MAX_TAGS_LISTED = 100;
 

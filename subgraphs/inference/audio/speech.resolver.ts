@@ -9,7 +9,7 @@ import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { toBill } from "../chat/chat.type.ts";
-import { toPreferences } from "../routing/routing.type.ts";
+import { toPreferences } from "../routing/routing-input.type.ts";
 import { tagged } from "../tagged.ts";
 import { CreateSpeechInput, CreateSpeechPayload, type SpeechType, toSpeechRequest } from "./speech.type.ts";
 

@@ -13,7 +13,7 @@ import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
 import { membersOf } from "../members.ts";
-import { RoutingInput } from "../routing/routing.type.ts";
+import { RoutingInput } from "../routing/routing-input.type.ts";
 
 /** Bounds the audio that one result holds in memory: five minutes of speech. */
 const MAX_CHARACTERS = 4_096;

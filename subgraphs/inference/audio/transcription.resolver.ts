@@ -10,7 +10,7 @@ import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
 import { toBill } from "../chat/chat.type.ts";
-import { toPreferences } from "../routing/routing.type.ts";
+import { toPreferences } from "../routing/routing-input.type.ts";
 import { tagged } from "../tagged.ts";
 import {
   TranscribeAudioInput,

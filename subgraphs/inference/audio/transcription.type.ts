@@ -12,7 +12,7 @@ import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
-import { RoutingInput } from "../routing/routing.type.ts";
+import { RoutingInput } from "../routing/routing-input.type.ts";
 import { TimestampGranularityEnum, TranscriptionFormat } from "./transcription-options.type.ts";
 
 /** An audio file to transcribe. */

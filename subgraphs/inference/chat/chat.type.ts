@@ -11,7 +11,7 @@ import { PayloadType } from "../../shared/user-errors.ts";
 import { membersOf } from "../members.ts";
 import { TeeEvidenceType, toTeeEvidence } from "../requests/evidence.type.ts";
 import { CostType } from "../requests/inference-request.type.ts";
-import { RoutingInput } from "../routing/routing.type.ts";
+import { RoutingInput } from "../routing/routing-input.type.ts";
 
 /** A message of a conversation. */
 @InputType("ChatMessageInput", { description: "A message of a conversation, as in OpenAI's API." })

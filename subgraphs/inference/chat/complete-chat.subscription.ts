@@ -4,7 +4,7 @@ import { type ChatPiece, chatEvents } from "../../../src/inference/chat/chat-eve
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
-import { toPreferences } from "../routing/routing.type.ts";
+import { toPreferences } from "../routing/routing-input.type.ts";
 import { tagged } from "../tagged.ts";
 import { ChatInput, ChatPieceType, toBill, toChatRequest } from "./chat.type.ts";
 

@@ -7,7 +7,7 @@ import { cacheRequestOf } from "../../shared/cache.ts";
 import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
-import { toPreferences } from "../routing/routing.type.ts";
+import { toPreferences } from "../routing/routing-input.type.ts";
 import { tagged } from "../tagged.ts";
 import {
   CreateEmbeddingsInput,

@@ -15,7 +15,7 @@ import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
 import { membersOf } from "../members.ts";
-import { RoutingInput } from "../routing/routing.type.ts";
+import { RoutingInput } from "../routing/routing-input.type.ts";
 
 /** Bounds the vectors that one result holds in memory. */
 const MAX_TEXTS = 256;

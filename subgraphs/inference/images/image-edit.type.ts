@@ -8,7 +8,7 @@ import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
 import { membersOf } from "../members.ts";
-import { RoutingInput } from "../routing/routing.type.ts";
+import { RoutingInput } from "../routing/routing-input.type.ts";
 import { ImageJobType, JobImageType } from "./image-job.type.ts";
 
 /** An image to edit. */

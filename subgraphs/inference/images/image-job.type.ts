@@ -11,7 +11,7 @@ import { DateTimeScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { membersOf } from "../members.ts";
-import { RoutingInput } from "../routing/routing.type.ts";
+import { RoutingInput } from "../routing/routing-input.type.ts";
 
 /** The status of a job. */
 export const JobStatus = defineEnum<JobView["state"]>(

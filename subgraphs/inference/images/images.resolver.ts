@@ -14,7 +14,7 @@ import { runOnce } from "../../shared/once.ts";
 import type { TagInput } from "../../shared/tag.type.ts";
 import { answerMutation, PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
-import { type RoutingInput, toPreferences } from "../routing/routing.type.ts";
+import { type RoutingInput, toPreferences } from "../routing/routing-input.type.ts";
 import { tagged } from "../tagged.ts";
 import { EditImagesInput, EditImagesPayload, toEditForm } from "./image-edit.type.ts";
 import { GenerateImagesInput, JobImageType, toJobBody, toJobImage } from "./image-job.type.ts";

@@ -8,7 +8,7 @@ import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import type { TagInput } from "../../shared/tag.type.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
-import { toPreferences } from "../routing/routing.type.ts";
+import { toPreferences } from "../routing/routing-input.type.ts";
 import { tagged } from "../tagged.ts";
 import { SubmitImageEditJobInput, SubmitImageEditJobPayload, toEditForm } from "./image-edit.type.ts";
 import { SubmitImageJobInput, SubmitImageJobPayload, toJobBody } from "./image-job.type.ts";

@@ -14,7 +14,7 @@ import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { membersOf } from "../members.ts";
-import { RoutingInput, toPreferences } from "../routing/routing.type.ts";
+import { RoutingInput, toPreferences } from "../routing/routing-input.type.ts";
 
 /** Anthropic's API requires a limit; this is that of its own examples. */
 const DEFAULT_MAX_TOKENS = 1_024;

@@ -8,7 +8,7 @@ import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
 import { membersOf } from "../members.ts";
-import { RoutingInput } from "../routing/routing.type.ts";
+import { RoutingInput } from "../routing/routing-input.type.ts";
 
 /** Documents to rank. */
 @InputType("RerankDocumentsInput", { description: "Documents to rank by a query." })

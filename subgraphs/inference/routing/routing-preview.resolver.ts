@@ -10,7 +10,8 @@ import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../../shared/context.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 import { ChatMessageInput, toMessage } from "../chat/chat.type.ts";
-import { RoutingInput, RoutingPreviewType, toPreferences } from "./routing.type.ts";
+import { RoutingPreviewType } from "./routing.type.ts";
+import { RoutingInput, toPreferences } from "./routing-input.type.ts";
 
 /** What a chat may say about its size, as over REST. */
 const CHAT_SIZE = z.object(CHAT_SIZE_FIELDS);

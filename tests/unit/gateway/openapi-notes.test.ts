@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { toOpenApi } from "../../../src/rest/openapi/openapi.ts";
-import { NOTES, TAGS, tagOf } from "../../../src/rest/openapi/openapi-notes.ts";
+import { NOTES } from "../../../src/rest/openapi/openapi-notes.ts";
+import { TAGS, tagOf } from "../../../src/rest/openapi/openapi-tags.ts";
 import { routes } from "../../../src/rest/routes.ts";
 
 test("every tag has endpoints, and every note belongs to a mounted endpoint", () => {
