@@ -4,26 +4,28 @@ import type { Queries } from "../db/database.ts";
 import { appendEvents } from "../events/outbox.ts";
 import type { Page, PageRequest } from "../kernel/page.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
+import type { StoredSubmission } from "./submission.row.ts";
 import { decodeSubmit, SUBMIT_TOPIC } from "./submission.ts";
 import {
   countFirst,
   countSubmissions,
-  deleteSubmissions,
   type FileFilter,
+  listFirst,
+  listSubmissions,
+  type SubmissionFilter,
+} from "./submission-lists.store.ts";
+import {
+  deleteSubmissions,
   findByTxSeq,
   findFirst,
   insertSubmissions,
-  listFirst,
   listFrom,
-  listSubmissions,
   nextTxSeq,
   readSynced,
-  type StoredSubmission,
   type SubmissionChange,
-  type SubmissionFilter,
 } from "./submissions.store.ts";
 
-export type { FileFilter } from "./submissions.store.ts";
+export type { FileFilter } from "./submission-lists.store.ts";
 
 /** A file that was submitted to the storage network, once or several times. */
 export type SubmittedFile = {

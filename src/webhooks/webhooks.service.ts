@@ -3,14 +3,12 @@ import type { Database, Queries } from "../db/database.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { KEPT_HOURS, lastPublished } from "../events/outbox.ts";
 import { forgottenPosition } from "../events/subject-events.ts";
-import { faultOf } from "../kernel/address-guard.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import { invalidCursor } from "../kernel/page.ts";
 import { isId, newId } from "../kernel/text/ids.ts";
-import { permit, refusalFor } from "../keys/auth/permissions.ts";
+import { permit } from "../keys/auth/permissions.ts";
 import type { Principal } from "../keys/auth/principal.ts";
-import { readKeyName } from "../keys/shared/key-name.ts";
 import { secretVersions } from "./delivery-turn.ts";
 import type { ReceiverClient } from "./receiver.client.ts";
 import type { SigningSecrets } from "./signing.ts";
@@ -29,8 +27,15 @@ import {
   updateSettings,
 } from "./webhook.store.ts";
 import { type DeliveryResult, MAX_WEBHOOKS, type Webhook, type WebhookAttempt } from "./webhook.ts";
-import { readActionOf, TEST_EVENT, topicsOf, WEBHOOK_EVENTS, type WebhookEvent } from "./webhook-events.ts";
+import { TEST_EVENT } from "./webhook-events.ts";
 import { accountOfWebhook, readWebhookHealth, type WebhookHealth } from "./webhook-health.store.ts";
+import {
+  checkSettings,
+  invalid,
+  type NewWebhook,
+  permitEvents,
+  type WebhookChange,
+} from "./webhook-settings.ts";
 
 type Dependencies = {
   readonly database: Database;
@@ -42,21 +47,6 @@ type Dependencies = {
   readonly allowsPrivate: boolean;
 };
 
-/** A webhook to create. */
-export type NewWebhook = {
-  readonly name: string;
-  readonly url: string;
-  readonly events: readonly WebhookEvent[];
-  /** Neuron; required with `balance.low`. */
-  readonly balanceThreshold?: bigint | null | undefined;
-};
-
-/** A change of a webhook; undefined fields are left unchanged. `isEnabled` resumes or stops deliveries. */
-export type WebhookChange = { readonly [Field in keyof NewWebhook]?: NewWebhook[Field] | undefined } & {
-  readonly isEnabled?: boolean | undefined;
-};
-
-export const MAX_URL_LENGTH = 2_048;
 /** How long the previous secret signs beside a new one. */
 export const ROTATION_HOURS = 24;
 /** Test deliveries of this process in progress. */
@@ -117,7 +107,11 @@ export class WebhooksService {
     input: NewWebhook,
   ): Promise<{ readonly webhook: Webhook; readonly secret: string }> {
     const { account } = permit(principal, "webhook.manage");
-    const settings = this.#check(principal, { balanceThreshold: null, ...withoutUndefined(input) });
+    const settings = checkSettings(
+      principal,
+      { balanceThreshold: null, ...withoutUndefined(input) },
+      this.#dependencies,
+    );
     const { database, clock, secrets } = this.#dependencies;
     const id = newId();
     const webhook = await database.statements(async (tx) => {
@@ -147,7 +141,7 @@ export class WebhooksService {
       const now = this.#dependencies.clock.now();
       if (isEnabled === false) await disableWebhook(tx, { id }, "owner", now);
       if (isEnabled === false && Object.keys(settings).length === 0) return;
-      const checked = this.#check(principal, { ...webhook, ...settings });
+      const checked = checkSettings(principal, { ...webhook, ...settings }, this.#dependencies);
       await updateSettings(tx, id, checked, now);
       if (isEnabled === true && webhook.status === "disabled")
         await resume(tx, { ...webhook, topics: checked.topics }, now);
@@ -275,21 +269,6 @@ export class WebhooksService {
       return found(await findWebhook(tx, account, id));
     });
   }
-
-  #check(principal: Principal, input: NewWebhook) {
-    const { url, balanceThreshold = null } = input;
-    const name = readKeyName(input.name);
-    const events = WEBHOOK_EVENTS.filter((event) => input.events.includes(event));
-    if (events.length === 0) throw invalid("events", "Choose at least one event.");
-    permitEvents(principal, { events });
-    if (events.includes("balance.low") && balanceThreshold === null)
-      throw invalid("balance_threshold", "The event balance.low needs a threshold.");
-    if (url.length > MAX_URL_LENGTH) throw invalid("url", `A URL has at most ${MAX_URL_LENGTH} characters.`);
-    const { allowsPrivate } = this.#dependencies;
-    const fault = faultOf(url, { allowsPrivate, allowsQuery: true });
-    if (fault !== undefined) throw invalid("url", `This URL cannot receive events: ${fault}.`);
-    return { name, url: new URL(url).href, events, topics: topicsOf(events), balanceThreshold };
-  }
 }
 
 /** Resumes a disabled webhook after the last delivered event, or at the oldest one that is still stored. */
@@ -303,18 +282,6 @@ async function resume(tx: Queries, webhook: StoredWebhook, now: Date): Promise<v
   await resumeAt(tx, webhook.id, point, await lastPublished(tx), now);
 }
 
-/** Throws `insufficient_scope` unless the caller may read all of these events. */
-function permitEvents(principal: Principal, { events }: Pick<Webhook, "events">): void {
-  for (const event of events) {
-    const action = readActionOf(event);
-    const refusal = action === null ? undefined : refusalFor(principal, action);
-    if (refusal === undefined) continue;
-    throw new AppError("insufficient_scope", `This credential may not subscribe to ${event}. ${refusal}`, {
-      param: "events",
-    });
-  }
-}
-
 function found<T>(webhook: T | undefined): T {
   if (!webhook) throw notFound();
   return webhook;
@@ -322,10 +289,6 @@ function found<T>(webhook: T | undefined): T {
 
 function notFound(): AppError {
   return new AppError("webhook_not_found", "There is no such webhook.");
-}
-
-function invalid(param: string, message: string): AppError {
-  return new AppError("invalid_parameter", message, { param });
 }
 
 function withoutUndefined<T extends object>(input: T): { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -18,14 +18,14 @@ import type { JobFilter, JobView } from "../../src/jobs/jobs.service.ts";
 import { JobsService, jobCursor } from "../../src/jobs/jobs.service.ts";
 import { toPage } from "../../src/kernel/page.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
+import type { StoredSubmission } from "../../src/storage/submission.row.ts";
 import {
   countFirst,
   countSubmissions,
   type FileFilter,
   listFirst,
   listSubmissions,
-  type StoredSubmission,
-} from "../../src/storage/submissions.store.ts";
+} from "../../src/storage/submission-lists.store.ts";
 import { expectRows } from "../support/filtered-list.ts";
 import { seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";

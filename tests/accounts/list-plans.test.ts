@@ -20,7 +20,7 @@ import {
 import { newId } from "../../src/kernel/text/ids.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { ManagementKeyService } from "../../src/keys/management-keys/management-key.service.ts";
-import { listFirst, listSubmissions } from "../../src/storage/submissions.store.ts";
+import { listFirst, listSubmissions } from "../../src/storage/submission-lists.store.ts";
 import { borrowServerDatabase, openPatiently } from "../support/servers/database.ts";
 
 const ACCOUNT = "0x0000000000000000000000000000000000000001";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MAX_WEBHOOKS } from "../../webhooks/webhook.ts";
 import { WEBHOOK_EVENTS } from "../../webhooks/webhook-events.ts";
-import { MAX_URL_LENGTH } from "../../webhooks/webhooks.service.ts";
+import { MAX_URL_LENGTH } from "../../webhooks/webhook-settings.ts";
 import { defineRoute, json, listOf } from "../route.ts";
 import { keyName } from "./key-shape.ts";
 import { viewWebhook, WEBHOOK } from "./webhooks/webhook-shape.ts";
