@@ -42,7 +42,7 @@ export async function clientTypes(schemaText: string): Promise<string> {
   );
 }
 
-/** Writes them beside the operations. */
+/** Writes them next to the operations. */
 export async function writeClientTypes(schemaText: string): Promise<void> {
   writeFileSync(join(FOLDER, OUTPUT), await clientTypes(schemaText));
 }

@@ -47,7 +47,7 @@ export async function codegenFiles(
   return new Map(await Promise.all(files.map(async (file) => [file.filename, await codegen(file)] as const)));
 }
 
-/** Writes the types beside the code of the examples. */
+/** Writes the types next to the code of the examples. */
 export async function writeExampleTypes(schemaText: string): Promise<void> {
   for (const [path, text] of await exampleTypes(schemaText)) {
     const file = join(EXAMPLES, path);

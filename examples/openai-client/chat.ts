@@ -1,6 +1,6 @@
 import OpenAI, { APIError } from "openai";
 
-/** What a request cost, beside OpenAI's own members. Amounts are neuron: 10^18 of them are one token of the network. */
+/** What a request cost, besides OpenAI's own members. Amounts are neuron: 10^18 of them are one token of the network. */
 type Trace = {
   readonly request_id: string;
   readonly provider: string;

@@ -23,7 +23,7 @@ export const IMAGE_TOOL: Tool = {
   title: "Generate an image",
   description:
     "Generates images from a text and returns them. Runs as a job that survives restarts, is charged once and only for " +
-    "delivered images, and goes on if the client disconnects. Progress is reported by its steps. Needs an `sk-` key.",
+    "delivered images, and continues if the client disconnects. Progress is reported by its steps. Needs an `sk-` key.",
   inputSchema: {
     type: "object",
     properties: ARGUMENTS,

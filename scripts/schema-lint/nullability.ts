@@ -50,7 +50,7 @@ export function listsHaveNoHoles(schema: GraphQLSchema): readonly string[] {
     .map(({ path }) => `${path} is a list with items that can be null`);
 }
 
-/** A mutation can be null: it is when it throws, and the mutations beside it were carried out. */
+/** A mutation can be null: it is when it throws, and the mutations next to it were carried out. */
 export function mutationsCanBeNull(schema: GraphQLSchema): readonly string[] {
   return rootFieldsOf(schema, "mutation")
     .filter(({ type }) => isNonNullType(type))

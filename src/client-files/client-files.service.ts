@@ -127,7 +127,7 @@ export class ClientFilesService {
     return toPage(await listFiles(this.#dependencies.database, reach, query), request);
   }
 
-  /** Deletes a file. A batch that reads it goes on. Throws `file_not_found`. */
+  /** Deletes a file. A batch that reads it continues. Throws `file_not_found`. */
   async delete(reach: Reach, id: string): Promise<void> {
     const file = await this.get(reach, id);
     await hideFile(this.#dependencies.database, file.id);

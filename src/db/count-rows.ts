@@ -4,7 +4,7 @@ import type { Queries } from "./database.ts";
 /** How many rows a list has; an estimate if `isExact` is false. */
 export type RowCount = { readonly rows: number; readonly isExact: boolean };
 
-/** So many rows are counted; of a longer list, the planner's estimate is given. */
+/** Rows are counted up to this number; for a longer list the planner's estimate is given. */
 const MAX_COUNTED = 10_000;
 
 /** How many rows a statement selects, which has neither an order nor a limit. Reads at most 10,001 rows of an index. */

@@ -9,7 +9,7 @@ export type ReadLimits = {
   readonly waitMs: number;
 };
 
-/** Three open pages of the dashboard, and what a script asks for beside them. */
+/** Three open pages of the dashboard, and the reads of a script at the same time. */
 export const MAX_WAITING_PER_ACCOUNT = 64;
 
 type Start = () => void;
@@ -22,7 +22,7 @@ const MAX_REST_MS = 100;
  * length and time. Waiting accounts are served round-robin, however many reads each has waiting.
  *
  * After a read, an account with more of them waiting rests for as long as it took, so that one account reads half of
- * the time at most, and other customers' requests do not take twice as long beside it.
+ * the time at most, and other customers' requests never take twice as long because of it.
  */
 export class ReadLimiter {
   readonly #limits: ReadLimits;

@@ -161,7 +161,7 @@ export class EventRelay {
     );
   }
 
-  /** Runs beside publishing, never before it: after a busy day there is much to delete. */
+  /** Runs concurrently with publishing, never before it: after a busy day there is much to delete. */
   #sweepWhenDue(): void {
     const now = performance.now();
     if (this.#sweeping || now - this.#sweptAtMs < SWEEP_MS) return;

@@ -252,19 +252,19 @@ export const FAILURES = {
   duplicate_name: {
     status: 409,
     type: "invalid_request_error",
-    meaning: "An active key of the account has this name.",
+    meaning: "An active key of the account already has this name.",
     isUserError: true,
   },
   webhook_limit_reached: {
     status: 409,
     type: "invalid_request_error",
-    meaning: "The account has the most webhooks that it may have.",
+    meaning: "The account already has the maximum number of webhooks.",
     isUserError: true,
   },
   batch_limit_reached: {
     status: 409,
     type: "invalid_request_error",
-    meaning: "The account has the most unfinished batches that it may have.",
+    meaning: "The account already has the maximum number of unfinished batches.",
     isUserError: true,
   },
   batch_not_cancellable: {
@@ -276,13 +276,13 @@ export const FAILURES = {
   duplicate_tag_budget: {
     status: 409,
     type: "invalid_request_error",
-    meaning: "The tag has a budget.",
+    meaning: "The tag already has a budget.",
     isUserError: true,
   },
   tag_budget_limit_reached: {
     status: 409,
     type: "invalid_request_error",
-    meaning: "The account has the most budgets of tags that it may have.",
+    meaning: "The account already has the maximum number of budgets of tags.",
     isUserError: true,
   },
   async_job_not_pending: {
@@ -339,7 +339,7 @@ export const FAILURES = {
   storage_quota_exceeded: {
     status: 413,
     type: "invalid_request_error",
-    meaning: "The files of the account take all the room that it has.",
+    meaning: "The files of the account use its whole storage quota.",
     isUserError: true,
   },
   unsupported_media_type: {
@@ -421,12 +421,12 @@ export const FAILURES = {
   overloaded: {
     status: 503,
     type: "api_error",
-    meaning: "This service has too much to do: retry later.",
+    meaning: "This service is overloaded: retry later.",
   },
   storage_full: {
     status: 507,
     type: "api_error",
-    meaning: "The storage has no room left.",
+    meaning: "The storage is full.",
   },
 } as const satisfies Record<string, Failure>;
 

@@ -1,8 +1,8 @@
 const SLOTS = 65_536;
-/** After so many keys the memory starts anew: a fuller one takes too many keys for known ones. */
+/** The memory is cleared after this many keys: a fuller one reports too many unseen keys as seen. */
 const MAX_KEYS = SLOTS / 4;
 
-/** Remembers, in 8 KiB, which keys were seen lately. A few keys that were not are taken for ones that were. */
+/** Remembers, in 8 KiB, which keys were seen lately. A few keys that were not seen are reported as seen. */
 export class Sightings {
   readonly #bits = new Uint8Array(SLOTS / 8);
   #keys = 0;

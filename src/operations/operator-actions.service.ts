@@ -38,7 +38,7 @@ export class OperatorActionsService {
   }
 
   /**
-   * No process sends requests to a provider for so long. Throws `provider_not_found`, and
+   * Stops all processes from sending requests to a provider for `seconds`. Throws `provider_not_found`, and
    * `invalid_parameter` unless `seconds` is from 10 to 86,400.
    */
   async pauseProvider(operator: string, provider: string, seconds: number): Promise<void> {

@@ -3,7 +3,7 @@ import type { ProcessReport, ServiceProcess } from "./process-report.ts";
 
 /** More processes are not listed. */
 const MAX_LISTED = 500;
-/** A process that did not report for so long, and did not say that it ends, is no longer listed. */
+/** A process that has not reported for this long, and did not report its end, is no longer listed. */
 const FORGOTTEN_SECONDS = 3_600;
 
 /** Writes what a process reports of itself, and forgets the processes that have not reported for an hour. */

@@ -52,7 +52,7 @@ export const LIMIT_TOPICS = {
   tag: "tag-budget.reached",
 } as const;
 
-/** The permission to read an event; null if whoever manages webhooks may. */
+/** The permission to read an event; null if managing webhooks suffices. */
 export function readActionOf(event: WebhookEvent): Action | null {
   return SOURCES[event].read;
 }

@@ -47,7 +47,7 @@ type Dependencies = {
   readonly allowsPrivate: boolean;
 };
 
-/** How long the previous secret signs beside a new one. */
+/** How long deliveries are also signed with the previous secret. */
 export const ROTATION_HOURS = 24;
 /** Test deliveries of this process in progress. */
 const MAX_TESTS = 16;
@@ -148,7 +148,7 @@ export class WebhooksService {
     });
   }
 
-  /** How webhooks of all accounts fare: for operators, who do not see their whole URLs. */
+  /** The state of the webhooks of all accounts: for operators, who do not see their whole URLs. */
   health(): Promise<WebhookHealth> {
     return readWebhookHealth(this.#dependencies.database);
   }
@@ -195,7 +195,7 @@ export class WebhooksService {
 
   /**
    * Replaces the signing secret; for 24 h deliveries are signed with both. Throws `webhook_not_found`, and
-   * `insufficient_scope` for an event that the caller may not read: whoever has the secret can forge it.
+   * `insufficient_scope` for an event that the caller may not read: the secret suffices to forge it.
    */
   async rotateSecret(
     principal: Principal,

@@ -55,7 +55,7 @@ function toFieldName(name: string): string {
 
 /**
  * The path of a member of the request, through the input. Members may be in `routing` or `tag`, and in an object of any
- * JSON beside the fields: in `options`, behind them, or in `more`, before them. Names within JSON are those that the
+ * JSON next to the fields: in `options`, behind them, or in `more`, before them. Names within JSON are those that the
  * client wrote.
  */
 function pathIn(input: object | undefined, param: string): string {
@@ -71,7 +71,7 @@ function pathIn(input: object | undefined, param: string): string {
   return path.join(".");
 }
 
-/** Members of inputs whose own members REST has beside them. */
+/** Members of inputs whose own members are on the same level in REST. */
 const GROUPS = ["routing", "tag"];
 
 function stepsOf(value: unknown, name: string): readonly string[] {

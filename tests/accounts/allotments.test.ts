@@ -201,7 +201,7 @@ describeDatabases("an allotment", (kind) => {
     const beganMs = performance.now();
     await keysOn(database).revoke(seeded.account, seeded.keyId);
     expect(performance.now() - beganMs).toBeGreaterThan(1_900);
-    // Its own clock went on meanwhile.
+    // Its own clock kept running meanwhile.
     clock.nowMs += 2_000;
     await expect(admit()).rejects.toMatchObject({ code: "api_key_revoked" });
   });

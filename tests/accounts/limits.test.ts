@@ -124,7 +124,7 @@ describeDatabases("the limits of a key", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("without a period a limit is never reset; changing the period counts spending anew", async () => {
+  test("without a period a limit is never reset; changing the period counts the spending of the new period", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedLimited(database, { creditLimit: 10n });
     const holds = holdsOn(database);

@@ -117,7 +117,7 @@ async function vary(database: Database): Promise<void> {
 }
 
 describeDatabases("usage by provider", (kind) => {
-  test("sums, percentiles and savings are those of the requests, before, during and after the roll-up and after it is made anew", async () => {
+  test("sums, percentiles and savings are those of the requests, before, during and after the roll-up and after it is rebuilt", async () => {
     const database = await openTestDatabase(kind);
     try {
       const { account } = await seedUsage(database, VOLUME);

@@ -39,7 +39,7 @@ async function verifiedOf(database: Database) {
 }
 
 describeDatabases("the result of the last verification", (kind) => {
-  test("is kept, by whoever verified, with its faults", async () => {
+  test("is stored with its faults, whichever process verified", async () => {
     const database = await openTestDatabase(kind);
     const ledger = new LedgerService(database);
     expect(await ledger.last()).toBeUndefined();
@@ -49,7 +49,7 @@ describeDatabases("the result of the last verification", (kind) => {
     expect(first.transfers).toBeGreaterThan(0);
     expect(await new LedgerService(database).last()).toEqual(first);
     await database.rows("update account set deposit = deposit + 1 where address = $1", [account]);
-    // A check that has just ended is not repeated, whoever asks.
+    // A check that has just ended is not repeated, whoever requests it.
     expect(await new LedgerService(database).checkNow()).toEqual(first);
     await database.rows("update ledger_check set ended_at = ended_at - interval '11 seconds'");
     const [found, shared] = await Promise.all([ledger.checkNow(), ledger.checkNow()]);

@@ -52,7 +52,7 @@ export async function openGateways(
   return gateways;
 }
 
-/** What our gateway needs beside subgraphs: a chain and a folder, as settings. */
+/** What our gateway needs besides subgraphs: a chain and a folder, as settings. */
 export async function openDevnet(onEnd: OnEnd): Promise<{ RPC_URL: string; DATA_DIR: string }> {
   const anvil = await startAnvil();
   onEnd(() => anvil.stop());

@@ -65,7 +65,7 @@ await withEnds(async (onEnd) => {
   const slow = sockets.slice(0, SLOW_SOCKETS);
   for (const { socket } of slow) socket.pause();
   report(`${SLOW_SOCKETS * PER_SOCKET} do not read`, await publish(gateway, sockets.slice(SLOW_SOCKETS)));
-  // Clients that answered no pings for so long have been dropped by now; they reconnect.
+  // Clients that answered no pings during that time have been dropped by now; they reconnect.
   for (const { close } of slow) close();
   sockets.splice(0, SLOW_SOCKETS, ...(await openSockets(gateway, SLOW_SOCKETS, undefined)));
   await settled(gateway, COUNT);

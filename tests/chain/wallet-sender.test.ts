@@ -23,7 +23,7 @@ describe("a transaction of the router's wallet", () => {
     expect(await chain.client.getBalance({ address: TO })).toBe(parseEther("1"));
   });
 
-  test("whose nonce was used by another is outdated, and the next one is signed anew", async () => {
+  test("whose nonce was used by another is outdated, and the next one is signed again", async () => {
     const { sender } = await start();
     const [lost, taken] = [await sender.sign(CALL), await sender.sign({ ...CALL, value: 1n })];
     expect(await sender.send(taken)).toBe("sent");

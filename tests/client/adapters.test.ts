@@ -141,7 +141,7 @@ test("the committed operations are those that are generated from the schema", as
   expect(committedClientTypes(), "run npm run schema").toBe(await clientTypes(schema));
 });
 
-test("the subscriptions that are opened anew as long as nothing arrived are those that start with the state", () => {
+test("only subscriptions that start with the state are opened again as long as nothing arrived", () => {
   const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
   for (const { name, description } of Object.values(schema.getSubscriptionType()?.getFields() ?? {}))
     expect([name, startsWithState(name)]).toEqual([name, /current state/.test(description ?? "")]);

@@ -267,7 +267,7 @@ describe.each(TRANSPORTS)("a subscription over %s", (_, openTransport) => {
     expect(received).toEqual(events.emitted);
   });
 
-  test("of a field without cursors ends when its connection is lost, or goes on with a gap if that is allowed", async () => {
+  test("of a field without cursors ends when its connection is lost, or continues with a gap if that is allowed", async () => {
     const { proxy, client } = await connect();
     const document = "subscription { blockAdded { number } }";
     const strict = client.subscribe<KeysData, object>(document, {});

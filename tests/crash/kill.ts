@@ -54,7 +54,7 @@ export async function killOnce(world: CrashWorld, plan: Plan): Promise<KillOutco
 
 /**
  * Sends the chats with a key again, as their clients would: the first answer comes again, or a refusal. Only a chat
- * that the killed process had not accepted may be answered anew.
+ * that the killed process had not accepted may be answered again.
  */
 async function repeatKeyed(world: CrashWorld, { chats }: Sent) {
   const { secret, tripwire } = world;

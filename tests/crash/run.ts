@@ -56,7 +56,7 @@ async function killAll(database: CrashDatabase, rpcUrl: string, onEnd: OnEnd): P
   return kills;
 }
 
-/** A kill that could not be judged is a fault as well; the others go on. */
+/** A kill that could not be judged is a fault as well; the others continue. */
 async function startOver(world: CrashWorld, error: unknown): Promise<KillOutcome> {
   await world.product().end("SIGKILL");
   await world.start();

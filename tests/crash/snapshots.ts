@@ -27,7 +27,7 @@ export async function copyFrozen(pid: number, from: string, to: string): Promise
 
 /** Copies the folder of a running process file by file, as `cp -r` does: no file is of the same instant as the next. */
 export async function copyRunning(from: string, to: string): Promise<void> {
-  // It fails for a file that was deleted meanwhile, and goes on.
+  // It reports a file that was deleted meanwhile, and continues.
   await run("cp", ["-r", from, to]).catch(() => {});
 }
 

@@ -140,7 +140,7 @@ describe("what an operator does", () => {
     await until(async () => expect(await circuitsNow()).toEqual([]));
   });
 
-  test("what is wrong with an input is said at its field", async () => {
+  test("an invalid input is reported at its field", async () => {
     const nobody = `0x${"1".repeat(40)}`;
     const errors = "{ userErrors { field code } }";
     expect(

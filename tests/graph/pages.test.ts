@@ -148,9 +148,11 @@ describe("a list of the graph", () => {
     expect((await list("last: 3")).ids).toEqual(ids.slice(2));
 
     const byCost = "orderBy: { field: COST, direction: DESC }";
-    const dearest = await list(`first: 2, ${byCost}`);
-    expect(dearest.ids).toEqual([ids[3], ids[1]]);
-    const cheaper = await list(`first: 3, after: $after, ${byCost}`, { after: dearest.pageInfo.endCursor });
+    const mostExpensive = await list(`first: 2, ${byCost}`);
+    expect(mostExpensive.ids).toEqual([ids[3], ids[1]]);
+    const cheaper = await list(`first: 3, after: $after, ${byCost}`, {
+      after: mostExpensive.pageInfo.endCursor,
+    });
     expect(cheaper.ids).toEqual([ids[0], ids[4], ids[2]]);
     const filter = {
       statuses: ["COMPLETED"],
@@ -194,12 +196,12 @@ describe("a list of the graph", () => {
     const { nodes: all } = await read("first: 100");
     expect(all.length).toBeGreaterThan(2);
     const price = ({ pricing }: Row) => BigInt(pricing.input) + BigInt(pricing.output);
-    const dearest = { orderBy: { field: "PRICE", direction: "DESC" } };
-    const prices = (await read("first: 100", dearest)).nodes.map(price);
+    const mostExpensive = { orderBy: { field: "PRICE", direction: "DESC" } };
+    const prices = (await read("first: 100", mostExpensive)).nodes.map(price);
     expect(prices).toEqual(all.map(price).toSorted((one, other) => (one < other ? 1 : one > other ? -1 : 0)));
     const paged: Row[] = [];
     for (let after: string | null = null; paged.length < all.length; ) {
-      const page = await read("first: 1", { ...dearest, after });
+      const page = await read("first: 1", { ...mostExpensive, after });
       paged.push(...page.nodes);
       after = page.pageInfo.endCursor;
     }
@@ -303,7 +305,7 @@ describe("a list of the graph", () => {
       );
   });
 
-  test("goes on after a cursor with a name of 500 characters", () => {
+  test("continues after a cursor with a name of 500 characters", () => {
     const names = ["a", "b".repeat(500), "\u{1F600}".repeat(250), "d"].toSorted();
     const args = { first: 1, after: null as string | null, last: null, before: null };
     const seen: string[] = [];

@@ -60,7 +60,7 @@ test("the only process of its database is listed without one, with the delays si
 describeDatabases("processes", (kind) => {
   test("are forgotten an hour after their last report, or at their end", async () => {
     const database = await openTestDatabase(kind);
-    // The second one reports when it is told to, so that its report ages.
+    // The second one reports only when the test makes it, so that its report ages.
     const [first, second] = [startProcess(database), startProcess(database)];
     first.start("gateway");
     await second.report();
@@ -87,7 +87,7 @@ describeDatabases("processes", (kind) => {
     expect(await roles()).toEqual([{ role: "all", isSilent: false }]);
   });
 
-  test("that cannot report say so in the log, and go on", async () => {
+  test("that cannot report log this, and continue", async () => {
     const database = await openTestDatabase(kind);
     const lines: string[] = [];
     let isAway = true;

@@ -129,7 +129,7 @@ describe.skipIf(skipped)("two processes that both work on batches", () => {
       held: "0",
     });
 
-    // A follower of the other process goes on; one of the killed process continues there, after its last cursor.
+    // A follower of the other process continues; one of the killed process continues there, after its last cursor.
     const seen = changesOf(onFirst);
     const resumed = await followEvents(second.origin, owner.secret, progressOf(id, seen.at(-1)?.cursor));
     for (const [follower, earlier] of [

@@ -151,7 +151,7 @@ describe.each(routes)("$method $url", ({ method, url, errors }) => {
       const status = refused === "" ? 400 : FAILURES[refused].status;
       expect([reply.statusCode, reply.json().error.type]).toEqual([status, ANTHROPIC_TYPES[status]]);
     } else if (errors === "storage") {
-      // Every permitted caller is told what is missing, in the envelope.
+      // Every permitted caller learns what is missing, in the envelope.
       expect([refused, url === "/node/status" ? 0 : 1]).toEqual(["", reply.json().code]);
     } else if (errors === "rpc") {
       // An empty object is not a call, which every caller is answered with status 200.

@@ -22,7 +22,7 @@ function startProcess(database: Pick<Database, "rows">) {
   const clock = { now: () => new Date(time.nowMs), monotonicMs: () => time.nowMs };
   const history = new HealthHistoryService({ queries: database as Database, clock, log: LOG });
   const health = new HealthService({ clock, coolDownMs: 1_000, observer: history });
-  /** A request whose first byte arrives after so many milliseconds. */
+  /** A request whose first byte arrives after this many milliseconds. */
   const answer = (provider: Provider, ms: number) => {
     const trial = health.begin(provider);
     time.nowMs += ms;
@@ -84,7 +84,7 @@ describeDatabases("health history", (kind) => {
     await database.rows("truncate provider_hour");
   });
 
-  test("whoever asks often reads the database once in half a minute, and for each provider once", async () => {
+  test("frequent reads query the database once in half a minute, and once for each provider", async () => {
     const database = await openTestDatabase(kind);
     const reads: string[] = [];
     const { time, history, answer } = startProcess({

@@ -146,13 +146,16 @@ test.each<[Record<string, string>, object, number, string]>([
 test("a pin to a provider of another model, and a pinned provider above the price cap, have their own codes", async () => {
   const { seed, chat } = router();
   const seeded = await seed();
-  const [, , dearest] = addressesOf("m-pin");
+  const [, , mostExpensive] = addressesOf("m-pin");
   const other = addressesOf("m-plain")[0] ?? "";
   const pin = (address: string, headers = {}) =>
     chat(seeded, { model: "m-pin" }, { "x-0g-provider-address": address, ...headers });
   expect(await codeOf(await pin(other))).toEqual([400, "provider_model_mismatch"]);
   const cap = { "x-0g-provider-max-price-usd-completion": "0.000000000012" };
-  expect(await codeOf(await pin(dearest ?? "", cap))).toEqual([400, "pinned_provider_exceeds_max_price"]);
+  expect(await codeOf(await pin(mostExpensive ?? "", cap))).toEqual([
+    400,
+    "pinned_provider_exceeds_max_price",
+  ]);
 });
 
 test("a pinned provider that fails is not replaced by another", async () => {
@@ -196,15 +199,16 @@ test("the hold covers the most expensive candidate, and the charge is that of th
   const asked = chat(seeded, { model: "m-hold", max_tokens: 10 });
   await until(() => (scripted[2]?.callsOf("m-hold").length ?? 0) > 0);
   const during = await balanceAtRest(app, seeded.account);
-  const [, , dearest] = PRICES;
+  const [, , mostExpensive] = PRICES;
   const prompt = BigInt((await tokensOf()) ?? 0);
-  expect(during?.held).toBe(prompt * dearest.prompt + 10n * dearest.completion);
+  expect(during?.held).toBe(prompt * mostExpensive.prompt + 10n * mostExpensive.completion);
   release.resolve();
   const answer = (await (await asked).json()) as {
     x_0g_trace: { provider: string; billing: { total_cost: string } };
   };
   const due =
-    BigInt(USAGE.prompt_tokens) * dearest.prompt + BigInt(USAGE.completion_tokens) * dearest.completion;
+    BigInt(USAGE.prompt_tokens) * mostExpensive.prompt +
+    BigInt(USAGE.completion_tokens) * mostExpensive.completion;
   expect(answer.x_0g_trace).toMatchObject({
     provider: addressesOf("m-hold")[2],
     billing: { total_cost: String(due) },

@@ -69,7 +69,7 @@ async function chat(
   return reply.body;
 }
 
-/** What a request of a conversation has beside its messages. */
+/** What a request of a conversation has besides its messages. */
 type Extra = {
   readonly body?: object;
   readonly headers?: Record<string, string>;

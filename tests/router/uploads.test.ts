@@ -47,7 +47,7 @@ test("a large body with a key for something else is refused before it is read", 
   socket.destroy();
 });
 
-/** Sends the head of a request that announces so many bytes. */
+/** Sends the head of a request that announces this many bytes. */
 function open(
   path: string,
   { secret, bytes }: { secret: string | undefined; bytes: number },

@@ -43,7 +43,7 @@ export class Step implements fc.AsyncCommand<Progress, World> {
   }
 }
 
-/** Runs of so many steps. Each has its own weights: what is frequent in one is rare in another. */
+/** Runs of this many steps. Each has its own weights: what is frequent in one is rare in another. */
 export function runsOf(steps: number): fc.Arbitrary<readonly Step[]> {
   const moods = fc.array(fc.nat(4), { minLength: KINDS.length, maxLength: KINDS.length });
   return moods.chain((mood) =>

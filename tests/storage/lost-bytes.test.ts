@@ -120,7 +120,7 @@ describeDatabases("bytes lost under a running storage node", (kind) => {
     }
   });
 
-  /** A process that opens the folder anew reads the whole file. */
+  /** A process that opens the folder again reads the whole file. */
   async function expectOnDisk({ folder }: DiskNode & { readonly folder: string }, file: OwnFile) {
     const reader = openDisk(database, { folder });
     const here = await found(reader, file);

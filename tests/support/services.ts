@@ -111,7 +111,7 @@ export const SERVICES = {
 
 type ServiceName = keyof typeof SERVICES;
 
-/** One more provider of each of these services, beside the stack's own, in its catalogue. */
+/** One more provider of each of these services, besides the stack's own, in its catalogue. */
 export function useServices<Name extends ServiceName>(
   stack: () => Stack,
   names: readonly Name[],

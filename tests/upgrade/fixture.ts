@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readCompressed, unpackFolder } from "./archive.ts";
 import type { Filled } from "./questions.ts";
 
-/** What is committed of a release beside its data: what it was filled with, and its answers. */
+/** What is committed of a release besides its data: what it was filled with, and its answers. */
 type Expected = {
   readonly filled: Filled;
   readonly answers: Readonly<Record<string, unknown>>;

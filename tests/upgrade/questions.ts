@@ -155,7 +155,7 @@ function withoutHeld({ deposit_balance, credit_balance, total_balance }: Record<
   return { deposit_balance, credit_balance, total_balance };
 }
 
-/** Without the numbers, which only order the rows, as versions count differently, and without what is told only since. */
+/** Without the numbers, which only order the rows, as versions count differently, and without what only later versions report. */
 async function historyOf(target: Target, reader: string) {
   type Row = Readonly<Record<string, unknown>>;
   const { data } = await call<{ data: readonly Row[] }>(target, "/v1/account/usage/history", reader);

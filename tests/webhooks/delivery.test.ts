@@ -76,7 +76,7 @@ describeDatabases("webhook delivery", (kind) => {
     });
   });
 
-  test("a receiver that fails for 24 hours is disabled, which its account's other webhooks are told", async () => {
+  test("a webhook whose receiver fails for 24 hours is disabled, and its account's other webhooks receive an event", async () => {
     const world = await WebhookWorld.open(kind, onEnd);
     const [broken, watcher] = [await startReceiver(onEnd, answerWith(500)), await startReceiver(onEnd)];
     const wallet = await world.wallet();

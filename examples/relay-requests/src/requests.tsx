@@ -6,7 +6,7 @@ import { FilterForm, RequestTable } from "./view.tsx";
 
 const PAGE_SIZE = 5;
 
-/** The list: a filter asks for it anew, and `loadNext` for its next page. */
+/** The list: a filter fetches it again, and `loadNext` for its next page. */
 export function Requests({ account }: { readonly account: requests_account$key }) {
   const [isFiltering, startFiltering] = useTransition();
   const { data, hasNext, isLoadingNext, loadNext, refetch } = usePaginationFragment<

@@ -53,7 +53,7 @@ async function plan(request: Extract<PlannerRequest, { kind: "plan" }>): Promise
   }
 }
 
-/** Reading the memory takes 20 µs. It is read again after so many characters of operations and plans. */
+/** Reading the memory takes 20 µs. It is read again after this many characters of operations and plans. */
 const MEASURED_EVERY = 65_536;
 let unmeasured = MEASURED_EVERY;
 

@@ -69,7 +69,7 @@ export function checkCheckpoint(bundle: Bundle): Finding {
     : failed("The router's key did not sign this head of the log.");
 }
 
-/** Whether the log has the receipt under the head in the bundle, whoever signed that. */
+/** Whether the log has the receipt under the head in the bundle, regardless of who signed the head. */
 export function checkInclusion({ receipt, log }: Bundle): Finding {
   const head = headOf(log.checkpoint);
   if (!head) return failed("The head of the log is malformed.");

@@ -3,7 +3,7 @@ import { parseAbi } from "viem";
 /**
  * AgenticID, the generation of the agent token that followed AgentNFT (facts: router-and-chain 3.2): what an indexer
  * needs of it. A sealed key comes with the hash of its data, in `ITransferred` (from the zero address at a mint) and
- * `Cloned`; whoever replaces data publishes new keys with it. Plain transfers are refused.
+ * `Cloned`; a sender that replaces data publishes new keys with it. Plain transfers are refused.
  */
 export const agenticIdAbi = parseAbi([
   "struct IntelligentData { string dataDescription; bytes32 dataHash; }",

@@ -1,7 +1,7 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * The signer of a submission's transaction, beside the submitter that it names, and the progress of each file. Logs
+ * The signer of a submission's transaction, besides the submitter that it names, and the progress of each file. Logs
  * that were read before have no signers, so they are read again.
  */
 export class FollowFiles extends Migration {

@@ -3,7 +3,7 @@ import { Migration } from "@mikro-orm/migrations";
 /**
  * What `npm run ledger:verify` has verified: the books of each account as the sums of its entries up to a transfer, and
  * what the requests of each key cost. The next verification reads only later transfers. While `verified_at` is null, the
- * verification `run` of all of it has not ended. Nothing is lost with these tables: it makes them anew.
+ * verification `run` of all of it has not ended. If these tables are lost, the next verification fills them again.
  */
 export class KeepVerifiedLedger extends Migration {
   override up(): void {

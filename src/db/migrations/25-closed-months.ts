@@ -92,7 +92,7 @@ export class CloseMonths extends Migration {
     this.addSql(`
       create or replace trigger ledger_transfer_is_final before update on ledger_transfer
       for each row execute function ledger_entry_is_final()`);
-    // A closed month is a small part of a table that keeps many: vacuum shall not wait for a fifth of it.
+    // A closed month is a small part of a table that keeps many: vacuum must not wait for a fifth of it.
     for (const table of ["inference_request", "ledger_transfer", "hold", "request_evidence", "job"])
       this.addSql(`alter table ${table} set (autovacuum_vacuum_scale_factor = 0.05)`);
   }

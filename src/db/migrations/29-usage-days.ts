@@ -10,7 +10,7 @@ const SUMS = [
   "cache_write_1h_tokens",
 ] as const;
 
-/** SQL that makes the days anew that `touched` names, of the rows of `usage_rollup`. */
+/** SQL that recomputes the days that `touched` names from the rows of `usage_rollup`. */
 const remake = (touched: string) => `
   insert into usage_day as d (account, starts_at, usage)
   select m.account, m.starts_at,

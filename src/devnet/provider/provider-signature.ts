@@ -23,7 +23,7 @@ export type SigningBehaviour = {
   /** Signs the request as forwarded, after these changes. */
   readonly rewrites?: readonly Rewrite[];
   /**
-   * Signs other bytes than it delivers: the answer serialized anew, its content alone, the answer without its last
+   * Signs other bytes than it delivers: the answer serialized again, its content alone, the answer without its last
    * event, or an answer that was never given.
    */
   readonly signs?: "reserialized" | "content" | "prefix" | "another";

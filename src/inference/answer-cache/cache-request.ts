@@ -27,7 +27,7 @@ export type CachedAnswer = {
   /** The format in which the provider answered, where that is not the same for all providers. */
   readonly form?: string | undefined;
   readonly cost: ChargedCost;
-  /** The bytes as the provider sent them: each reader of them makes the client's answer anew. */
+  /** The bytes as the provider sent them: each reader builds the client's answer from them. */
   readonly answer: Pick<ProviderAnswer, "contentType" | "body">;
 };
 

@@ -34,7 +34,7 @@ type Kept = { readonly signer: Hex; readonly attestation: Attestation; readonly 
 
 const MAX_REPORT_BYTES = 1_048_576;
 const TIMEOUT_MS = 20_000;
-/** A result that could not be renewed for so many intervals no longer counts. */
+/** A result that could not be renewed for this many intervals no longer counts. */
 const MAX_INTERVALS = 3;
 
 /**

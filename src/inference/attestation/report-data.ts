@@ -11,7 +11,7 @@ export type ReportData = {
   readonly tlsKeyHash: string | undefined;
 };
 
-/** What a report states beside the quote, to compare a hash of it: the signer and the hash of the TLS key. */
+/** What a report states besides the quote, to compare a hash of it: the signer and the hash of the TLS key. */
 export type StatedKeys = { readonly signer: Hex | undefined; readonly tlsKeyHash: string | undefined };
 
 const ADDRESS_BYTES = 20;

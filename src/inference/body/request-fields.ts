@@ -78,7 +78,7 @@ function refuseUnsupported(value: unknown): void {
 
 /**
  * The body for a provider: the client's own bytes if nothing changes, with fields appended if they are only added
- * (numbers keep all their digits), and serialized anew only if a field is removed or changed.
+ * (numbers keep all their digits), and serialized again only if a field is removed or changed.
  */
 export function forwardedBody(
   { bytes, fields, elided }: RequestFields,

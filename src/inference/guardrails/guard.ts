@@ -88,7 +88,7 @@ function checkBody({ sizeBytes, fields, translated }: GuardedRequest, guardrails
   throw violated("allowed_tools", tool.field, `${named} ${what}`);
 }
 
-/** The field by which a body has a blocked parameter, as the client sent it. One that is null or false asks nothing. */
+/** The field by which a body has a blocked parameter, as the client sent it. One that is null or false has no effect. */
 function blockedField(name: string, fields: Fields, translated: Fields | undefined): string | undefined {
   const isSent = (body: Fields, field: string) =>
     Object.hasOwn(body, field) && body[field] != null && body[field] !== false;

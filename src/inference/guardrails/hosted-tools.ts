@@ -1,6 +1,6 @@
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Tools that a body asks its provider to run, beside its lists of tools. */
+/** Tools that a body asks its provider to run, besides its lists of tools. */
 type HostedTools = {
   /** The member of the body, as a path with dots. */
   readonly field: string;

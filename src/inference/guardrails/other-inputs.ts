@@ -15,7 +15,7 @@ const MAX_TYPE_LENGTH = 64;
 
 /**
  * What a valid request body has beyond what `countRequestTokens` counts, and which a server may put into the prompt: some
- * of its fields, and the members of messages' parts and of documents beside their texts. Not billed, as most servers
+ * of its fields, and the members of messages' parts and of documents besides their texts. Not billed, as most servers
  * ignore it.
  */
 export function otherInputsOf(body: unknown): string {

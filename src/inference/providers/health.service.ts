@@ -14,7 +14,7 @@ type Dependencies = {
 
 /** Observes the requests to providers. */
 export type HealthObserver = {
-  /** The first byte of an answer arrived after so many milliseconds. */
+  /** The first byte of an answer arrived after `ms` milliseconds. */
   firstByte(provider: Provider, ms: number): void;
   /** A request ended with an answer or a failure of the provider; other ends are not reported. */
   ended(provider: Provider, isAnswered: boolean): void;
@@ -46,7 +46,7 @@ export type CircuitReport = {
 export type Trial = {
   /** Records the arrival of the first byte. */
   firstByte(): void;
-  /** Records a whole answer of so many tokens, which has just ended. */
+  /** Records a whole answer of `tokens` tokens, which has just ended. */
   answered(tokens: number): void;
   succeed(): void;
   fail(failure: ProviderFailure): void;
@@ -165,7 +165,7 @@ export class HealthService {
     known.lastFailure = undefined;
   }
 
-  /** Sends no requests to this offer for so long, milliseconds. */
+  /** Sends no requests to this offer for `ms` milliseconds. */
   rest(provider: Provider, ms: number): void {
     this.#circuitOf(provider).restUntilMs = this.#dependencies.clock.monotonicMs() + ms;
   }
@@ -256,7 +256,7 @@ const UNKNOWN: ProviderHealth = {
   uptime: undefined,
 };
 
-/** The keys of offers, which are asked for several times per request: a text that is made anew is hashed anew. */
+/** The keys of offers, which are looked up several times per request: the hash of a new string is not cached. */
 const keys = new WeakMap<Provider, string>();
 
 function keyOf(provider: Provider): string {

@@ -15,7 +15,7 @@ export type OfferFilter = {
   readonly inputModalities?: readonly string[] | undefined;
   /** Offers that publish all of these. */
   readonly supportedParameters?: readonly string[] | undefined;
-  /** Offers that publish a context of at least so many tokens. */
+  /** Offers that publish a context of at least this many tokens. */
   readonly minContextLength?: number | undefined;
   readonly maxInputPrice?: bigint | undefined;
   readonly maxOutputPrice?: bigint | undefined;

@@ -43,7 +43,7 @@ type Item = { readonly id: string; readonly index: number; isDone: boolean } & (
 type TextItem = Extract<Item, { kind: "reasoning" | "message" }>;
 type CallItem = Extract<Item, { kind: "function_call" }>;
 
-/** Assumed length of an item or of a token with its probability, beside its texts. */
+/** Assumed length of an item or of a token with its probability, besides its texts. */
 const FRAME = 128;
 /** Log probabilities are repeated at the end of a stream up to this length. */
 const MAX_LOGPROBS = 1_048_576;

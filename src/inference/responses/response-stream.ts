@@ -58,7 +58,7 @@ export class ResponseStream {
     return writer.bytes();
   }
 
-  /** The last events. Changes nothing, as they may be written anew with another bill. */
+  /** The last events. Has no side effects: they may be written again with another bill. */
   end({ finishReason, completedAt, usage, trace, error }: StreamEnd): Buffer {
     const incompleteReason = incompleteReasonOf(finishReason);
     const isCut = incompleteReason !== undefined;

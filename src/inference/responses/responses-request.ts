@@ -242,7 +242,7 @@ function responseFormat(format: NonNullable<Request["text"]>["format"]) {
   return { response_format: type === "json_schema" ? { type, json_schema: schema } : { type } };
 }
 
-/** What the types of OpenAI's clients require of a response beside its answer, and its length if it is not shortened. */
+/** What the types of OpenAI's clients require of a response besides its answer, and its length if it is not shortened. */
 function repeatedFields(
   request: Request,
   tools: readonly Tool[],

@@ -1,4 +1,4 @@
-/** The response headers that pages of other origins may read, beside the CORS-safelisted ones. */
+/** The response headers that pages of other origins may read, besides the CORS-safelisted ones. */
 export const EXPOSED_HEADERS: string = [
   "Accept-Ranges",
   "Allow",

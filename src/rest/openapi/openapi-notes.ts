@@ -115,7 +115,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
       'The input, or the output or error file of a batch: lines such as `{"id", "custom_id", "response": {"status_code", "request_id", "body"}, "error"}`, in the order of the input.',
   },
   "DELETE /v1/files/:id": {
-    description: "A batch that reads the file goes on. Its room is free within a minute.",
+    description: "A batch that reads the file continues. Its storage is freed within a minute.",
   },
   "POST /v1/batches": {
     description:

@@ -53,7 +53,7 @@ export const getBalance = defineRoute({
   },
 });
 
-/** GET /v1/account/funds (facts 1.3): the balance beside that of the vault on chain, read within 3 s. */
+/** GET /v1/account/funds (facts 1.3): the balance, and that of the vault on chain, read within 3 s. */
 export const getFunds = defineRoute({
   method: "GET",
   url: "/v1/account/funds",

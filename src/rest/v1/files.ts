@@ -121,7 +121,7 @@ export const getFileContent = defineRoute({
   },
 });
 
-/** DELETE /v1/files/{id}: deletes a file. A batch that reads it goes on. */
+/** DELETE /v1/files/{id}: deletes a file. A batch that reads it continues. */
 export const deleteFile = defineRoute({
   method: "DELETE",
   url: "/v1/files/:id",

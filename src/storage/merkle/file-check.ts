@@ -8,7 +8,7 @@ import { type FileShape, fileShape, SEGMENT_BYTES, segmentLeaves } from "./shape
 
 /**
  * Verifies a stored file against its root, segment by segment, and rebuilds the root from what it verified. It trusts
- * nobody: not even that a proof leads to the same tree as the proofs before it. It holds 32 bytes per segment. It also
+ * nothing: not even that a proof leads to the same tree as the proofs before it. It holds 32 bytes per segment. It also
  * runs in browsers.
  */
 export class FileCheck {

@@ -79,7 +79,7 @@ export class DiskReader {
     return rebuilt;
   }
 
-  /** The segment roots that were stored beside the bytes. A missing root is that of padding. */
+  /** The segment roots that were stored with the bytes. A missing root is that of padding. */
   async #readRoots(file: FileOnDisk): Promise<Buffer | undefined> {
     const { folder, hashing } = this.#dependencies;
     const { shape } = file;

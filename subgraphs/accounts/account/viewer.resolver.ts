@@ -15,7 +15,7 @@ export class ViewerResolver {
 
   @FieldResolver(() => Boolean, {
     description:
-      "Whether the credential may read `operations`: its account is an operator's of this service (`OPERATORS`).",
+      "Whether the credential may read `operations`: its account is that of an operator of this service (`OPERATORS`).",
   })
   operator(@Ctx() { principal, services }: Context): boolean {
     return isPermitted(principal, "operations.read") && services.operators.has(accountOf(principal));

@@ -100,7 +100,7 @@ export class TagBudgetResolver {
   @Requires("tag-budget.manage")
   @Mutation(() => DeleteTagBudgetPayload, {
     nullable: true,
-    description: `Deletes the budget of a tag, which is not limited any more. ${SCOPE}`,
+    description: `Deletes the budget of a tag, which is no longer limited. ${SCOPE}`,
   })
   async deleteTagBudget(
     @Arg("input", () => DeleteTagBudgetInput, { description: "The budget to delete." })

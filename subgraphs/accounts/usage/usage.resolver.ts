@@ -89,7 +89,7 @@ export class UsageResolver {
   @FieldResolver(() => [UsageBucketType], {
     nullable: true,
     description:
-      "Totals by period, oldest first, for charts: at most 5,000 buckets. A period without usage has none.",
+      "Totals by period, oldest first, for charts: at most 5,000 buckets. A period without usage has no bucket.",
   })
   async buckets(
     @Arg("by", () => UsagePeriod, { description: "The length of the periods." }) grain: Grain,

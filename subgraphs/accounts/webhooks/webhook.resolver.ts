@@ -31,7 +31,7 @@ export class AccountWebhooksResolver {
 /** The fields of a webhook that are not in its row. */
 @Resolver(() => WebhookType)
 export class WebhookResolver {
-  @FieldResolver(() => Int, { description: "How many attempts in a row failed." })
+  @FieldResolver(() => Int, { description: "The number of consecutive failed attempts." })
   consecutiveFailures(@Root() { failures }: Webhook): number {
     return failures;
   }

@@ -46,7 +46,7 @@ export class OperationsResolver {
     return toWatcherStates(await services.chain.watchers());
   }
 
-  @FieldResolver(() => OperationWebhooksType, { description: "How webhooks fare, at most 1 s old." })
+  @FieldResolver(() => OperationWebhooksType, { description: "The state of webhooks, at most 1 s old." })
   async webhooks(@Ctx() { services }: Context): Promise<OperationWebhooksType> {
     return toWebhooks(await services.operations.deliveries());
   }

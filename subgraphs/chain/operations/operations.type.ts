@@ -64,7 +64,7 @@ class FaultyWebhookType {
   @Field(() => String, { description: "The host and port of its URL; the path may be a secret." })
   host!: string;
 
-  @Field(() => Int, { description: "How many attempts in a row failed." })
+  @Field(() => Int, { description: "The number of consecutive failed attempts." })
   failureCount!: number;
 
   @Field(() => DateTimeScalar, { description: "When it began to fail, or was disabled." })
@@ -79,7 +79,7 @@ class FaultyWebhookType {
 
 /** How webhooks fare. */
 @ObjectType("OperationWebhooks", {
-  description: "How the webhooks of all accounts fare. Each number is counted to 10,000.",
+  description: "The state of the webhooks of all accounts. Each number is counted to 10,000.",
   simpleResolvers: true,
 })
 export class OperationWebhooksType {
@@ -160,7 +160,7 @@ export function toQueues(queues: Queues): OperationQueuesType {
   };
 }
 
-/** Maps how webhooks fare to its GraphQL type. */
+/** Maps the state of webhooks to its GraphQL type. */
 export function toWebhooks(deliveries: Deliveries): OperationWebhooksType {
   const { pending, failing, disabled, oldestWaitingSeconds, faulty } = deliveries;
   return {

@@ -55,7 +55,7 @@ export class SpeechResolver {
   }
 }
 
-/** What a repeated call needs beside the audio. */
+/** What a repeated call needs besides the audio. */
 type Facts = { readonly contentType: string; readonly characters: number; readonly trace: Trace };
 
 /** A line of JSON and the audio: as one JSON text, the audio would be parsed as well. */

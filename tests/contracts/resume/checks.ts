@@ -61,7 +61,7 @@ const PROMISES: Readonly<Record<string, (place: Place) => Promise<void>>> = {
     for (let time = 0; time < 2; time++)
       requireSame(await receive(open(place, first?.cursor), rest.length), rest);
   },
-  "R5 a stream that was replayed goes on with new events": async (place) => {
+  "R5 a stream that was replayed continues with new events": async (place) => {
     const witness = await openLive(place);
     const [first] = await receive(witness, 2, () => cause(place.target));
     const resumed = open(place, first?.cursor);

@@ -30,7 +30,7 @@ export type Stream = {
   readonly results: Result[];
   /** How the stream ended; undefined while it is open. */
   ended(): { readonly reason: unknown } | undefined;
-  /** Cuts the connection, as a network failure would: nothing is said to the server. */
+  /** Cuts the connection, as a network failure would: nothing is sent to the server. */
   cut(): void;
 };
 

@@ -8,7 +8,7 @@ import { Metrics } from "../../../src/metrics/metrics.ts";
 
 const TEXT = `query Greeting { hello(to: "a word that people said") }`;
 
-/** An engine that calls one subgraph twice, which takes so long to answer. */
+/** An engine that calls one subgraph twice, which answers after the given time. */
 function start(answerMs: number, slowMs: number) {
   const lines: string[] = [];
   const metrics = new Metrics();

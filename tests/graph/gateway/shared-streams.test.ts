@@ -33,7 +33,7 @@ async function join(streams: SharedStreams, key: string, open: () => Promise<Res
   return opened;
 }
 
-test("readers of one key share a source, which is closed with the last of them and opened anew for the next", async () => {
+test("readers of one key share a source, which is closed with the last of them and opened again for the next", async () => {
   const streams = new SharedStreams();
   const { seen, open, push } = newSource();
   const [one, two] = await Promise.all([join(streams, "k", open), join(streams, "k", open)]);

@@ -28,7 +28,7 @@ const ofViewer = (access: Access, field: string): Row => ({
   access,
   query: () => `{ viewer { account { ${field} { nodes { id } } } } }`,
 });
-// A permitted caller is told that the cursor is invalid: a refused stream never looks at it.
+// A permitted caller learns that the cursor is invalid: a refused stream never looks at it.
 const followed = (access: Access, field: string): Row => ({
   access,
   query: () => `subscription { ${field}(after: "none") { id } }`,
@@ -47,7 +47,7 @@ const ofManagementKey = (access: Access, field: string, more = ""): Row => ({
   foreign: "management_key_not_found",
 });
 
-// A caller with the scope is told that it is not an operator: no other gets that far.
+// A caller with the scope learns that it is not an operator: no other caller gets that far.
 const ofOperator = (field: string): Row => ({
   access: "node.read",
   query: () => `{ operatorNode { ${field} } }`,
@@ -75,7 +75,7 @@ const ofNoBudget = (field: string, more = ""): Row => ({
 });
 
 const MOVE = `, owner: "0x${"2".repeat(40)}", to: "0x${"3".repeat(40)}", proofs: []`;
-// A contract that is not read here, which every caller is told alike.
+// A contract that is not read here: every caller gets the same error.
 const ofToken = (field: string, more: string, selection = "{ data }"): Row =>
   open(`{ ${field}(contract: "0x${"1".repeat(40)}", tokenId: 1${more}) ${selection} }`, "not_found");
 
@@ -298,7 +298,7 @@ const MATRIX: Readonly<Record<string, Row>> = {
     access: "routing.preview",
     query: () => "{ routingPreview(serviceType: CHATBOT) { providers { id } } }",
   },
-  // A permitted caller is told that the model does not exist: no other gets that far.
+  // A permitted caller learns that the model does not exist: no other caller gets that far.
   "Mutation.completeChat": {
     access: "inference.run",
     query: () => `mutation { completeChat(input: ${NO_CHAT}) { userErrors { code } } }`,

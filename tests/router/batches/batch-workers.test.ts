@@ -104,7 +104,7 @@ describe.skipIf(!inject("postgresUrl"))("two workers on one database", () => {
     );
   }
 
-  /** The account has paid for so many lines, and nothing is held. */
+  /** The account has paid for this many lines, and nothing is held. */
   async function requireCharged({ account }: Seeded, lines: number): Promise<void> {
     const cost = BigInt(lines) * LINE_COST;
     const outcomes = await outcomesOf(database(), account);

@@ -1,7 +1,7 @@
 const RATE = 8_000;
 const HEADER_BYTES = 44;
 
-/** WAV audio of so many seconds: one channel, 8 bits, 8 kHz. `seed` varies the content. */
+/** WAV audio of this many seconds: one channel, 8 bits, 8 kHz. `seed` varies the content. */
 export function toWav(seconds: number, seed = 0): Buffer {
   const samples = Math.round(seconds * RATE);
   const bytes = Buffer.alloc(HEADER_BYTES + samples, 128 + (seed % 64));

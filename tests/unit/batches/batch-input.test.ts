@@ -87,7 +87,7 @@ test.each([
   expect(check.errors).toMatchObject([{ line: 7, code }]);
 });
 
-test("what is said of a line can be stored, whatever its members are called", () => {
+test("the error of a line can be stored, whatever its members are called", () => {
   const check = new InputCheck(ENDPOINT, LIMITS, () => true);
   const bytes = Buffer.from(`{"a\\u0000\\ud800${"x".repeat(100)}":1}`);
   check.add({ n: 1, startsAt: 0, sizeBytes: bytes.length, bytes });

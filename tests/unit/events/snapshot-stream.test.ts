@@ -76,7 +76,7 @@ describe("a stream of steps", () => {
     expect(seen).toEqual({ ends: 1, sourceEnds: 1 });
   });
 
-  test("without a last step goes on until its source ends, and says so once", async () => {
+  test("without a last step continues until its source ends, and ends once", async () => {
     const { source, stream, seen } = open();
     source.push(step("a", 1));
     source.end();

@@ -157,7 +157,7 @@ test("tokens per second are those of whole answers, without short ones, and expi
   expect(health.of(PROVIDER).tokensPerSecond).toBeUndefined();
 });
 
-test("operators are told since when a circuit is open and why, and may close it or pause a provider", () => {
+test("operators see since when a circuit is open and why, and may close it or pause a provider", () => {
   const { health, fail, pass, circuit } = start();
   const report = () => health.report([PROVIDER, { ...PROVIDER, model: "never asked" }]);
   expect(report()).toEqual([]);
@@ -172,7 +172,7 @@ test("operators are told since when a circuit is open and why, and may close it 
   const known = { provider: "0x01", model: "m", restsUntil: null };
   const lastFailure = { kind: "malformed", at: at(400) } as const;
   expect(report()).toEqual([{ ...known, state: "open", openedAt: at(400), lastFailure }]);
-  // A failed probe does not begin anew.
+  // A failed probe does not start over.
   pass(COOL_DOWN_MS);
   fail("failed");
   expect(report()).toMatchObject([{ state: "open", openedAt: at(400), lastFailure: { kind: "failed" } }]);

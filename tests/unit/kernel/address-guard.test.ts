@@ -109,7 +109,7 @@ test("a name is refused when one of its addresses is not public, and the connect
   expect(await look(["1.1.1.1"])).toEqual([{ address: "1.1.1.1", family: 4 }]);
 });
 
-test("a name is resolved and checked anew for every connection, and a private address is never connected to", async () => {
+test("a name is resolved and checked again for every connection, and a private address is never connected to", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   let connections = 0;

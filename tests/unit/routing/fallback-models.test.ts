@@ -4,7 +4,7 @@ import { chooseAmong } from "../../../src/inference/routing/fallback-models.ts";
 import { AppError, type ErrorCode } from "../../../src/kernel/errors.ts";
 import { offer } from "../../support/inference/offers.ts";
 
-/** A choice of so many candidates for a model. */
+/** A choice of this many candidates for a model. */
 function choiceOf(model: string, candidates: number): Choice {
   return { candidates: Array.from({ length: candidates }, (_, n) => offer(n + 1, { model })), refused: [] };
 }

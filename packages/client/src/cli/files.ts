@@ -9,7 +9,7 @@ import { send } from "./rest.ts";
 
 const USAGE = "zerograph files get <root> [--out <file>] | put <file>";
 const ROOT = /^0x[0-9a-fA-F]{64}$/;
-/** A download goes on for as long as bytes arrive: Node gives up a connection that is silent for five minutes. */
+/** A download continues as long as bytes arrive: Node closes a connection that is silent for five minutes. */
 const DOWNLOAD_MS = 24 * 3_600_000;
 
 /** `files`: downloads files by root, and submits and uploads them. */
@@ -22,7 +22,7 @@ export const command: Command = async (invocation) => {
   return put(given, invocation);
 };
 
-/** Downloads into a file beside the target first: an interrupted download leaves no half file. */
+/** Downloads into a file next to the target first: an interrupted download leaves no partial file. */
 async function get(root: string, { options, settings, print }: Invocation): Promise<number> {
   if (!ROOT.test(root)) throw new UsageError("The root of a file is 0x and 64 hexadecimal digits.");
   const path = options.out ?? root;

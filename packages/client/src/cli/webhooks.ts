@@ -22,7 +22,7 @@ type Tested = {
 const USAGE =
   "zerograph webhooks list | create <url> <event>... [--name <name>] [--threshold <neuron>] | enable <id> | " +
   "disable <id> | delete <id> | test <id> | rotate <id> | replay <id> <cursor>";
-/** What follows the name of each action: at least so many words, and at most. */
+/** The arguments of each action: the minimum and the maximum number. */
 const WORDS: Readonly<Record<string, readonly [number, number]>> = {
   list: [0, 0],
   create: [2, 64],

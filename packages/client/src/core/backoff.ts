@@ -5,7 +5,7 @@ export type RetryOptions = {
   /** The longest pause. Default: 15,000. */
   readonly maxPauseMs?: number;
   /**
-   * How long to go on without a connection. Default: 24 h, for which the server keeps events.
+   * How long to keep trying without a connection. Default: 24 h, for which the server keeps events.
    */
   readonly giveUpAfterMs?: number;
 };
@@ -16,7 +16,7 @@ export const RETRY_DEFAULTS: Required<RetryOptions> = {
   giveUpAfterMs: 24 * 3_600_000,
 };
 
-/** The pause after so many failures in a row, milliseconds: doubled each time up to a bound, less up to half of it. */
+/** The pause after this many consecutive failures, milliseconds: doubled each time up to a bound, less up to half of it. */
 export function pauseMs(failures: number, { minPauseMs, maxPauseMs }: Required<RetryOptions>): number {
   const fullMs = Math.min(maxPauseMs, minPauseMs * 2 ** Math.min(failures - 1, 30));
   return fullMs * (0.5 + Math.random() / 2);

@@ -31,7 +31,7 @@ export class ZerographError extends Error {
 /** The server refused the operation; sending it again would not help: a wrong credential, an invalid document. */
 export class OperationRefused extends ZerographError {
   override readonly name = "OperationRefused";
-  /** What the server answered beside its errors. */
+  /** The data that the server returned with its errors. */
   readonly data: unknown;
 
   constructor(code: string, message: string, details: Details & { readonly data?: unknown } = {}) {

@@ -55,7 +55,7 @@ export async function repeat<T extends object>(
   }
 }
 
-/** The data of a result. Throws `OperationRefused` for errors, with the data that came beside them. */
+/** The data of a result. Throws `OperationRefused` for errors, with the data that came with them. */
 export function dataOf({ data, errors = [] }: GraphResult): unknown {
   if (data && errors.length === 0) return data;
   const { error } = failureOfErrors(errors);

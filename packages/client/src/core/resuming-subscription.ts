@@ -120,7 +120,7 @@ export class ResumingSubscription<T> implements Subscription<T> {
 
   /**
    * Without a cursor, a connection that is lost before the first event could not resume. So the position is read
-   * before the subscription is opened, except for streams that start with the state: those are opened anew.
+   * before the subscription is opened, except for streams that start with the state: those are opened again.
    */
   async #prepare(): Promise<Operation> {
     const { query, variables } = this.#operation;

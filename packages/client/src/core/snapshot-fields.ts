@@ -7,7 +7,7 @@ const SNAPSHOT_FIELDS: ReadonlySet<string> = new Set([
   "fileProgress",
 ]);
 
-/** Whether a subscription starts with the current state, so that it may be opened anew as long as nothing arrived. */
+/** Whether a subscription starts with the current state, so that it may be opened again as long as nothing arrived. */
 export function startsWithState(field: string | undefined): boolean {
   return field !== undefined && SNAPSHOT_FIELDS.has(field);
 }

@@ -28,7 +28,7 @@ export type OpenedSubscription = {
   abandon(): void;
 };
 
-/** Carries subscriptions. It never reconnects: whoever uses it opens a subscription again. */
+/** Carries subscriptions. It never reconnects: its user opens a subscription again. */
 export type Transport = {
   subscribe(operation: Operation, sink: TransportSink): OpenedSubscription;
   /** Makes sure that the next subscription opens a connection of its own: the credential has changed. */

@@ -31,7 +31,7 @@ export type ErrorCode =
   | 'async_job_not_found'
   /** The job is not pending any more, so it cannot be cancelled. */
   | 'async_job_not_pending'
-  /** The account has the most unfinished batches that it may have. */
+  /** The account already has the maximum number of unfinished batches. */
   | 'batch_limit_reached'
   /** The batch has ended, so it cannot be cancelled. */
   | 'batch_not_cancellable'
@@ -57,9 +57,9 @@ export type ErrorCode =
   | 'credit_limit_exceeded'
   /** The cursor is too old: events after it are no longer stored. */
   | 'cursor_expired'
-  /** An active key of the account has this name. */
+  /** An active key of the account already has this name. */
   | 'duplicate_name'
-  /** The tag has a budget. */
+  /** The tag already has a budget. */
   | 'duplicate_tag_budget'
   /** The answer lacks the required proof. */
   | 'evidence_missing'
@@ -129,7 +129,7 @@ export type ErrorCode =
   | 'no_provider_within_max_price'
   /** The object does not exist. */
   | 'not_found'
-  /** This service has too much to do: retry later. */
+  /** This service is overloaded: retry later. */
   | 'overloaded'
   /** The requested provider is more expensive than the maximum price. */
   | 'pinned_provider_exceeds_max_price'
@@ -155,13 +155,13 @@ export type ErrorCode =
   | 'session_ended'
   /** The signed sign-in message is not valid. */
   | 'sign_in_refused'
-  /** The storage has no room left. */
+  /** The storage is full. */
   | 'storage_full'
-  /** The files of the account take all the room that it has. */
+  /** The files of the account use its whole storage quota. */
   | 'storage_quota_exceeded'
   /** The storage network cannot be reached. */
   | 'storage_unavailable'
-  /** The account has the most budgets of tags that it may have. */
+  /** The account already has the maximum number of budgets of tags. */
   | 'tag_budget_limit_reached'
   /** The account has no budget of a tag with this id. */
   | 'tag_budget_not_found'
@@ -171,7 +171,7 @@ export type ErrorCode =
   | 'unsupported_media_type'
   /** The router's vault cannot be read. */
   | 'vault_unavailable'
-  /** The account has the most webhooks that it may have. */
+  /** The account already has the maximum number of webhooks. */
   | 'webhook_limit_reached'
   /** The account has no webhook with this id. */
   | 'webhook_not_found';

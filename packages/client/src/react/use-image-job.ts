@@ -31,7 +31,7 @@ export function useImageJob(id: string | null, options: { readonly client?: Clie
   const { events, state, error } = useLive(document, { id: id ?? "" }, options);
   return useMemo(() => {
     const steps: ImageJobStep[] = [];
-    // A job that is opened anew begins with its present step, which may be known.
+    // A job that is opened again begins with its present step, which may be known.
     for (const { imageJobProgress: step } of events)
       if (step.sequence > (steps.at(-1)?.sequence ?? 0)) steps.push(step);
     const last = steps.at(-1);

@@ -13,7 +13,7 @@ export type UseLiveOptions<Result> = {
   readonly onEvent?: (data: Result, event: LiveEvent<Result>) => void;
   /** How many of the newest events are kept. Default: 100. */
   readonly keep?: number;
-  /** As in `client.subscribe`: go on with a gap where resuming is impossible. */
+  /** As in `client.subscribe`: continue with a gap where resuming is impossible. */
   readonly allowGaps?: boolean;
   /** Instead of the provider's client. */
   readonly client?: Client;

@@ -16,10 +16,10 @@ const MAX_TEXTS = 10_000;
  * Counts no character twice, in bounded memory.
  */
 export class EventTexts {
-  /** The length of what was said, by the text's place. */
+  /** The length of the text so far, by the text's place. */
   readonly #lengths = new Map<string, number>();
 
-  /** Whether nothing was said. */
+  /** Whether no event had a text. */
   get isEmpty(): boolean {
     return this.#lengths.size === 0;
   }

@@ -160,7 +160,7 @@ export class NativeResponseEvents implements StreamReader {
     return responseUsage(billed, statedReasoningTokens(this.#response.usage));
   }
 
-  /** The data of an event with these changes: serialized anew only if it repeats members. */
+  /** The data of an event with these changes: serialized again only if it repeats members. */
   #changed(data: string, changes: ResponseChanges): string {
     const own = withResponse(data, changes);
     if (own !== undefined) return own.replaceAll("\n", "\ndata: ");
