@@ -131,7 +131,7 @@ function send(
     .headers(Object.fromEntries(response.headers))
     .header("cache-control", "no-store");
   if (!response.body) return reply.send();
-  const body = Readable.fromWeb(response.body as never);
+  const body = Readable.fromWeb(response.body);
   if (type.startsWith(EVENTS_TYPE)) {
     const release = acquireStreamSlot(streams, account.principal, hopOf(request.raw));
     reply.raw.once("close", release);

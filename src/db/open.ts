@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { MikroORM, Options } from "@mikro-orm/core";
+import type { Options } from "@mikro-orm/core";
 import { Migrator } from "@mikro-orm/migrations";
 import type { MikroORM as PostgresOrm } from "@mikro-orm/postgresql";
 import type { Pool } from "pg";
@@ -104,7 +104,7 @@ async function openServer(config: ServerConfig): Promise<Database> {
     }
     const watch = new ServerWatch(pool, address, config.patienceMs);
     const reads = openReads(config, { address, pool, watch });
-    return new Database(orm as unknown as MikroORM, {
+    return new Database(orm, {
       ...{ pool, watch, reads },
       ...(isPooled && { pooled: { statementTimeoutMs } }),
     });
@@ -210,7 +210,7 @@ async function openSession(
     await orm.migrator.up();
     const pool = await orm.em.getConnection().getNativeClient();
     limitWaiting(pool, MAX_WAITING);
-    return new Database(orm as unknown as MikroORM, {
+    return new Database(orm, {
       pool,
       ...(folder !== undefined && { folder }),
       onClose: async () => {

@@ -112,7 +112,7 @@ async function stateOf(client: Queryable, timeoutMs: number): Promise<ServerStat
   return { ...row, timeline: Number.parseInt(row.walFile?.slice(0, TIMELINE_CHARACTERS) ?? "0", 16) };
 }
 
-/** Internals of a `pg` client, which is made for one host and one attempt to connect. */
+/** Internals of a `pg` client, which its types do not declare: it is made for one host and one attempt to connect. */
 type Internals = {
   host: string;
   port: number;

@@ -130,7 +130,7 @@ async function stateOf(
   }
 }
 
-/** A connection, and the server to which it leads. */
+/** Internals of a connection, which pg's types do not declare: the server to which it leads, and its socket. */
 type Wire = {
   readonly host: string;
   readonly port: number;

@@ -23,8 +23,8 @@ export function openRedis(
 ): RedisConnection {
   const { kind, nodes, master, sentinelPassword } = address;
   const options = optionsOf(address, silenceMs);
+  // The types of the three clients differ; the commands that are used have the same names and parameters.
   if (kind === "server") return createClient(options).on("error", onError) as unknown as RedisConnection;
-  // The commands that are used have the same names and parameters.
   if (kind === "sentinel")
     return createSentinel({
       name: master,

@@ -191,6 +191,7 @@ export function defineRoute<
                 ...{ method, url, account, body: call.body, headers: read.headers },
                 key: replayKey(),
               });
+        // `body` has the type of the schema that parsed it, which `readBody` cannot express.
         return given
           .handle(app, { ...call, ...read, account, reach, cache, body: body as never })
           .catch((error: unknown) => {

@@ -9,7 +9,8 @@ const NOTHING: readonly never[] = Object.freeze([]);
  */
 export function createPartSharing(schema: GraphQLSchema): (document: DocumentNode) => DocumentNode {
   const names = new Map([...namesIn(schema)].map((value): [string, NameNode] => [value, nameOf(value)]));
-  const share = (node: Record<string, unknown>): void => {
+  const share = (part: object): void => {
+    const node = part as Record<string, unknown>;
     for (const member in node) {
       const value = node[member];
       if (Array.isArray(value)) {
@@ -18,12 +19,12 @@ export function createPartSharing(schema: GraphQLSchema): (document: DocumentNod
         node[member] = value.length === 0 ? NOTHING : value.slice();
       } else if (isNode(value)) {
         if (value.kind === Kind.NAME) node[member] = names.get(value.value) ?? value;
-        else share(value as unknown as Record<string, unknown>);
+        else share(value);
       }
     }
   };
   return (document) => {
-    share(document as unknown as Record<string, unknown>);
+    share(document);
     return document;
   };
 }

@@ -9,6 +9,7 @@ const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000 };
 const LONG_NUMBER = /[:,[\s]-?\d{16}/;
 const WHOLE = /^-?\d{1,40}$/;
 
+/** TypeScript does not declare `JSON.rawJSON` (ES2026) yet. */
 type WithRaw = { rawJSON(text: string): unknown };
 const { rawJSON } = JSON as unknown as WithRaw;
 

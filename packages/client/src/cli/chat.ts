@@ -66,7 +66,7 @@ async function* chunksOf({ body }: Response): AsyncGenerator<Chunk> {
   const decoder = new TextDecoder();
   let rest = "";
   try {
-    for await (const bytes of (body ?? []) as unknown as AsyncIterable<Uint8Array>) {
+    for await (const bytes of body ?? []) {
       const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       if (rest.length > MAX_LINE_CHARACTERS) throw new Error("the gateway sent a line that is too long");

@@ -36,6 +36,7 @@ async function get(root: string, { options, settings, print }: Invocation): Prom
     }
   };
   try {
+    // Node's type of a web stream is not the browser's, which `fetch` has here.
     await pipeline(Readable.fromWeb(response.body as never), count, createWriteStream(partial));
     await rename(partial, path);
   } catch (error) {
