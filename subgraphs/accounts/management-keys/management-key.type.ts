@@ -79,6 +79,7 @@ export const ManagementKeyNodeResolvers = defineNodeResolvers<ManagementKey>(() 
 /** A list of management keys. */
 export const ManagementKeyConnection = defineCountedConnection("ManagementKey", () => ManagementKeyType);
 
+const PRESET_TEXT = "A predefined set of scopes, not `CUSTOM`. Give this, `scopes`, or both if they agree.";
 const SCOPES_TEXT = "The key's scopes. With a preset, they must equal the preset's scopes.";
 
 /** A management key to create. */
@@ -92,10 +93,7 @@ export class CreateManagementKeyInput {
   @Field(() => String, { nullable: true, description: SECRET_IDEMPOTENCY_KEY })
   idempotencyKey?: string | null;
 
-  @Field(() => ManagementPreset, {
-    nullable: true,
-    description: "A predefined set of scopes, not `CUSTOM`. Give this, `scopes`, or both if they agree.",
-  })
+  @Field(() => ManagementPreset, { nullable: true, description: PRESET_TEXT })
   preset?: Preset | null;
 
   @Field(() => [ManagementScope], { nullable: true, description: SCOPES_TEXT })
@@ -113,10 +111,7 @@ export class UpdateManagementKeyInput {
   @Field(() => String, { nullable: true, description: "The new name." })
   name?: string | null;
 
-  @Field(() => ManagementPreset, {
-    nullable: true,
-    description: "A predefined set of scopes, not `CUSTOM`. Give this, `scopes`, or both if they agree.",
-  })
+  @Field(() => ManagementPreset, { nullable: true, description: PRESET_TEXT })
   preset?: Preset | null;
 
   @Field(() => [ManagementScope], { nullable: true, description: SCOPES_TEXT })

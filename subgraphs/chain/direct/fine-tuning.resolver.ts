@@ -32,34 +32,25 @@ import {
   toFineTuningService,
 } from "./fine-tuning.type.ts";
 
+const BY_VERSION = "The version of the contract. Default: the current one.";
+const BY_TIME = "Instead of a version: select the version whose history includes this time.";
+
 /** Selects a version of the fine-tuning contract. */
 @ArgsType()
 export class FineTuningArgs {
-  @Field(() => FineTuningVersion, {
-    nullable: true,
-    description: "The version of the contract. Default: the current one.",
-  })
+  @Field(() => FineTuningVersion, { nullable: true, description: BY_VERSION })
   version!: Version | null | undefined;
 
-  @Field(() => DateTimeScalar, {
-    nullable: true,
-    description: "Instead of a version: select the version whose history includes this time.",
-  })
+  @Field(() => DateTimeScalar, { nullable: true, description: BY_TIME })
   at!: string | null | undefined;
 }
 
 @ArgsType()
 class FineTuningPageArgs extends PageArgs {
-  @Field(() => FineTuningVersion, {
-    nullable: true,
-    description: "The version of the contract. Default: the current one.",
-  })
+  @Field(() => FineTuningVersion, { nullable: true, description: BY_VERSION })
   version!: Version | null | undefined;
 
-  @Field(() => DateTimeScalar, {
-    nullable: true,
-    description: "Instead of a version: select the version whose history includes this time.",
-  })
+  @Field(() => DateTimeScalar, { nullable: true, description: BY_TIME })
   at!: string | null | undefined;
 }
 

@@ -14,6 +14,7 @@ import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
 import { membersOf } from "../members.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
+import { VERIFY_TEE } from "../verify-tee.ts";
 
 /** Bounds the audio that one result holds in memory: five minutes of speech. */
 const MAX_CHARACTERS = 4_096;
@@ -60,10 +61,7 @@ export class CreateSpeechInput {
   @Field(() => [TagInput], { nullable: true, description: TAGS })
   tags?: readonly TagInput[] | null;
 
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether to verify the provider's signature of the response. Default: false.",
-  })
+  @Field(() => Boolean, { nullable: true, description: VERIFY_TEE })
   verifyTee?: boolean | null;
 
   @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })

@@ -12,6 +12,7 @@ import { membersOf } from "../members.ts";
 import { TeeEvidenceType, toTeeEvidence } from "../requests/evidence.type.ts";
 import { CostType } from "../requests/inference-request.type.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
+import { VERIFY_TEE } from "../verify-tee.ts";
 
 /** A message of a conversation. */
 @InputType("ChatMessageInput", { description: "A message of a conversation, as in OpenAI's API." })
@@ -54,10 +55,7 @@ export class ChatInput {
   @Field(() => [TagInput], { nullable: true, description: TAGS })
   tags?: readonly TagInput[] | null;
 
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether to verify the provider's signature of the response. Default: false.",
-  })
+  @Field(() => Boolean, { nullable: true, description: VERIFY_TEE })
   verifyTee?: boolean | null;
 }
 

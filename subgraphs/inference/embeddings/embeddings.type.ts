@@ -16,6 +16,7 @@ import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
 import { membersOf } from "../members.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
+import { VERIFY_TEE } from "../verify-tee.ts";
 
 /** Bounds the vectors that one result holds in memory. */
 const MAX_TEXTS = 256;
@@ -44,10 +45,7 @@ export class CreateEmbeddingsInput {
   @Field(() => [TagInput], { nullable: true, description: TAGS })
   tags?: readonly TagInput[] | null;
 
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether to verify the provider's signature of the response. Default: false.",
-  })
+  @Field(() => Boolean, { nullable: true, description: VERIFY_TEE })
   verifyTee?: boolean | null;
 
   @Field(() => Int, { nullable: true, description: CACHE_SECONDS })

@@ -12,6 +12,7 @@ import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { membersOf } from "../members.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
+import { VERIFY_TEE } from "../verify-tee.ts";
 
 /** The status of a job. */
 export const JobStatus = defineEnum<JobView["state"]>(
@@ -56,10 +57,7 @@ abstract class ImagesInput {
   @Field(() => [TagInput], { nullable: true, description: TAGS })
   tags?: readonly TagInput[] | null;
 
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether to verify the provider's signature of the result. Default: false.",
-  })
+  @Field(() => Boolean, { nullable: true, description: VERIFY_TEE })
   verifyTee?: boolean | null;
 }
 

@@ -15,6 +15,7 @@ import { DateScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { membersOf } from "../members.ts";
 import { RoutingInput, toPreferences } from "../routing/routing-input.type.ts";
+import { VERIFY_TEE } from "../verify-tee.ts";
 
 /** Anthropic's API requires a limit; this is that of its own examples. */
 const DEFAULT_MAX_TOKENS = 1_024;
@@ -101,10 +102,7 @@ export class MessageInput extends MessagePromptInput {
   @Field(() => [TagInput], { nullable: true, description: TAGS })
   tags?: readonly TagInput[] | null;
 
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether to verify the provider's signature of the response. Default: false.",
-  })
+  @Field(() => Boolean, { nullable: true, description: VERIFY_TEE })
   verifyTee?: boolean | null;
 }
 

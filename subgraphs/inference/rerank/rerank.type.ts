@@ -9,6 +9,7 @@ import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
 import { membersOf } from "../members.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
+import { VERIFY_TEE } from "../verify-tee.ts";
 
 /** Documents to rank. */
 @InputType("RerankDocumentsInput", { description: "Documents to rank by a query." })
@@ -34,10 +35,7 @@ export class RerankDocumentsInput {
   @Field(() => [TagInput], { nullable: true, description: TAGS })
   tags?: readonly TagInput[] | null;
 
-  @Field(() => Boolean, {
-    nullable: true,
-    description: "Whether to verify the provider's signature of the response. Default: false.",
-  })
+  @Field(() => Boolean, { nullable: true, description: VERIFY_TEE })
   verifyTee?: boolean | null;
 
   @Field(() => String, { nullable: true, description: IDEMPOTENCY_KEY })

@@ -85,7 +85,7 @@ export type SubmitImageJobInput = {
   size?: string | null | undefined;
   /** Up to 10 tags of the request with different names, for spending by tag and budgets. */
   tags?: Array<TagInput> | null | undefined;
-  /** Whether to verify the provider's signature of the result. Default: false. */
+  /** Whether to verify the provider's signature of the response. Default: false. */
   verifyTee?: boolean | null | undefined;
 };
 
