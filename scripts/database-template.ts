@@ -1,10 +1,10 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { keepTemplate, templateFolder } from "../src/db/embedded/template.ts";
 import { openDatabase } from "../src/db/open.ts";
-import { keepTemplate, templateFolder } from "../src/db/template.ts";
 
-/** Builds the database template that `npm start` copies instead of creating a database; see src/db/template.ts. */
+/** Builds the database template that `npm start` copies instead of creating a database; see src/db/embedded/template.ts. */
 if (!existsSync(templateFolder())) {
   const folder = mkdtempSync(join(tmpdir(), "zerograph-template-"));
   try {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { databaseOf } from "../../src/app-connections.ts";
-import { lockFolder } from "../../src/db/lock.ts";
+import { lockFolder } from "../../src/db/embedded/lock.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { requireFreePort } from "../listen.ts";
 import { placeOf, serve } from "./gateway.ts";

@@ -5,11 +5,11 @@ import { CompiledQuery, type Kysely } from "kysely";
 import type { Pool, PoolClient } from "pg";
 import { inSpan, isTracing, type SpanOptions } from "../kernel/tracing.ts";
 import type { AccountReads } from "./account-reads.ts";
-import { EmbeddedReads } from "./embedded-reads.ts";
-import type { Replica } from "./replica.ts";
-import type { ServerReads } from "./server-reads.ts";
-import { isReadOnlyFailure, outageOf, type ServerWatch } from "./server-watch.ts";
-import { timeoutOf } from "./statement-timeout.ts";
+import { EmbeddedReads } from "./embedded/embedded-reads.ts";
+import type { Replica } from "./server/replica.ts";
+import type { ServerReads } from "./server/server-reads.ts";
+import { isReadOnlyFailure, outageOf, type ServerWatch } from "./server/server-watch.ts";
+import { timeoutOf } from "./server/statement-timeout.ts";
 
 /** Attempts of a statement that the database aborted in favour of others (promises F46). */
 const MAX_ATTEMPTS = 5;

@@ -6,19 +6,19 @@ import type { Pool } from "pg";
 import { StartupError } from "../kernel/errors.ts";
 import { Database } from "./database.ts";
 import { limitWaiting } from "./embedded/limit-waiting.ts";
+import { lockFolder } from "./embedded/lock.ts";
 import { EmbeddedPostgres, type PostgresSession } from "./embedded/postgres.ts";
 import { PostgresSocket } from "./embedded/postgres-socket.ts";
 import { PostgresSupervisor } from "./embedded/postgres-supervisor.ts";
+import { copyTemplate } from "./embedded/template.ts";
 import { entities } from "./entities.ts";
-import { lockFolder } from "./lock.ts";
 import { migrations } from "./migrations/index.ts";
-import { ReadPool } from "./read-pool.ts";
-import { Replica } from "./replica.ts";
-import { nameOf, type ServerAddress, serverAddress } from "./server-address.ts";
-import { ServerReads } from "./server-reads.ts";
-import { ServerWatch } from "./server-watch.ts";
-import { limitStatements, requireTimeLimits } from "./statement-timeout.ts";
-import { copyTemplate } from "./template.ts";
+import { ReadPool } from "./server/read-pool.ts";
+import { Replica } from "./server/replica.ts";
+import { nameOf, type ServerAddress, serverAddress } from "./server/server-address.ts";
+import { ServerReads } from "./server/server-reads.ts";
+import { ServerWatch } from "./server/server-watch.ts";
+import { limitStatements, requireTimeLimits } from "./server/statement-timeout.ts";
 
 /**
  * Where the data is stored: a PostgreSQL server, a folder on this machine (on a worker thread), or memory (for tests:

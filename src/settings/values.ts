@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { MAX_AGENT_CONTRACTS, parseAgentContract } from "../chain/agents/agent-contracts.ts";
 import { parseMarketContract } from "../chain/market/market-contract.ts";
-import { parseServerUrl, type ServerUse } from "../db/server-url.ts";
+import { parseServerUrl, type ServerUse } from "../db/server/server-url.ts";
 import { parseRedisUrl } from "../events/redis-address.ts";
 import { readUsd } from "../inference/routing/routing-preferences.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";

@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { lockFolder } from "../../src/db/lock.ts";
+import { lockFolder } from "../../src/db/embedded/lock.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import {
   chainsOf,

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { configurationPage } from "../../scripts/configuration.ts";
 import { readConfig, SECRETS, SETTINGS } from "../../src/config.ts";
-import { serverAddress } from "../../src/db/server-address.ts";
-import { parseServerUrl } from "../../src/db/server-url.ts";
+import { serverAddress } from "../../src/db/server/server-address.ts";
+import { parseServerUrl } from "../../src/db/server/server-url.ts";
 import { parseRedisUrl } from "../../src/events/redis-address.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "secrets-"));

@@ -3,8 +3,8 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Database } from "../../../src/db/database.ts";
 import { EmbeddedPostgres } from "../../../src/db/embedded/postgres.ts";
+import { templateFolder } from "../../../src/db/embedded/template.ts";
 import { openDatabase } from "../../../src/db/open.ts";
-import { templateFolder } from "../../../src/db/template.ts";
 
 /** An embedded database with all tables, in memory and in the calling thread. */
 export async function openEmbedded(): Promise<Database> {

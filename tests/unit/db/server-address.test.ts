@@ -1,6 +1,6 @@
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import { expect, test } from "vitest";
-import { serverAddress } from "../../../src/db/server-address.ts";
+import { serverAddress } from "../../../src/db/server/server-address.ts";
 
 test("every part of the address is used, given in the URL or as a parameter", () => {
   expect(

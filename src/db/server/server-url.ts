@@ -1,4 +1,4 @@
-import { StartupError } from "../kernel/errors.ts";
+import { StartupError } from "../../kernel/errors.ts";
 
 /** What a server must be to be connected to: `any`, a standby, a primary, or a primary that accepts writes. */
 export type ServerTarget = "any" | "standby" | "primary" | "read-write";

@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import { AppError } from "../kernel/errors.ts";
+import { AppError } from "../../kernel/errors.ts";
 import { newClient, type ServerAddress } from "./server-address.ts";
 import { READ_ONLY } from "./server-hosts.ts";
 

@@ -1,6 +1,6 @@
-import { ClientLeftError } from "../kernel/errors.ts";
-import type { AccountReads, Statement } from "./account-reads.ts";
-import { MAX_WAITING_PER_ACCOUNT, ReadLimiter } from "./read-limiter.ts";
+import { ClientLeftError } from "../../kernel/errors.ts";
+import type { AccountReads, Statement } from "../account-reads.ts";
+import { MAX_WAITING_PER_ACCOUNT, ReadLimiter } from "../read-limiter.ts";
 
 const MAX_WAITING = 1_000;
 const WAIT_MS = 5_000;

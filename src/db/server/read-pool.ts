@@ -1,6 +1,6 @@
 import pg, { type Pool } from "pg";
-import { ClientLeftError } from "../kernel/errors.ts";
-import type { Statement } from "./account-reads.ts";
+import { ClientLeftError } from "../../kernel/errors.ts";
+import type { Statement } from "../account-reads.ts";
 import { cancelStatement } from "./cancel-statement.ts";
 import type { ServerAddress } from "./server-address.ts";
 

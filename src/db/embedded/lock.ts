@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { StartupError } from "../kernel/errors.ts";
+import { StartupError } from "../../kernel/errors.ts";
 
 const SQLITE_BUSY = 5;
 

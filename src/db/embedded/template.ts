@@ -4,7 +4,7 @@ import { createRequire, findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const MIGRATIONS = fileURLToPath(new URL("./migrations/", import.meta.url));
+const MIGRATIONS = fileURLToPath(new URL("../migrations/", import.meta.url));
 
 /**
  * Where `npm ci` stores a migrated copy of the embedded database, for every start in a new folder. The path depends on

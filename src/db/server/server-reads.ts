@@ -1,6 +1,6 @@
-import { AppError, ClientLeftError } from "../kernel/errors.ts";
-import type { AccountReads, Statement } from "./account-reads.ts";
-import { MAX_WAITING_PER_ACCOUNT, ReadLimiter } from "./read-limiter.ts";
+import { AppError, ClientLeftError } from "../../kernel/errors.ts";
+import type { AccountReads, Statement } from "../account-reads.ts";
+import { MAX_WAITING_PER_ACCOUNT, ReadLimiter } from "../read-limiter.ts";
 import type { ReadPool } from "./read-pool.ts";
 import type { Replica } from "./replica.ts";
 import { outageOf, type ServerWatch } from "./server-watch.ts";

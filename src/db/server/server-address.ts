@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { checkServerIdentity, getCACertificates } from "node:tls";
 import pg, { type Client, type ClientConfig } from "pg";
-import { StartupError } from "../kernel/errors.ts";
+import { StartupError } from "../../kernel/errors.ts";
 import { type ServerHost, ServerHosts } from "./server-hosts.ts";
 import { parseServerUrl, type ServerUse, sslModeOf } from "./server-url.ts";
 
