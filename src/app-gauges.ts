@@ -24,7 +24,7 @@ type Services = Pick<
 
 type Samples = Parameters<Metrics["sample"]>[0];
 
-/** The gauges of what the process depends on. What is shared or remote is read seldom, however often it is scraped. */
+/** The gauges of what the process depends on. What is shared or remote is read at intervals, however often metrics are scraped. */
 export function dependencyGauges({ config, database, bus, rpc }: AppContext) {
   const key = config.ROUTER_PRIVATE_KEY;
   const readBalance = async () => {

@@ -2,7 +2,7 @@ const SLOTS = 65_536;
 /** The memory is cleared after this many keys: a fuller one reports too many unseen keys as seen. */
 const MAX_KEYS = SLOTS / 4;
 
-/** Remembers, in 8 KiB, which keys were seen lately. A few keys that were not seen are reported as seen. */
+/** Remembers, in 8 KiB, which keys were seen recently. A few keys that were not seen are reported as seen. */
 export class Sightings {
   readonly #bits = new Uint8Array(SLOTS / 8);
   #keys = 0;

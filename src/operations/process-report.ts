@@ -19,7 +19,7 @@ export type ProcessReport = {
   /** Event streams of this process, which many subscriptions may share, and open subscriptions of clients. */
   readonly eventStreams: number;
   readonly subscriptions: number;
-  /** Providers that it does not send requests to, or that failed lately: at most 100. */
+  /** Providers that it does not send requests to, or that failed recently: at most 100. */
   readonly circuits: readonly CircuitReport[];
 };
 

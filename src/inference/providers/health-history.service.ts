@@ -134,7 +134,7 @@ export class HealthHistoryService implements HealthObserver {
     await this.#task.run();
   }
 
-  /** The points of each group: those that were read lately, and the others by one statement, each once. */
+  /** The points of each group: those that were read recently, and the others by one statement, each once. */
   async #read(
     groups: readonly (readonly Provider[])[],
     grain: HealthGrain | "total",

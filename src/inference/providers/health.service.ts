@@ -28,7 +28,7 @@ export type ProviderHealth = ProviderState & {
   readonly restMs: number;
 };
 
-/** A provider's model that this process sends no requests to, or that failed lately. Times are ISO 8601. */
+/** A provider's model that this process sends no requests to, or that failed recently. Times are ISO 8601. */
 export type CircuitReport = {
   /** The address of the provider, in lower case. */
   readonly provider: string;

@@ -102,7 +102,7 @@ export class ProviderResolver {
     nullable: true,
     description:
       "The attestation of the provider's enclave, appraised in the background. Null if the router appraises none, or " +
-      "has not appraised this provider's present signer yet.",
+      "has not appraised this provider's current signer yet.",
   })
   attestation(@Root() offer: Provider, @Ctx() { services }: Context): AttestationType | undefined {
     const found = services.attestations?.of(offer);
