@@ -1,3 +1,4 @@
+import { concatPieces } from "../../kernel/concat-pieces.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
 import {
   type Edit,
@@ -6,6 +7,7 @@ import {
   type Part,
   type Range,
   type Slot,
+  valuesByName,
   valuesOf,
 } from "./json-member.ts";
 
@@ -32,9 +34,10 @@ export function costEdits(object: Buffer): readonly Edit[] | undefined {
     const usage = objectAt(object, place);
     if (!usage) continue;
     const missing: Slot[] = [];
-    for (const name of NAMES) {
+    const known = valuesByName(object, NAMES, usage);
+    for (const [n, name] of NAMES.entries()) {
       const { value, member } = SLOTS[name];
-      const stated = valuesOf(object, name, usage);
+      const stated = known[n] ?? [];
       if (stated.length > MAX_REPEATED) return undefined;
       if (stated.length === 0) missing.push(member);
       for (const range of stated) edits.push({ place: range, parts: [value] });
@@ -65,15 +68,22 @@ export function costSlots(cost: ShownCost): Readonly<Record<string, string>> {
 export function withCost(text: string, cost: ShownCost): string | undefined {
   const object = Buffer.from(text);
   const edits = costEdits(object);
-  return edits && Buffer.concat(editedPieces(object, edits, costSlots(cost))).toString();
+  if (!edits) return undefined;
+  const { pieces, end } = editedPieces(object, edits, costSlots(cost));
+  return concatPieces([...pieces, end]).toString();
 }
 
-/** The range of a value if it is an object with members, without the whitespace around it. */
+/** The range of a value if it is an object with members, without the whitespace around it. The value is valid JSON. */
 function objectAt(json: Buffer, { start, end }: Range): Range | undefined {
-  let from = start;
-  while (from < end && (json[from] ?? 0) <= 0x20) from++;
-  if (json[from] !== OPENING_BRACE) return undefined;
-  const brace = json.lastIndexOf(CLOSING_BRACE, end - 1);
-  const quote = json.indexOf(QUOTE, from);
-  return quote >= 0 && quote < brace ? { start: from, end: brace + 1 } : undefined;
+  const from = afterSpace(json, start);
+  if (json[from] !== OPENING_BRACE || json[afterSpace(json, from + 1)] !== QUOTE) return undefined;
+  let until = end;
+  while (until > from && json[until - 1] !== CLOSING_BRACE) until--;
+  return { start: from, end: until };
+}
+
+function afterSpace(json: Buffer, start: number): number {
+  let at = start;
+  while (at < json.length && (json[at] ?? 0) <= 0x20) at++;
+  return at;
 }

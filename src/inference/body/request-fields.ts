@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
 import { checkInput } from "../../kernel/check.ts";
+import { concatPieces, type Piece } from "../../kernel/concat-pieces.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { BODY_LIMITS, BYTE_ORDER_MARK, measureJson, type TextSpan } from "../../kernel/text/json-shape.ts";
 import { hasControlCharacterInTurns } from "../../kernel/text/json-text.ts";
@@ -15,6 +16,8 @@ export type RequestFields = {
   /** The long strings of a large body; `fields` contains an `ElidedText` in place of each. */
   readonly elided?: ElidedTexts | undefined;
 };
+
+const CLOSING_BRACE = 0x7d;
 
 /** Fields addressed to the router, which are not forwarded (facts 1.2). */
 const EXTENSIONS: ReadonlySet<string> = new Set([
@@ -94,15 +97,14 @@ export function forwardedBody(
 /** Inserts fields before the last brace of a non-empty JSON object; all other bytes stay unchanged. */
 export function appendFields(object: Buffer, added: Readonly<Record<string, unknown>>): Buffer {
   const pieces = withFields(object, added);
-  return pieces.length === 1 ? object : Buffer.concat(pieces);
+  return pieces.length === 1 ? object : concatPieces(pieces);
 }
 
 /** The pieces of `appendFields`, for a long object. */
-export function withFields(object: Buffer, added: Readonly<Record<string, unknown>>): readonly Buffer[] {
-  const text = JSON.stringify(added).slice(1, -1);
-  if (text === "") return [object];
-  const end = object.lastIndexOf("}");
-  return [object.subarray(0, end), Buffer.from(`,${text}}`)];
+export function withFields(object: Buffer, added: Readonly<Record<string, unknown>>): readonly Piece[] {
+  const text = JSON.stringify(added);
+  if (text === "{}") return [object];
+  return [object.subarray(0, object.lastIndexOf(CLOSING_BRACE)), `,${text.slice(1)}`];
 }
 
 /** The field `model` with the name that this provider's server uses, if it differs. */

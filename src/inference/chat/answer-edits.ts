@@ -74,7 +74,6 @@ export function shownBody(
   trace: Trace,
   cost: ShownCost,
 ): Promise<Buffer> {
-  const pieces = editedPieces(body, edits, costSlots(cost));
-  const end = pieces.at(-1) ?? body;
-  return concatInTurns([...pieces.slice(0, -1), ...withFields(end, { x_0g_trace: trace })]);
+  const { end, pieces } = editedPieces(body, edits, costSlots(cost));
+  return concatInTurns([...pieces, ...withFields(end, { x_0g_trace: trace })]);
 }

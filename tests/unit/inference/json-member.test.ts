@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { memberEdits, withEdits } from "../../../src/inference/body/json-member.ts";
+import { memberEdits, valuesByName, withEdits } from "../../../src/inference/body/json-member.ts";
 
 const set = (json: string) => {
   const body = Buffer.from(json);
@@ -35,4 +35,22 @@ test("several members are set at once, and one that is repeated too often is ref
   expect(withEdits(body, edits).toString()).toBe('{"model":"b","n":1.0,"usage":null}');
   const hostile = Buffer.from(`{${Array.from({ length: 17 }, () => '"usage":1').join()}}`);
   expect(() => memberEdits(hostile, { usage: 2 })).toThrow("repeats");
+});
+
+test("a long string is skipped with its quotes and backslashes, wherever its short part ends", () => {
+  for (let length = 24; length < 40; length++)
+    for (const end of ["", "\\\\", '\\"', '\\\\\\"', "\\\\\\\\"]) {
+      const text = `${"x".repeat(length)}${end}`;
+      const json = `{"a":"${text}","usage":1,"${text}":{"usage":2}}`;
+      expect(JSON.parse(json).usage).toBe(1);
+      expect(set(json)).toBe(`{"a":"${text}","usage":{"n":1},"${text}":{"usage":2}}`);
+    }
+});
+
+test("several names are found in one pass: every value of each, in the order of the names", () => {
+  const json = Buffer.from('{"b" : 1, "a":[{"b":2}],"c\\u0062":3,"\\u0062":4,"bb":5,"":6}');
+  const found = valuesByName(json, ["a", "b", "d"]).map((ranges) =>
+    ranges.map(({ start, end }) => JSON.parse(json.toString("utf8", start, end))),
+  );
+  expect(found).toEqual([[[{ b: 2 }]], [1, 4], []]);
 });

@@ -1,3 +1,4 @@
+import { concatPieces, type Piece } from "../../../kernel/concat-pieces.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import type { ShownCost } from "../../billing/shown-cost.ts";
 import type { Trace } from "../../billing/trace.ts";
@@ -26,18 +27,17 @@ export function withResponse(data: string, { members, bill }: ResponseChanges): 
   return changed && spliced(event, place, changed).toString();
 }
 
-function changedObject(object: Buffer, { members, bill }: ResponseChanges): readonly Buffer[] | undefined {
+function changedObject(object: Buffer, { members, bill }: ResponseChanges): readonly Piece[] | undefined {
   try {
     const edits = answerEdits(object, { members, showsCost: bill !== undefined });
-    const pieces = editedPieces(object, edits, bill && costSlots(bill.cost));
-    if (!bill) return pieces;
-    return withFields(Buffer.concat(pieces), { x_0g_trace: bill.trace });
+    const { pieces, end } = editedPieces(object, edits, bill && costSlots(bill.cost));
+    return [...pieces, ...(bill ? withFields(end, { x_0g_trace: bill.trace }) : [end])];
   } catch (error) {
     if (error instanceof AppError) return undefined;
     throw error;
   }
 }
 
-function spliced(json: Buffer, { start, end }: Range, pieces: readonly Buffer[]): Buffer {
-  return Buffer.concat([json.subarray(0, start), ...pieces, json.subarray(end)]);
+function spliced(json: Buffer, { start, end }: Range, pieces: readonly Piece[]): Buffer {
+  return concatPieces([json.subarray(0, start), ...pieces, json.subarray(end)]);
 }
