@@ -1,4 +1,4 @@
-import { ChunkHash, hashInParts } from "../kernel/hash-in-parts.ts";
+import { ChunkHash, type Digest, hashInParts } from "../kernel/hash-in-parts.ts";
 import { NONE, type ReceiptDraft } from "./draft.ts";
 import type { ReturnedHashes } from "./returned-hashes.ts";
 
@@ -13,7 +13,8 @@ export class ClientExchange {
   /** How long the request took to be authenticated and received, in milliseconds. */
   readonly receivedMs: number;
   /** SHA-256 of the body as it was received. */
-  readonly received: Promise<Uint8Array>;
+  readonly received: Promise<Digest>;
+  readonly #body: Buffer;
   readonly #hashes: Pick<ReturnedHashes, "add">;
   readonly #returned = new ChunkHash();
   #isEnding = false;
@@ -23,8 +24,14 @@ export class ClientExchange {
   constructor(endpoint: string, body: Buffer, receivedMs: number, hashes: Pick<ReturnedHashes, "add">) {
     this.endpoint = endpoint;
     this.receivedMs = receivedMs;
+    this.#body = body;
     this.received = hashInParts(body);
     this.#hashes = hashes;
+  }
+
+  /** The digest of these bytes, if they are the body that was received. */
+  digestOf(body: Buffer): Promise<Digest> | undefined {
+    return body === this.#body ? this.received : undefined;
   }
 
   /** Hashes bytes that are written to the client. */
@@ -38,7 +45,7 @@ export class ClientExchange {
   }
 
   /** The hash of all that will have been written after these last bytes. */
-  expect(last: Buffer): Promise<Uint8Array> {
+  expect(last: Buffer): Promise<Digest> {
     this.#isEnding = true;
     return this.#returned.digestWith(last);
   }
@@ -61,7 +68,7 @@ export class ClientExchange {
     const { requestId, draft } = this.#settled;
     const { returned } = draft;
     const digest = this.#returned.digest();
-    if (digest && returned && Buffer.compare(digest, returned) === 0) return;
+    if (digest !== undefined && digest === returned) return;
     this.#hashes.add(requestId, digest ?? NONE);
   }
 }

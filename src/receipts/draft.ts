@@ -1,3 +1,4 @@
+import type { Digest } from "../kernel/hash-in-parts.ts";
 import { HASH_BYTES, type ReceiptHashes } from "./format/receipt.ts";
 
 /** What is known of a receipt when its request is settled, and is not in the request's row. Stored with the settlement. */
@@ -5,11 +6,11 @@ export type ReceiptDraft = {
   readonly endpoint: string;
   readonly modelAnswered: string;
   /** SHA-256 of the bodies; undefined where there is none. */
-  readonly received: Uint8Array | undefined;
-  readonly forwarded: Uint8Array | undefined;
-  readonly answered: Uint8Array | undefined;
+  readonly received: Digest | undefined;
+  readonly forwarded: Digest | undefined;
+  readonly answered: Digest | undefined;
   /** SHA-256 of what the client will be sent if it is charged the whole cost; undefined if that is not known yet. */
-  readonly returned: Uint8Array | undefined;
+  readonly returned: Digest | undefined;
   /** Whether the hash of what the client is sent may follow (`ReturnedHashes`). */
   readonly awaitsReturned: boolean;
 };
@@ -22,8 +23,8 @@ export function withoutReturned(draft: ReceiptDraft): ReceiptDraft {
   return { ...draft, returned: undefined };
 }
 
-/** The bytes that stand for a missing hash. */
-export const NONE: Uint8Array = new Uint8Array(HASH_BYTES);
+/** Stands for a missing hash. */
+export const NONE: Digest = "00".repeat(HASH_BYTES);
 
 /** How long a receipt waits for the hash of what the client was sent: the process may have died. */
 const RETURNED_SECONDS = 10;
@@ -36,13 +37,12 @@ const CORRECTED_SECONDS = 2;
  */
 export function draftColumns(draft: ReceiptDraft | undefined) {
   if (!draft) return undefined;
-  const { received, forwarded, answered, returned } = draft;
-  const known = Buffer.concat([received ?? NONE, forwarded ?? NONE, answered ?? NONE]);
+  const { received = NONE, forwarded = NONE, answered = NONE, returned } = draft;
   return {
     endpoint: draft.endpoint,
     model_answered: draft.modelAnswered,
-    digests: `\\x${known.toString("hex")}`,
-    ...(returned && { returned: `\\x${Buffer.from(returned).toString("hex")}` }),
+    digests: `\\x${received}${forwarded}${answered}`,
+    returned: returned && `\\x${returned}`,
     awaits_returned: draft.awaitsReturned,
   };
 }

@@ -1,4 +1,5 @@
 import type { Queries } from "../db/database.ts";
+import type { Digest } from "../kernel/hash-in-parts.ts";
 import { HASH_BYTES } from "./format/receipt.ts";
 import type { SettledRow } from "./receipt-body.ts";
 
@@ -117,11 +118,11 @@ export async function readNodes(
 /** Completes drafts with the hashes of what the clients were sent. */
 export async function storeReturned(
   queries: Queries,
-  returned: readonly { readonly requestId: string; readonly digest: Uint8Array }[],
+  returned: readonly { readonly requestId: string; readonly digest: Digest }[],
 ): Promise<void> {
   const rows = returned.map(({ requestId, digest }) => ({
     id: requestId,
-    returned: `\\x${Buffer.from(digest).toString("hex")}`,
+    returned: `\\x${digest}`,
   }));
   await queries.rows(RETURNED, [JSON.stringify(rows)]);
 }

@@ -1,5 +1,6 @@
 import type { Queries } from "../db/database.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
+import type { Digest } from "../kernel/hash-in-parts.ts";
 import type { Logger } from "../kernel/log.ts";
 import { storeReturned } from "./receipts.store.ts";
 
@@ -8,7 +9,7 @@ const BATCH = 500;
 /** Beyond these, receipts state no hash of what was returned. */
 const MAX_WAITING = 20_000;
 
-type Returned = { readonly requestId: string; readonly digest: Uint8Array };
+type Returned = { readonly requestId: string; readonly digest: Digest };
 
 /**
  * Adds to drafts what is only known after the settlement, since the answer contains the bill: the hash of what the
@@ -31,7 +32,7 @@ export class ReturnedHashes {
   }
 
   /** Adds the hash for a request that was settled. It is stored within a second. */
-  add(requestId: string, digest: Uint8Array): void {
+  add(requestId: string, digest: Digest): void {
     if (this.#waiting.length >= MAX_WAITING) return;
     this.#waiting.push({ requestId, digest });
     this.#flushes.start({ isLater: true });

@@ -182,7 +182,7 @@ export class Admitted {
     this.#open = { provider, sinceMs: this.#sinceStart() };
     this.trace?.beginAttempt(provider);
     this.#last = provider;
-    this.#hasher = new ExchangeHasher();
+    this.#hasher = new ExchangeHasher(this.client);
     if (!this.#isDelivered) this.#firstByteMs = undefined;
   }
 

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
-import { ChunkHash, hashInParts } from "../../kernel/hash-in-parts.ts";
+import { ChunkHash, type Digest, hashInParts } from "../../kernel/hash-in-parts.ts";
+import type { ClientExchange } from "../../receipts/client-exchange.ts";
 
-/** SHA-256 of the bodies of one exchange with a provider, as lower-case hexadecimal digits. */
+/** SHA-256 of the bodies of one exchange with a provider. */
 export type ExchangeHashes = {
   /** The body of the request, as it was sent. */
-  readonly request: string;
+  readonly request: Digest;
   /** The body of the answer, as far as it was received. */
-  readonly response: string;
+  readonly response: Digest;
 };
 
 /**
@@ -14,16 +15,22 @@ export type ExchangeHashes = {
  * before anything is masked, edited or added. Nothing is buffered.
  */
 export class ExchangeHasher {
+  readonly #client: Pick<ClientExchange, "digestOf"> | undefined;
   readonly #response = new ChunkHash();
   readonly #ended = Promise.withResolvers<void>();
-  #request: Promise<Uint8Array> | undefined;
+  #request: Promise<Digest> | undefined;
   #isOver = false;
+
+  /** `client` knows the digest of the body that it sent, which nearly always is the one that the provider gets. */
+  constructor(client?: Pick<ClientExchange, "digestOf">) {
+    this.#client = client;
+  }
 
   /** Both hashes, once the exchange is over. An exchange that was cut off has the hash of what arrived. */
   get hashes(): Promise<ExchangeHashes> {
     return this.#ended.promise.then(async () => {
       const { request = NOTHING, response = NOTHING } = await this.digests();
-      return { request: toHex(request), response: toHex(response) };
+      return { request, response };
     });
   }
 
@@ -31,7 +38,7 @@ export class ExchangeHasher {
    * The digests of what was sent and has arrived by now, undefined where that is nothing: a provider may close its answer
    * long after its last event.
    */
-  async digests(): Promise<{ readonly request?: Uint8Array; readonly response?: Uint8Array }> {
+  async digests(): Promise<{ readonly request?: Digest; readonly response?: Digest }> {
     const response = this.#response.digest();
     const request = await this.#request;
     return { ...(request && { request }), ...(response && { response }) };
@@ -39,7 +46,7 @@ export class ExchangeHasher {
 
   /** Hashes the body of the request; an exchange without one hashes nothing. */
   sent(body: Buffer | undefined): void {
-    this.#request = body && hashInParts(body);
+    this.#request = body && (this.#client?.digestOf(body) ?? hashInParts(body));
   }
 
   /** Hashes a chunk of the answer. */
@@ -56,11 +63,7 @@ export class ExchangeHasher {
 }
 
 /** The digest of a body that is empty. */
-const NOTHING: Uint8Array = createHash("sha256").digest();
-
-function toHex(digest: Uint8Array): string {
-  return Buffer.from(digest).toString("hex");
-}
+const NOTHING: Digest = createHash("sha256").digest("hex");
 
 /** SHA-256 as lower-case hexadecimal digits. */
 export function sha256(bytes: Buffer | Uint8Array | string): string {

@@ -20,6 +20,9 @@ import { findReceiptFaults, findUnreceipted, rootOf } from "../../support/receip
 import { type Seeded, seedAccount } from "../../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../../support/servers/database.ts";
 
+/** The digest of a body. */
+const digest = () => randomBytes(32).toString("hex");
+
 const log = createLogger("silent");
 const key = receiptKeyOf(Buffer.alloc(32, 7));
 
@@ -206,13 +209,13 @@ class World {
         ? undefined
         : {
             ...{ endpoint: "/v1/chat/completions", modelAnswered: "m" },
-            ...{ received: randomBytes(32), forwarded: randomBytes(32), answered: undefined },
+            ...{ received: digest(), forwarded: digest(), answered: undefined },
             returned: undefined,
             awaitsReturned: form !== "whole",
           };
     await this.#holds.settle({ ...settlementOf(request.id, 700n), receipt });
     this.settled.add(request.id);
-    if (form === "returned") this.#returned.add(request.id, randomBytes(32));
+    if (form === "returned") this.#returned.add(request.id, digest());
   }
 
   /** Sequences until the statement `at` of the transaction, at which the process dies. */

@@ -1,21 +1,22 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { ExchangeHasher } from "../../../src/inference/providers/exchange-hasher.ts";
 import { ClientExchange } from "../../../src/receipts/client-exchange.ts";
 import type { ReceiptDraft } from "../../../src/receipts/draft.ts";
 
 const sha256 = (...parts: readonly (Buffer | string)[]) =>
-  parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
+  parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest("hex");
 
 /** An exchange, and the hashes that it adds after the settlement. */
 function open() {
-  const added: [string, Uint8Array][] = [];
+  const added: [string, string][] = [];
   const exchange = new ClientExchange("/v1/chat/completions", Buffer.from("{}"), 0, {
     add: (id, digest) => void added.push([id, digest]),
   });
   return { exchange, added };
 }
 
-function draftWith(returned: Uint8Array | undefined): ReceiptDraft {
+function draftWith(returned: string | undefined): ReceiptDraft {
   return {
     ...{ endpoint: "/v1/chat/completions", modelAnswered: "m" },
     ...{ received: undefined, forwarded: undefined, answered: undefined },
@@ -71,4 +72,18 @@ describe("what the client is sent is stored after the settlement", () => {
       expect(added).toEqual([["r", sha256("an answer")]]);
     }
   });
+});
+
+test("a provider that is sent the client's own bytes is sent the digest that the client's have, and no other", async () => {
+  const body = Buffer.from('{"model":"m"}');
+  const client = new ClientExchange("/v1/chat/completions", body, 0, { add: () => {} });
+  expect(client.digestOf(body)).toBe(client.received);
+  expect(client.digestOf(Buffer.from(body))).toBeUndefined();
+  for (const sent of [body, Buffer.from('{"model":"other"}')]) {
+    const hasher = new ExchangeHasher(client);
+    hasher.sent(sent);
+    expect(await hasher.digests()).toEqual({ request: sha256(sent) });
+    hasher.end();
+    expect(await hasher.hashes).toEqual({ request: sha256(sent), response: sha256("") });
+  }
 });

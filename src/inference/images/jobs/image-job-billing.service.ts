@@ -147,8 +147,8 @@ async function draftOf({ lease, spec, checkpoint }: ImageJobState): Promise<Rece
     endpoint: `/v1/async/images/${spec.operation}`,
     modelAnswered: spec.model,
     received: await hashInParts(lease.job.body),
-    forwarded: requestHash === undefined ? undefined : Buffer.from(requestHash, "hex"),
-    answered: responseHash === undefined ? undefined : Buffer.from(responseHash, "hex"),
+    forwarded: requestHash,
+    answered: responseHash,
     returned: undefined,
     awaitsReturned: false,
   };
