@@ -3,9 +3,10 @@ import type { TrustFloor } from "../keys/api-keys/key-settings.ts";
 import {
   DRAFT_COLUMNS,
   DRAFT_TYPES,
-  draftColumns,
+  digestsOf,
   INSERT_DRAFTS,
   type ReceiptDraft,
+  returnedOf,
   withoutReturned,
 } from "../receipts/draft.ts";
 import { BUDGET_LEFT, eachTag, HAS_NEW_BUDGETS } from "./budgets/budget-spending.ts";
@@ -83,24 +84,28 @@ export async function resolveHolds(
   queries: Queries,
   settlements: readonly Settlement[],
 ): Promise<readonly (bigint | undefined)[]> {
-  const requested = settlements.map((settlement, n) => outcomeOf(settlement, n, settlement.answeredBy));
+  const requested = settlements.map((settlement, n) =>
+    Object.assign(outcomeOf(settlement, settlement.answeredBy), { n, expired: settlement.expired ?? false }),
+  );
   const rows = await queries.rows<{ charged: string | null }>(RESOLVE, [JSON.stringify(requested)]);
   return rows.map(({ charged }) => (charged === null ? undefined : BigInt(charged)));
 }
 
-/** A settlement as a row of `OUTCOME_TYPES`. */
-export function outcomeOf(settlement: Settlement, n: number, offer: Partial<Offer> | undefined) {
+/**
+ * A settlement as a row of `OUTCOME_TYPES`. Members that are zero, false or the same as others are left out, as both
+ * sides spend a tenth of a settlement on this text.
+ */
+export function outcomeOf(settlement: Settlement, offer: Partial<Offer> | undefined) {
+  const { cache, receipt } = settlement;
   return {
-    n,
     id: settlement.id,
     outcome: settlement.outcome,
-    expired: settlement.expired ?? false,
     input_tokens: settlement.inputTokens,
     output_tokens: settlement.outputTokens,
-    cached: settlement.cache?.read ?? 0,
-    cache_write: settlement.cache?.write ?? 0,
-    cache_write_1h: settlement.cache?.write1h ?? 0,
-    estimated: settlement.usageEstimated,
+    cached: cache?.read || undefined,
+    cache_write: cache?.write || undefined,
+    cache_write_1h: cache?.write1h || undefined,
+    estimated: settlement.usageEstimated || undefined,
     input_cost: settlement.inputCost.toString(),
     output_cost: settlement.outputCost.toString(),
     error_code: settlement.errorCode,
@@ -113,16 +118,25 @@ export function outcomeOf(settlement: Settlement, n: number, offer: Partial<Offe
     trust_mode: offer && (offer.trustMode ?? "standard"),
     units: settlement.units,
     routing: settlement.routing,
-    ...draftColumns(settlement.receipt),
+    endpoint: receipt?.endpoint,
+    model_answered: receipt && receipt.modelAnswered !== offer?.model ? receipt.modelAnswered : undefined,
+    digests: receipt && digestsOf(receipt),
+    returned: receipt && returnedOf(receipt),
+    awaits_returned: receipt?.awaitsReturned,
   };
 }
 
 /** SQL for the columns of `outcomeOf`. */
-export const OUTCOME_TYPES = `n int, id text, outcome text, expired boolean, input_tokens bigint, output_tokens bigint,
+export const OUTCOME_TYPES = `id text, outcome text, input_tokens bigint, output_tokens bigint,
       cached bigint, cache_write bigint, cache_write_1h bigint, estimated boolean, input_cost numeric,
       output_cost numeric, error_code text, first_byte_ms int, duration_ms int, provider text, model text, input_price numeric,
       output_price numeric, trust_mode text, units bigint, routing jsonb,
       ${DRAFT_TYPES}`;
+
+/** SQL for the columns of a request row that its usage determines: see `outcomeOf` for what is left out. */
+export const USAGE_COLUMNS = `a.input_tokens, a.output_tokens, coalesce(a.cached, 0) as cached_tokens,
+      coalesce(a.cache_write, 0) as cache_write_tokens, coalesce(a.cache_write_1h, 0) as cache_write_1h_tokens,
+      coalesce(a.estimated, false) as usage_estimated`;
 
 /** The columns of a request that its end determines. */
 const OUTCOME = (
@@ -158,7 +172,7 @@ export const END_COLUMNS: readonly string[] = [...OUTCOME, ...OFFER];
  */
 const RESOLVE = `
   with requested as (
-    select * from jsonb_to_recordset($1::jsonb) as a(${OUTCOME_TYPES})
+    select * from jsonb_to_recordset($1::jsonb) as a(n int, expired boolean, ${OUTCOME_TYPES})
   ), resolved as (
     update hold h set resolved_at = now(), state =
       case when a.expired then 'expired' when a.input_cost + a.output_cost > 0 then 'settled' else 'released' end,
@@ -240,8 +254,7 @@ const RESOLVE = `
     where w.address = t.account
     returning w.*
   ), ended as (
-    select a.id, a.outcome as status, a.input_tokens, a.output_tokens, a.cached as cached_tokens,
-      a.cache_write as cache_write_tokens, a.cache_write_1h as cache_write_1h_tokens, a.estimated as usage_estimated,
+    select a.id, a.outcome as status, ${USAGE_COLUMNS},
       least(a.input_cost, s.charged) as input_cost, s.charged - least(a.input_cost, s.charged) as output_cost,
       s.charged as total_cost, a.error_code, a.first_byte_ms, a.duration_ms, now() as finished_at,
       a.provider, a.model, a.input_price, a.output_price, a.trust_mode, a.units, a.routing,

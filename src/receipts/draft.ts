@@ -32,25 +32,27 @@ const RETURNED_SECONDS = 10;
 const CORRECTED_SECONDS = 2;
 
 /**
- * A draft as fields of a row of `DRAFT_TYPES`. Its hashes are salted when the receipt is written, off the way of the
- * answer: salted here, they took a thirtieth of the processor time of a short request.
+ * The hashes of a draft that are known when its request is settled, as the text of a `bytea`. They are salted when the
+ * receipt is written, off the way of the answer: salted here, they took a thirtieth of the processor time of a short
+ * request.
  */
-export function draftColumns(draft: ReceiptDraft | undefined) {
-  if (!draft) return undefined;
-  const { received = NONE, forwarded = NONE, answered = NONE, returned } = draft;
-  return {
-    endpoint: draft.endpoint,
-    model_answered: draft.modelAnswered,
-    digests: `\\x${received}${forwarded}${answered}`,
-    returned: returned && `\\x${returned}`,
-    awaits_returned: draft.awaitsReturned,
-  };
+export function digestsOf({ received = NONE, forwarded = NONE, answered = NONE }: ReceiptDraft): string {
+  return `\\x${received}${forwarded}${answered}`;
 }
 
-/** SQL for the fields of `draftColumns`; they are null for a request without a draft. */
+/** The hash of what the client will be sent, likewise; undefined if it is not known. */
+export function returnedOf({ returned }: ReceiptDraft): string | undefined {
+  return returned && `\\x${returned}`;
+}
+
+/**
+ * SQL for the fields of a draft in a row; they are null for a request without one. `model_answered` is left out if it is
+ * the `model` of the row.
+ */
 export const DRAFT_TYPES =
   "endpoint text, model_answered text, digests bytea, returned bytea, awaits_returned boolean";
-export const DRAFT_COLUMNS = `a.endpoint, a.model_answered, a.digests, a.awaits_returned,
+export const DRAFT_COLUMNS = `a.endpoint,
+      case when a.digests is not null then coalesce(a.model_answered, a.model) end as model_answered, a.digests, a.awaits_returned,
       a.returned, a.input_cost + a.output_cost as full_cost`;
 
 /**

@@ -2,7 +2,7 @@ import { DRAFT_COLUMNS, INSERT_DRAFTS } from "../../receipts/draft.ts";
 import { HAS_NEW_BUDGETS, SPEND_BUDGETS } from "../budgets/budget-spending.ts";
 import { spentSql } from "../key-spending.ts";
 import { balanceChanged } from "../ledger.store.ts";
-import { END_COLUMNS, OUTCOME_TYPES } from "../settlements.store.ts";
+import { END_COLUMNS, OUTCOME_TYPES, USAGE_COLUMNS } from "../settlements.store.ts";
 import { columnsOf } from "./allotment-row.ts";
 
 /** The SQLSTATE of a settlement whose request has ended before. */
@@ -12,8 +12,7 @@ export const ENDED_BEFORE = "ZG001";
 const mayEnd = (row: string) => `(${row}.status = 'running'
       or ${row}.status = 'failed' and ${row}.error_code = 'expired' and ${row}.allotment_id is not null)`;
 
-const END_TYPES = `${OUTCOME_TYPES}, account text, key uuid, allotment uuid, covered numeric,
-      service_type text`;
+const END_TYPES = `${OUTCOME_TYPES}, covered numeric, service_type text`;
 
 /** The SQL of what only a batch with tags needs. */
 type TagSql = {
@@ -44,9 +43,7 @@ const TAGGED: TagSql = {
 
 /** SQL for the columns of a request row that its end (`a`) determines, except what it was charged. */
 const ENDED = `a.model, a.service_type, now() - coalesce(a.duration_ms, 0) * interval '1 millisecond' as created_at,
-      a.outcome as status, a.input_tokens, a.output_tokens, a.cached as cached_tokens,
-      a.cache_write as cache_write_tokens, a.cache_write_1h as cache_write_1h_tokens, a.estimated as usage_estimated,
-      a.error_code, a.first_byte_ms, a.duration_ms, now() as finished_at, a.provider, a.input_price, a.output_price,
+      a.outcome as status, ${USAGE_COLUMNS}, a.error_code, a.first_byte_ms, a.duration_ms, now() as finished_at, a.provider, a.input_price, a.output_price,
       a.trust_mode, a.units, a.routing, ${DRAFT_COLUMNS}`;
 
 /** SQL that records ended requests, each whole: it replaces the row of one that is listed as running. */
@@ -61,15 +58,15 @@ const record = (tag: TagSql) => `
 /**
  * The settlement of nearly every request: see `SETTLE`, of which this is the case that nothing is returned and no cost
  * exceeds what was set aside. A statement costs as much to start as it has parts, so this one has few: sums are made by
- * the process. `before` is what earlier requests of the batch are charged to the same allotment, and `usage` counts
- * those of the account that are usage. If an allotment does not have the amount, nothing is done, and no row returned;
+ * the process. `total` is the place of a request's allotment in the sums, which have its account and key; `before` is what
+ * earlier requests of the batch are charged to it, and `usage` counts those of the account that are usage. If an allotment does not have the amount, nothing is done, and no row returned;
  * if a request has ended already, as the insert finds, it fails with `ENDED_BEFORE`.
  */
 const settleCovered = (tag: TagSql) => `
   with given as (
-    select * from jsonb_to_recordset($1::jsonb) as a(${END_TYPES}${tag.types}, before numeric, usage int)
+    select * from jsonb_to_recordset($1::jsonb) as a(${END_TYPES}${tag.types}, total int, before numeric, usage int)
   ), totals as (
-    select * from jsonb_to_recordset($2::jsonb) as a(id uuid, account text, key uuid, charged numeric, used int)
+    select * from jsonb_to_recordset($2::jsonb) as a(n int, id uuid, account text, key uuid, charged numeric, used int)
   ), keys as (
     select id from api_key where id = any(array(select key from totals)) order by id for no key update
   ), wallet as (
@@ -99,12 +96,12 @@ const settleCovered = (tag: TagSql) => `
     from changes t where p.id = t.id
     returning p.*
   ), ended as (
-    select a.id, a.account, a.key as api_key_id, ${ENDED}, a.input_cost, a.output_cost, a.covered as total_cost,
+    select a.id, t.account, t.key as api_key_id, ${ENDED}, a.input_cost, a.output_cost, a.covered as total_cost,
       c.credit as credit_used, a.covered - c.credit as deposit_used, m.counted + a.usage as usage_number,
       case when a.usage is not null then nextval('usage_id') end as usage_id${tag.ended}
     from given a
-    join changes t on t.id = a.allotment
-    join moved m on m.address = a.account
+    join changes t on t.n = a.total
+    join moved m on m.address = t.account
     cross join lateral (select least(a.covered, greatest(t.from_credit - a.before, 0)) as credit) c
   ), drafts as (${INSERT_DRAFTS}
   ), recorded as (${record(tag)}${tag.spend}
@@ -139,7 +136,8 @@ export const SETTLE_COVERED_TAGGED = settleCovered(TAGGED);
  */
 const settle = (tag: TagSql) => `
   with given as (
-    select * from jsonb_to_recordset($1::jsonb) as a(${END_TYPES}${tag.types})
+    select * from jsonb_to_recordset($1::jsonb) as a(${END_TYPES}${tag.types},
+      n int, account text, key uuid, allotment uuid)
   ), requested as (
     select * from given a
     where coalesce((select ${mayEnd("r")} from inference_request r where r.id = a.id), true)

@@ -48,22 +48,32 @@ async function settleCovered(
   queries: Queries,
   settlements: readonly AllottedSettlement[],
 ): Promise<Settled | undefined> {
-  type Total = { id: string; account: string; key: string; charged: bigint; used: number };
+  type Total = {
+    readonly n: number;
+    readonly id: string;
+    readonly account: string;
+    readonly key: string;
+    charged: bigint;
+    used: number;
+  };
   const totals = new Map<string, Total>();
   const usedOf = new Map<string, number>();
-  const ends = settlements.map((end, n) => {
+  const ends = settlements.map((end) => {
     const { settlement, request, allotmentId: id, covered } = end;
     const { account, keyId: key } = request;
-    const total = totals.get(id) ?? { id, account, key, charged: 0n, used: 0 };
-    const before = total.charged;
-    const isUsed = isUsage(settlement);
-    const usage = (usedOf.get(account) ?? 0) + (isUsed ? 1 : 0);
-    usedOf.set(account, usage);
-    totals.set(id, { ...total, charged: before + covered, used: total.used + (isUsed ? 1 : 0) });
-    return Object.assign(toEnd(end, n), {
-      before: before.toString(),
-      usage: isUsed ? usage : undefined,
-    });
+    let total = totals.get(id);
+    if (!total) {
+      total = { n: totals.size, id, account, key, charged: 0n, used: 0 };
+      totals.set(id, total);
+    }
+    const before = total.charged.toString();
+    total.charged += covered;
+    const usage = isUsage(settlement) ? (usedOf.get(account) ?? 0) + 1 : undefined;
+    if (usage !== undefined) {
+      usedOf.set(account, usage);
+      total.used++;
+    }
+    return Object.assign(toEnd(end), { total: total.n, before, usage });
   });
   const changes = [...totals.values()].map((total) => ({ ...total, charged: total.charged.toString() }));
   const parameters = [JSON.stringify(ends), JSON.stringify(changes)];
@@ -81,7 +91,10 @@ async function settleAny(
   settlements: readonly AllottedSettlement[],
   returns: readonly Return[],
 ): Promise<Settled> {
-  const ends = settlements.map(toEnd);
+  const ends = settlements.map((end, n) => {
+    const { account, keyId: key } = end.request;
+    return Object.assign(toEnd(end), { n, account, key, allotment: end.allotmentId });
+  });
   const kept = returns.map(({ allotmentId: id, account, keyId: key, keep, isOver }) => ({
     ...{ id, account, key, keep: keep.toString(), is_over: isOver, transfer: newId() },
   }));
@@ -96,15 +109,12 @@ async function settleAny(
   return { charged, allotments };
 }
 
-function toEnd({ settlement, request, allotmentId, covered }: AllottedSettlement, n: number) {
-  return Object.assign(outcomeOf(settlement, n, settlement.answeredBy ?? request), {
-    account: request.account,
-    key: request.keyId,
-    allotment: allotmentId,
+function toEnd({ settlement, request, covered }: AllottedSettlement) {
+  return Object.assign(outcomeOf(settlement, settlement.answeredBy ?? request), {
     covered: covered.toString(),
     model: settlement.answeredBy?.model ?? request.model,
     service_type: request.serviceType,
-    ...(request.tags && { tags: request.tags }),
+    tags: request.tags,
   });
 }
 
