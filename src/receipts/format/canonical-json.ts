@@ -26,9 +26,10 @@ function isInOrder(value: unknown, depth: number): boolean {
   if (typeof value === "number") return Number.isSafeInteger(value);
   if (depth >= MAX_DEPTH || !isPlainObject(value)) return false;
   let last = "";
-  for (const [name, member] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
     // A JavaScript object has names that are integers first, in another order.
-    if (name < last || isInteger(name) || !name.isWellFormed() || !isInOrder(member, depth + 1)) return false;
+    if (name < last || isInteger(name) || !name.isWellFormed()) return false;
+    if (!isInOrder(value[name], depth + 1)) return false;
     last = name;
   }
   return true;

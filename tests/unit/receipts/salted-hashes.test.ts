@@ -66,3 +66,9 @@ describe("hashes by Node", () => {
     expect(new Set(salts).size).toBe(200);
   });
 });
+
+it("are of 32 bytes only: no call hashes bytes of an earlier one", () => {
+  const [short, whole, long] = [new Uint8Array(31), new Uint8Array(32), new Uint8Array(33)];
+  expect(() => nodeHashOf(short, long)).toThrow("32 bytes");
+  expect(() => commitTo(whole, short)).toThrow("32 bytes");
+});
