@@ -58,12 +58,15 @@ export function choose(offered: Model | undefined, context: ChoiceContext): Choi
   const states = new Map(eligible.map((offer) => [offer, context.stateOf(offer)]));
   const healthy = eligible.filter((offer) => isHealthy(states.get(offer)));
   const affinity = affinityFor(eligible, context);
-  const ranked = (healthy.length > 0 ? healthy : eligible).toSorted(byPreferences(context, states, affinity));
+  const ranked = inOrder(healthy.length > 0 ? healthy : eligible, () =>
+    byPreferences(context, states, affinity),
+  );
   const isAlone = preferences.pin !== undefined || preferences.allowFallbacks === false;
   const first = isAlone ? ranked.slice(0, 1) : firstAndLongest(ranked, context);
-  const unhealthy = eligible
-    .filter((offer) => !ranked.includes(offer))
-    .toSorted(byPreferences(context, states, undefined));
+  const unhealthy = inOrder(
+    eligible.filter((offer) => !ranked.includes(offer)),
+    () => byPreferences(context, states, undefined),
+  );
   const lastResort = unhealthy.filter((offer) => !states.get(offer)?.isResting);
   const candidates = isAlone ? first : [...first, ...lastResort].slice(0, MAX_CANDIDATES);
   for (const offer of unhealthy)
@@ -76,6 +79,14 @@ export function choose(offered: Model | undefined, context: ChoiceContext): Choi
     if (!candidates.includes(offer))
       refused.push({ provider: offer.address, reason: isAlone ? "fallbacks_off" : "enough_candidates" });
   return { candidates, refused, evidence: requiredEvidence(context), ...(affinity && { affinity }) };
+}
+
+/** Nearly every model has few offers, and most of these lists one or none: their order is only made for more. */
+function inOrder(
+  offers: readonly Provider[],
+  order: () => (one: Provider, other: Provider) => number,
+): readonly Provider[] {
+  return offers.length > 1 ? offers.toSorted(order()) : offers;
 }
 
 /** The affinity, if several providers may answer, the client does not rank them, and one has cheaper cached tokens. */

@@ -41,6 +41,7 @@ export function keepContinuing(
 export function takeNext<
   T extends { readonly provider: Provider; readonly failures: number; readonly notBeforeMs: number },
 >(queue: T[], isShut: (provider: Provider) => boolean): T | undefined {
+  if (queue.length <= 1) return queue.pop();
   const fresh = queue.filter(({ provider, failures }) => failures === 0 && !isShut(provider));
   const soonest = Math.min(...fresh.map(({ notBeforeMs }) => notBeforeMs));
   const at = queue.findIndex((one) => fresh.includes(one) && one.notBeforeMs === soonest);
