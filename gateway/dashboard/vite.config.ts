@@ -4,9 +4,12 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
 const OUT = join(import.meta.dirname, "../../dist/dashboard");
-/** The most script that the first page may load, in bytes as gzip sends them. */
-const MAX_FIRST_SCRIPT_BYTES = 250_000;
-/** The page that is shown first. Its chart is drawn after its figures are there. */
+/**
+ * The most script that the first page may load before it is shown, in bytes as gzip sends them. With its chart and the
+ * menus of the header, which are loaded after it, a browser test allows 250,000.
+ */
+const MAX_FIRST_SCRIPT_BYTES = 225_000;
+/** The page that is shown first. */
 const FIRST_PAGE = "/overview-page.tsx";
 /** The gateway replaces it with the nonce of each response (`gateway/pages/dashboard.plugin.ts`). */
 const NONCE = "%CSP_NONCE%";
@@ -47,6 +50,16 @@ const scriptBudget: Plugin = {
   },
 };
 
+/** Our client prints documents by the package that urql uses, instead of by a second one with the same function. */
+const onePrinter: Plugin = {
+  name: "one-printer",
+  enforce: "pre",
+  resolveId(id, importer) {
+    const isOurs = id === "graphql" && importer?.includes("/packages/client/");
+    return isOurs ? this.resolve("@0no-co/graphql.web", importer) : null;
+  },
+};
+
 /**
  * Takes the call out of sonner that adds its styles as an element without a nonce, which the content security policy
  * refuses. The dashboard imports the same styles as a file.
@@ -66,7 +79,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: "/dashboard/",
   html: { cspNonce: NONCE },
-  plugins: [sonnerStyles, scriptBudget, compressed],
+  plugins: [onePrinter, sonnerStyles, scriptBudget, compressed],
   build: {
     outDir: OUT,
     emptyOutDir: true,

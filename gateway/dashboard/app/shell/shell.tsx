@@ -1,4 +1,4 @@
-import { AppShell, Burger, Button, Group, Kbd } from "@mantine/core";
+import { Burger, Button, Group, Kbd } from "@mantine/core";
 import { useDisclosure, useHotkeys, useMediaQuery } from "@mantine/hooks";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import Search from "lucide-react/icons/search";
@@ -21,24 +21,18 @@ export function Shell() {
   const [isOpen, menu] = useDisclosure(false);
   const [isSearching, setSearching] = useState(false);
   const { pathname } = useLocation();
-  const isNarrow = useMediaQuery("(max-width: 62em)", undefined, { getInitialValueInEffect: false });
+  const isNarrow = useMediaQuery("(max-width: 61.99em)", undefined, { getInitialValueInEffect: false });
   const { networkId } = useNetwork();
   useHotkeys([["mod+K", () => setSearching(true)]], []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the navigation of a narrow screen.
   useEffect(() => menu.close(), [pathname]);
   const isAway = isNarrow && !isOpen;
   return (
-    <AppShell
-      layout="alt"
-      header={{ height: 56 }}
-      navbar={{ width: 236, breakpoint: "md", collapsed: { mobile: !isOpen } }}
-      padding={0}
-      transitionDuration={0}
-    >
+    <div className="frame">
       <a className="skip" href="#main">
         Skip to content
       </a>
-      <AppShell.Header className="top">
+      <header className="top">
         <Group gap="xs" wrap="nowrap">
           <Burger
             opened={isOpen}
@@ -77,8 +71,8 @@ export function Shell() {
             </Suspense>
           </div>
         </Group>
-      </AppShell.Header>
-      <AppShell.Navbar className="side" aria-hidden={isAway || undefined} inert={isAway ?? false}>
+      </header>
+      <nav className="side" aria-hidden={isAway || undefined} inert={isAway ?? false}>
         <Group justify="space-between" className="brand-row">
           <Link to="/" className="brand">
             <Logo /> zerograph
@@ -86,18 +80,18 @@ export function Shell() {
           <Burger opened onClick={menu.close} hiddenFrom="md" size="sm" aria-label="Close" />
         </Group>
         <Navigation />
-      </AppShell.Navbar>
-      <AppShell.Main id="main" tabIndex={-1} className="main">
+      </nav>
+      <main id="main" tabIndex={-1} className="main">
         <div className="content">
           <Outlet />
         </div>
-      </AppShell.Main>
+      </main>
       {isSearching && (
         <Suspense>
           <Palette onClose={() => setSearching(false)} />
         </Suspense>
       )}
-    </AppShell>
+    </div>
   );
 }
 

@@ -3,8 +3,8 @@ import {
   createTheme,
   localStorageColorSchemeManager,
   type MantineColorsTuple,
-  Modal,
-  Tooltip,
+  type ModalProps,
+  type TooltipProps,
 } from "@mantine/core";
 
 /** The accent: links, the primary button, the current page, the first series of a chart. */
@@ -49,6 +49,15 @@ const gray: MantineColorsTuple = [
   "#191a20",
 ];
 
+const modalDefaults: Partial<ModalProps> = {
+  radius: "lg",
+  shadow: "xl",
+  transitionProps: { duration: 0 },
+  overlayProps: { backgroundOpacity: 0.4, blur: 2 },
+  closeButtonProps: { "aria-label": "Close" },
+};
+const tooltipDefaults: Partial<TooltipProps> = { openDelay: 250, transitionProps: { duration: 80 } };
+
 /** Sizes, type and colours of the dashboard: the only place where they are defined. */
 export const theme = createTheme({
   primaryColor: "iris",
@@ -78,17 +87,10 @@ export const theme = createTheme({
       h3: { fontSize: "0.875rem", lineHeight: "1.4" },
     },
   },
+  // By name instead of `Modal.extend`, which would load dialogs with the first page.
   components: {
-    Modal: Modal.extend({
-      defaultProps: {
-        radius: "lg",
-        shadow: "xl",
-        transitionProps: { duration: 0 },
-        overlayProps: { backgroundOpacity: 0.4, blur: 2 },
-        closeButtonProps: { "aria-label": "Close" },
-      },
-    }),
-    Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, transitionProps: { duration: 80 } } }),
+    Modal: { defaultProps: modalDefaults },
+    Tooltip: { defaultProps: tooltipDefaults },
   },
 });
 
