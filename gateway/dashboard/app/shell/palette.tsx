@@ -12,6 +12,11 @@ const DOCS = [
   { name: "OpenAPI description", href: "/openapi.json" },
 ];
 
+/** As soon as it is there, so that what is typed at once arrives; the dialog moves the focus only a moment later. */
+function focus(input: HTMLInputElement | null): void {
+  input?.focus();
+}
+
 /** Finds pages, documents and what the pages find, such as a request by its id. */
 export function Palette({ onClose }: { onClose(): void }) {
   const router = useRouter();
@@ -26,13 +31,13 @@ export function Palette({ onClose }: { onClose(): void }) {
     const isOwn = [...pages, ...DOCS].some(({ name }) => name.toLowerCase().includes(searched));
     if (first?.items[0] && !isOwn) setSelected(`${first.heading} ${first.items[0].id}`);
   }, [found, text, pages]);
-  const before = useRef<Element | null>(null);
-  useLayoutEffect(() => {
-    before.current = document.activeElement;
-    return () => {
+  const before = useRef(document.activeElement);
+  useLayoutEffect(
+    () => () => {
       if (before.current instanceof HTMLElement) before.current.focus();
-    };
-  }, []);
+    },
+    [],
+  );
   const go = (path: string) => {
     // The page takes the focus, not what had it before.
     before.current = document.getElementById("main");
@@ -57,6 +62,7 @@ export function Palette({ onClose }: { onClose(): void }) {
               value={text}
               onValueChange={setText}
               placeholder="Pages, keys, models, requests by id, docs…"
+              ref={focus}
               data-autofocus
               maxLength={200}
             />

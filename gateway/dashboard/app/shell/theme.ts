@@ -89,6 +89,8 @@ export const theme = createTheme({
   },
   // By name instead of `Modal.extend`, which would load dialogs with the first page.
   components: {
+    // Without an element that has the focus and is no item of the menu.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Modal: { defaultProps: modalDefaults },
     Tooltip: { defaultProps: tooltipDefaults },
   },
