@@ -13,7 +13,7 @@ import { testExamples } from "./examples.ts";
 import { type HeldImages, startHeldImages } from "./held-images.ts";
 import { type Product, startProduct } from "./product.ts";
 import { testRequestsPages } from "./requests-pages.ts";
-import { go, heading, linkOf, openSignedIn, PAGES } from "./signed-in.ts";
+import { go, heading, linkOf, openSignedIn } from "./signed-in.ts";
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd: OnEnd = (end) => void ends.unshift(end);
@@ -322,27 +322,6 @@ test("a key that is sealed for the account appears while the page is open", asyn
     .first()
     .waitFor();
   expect(faults).toEqual([]);
-});
-
-test("every page passes axe, in light and dark mode and at phone width", async (context) => {
-  if (!browser) return context.skip();
-  const looks = [
-    { name: "light", options: { colorScheme: "light" } },
-    { name: "dark", options: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
-  ] as const;
-  for (const look of looks) {
-    const { page, faults } = await signedIn({ ...look.options });
-    await page.locator(".chart canvas").waitFor();
-    await requireAccessible(page, `overview-${look.name}`);
-    for (const name of PAGES) {
-      await go(page, name);
-      await expect.poll(() => page.locator(".loading").count()).toBe(0);
-      await requireAccessible(page, `${name.toLowerCase().replace(" ", "-")}-${look.name}`);
-      const width = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-      expect(width, `${name} is wider than its window`).toBeLessThanOrEqual(0);
-    }
-    expect(faults).toEqual([]);
-  }
 });
 
 test("the first page loads little script, also with what is loaded after it, and nothing on it jumps", async (context) => {

@@ -403,36 +403,3 @@ test("the main job is done by keyboard alone: a file is uploaded, opened, verifi
   const { bytes } = await downloaded(page, () => press("Download and verify"));
   expect(bytes.equals(file.buffer)).toBe(true);
 });
-
-test("the pages pass axe in dark mode at phone width, and do not scroll sideways", async (context) => {
-  if (!dashboard().browser) return context.skip();
-  const { origin } = dashboard().product;
-  const stream = `0x${randomBytes(32).toString("hex")}`;
-  await writeKeys(origin, stream, [{ keyText: "a key that is long ".repeat(9), text: "v".repeat(900) }]);
-  const { page } = await dashboard().signedIn({ colorScheme: "dark", viewport: { width: 390, height: 844 } });
-  const look = async (name: string) => {
-    await requireAccessible(page, `${name}-dark`);
-    const width = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-    expect(width, `${name} is wider than its window`).toBeLessThanOrEqual(0);
-  };
-  await go(page, "Storage");
-  const folder = folderOf({
-    [`${"long-".repeat(20)}.bin`]: randomBytes(SIZE_BYTES),
-    "b/c.txt": Buffer.from("c"),
-  });
-  await page.getByLabel("Folder to upload").setInputFiles(folder);
-  await page.getByRole("link", { name: "Open folder" }).waitFor();
-  await look("storage-upload");
-  await page.getByRole("link", { name: "Open folder" }).click();
-  await page.getByRole("button", { name: /^Download long-/ }).click();
-  const region = page.getByRole("region", { name: /^long-/ });
-  await downloaded(page, () => region.getByRole("button", { name: "Download and verify" }).click());
-  await look("storage-folder");
-  await page.goto(`${origin}/dashboard/storage?tab=values`);
-  await page.getByRole("link", { name: stream }).waitFor();
-  await look("storage-streams");
-  await page.getByRole("link", { name: stream }).click();
-  await page.getByRole("link", { name: /^a key that is long/ }).click();
-  await page.getByRole("region", { name: "The value" }).getByText("vvv").waitFor();
-  await look("storage-value");
-});

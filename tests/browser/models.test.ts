@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { requireAccessible } from "../support/clients/browser.ts";
 import { go, heading, useDashboard } from "./signed-in.ts";
 
 const dashboard = useDashboard({ TOKEN_USD: "0.5" });
@@ -62,31 +61,3 @@ test("the palette finds a model, a key and a document", async (context) => {
   await page.keyboard.press("Escape");
   expect(faults).toEqual([]);
 });
-
-test.for([
-  ["light", { colorScheme: "light" }],
-  ["dark", { colorScheme: "dark" }],
-  ["narrow", { colorScheme: "light", viewport: { width: 390, height: 844 } }],
-] as const)(
-  "%s: no serious finding of accessibility, and no horizontal scrolling",
-  async ([name, options], context) => {
-    if (!dashboard().browser) return context.skip();
-    const { page, faults } = await dashboard().signedIn(options);
-    await go(page, "Models");
-    const link = page
-      .getByRole("region", { name: "Models" })
-      .getByRole("link", { name: "devnet-chat" })
-      .first();
-    await link.waitFor();
-    await requireAccessible(page, `models-${name}`);
-    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-    await link.click();
-    await page
-      .getByRole("img", { name: /30 days/ })
-      .first()
-      .waitFor();
-    await requireAccessible(page, `model-${name}`);
-    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-    expect(faults).toEqual([]);
-  },
-);

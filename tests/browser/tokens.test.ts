@@ -36,8 +36,6 @@ async function openToken(page: Page, tokenId: bigint): Promise<void> {
 }
 
 const entries = (page: Page) => page.getByRole("region", { name: "Timeline" }).getByRole("listitem");
-const widthBeyond = (page: Page) =>
-  page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
 
 test("a new development network shows a sample token with its history, and the keys sealed for the account", async (context) => {
   if (!dashboard().browser) return context.skip();
@@ -352,35 +350,4 @@ test("a token that does not exist, and a failing graph, are said so", async (con
   await page.unroute(/\/graphql$/);
   await page.getByRole("button", { name: "Try again" }).click();
   await entries(page).first().waitFor();
-});
-
-test("both pages pass axe and fit their window, in light and dark mode and at phone width", async (context) => {
-  if (!dashboard().browser) return context.skip();
-  const looks = [
-    { name: "light", options: { colorScheme: "light" } },
-    { name: "dark", options: { colorScheme: "dark" } },
-    { name: "narrow", options: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-  ] as const;
-  for (const look of looks) {
-    const { page, faults } = await dashboard().signedIn({ ...look.options });
-    await go(page, "Agent tokens");
-    await page.getByText("System prompt of a travel agent").waitFor();
-    await expect.poll(() => page.locator(".loading").count()).toBe(0);
-    await requireAccessible(page, `tokens-${look.name}`);
-    expect(await widthBeyond(page)).toBeLessThanOrEqual(0);
-    await openToken(page, 0n);
-    await entries(page).first().waitFor();
-    await expect.poll(() => page.locator(".loading").count()).toBe(0);
-    await requireAccessible(page, `token-${look.name}`);
-    expect(await widthBeyond(page)).toBeLessThanOrEqual(0);
-    await page.getByRole("button", { name: "Transfer" }).click();
-    await page.getByRole("dialog").getByLabel("Receiver").waitFor();
-    await requireAccessible(page, `token-transfer-${look.name}`);
-    expect(await widthBeyond(page)).toBeLessThanOrEqual(0);
-    // The longest id.
-    await page.goto(`${dashboard().product.origin}/dashboard/tokens/${agentNft()}/${2n ** 256n - 1n}`);
-    await page.getByText("There is no such token.").waitFor();
-    expect(await widthBeyond(page)).toBeLessThanOrEqual(0);
-    expect(faults).toEqual([]);
-  }
 });

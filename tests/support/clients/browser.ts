@@ -52,6 +52,11 @@ export async function openPage(
 export async function requireAccessible(page: Page, name: string): Promise<void> {
   mkdirSync(SHOTS, { recursive: true });
   await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+  await requireNoFinding(page, name);
+}
+
+/** Expects that axe finds nothing serious on the page. */
+export async function requireNoFinding(page: Page, name: string): Promise<void> {
   const found = await page.evaluate<readonly { id: string; impact: string; nodes: readonly string[] }[]>(
     `${axe};axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) =>
       ({ id, impact, nodes: nodes.map(({ html }) => html) })))`,
