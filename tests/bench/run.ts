@@ -7,6 +7,7 @@ import { runLoad, type Target } from "./load.ts";
 import { describeMachine, spreadOf, toTable, writeResults } from "./report.ts";
 import { type Rounds, runRounds, type Scenario } from "./scenario.ts";
 import { benchChain } from "./suites/chain.bench.ts";
+import { benchDashboard } from "./suites/dashboard.bench.ts";
 import { benchGraph } from "./suites/graph.bench.ts";
 import { benchClients } from "./suites/graph-clients.bench.ts";
 import { benchLedger } from "./suites/ledger.bench.ts";
@@ -23,8 +24,9 @@ import { openMarket, openPeer, openPortkey, openProduct } from "./world.ts";
  * about 40 s and RESULTS.md is not changed. `--ledger` measures the ledger alone, `--storage` files,
  * `--chain` the reading of the chain and the delay of its events, `--graph` the graph against other gateways (with
  * `--clients` only what official clients send),
- * `--reads` what reads of a long history cost other customers, `--verify` the verification of a long ledger; none of
- * these changes RESULTS.md either.
+ * `--reads` what reads of a long history cost other customers, `--verify` the verification of a long ledger,
+ * `--dashboard` the dashboard in Chromium (with `--with FOLDER` also that of another checkout); none of these changes
+ * RESULTS.md either.
  */
 const QUICK = process.argv.includes("--quick");
 const PACE = QUICK ? { rounds: 2, durationMs: 100 } : { rounds: 5, durationMs: 850 };
@@ -47,9 +49,11 @@ const WARM_UP = { connections: 16, durationMs: QUICK ? 400 : 20_000 };
 const NOISY = 0.4;
 
 const measuresVerification = process.argv.includes("--verify");
-// It needs no process of the product.
-if (!measuresVerification) await buildBench();
+const measuresDashboard = process.argv.includes("--dashboard");
+// They need no built process of the product.
+if (!measuresVerification && !measuresDashboard) await buildBench();
 await withEnds((onEnd) => {
+  if (measuresDashboard) return runDashboard(onEnd);
   if (process.argv.includes("--ledger")) return runLedger(onEnd);
   if (process.argv.includes("--chain")) return runChain(onEnd);
   if (process.argv.includes("--graph")) return runGraph(onEnd);
@@ -83,6 +87,14 @@ async function runVerify(onEnd: OnEnd): Promise<void> {
   const load = (loadavg()[0] ?? 0).toFixed(1);
   console.log(`${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load before the run ${load}`);
   await benchVerify(VERIFY_PACE, onEnd, (line) => console.log(line));
+}
+
+async function runDashboard(onEnd: OnEnd): Promise<void> {
+  const load = (loadavg()[0] ?? 0).toFixed(1);
+  console.log(`${new Date().toISOString().slice(0, 16)}Z, ${describeMachine()}; load before the run ${load}`);
+  const at = process.argv.indexOf("--with");
+  const checkouts = at < 0 ? [] : process.argv.slice(at + 1, at + 2);
+  console.log(await benchDashboard({ rounds: QUICK ? 1 : 5, checkouts }, onEnd));
 }
 
 async function runGraph(onEnd: OnEnd): Promise<void> {
