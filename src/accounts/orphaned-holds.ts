@@ -1,9 +1,13 @@
-import type { Queries } from "../db/database.ts";
+import type { Database } from "../db/database.ts";
 import type { Logger } from "../kernel/log.ts";
-import { withClaims } from "./claimed-charges.ts";
+import { hasClaims, withClaims } from "./claimed-charges.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
 
-type Dependencies = { readonly queries: Queries; readonly log: Logger; readonly committed: () => void };
+type Dependencies = {
+  readonly queries: Pick<Database, "rows" | "repeatable">;
+  readonly log: Logger;
+  readonly committed: () => void;
+};
 
 const ROUND_MS = 500;
 /** After this many attempts without a match, once the database responds again, the statement never arrived. */
@@ -46,13 +50,11 @@ export class OrphanedHolds {
     const batch = [...this.#orphans.values()].slice(0, BATCH);
     let charged: readonly (bigint | undefined)[];
     try {
-      charged = await resolveHolds(
-        this.#dependencies.queries,
-        await withClaims(
-          this.#dependencies.queries,
-          batch.map(({ end }) => end),
-        ),
-      );
+      const { queries } = this.#dependencies;
+      const due = batch.map(({ end }) => end);
+      charged = await (hasClaims(due)
+        ? queries.repeatable(async (tx) => resolveHolds(tx, await withClaims(tx, due)))
+        : resolveHolds(queries, due));
     } catch {
       return;
     }

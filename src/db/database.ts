@@ -185,6 +185,18 @@ export class Database implements Queries {
     }
   }
 
+  /** As `statements`; `work` is repeated if the database aborted it in favour of another transaction. */
+  async repeatable<T>(work: (queries: Queries) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.statements(work);
+      } catch (error) {
+        if (attempt === MAX_ATTEMPTS || !isAborted(error)) throw error;
+        await sleep(Math.random() * MAX_PAUSE_MS * attempt);
+      }
+    }
+  }
+
   /**
    * Whether the database responds but is read-only, like a standby. A read-only connection is closed: another one may
    * lead to a server that was promoted meanwhile. Throws `unavailable` if the database does not respond.

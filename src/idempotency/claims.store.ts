@@ -5,14 +5,14 @@ import type { Queries } from "../db/database.ts";
 export type ClaimedRequest = { readonly account: string; readonly requestId: string };
 
 /**
- * Records that the costs of these requests are charged from now on, whatever becomes of their process. Returns the ids
- * of those whose keys are still theirs: the client may have repeated the others already.
+ * Records that these requests are charged, in the transaction that charges them. Returns the ids of those whose keys are
+ * still theirs: the client may have repeated the others already.
  */
-export async function beginCharges(
-  queries: Queries,
+export async function markCharged(
+  tx: Queries,
   requests: readonly ClaimedRequest[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await queries.rows<{ id: string }>(BEGIN_CHARGES, [
+  const rows = await tx.rows<{ id: string }>(MARK_CHARGED, [
     JSON.stringify(requests.map(({ account, requestId }) => ({ account, id: requestId }))),
   ]);
   return new Set(rows.map(({ id }) => id));
@@ -20,8 +20,8 @@ export async function beginCharges(
 
 /**
  * Ends up to `limit` claims of processes whose leases ended then and were not renewed since. The key of a request that
- * only is billed, and cannot be charged any more, is free; any other request may have had its effect, so it is not run
- * again. Returns the number of claims.
+ * only is billed, and was not charged, is free, and it cannot be charged any more; any other request may have had its
+ * effect, so it is not run again. Returns the number of claims.
  */
 export async function releaseLostClaims(
   queries: Queries,
@@ -32,15 +32,15 @@ export async function releaseLostClaims(
   return Number(row?.ended ?? 0);
 }
 
-/** Both statements lock the key, so either the charge begins, or the key is free and nothing is charged. */
-const BEGIN_CHARGES = `
-  update idempotency_key k set may_be_charged = true
+/** Both statements lock the key, so either the request is charged, or its key is free and nothing is charged. */
+const MARK_CHARGED = `
+  update idempotency_key k set is_charged = true
   from jsonb_to_recordset($1::jsonb) as r(account text, id text)
   where k.account = r.account and k.request_id = r.id
   returning k.request_id as id`;
 
 const SAME_KEY = "k.account = n.account and k.method = n.method and k.route = n.route and k.key = n.key";
-const IS_UNDONE = "k.is_billed and not k.may_be_charged";
+const IS_UNDONE = "k.is_billed and not k.is_charged";
 
 const RELEASE_LOST_CLAIMS = `
   with lost as (${ENDED_AS_SEEN}

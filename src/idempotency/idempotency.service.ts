@@ -11,6 +11,7 @@ import {
   type KnownRequest,
   type NamedRequest,
 } from "./idempotency.store.ts";
+import { PendingOutcomes } from "./pending-outcomes.ts";
 import type { ReplayKey } from "./replay-key.ts";
 import type { RunningClaims } from "./running-claims.ts";
 import { type KeptAnswer, openAnswer, sealAnswer } from "./sealed-answer.ts";
@@ -43,14 +44,20 @@ type Dependencies = {
   readonly deadlineSeconds: number;
 };
 
-/** A request that holds its key. End it exactly once, with one of these methods; none of them throws. */
+/**
+ * A request that holds its key. End it exactly once, with one of these methods; none of them throws. An outcome
+ * that the database does not take is written again later.
+ */
 export type Claim = {
   /** The request was answered with `answer`. An answer over 4 MiB is not stored. */
   keep(answer: KeptAnswer): Promise<void>;
   /** The request was executed, but its answer contains a secret and must not be stored. */
   keepNothing(): Promise<void>;
-  /** The request failed: the key may be reused, unless it was charged anyway or its outcome is unknown. */
-  fail(reason: unknown): Promise<void>;
+  /**
+   * The request failed: the key may be reused, unless it was charged anyway or its outcome is unknown. Resolves with the
+   * error to answer: a retry of a request whose outcome is unknown would only be refused.
+   */
+  fail(reason: unknown): Promise<unknown>;
   /** The answer was cut off: the key may be reused, unless something was charged. */
   cut(): Promise<void>;
 };
@@ -75,8 +82,11 @@ export class IdempotencyService {
     failed: (error) => this.#dependencies.log.error({ err: error }, "deleting old idempotency keys failed"),
   });
 
+  readonly #pending: PendingOutcomes;
+
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
+    this.#pending = new PendingOutcomes(dependencies.log);
   }
 
   /**
@@ -133,8 +143,9 @@ export class IdempotencyService {
     this.#sweeps.start();
   }
 
-  stop(): Promise<void> {
-    return this.#sweeps.stop();
+  async stop(): Promise<void> {
+    await this.#pending.stop();
+    await this.#sweeps.stop();
   }
 
   #replay(
@@ -151,21 +162,37 @@ export class IdempotencyService {
   }
 
   #claimOf(named: NamedRequest, replayKey: ReplayKey): Claim {
-    const { queries, claims, log } = this.#dependencies;
+    const { queries, claims, deadlineSeconds } = this.#dependencies;
     const { requestId } = named;
-    const logFailure = async (write: Promise<void>) => {
-      await write.catch((error: unknown) =>
-        log.error({ err: error, requestId }, "the outcome of a request could not be stored"),
-      );
-      claims.end(requestId);
+    const done = () => claims.end(requestId);
+    const record = async <T>(write: () => Promise<T>, sizeBytes = 0): Promise<T | undefined> => {
+      try {
+        const result = await write();
+        done();
+        return result;
+      } catch (error) {
+        const untilMs = performance.now() + 1_000 * deadlineSeconds;
+        this.#pending.add({ requestId, sizeBytes, untilMs, write, done }, error);
+        return undefined;
+      }
     };
     const outcomeOf = (answer: KeptAnswer) =>
       answer.body.length > MAX_KEPT_BYTES ? "lost" : sealAnswer(replayKey, answer, named);
     return {
-      keep: (answer) => logFailure(finishKey(queries, named, outcomeOf(answer))),
-      keepNothing: () => logFailure(finishKey(queries, named, "secret")),
-      fail: (reason) => logFailure(freeKey(queries, named, provesUndone(reason))),
-      cut: () => logFailure(freeKey(queries, named, false)),
+      async keep(answer) {
+        const outcome = outcomeOf(answer);
+        const sizeBytes = typeof outcome === "string" ? 0 : outcome.length;
+        await record(() => finishKey(queries, named, outcome), sizeBytes);
+      },
+      keepNothing: () => record(() => finishKey(queries, named, "secret")),
+      async fail(reason) {
+        const isUndone = named.isBilled || provesUndone(reason);
+        const isFree = await record(() => freeKey(queries, named, isUndone));
+        return isFree === false && isUnknown(reason) ? outcomeUnknown(requestId, reason) : reason;
+      },
+      async cut() {
+        await record(() => freeKey(queries, named, false));
+      },
     };
   }
 }
@@ -175,6 +202,11 @@ function toNamed(request: IdempotentRequest, replayKey: ReplayKey): NamedRequest
   const scopeName = replayKey.name(JSON.stringify(["scope", account, method, route, key]));
   const bodyName = replayKey.name(JSON.stringify(["body", bodyHash]));
   return { account, method, route, scopeName, bodyName, requestId, isBilled };
+}
+
+/** Whether a retry is expected of the client although the request may have been executed. */
+function isUnknown(reason: unknown): boolean {
+  return reason instanceof AppError && reason.code === "unavailable";
 }
 
 /** Whether the failure proves that the request was not executed; after any other, it may have been. */
@@ -197,6 +229,14 @@ function notReplayable(state: "running" | "secret" | "lost", requestId: string):
   return new AppError(
     "idempotency_not_replayable",
     `The request with this Idempotency-Key was accepted as ${requestId}, but its answer ${why}. It is not run again.`,
+  );
+}
+
+function outcomeUnknown(requestId: string, cause: unknown): AppError {
+  return new AppError(
+    "idempotency_not_replayable",
+    `A part of this service became unreachable before ${requestId} ended, so it may have been done. It is not run again: look for its effect, or use another Idempotency-Key.`,
+    { cause },
   );
 }
 

@@ -69,14 +69,17 @@ export async function finishKey(
 
 /**
  * Frees the key of a failed request, so that the client may retry it, unless the ledger shows that it was charged or
- * still holds money. For a request that never did, `isUndone` says whether it is known to be undone.
+ * still holds money. For a request that never did, `isUndone` says whether it is known to be undone. One that only is
+ * billed is undone unless it is charged: without its key, it cannot be charged later. Returns false if the key is kept.
  */
 export async function freeKey(
   queries: Queries,
   { account, method, route, scopeName, requestId }: NamedRequest,
   isUndone: boolean,
-): Promise<void> {
-  await queries.rows(FREE, [account, method, route, scopeName, requestId, isUndone]);
+): Promise<boolean> {
+  const parameters = [account, method, route, scopeName, requestId, isUndone];
+  const [row] = await queries.rows<{ is_kept: boolean }>(FREE, parameters);
+  return row?.is_kept !== true;
 }
 
 /** Deletes at most `limit` keys older than 24 h and returns the count. */
@@ -108,7 +111,7 @@ const CLAIM = `
     on conflict (account, method, route, key) do update
       set body_hash = excluded.body_hash, request_id = excluded.request_id, state = 'running', body = null,
         created_at = now(), deadline = excluded.deadline, process_id = excluded.process_id,
-        is_billed = excluded.is_billed, may_be_charged = false
+        is_billed = excluded.is_billed, is_charged = false
       where k.created_at < now() - interval '${KEPT_HOURS} hours'
     returning 1
   ), leased as (${startLease("$9", "exists (select 1 from claimed)")}
@@ -126,17 +129,23 @@ const FINISH = `
   update idempotency_key set state = $6::text, body = decode($7::text, 'base64')
   where ${SCOPE} and request_id = $5::text and state = 'running' returning 1`;
 
+/** `is_charged` is examined again under the lock of the row: a settlement may be repeated at the same moment. */
 const FREE = `
   with verdict as (
-    select coalesce((select status <> 'running' and total_cost = 0 from inference_request where id = $5::text),
-      (select state <> 'open' from hold where id = $5::text), $6::boolean) as undone
+    select case when is_billed and $6::boolean then not is_charged
+      else coalesce((select status <> 'running' and total_cost = 0 from inference_request where id = $5::text),
+        (select state <> 'open' from hold where id = $5::text), $6::boolean) end as undone
+    from idempotency_key where ${SCOPE} and request_id = $5::text
   ), kept as (
     update idempotency_key set state = 'lost'
     where ${SCOPE} and request_id = $5::text and state = 'running' and not (select undone from verdict)
+    returning 1
+  ), freed as (
+    delete from idempotency_key
+    where ${SCOPE} and request_id = $5::text and state = 'running' and (select undone from verdict)
+      and not is_charged
   )
-  delete from idempotency_key
-  where ${SCOPE} and request_id = $5::text and state = 'running' and (select undone from verdict)
-  returning 1`;
+  select exists (select 1 from kept) as is_kept`;
 
 const FORGET = `
   delete from idempotency_key where (account, method, route, key) in (

@@ -43,8 +43,7 @@ export async function answerOnce(
   });
   if (!("keep" in begun)) return replay(begun);
   const answer = await handle().catch(async (error: unknown) => {
-    await begun.fail(error);
-    throw error;
+    throw await begun.fail(error);
   });
   if (answer.kind === "stream")
     return { kind: "stream", run: (sink) => storeStream(begun, answer.run, sink) };
@@ -73,7 +72,8 @@ async function storeStream(claim: Claim, run: Run, sink: StreamSink): Promise<vo
   try {
     await run(copy);
   } catch (error) {
-    await claim.fail(error);
+    if (!copy.isStarted) throw await claim.fail(error);
+    await claim.cut();
     throw error;
   }
   if (copy.isWhole) await claim.keep(copy.answer());
@@ -93,6 +93,11 @@ class StreamCopy implements StreamSink {
     sink.onClose(() => {
       this.#left = true;
     });
+  }
+
+  /** Whether the client was sent a part of the answer. */
+  get isStarted(): boolean {
+    return this.#sizeBytes > 0;
   }
 
   get isWhole(): boolean {

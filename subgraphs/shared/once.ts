@@ -37,8 +37,7 @@ export async function runOnce(
   if (!begun) return run();
   if (!("keep" in begun)) return begun.body;
   const body = await run().catch(async (error: unknown) => {
-    await begun.fail(error);
-    throw error;
+    throw await begun.fail(error);
   });
   await begun.keep({ status: 200, headers: {}, body });
   return body;
@@ -57,8 +56,7 @@ export async function runSecretOnce<Result>(
   if (!begun) return run();
   if (!("keep" in begun)) throw new Error("the answer of a mutation with a secret was stored");
   const result = await run().catch(async (error: unknown) => {
-    await begun.fail(error);
-    throw error;
+    throw await begun.fail(error);
   });
   await begun.keepNothing();
   return result;

@@ -115,11 +115,11 @@ describe.skipIf(skipped)("an Idempotency-Key whose process is lost", () => {
     expect(await new LedgerService(database).verify()).toMatchObject({ faults: [], openHolds: 0 });
   });
 
-  test("after the charge began is not run again", async () => {
+  test("after it was charged is not run again", async () => {
     const { database } = market;
     const customer = await seedAccount(database, GIVEN);
     const { answer, busy, reply } = await startBusy(customer, "charged");
-    await database.rows("update idempotency_key set may_be_charged = true where account = $1", [
+    await database.rows("update idempotency_key set is_charged = true where account = $1", [
       customer.account,
     ]);
     await busy.end("SIGKILL");

@@ -1,11 +1,11 @@
 import QuickLru from "quick-lru";
-import type { Queries } from "../../db/database.ts";
+import type { Database, Queries } from "../../db/database.ts";
 import { Mutex, NaturalBatch } from "../../kernel/async/batch.ts";
 import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { newId } from "../../kernel/text/ids.ts";
-import { withClaims } from "../claimed-charges.ts";
+import { hasClaims, withClaims } from "../claimed-charges.ts";
 import { type HoldRequest, hasOtherBudgets } from "../holds.store.ts";
 import { failedSettlement, type Settlement, withoutAnswer } from "../settlements.store.ts";
 import { Allotment, NO_TERMS } from "./allotment.ts";
@@ -17,7 +17,7 @@ import { settleAllotted } from "./settle.store.ts";
 import { type KeyNeed, type TakeAnswer, takeAllotments } from "./take.store.ts";
 
 type Dependencies = {
-  readonly queries: Queries;
+  readonly queries: Pick<Database, "rows" | "repeatable">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly committed: () => void;
@@ -281,15 +281,15 @@ export class AllotmentsService {
     ends: readonly End[],
     others: readonly Allotment[] = [],
   ): Promise<ReadonlyMap<string, bigint | undefined>> {
+    if (ends.length === 0 && returnsAfter([], others).length === 0) return new Map();
     const { queries, committed } = this.#dependencies;
     try {
-      const charging = await this.#withClaims(ends);
-      const endings = [...Map.groupBy(charging, ({ running }) => running.allotment)].flatMap(
-        ([allotment, ofOne]) => coverAll(allotment, ofOne),
-      );
-      const returns = returnsAfter(endings, others);
-      if (endings.length === 0 && returns.length === 0) return new Map();
-      const { charged, allotments } = await settleAllotted(queries, endings.map(toAllotted), returns);
+      const isOpen = hasClaims(ends.map(({ settlement }) => settlement));
+      const { endings, returns, charged, allotments } = await (isOpen
+        ? queries.repeatable(async (tx) =>
+            settleEnds(tx, { ends: await endsWithClaims(tx, ends), others, isOpen }),
+          )
+        : settleEnds(queries, { ends, others, isOpen }));
       committed();
       for (const { running } of endings) {
         running.allotment.release(running.granted);
@@ -304,15 +304,6 @@ export class AllotmentsService {
       for (const { running, settlement } of ends) running.settlement = withoutAnswer(settlement);
       throw error;
     }
-  }
-
-  async #withClaims(ends: readonly End[]): Promise<readonly End[]> {
-    if (ends.every(({ settlement }) => settlement.claimedBy === undefined)) return ends;
-    const settlements = await withClaims(
-      this.#dependencies.queries,
-      ends.map(({ settlement }) => settlement),
-    );
-    return ends.map((end, n) => ({ ...end, settlement: settlements[n] ?? end.settlement }));
   }
 
   /** Requests whose ends could not be recorded, and those that their owner forgot. */
@@ -392,6 +383,31 @@ export class AllotmentsService {
   #nowMs(): number {
     return this.#dependencies.clock.monotonicMs();
   }
+}
+
+/** Records the ends of requests, and returns what their allotments and others do not need any more. */
+async function settleEnds(
+  queries: Queries,
+  { ends, others, isOpen }: { ends: readonly End[]; others: readonly Allotment[]; isOpen: boolean },
+) {
+  const endings = [...Map.groupBy(ends, ({ running }) => running.allotment)].flatMap(([allotment, ofOne]) =>
+    coverAll(allotment, ofOne),
+  );
+  const returns = returnsAfter(endings, others);
+  return {
+    endings,
+    returns,
+    ...(await settleAllotted(queries, endings.map(toAllotted), returns, { isOpen })),
+  };
+}
+
+/** The ends of requests as `withClaims` has their settlements. */
+async function endsWithClaims(tx: Queries, ends: readonly End[]): Promise<readonly End[]> {
+  const settlements = await withClaims(
+    tx,
+    ends.map(({ settlement }) => settlement),
+  );
+  return ends.map((end, n) => ({ ...end, settlement: settlements[n] ?? end.settlement }));
 }
 
 const NO_LEASE = { untilMs: Number.NEGATIVE_INFINITY, untilTime: Number.NEGATIVE_INFINITY };

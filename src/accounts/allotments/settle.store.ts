@@ -31,14 +31,16 @@ export type Settled = {
 
 /**
  * Ends a batch of requests and returns what is not needed of allotments, in one statement: nearly always the short one,
- * for which nothing is returned and each request stays within what was set aside for it.
+ * for which nothing is returned and each request stays within what was set aside for it. That one may fail, so in an
+ * open transaction (`isOpen`) it is the other.
  */
 export async function settleAllotted(
   queries: Queries,
   settlements: readonly AllottedSettlement[],
   returns: readonly Return[],
+  { isOpen }: { readonly isOpen: boolean },
 ): Promise<Settled> {
-  const isCovered = settlements.every(({ settlement, covered }) => covered === costOf(settlement));
+  const isCovered = !isOpen && settlements.every(({ settlement, covered }) => covered === costOf(settlement));
   const settled = returns.length === 0 && isCovered ? await settleCovered(queries, settlements) : undefined;
   return settled ?? settleAny(queries, settlements, returns);
 }

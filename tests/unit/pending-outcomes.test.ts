@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { PendingOutcomes } from "../../src/idempotency/pending-outcomes.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { until } from "../support/until.ts";
+
+const LATER = performance.now() + 3_600_000;
+
+test("an outcome that the database did not take is written again until it does, and is done once", async () => {
+  const pending = new PendingOutcomes(createLogger("silent"));
+  let writes = 0;
+  let done = 0;
+  pending.add(
+    {
+      ...{ requestId: "req-1", sizeBytes: 10, untilMs: LATER },
+      write: async () => {
+        writes++;
+        if (writes < 3) throw new Error("unreachable");
+      },
+      done: () => void done++,
+    },
+    new Error("unreachable"),
+  );
+  await until(() => done === 1);
+  expect(writes).toBe(3);
+  await pending.stop();
+  expect(done).toBe(1);
+});
+
+test("an outcome is given up when its time is over, when there is no room, and when the process stops", async () => {
+  const pending = new PendingOutcomes(createLogger("silent"));
+  const done: string[] = [];
+  const outcome = (requestId: string, sizeBytes: number, untilMs = LATER) => ({
+    ...{ requestId, sizeBytes, untilMs, write: async () => expect.fail("it is not written") },
+    done: () => void done.push(requestId),
+  });
+  pending.add(outcome("late", 1, 0), new Error("unreachable"));
+  await until(() => done.includes("late"));
+  pending.add(outcome("large", 65 * 1_048_576), new Error("unreachable"));
+  expect(done).toEqual(["late", "large"]);
+  pending.add({ ...outcome("stopped", 1), write: () => new Promise(() => {}) }, new Error("unreachable"));
+  expect(done).toEqual(["late", "large"]);
+});
