@@ -12,15 +12,17 @@ import { writeKeys } from "./kv-writes.ts";
 import { type Answer, type Look, looksOf, REASON } from "./looks.ts";
 import { useDashboard } from "./signed-in.ts";
 
+/** The colours change on an open page; what is shown on a phone depends on its width from the start. */
 const VARIANTS = [
-  { variant: "light", options: { colorScheme: "light" } },
-  { variant: "dark", options: { colorScheme: "dark" } },
-  { variant: "narrow", options: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+  { variant: "wide, light and dark", options: {}, schemes: ["light", "dark"] },
+  { variant: "narrow", options: { viewport: { width: 390, height: 844 } }, schemes: ["light"] },
 ] as const;
 /** The queries of the frame around the pages, which are always answered. */
 const FRAME = /query (Who|TokenPrice)\b/;
 /** Written by the browser for each answer that a state makes fail. */
 const FAILED_LOAD = /Failed to load resource|WebSocket connection/;
+const RUNNING_TRANSITIONS =
+  "document.getAnimations().filter((animation) => animation instanceof CSSTransition).length";
 /** The names of the states, which are known before what is shown in them. */
 const NAMES = looksOf({ requestId: "", jobId: "", batchId: "", token: "/", stream: "", folder: "" }).map(
   ({ name }) => name,
@@ -47,7 +49,7 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-describe.for(VARIANTS)("$variant", ({ options }) => {
+describe.for(VARIANTS)("$variant", ({ options, schemes }) => {
   let opened: Awaited<ReturnType<typeof openPage>> | undefined;
   beforeAll(async () => {
     // Without transitions, in which contrasts are lower.
@@ -64,7 +66,7 @@ describe.for(VARIANTS)("$variant", ({ options }) => {
       if (look.answer) await answerWith(page, look.answer);
       try {
         await page.goto(`${dashboard().product.origin}${look.path}`);
-        await requireGoodLook(page, look);
+        await requireGoodLook(page, look, schemes);
       } finally {
         await page.unrouteAll({ behavior: "ignoreErrors" });
         await page.context().setOffline(false);
@@ -79,16 +81,27 @@ describe.for(VARIANTS)("$variant", ({ options }) => {
     const { page } = await openPage(browser, product.origin, options);
     await page.goto(`${product.origin}/dashboard/`);
     await page.getByRole("button", { name: "Sign in with the development wallet" }).waitFor();
-    await requireGoodLook(page, { name: "sign in", path: "/" });
+    await requireGoodLook(page, { name: "sign in", path: "/" }, schemes);
   });
 });
 
-/** Waits until a state is shown, and expects that everyone can read all of it. */
-async function requireGoodLook(page: Page, { name, answer, open }: Look): Promise<void> {
+/** Waits until a state is shown, and expects that everyone can read all of it in each colour scheme. */
+async function requireGoodLook(
+  page: Page,
+  { name, answer, open }: Look,
+  schemes: readonly ("light" | "dark")[],
+): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
   if (!answer) await expect.poll(() => page.locator(".loading, [aria-busy=true]").count()).toBe(0);
   await open?.(page);
-  await requireNoFinding(page, name);
+  for (const colorScheme of schemes) {
+    await page.emulateMedia({ colorScheme });
+    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+    // While colours change, contrasts are lower.
+    await expect.poll(() => page.evaluate<number>(RUNNING_TRANSITIONS)).toBe(0);
+    await requireNoFinding(page, `${name}, ${colorScheme}`);
+  }
+  await page.emulateMedia({ colorScheme: schemes[0] ?? "light" });
   const beyond = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
   expect(beyond, "pixels beyond the window").toBeLessThanOrEqual(0);
 }
