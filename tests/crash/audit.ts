@@ -63,8 +63,8 @@ export function findChatFaults(
   });
 }
 
-/** What is wrong with the calls of the providers: one of each chat, two of each attempt of a job. */
-export function findProviderFaults({ received, broker }: CrashProviders): readonly string[] {
+/** What is wrong with the calls of the providers: one of each chat and repetition, two of each attempt of a job. */
+export function findProviderFaults({ received, repeated, broker }: CrashProviders): readonly string[] {
   const submitted = new Map<string, number>();
   for (const { headers } of broker.submissions) {
     const key = String(headers["idempotency-key"]);
@@ -72,7 +72,7 @@ export function findProviderFaults({ received, broker }: CrashProviders): readon
   }
   return [
     ...[...received]
-      .filter(([, times]) => times > 1)
+      .filter(([prompt, times]) => times > (repeated.has(prompt) ? 2 : 1))
       .map(([prompt]) => `the provider was called again: ${prompt}`),
     ...[...submitted].filter(([, times]) => times > 2).map(([key]) => `a job was submitted again: ${key}`),
   ];

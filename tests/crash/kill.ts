@@ -53,22 +53,28 @@ export async function killOnce(world: CrashWorld, plan: Plan): Promise<KillOutco
 }
 
 /**
- * Sends the chats with a key again, as their clients would: the first answer comes again, or a refusal. Only a chat
- * that the killed process had not accepted may be answered again.
+ * Sends the chats with a key again, as their clients would, until it is known what becomes of each: the first answer
+ * comes again, a chat that was not charged is run again, and one that was charged is refused.
  */
 async function repeatKeyed(world: CrashWorld, { chats }: Sent) {
-  const { secret, tripwire } = world;
+  const { providers, secret, tripwire } = world;
   const { origin } = world.product();
   const faults: string[] = [];
   let fresh = 0;
   for (const chat of chats) {
     if (chat.key === undefined) continue;
-    const reply = await sendChat({ origin, secret, tripwire }, chat);
-    const text = await reply.text();
+    const { reply, text } = await until(async () => {
+      const reply = await sendChat({ origin, secret, tripwire }, chat);
+      const text = await reply.text();
+      return !text.includes("idempotency_in_progress") && { reply, text };
+    });
     const isReplay = reply.headers.get("idempotent-replayed") === "true";
     if (reply.status === 409) continue;
     if (reply.status !== 200) faults.push(`${reply.status} for the key of ${chat.prompt}: ${text}`);
-    else if (!isReplay) fresh++;
+    else if (!isReplay) {
+      fresh++;
+      providers.repeated.add(chat.prompt);
+    }
     if (chat.answer !== undefined && (!isReplay || text !== chat.answer))
       faults.push(`an answer was not replayed: ${chat.prompt}: ${text}`);
   }

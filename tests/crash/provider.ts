@@ -25,6 +25,8 @@ export type CrashProviders = {
   readonly file: string;
   /** How often the provider received a prompt. */
   readonly received: ReadonlyMap<string, number>;
+  /** The prompts that were run again, for a client that repeated them with their key after a kill. */
+  readonly repeated: Set<string>;
   readonly broker: JobBroker;
   /** The pause for each token of an answer, streamed or not. */
   chunkPauseMs: number;
@@ -60,7 +62,13 @@ export async function startCrashProviders(tripwire: Tripwire, onEnd: OnEnd): Pro
     server("chats", scripted.url, { id: CHAT_MODEL, pricing }),
     server("images", broker.url, { id: IMAGE_MODEL, ...image }),
   ];
-  const all = { file: JSON.stringify({ providers }), received, broker, chunkPauseMs: 0 };
+  const all = {
+    file: JSON.stringify({ providers }),
+    received,
+    repeated: new Set<string>(),
+    broker,
+    chunkPauseMs: 0,
+  };
   scripted.scripts.set(CHAT_MODEL, async (call, response) => {
     const prompt = promptOf(call);
     received.set(prompt, (received.get(prompt) ?? 0) + 1);

@@ -19,29 +19,30 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       ],
       "with requested as ( select $1::text as id, $2::text as account, $3::uuid as key, $4::numeric as minimum":
         ["api_key"],
-      "with given as ... service_type text, before numeric, usage int) ), totals as": [
+      "with given as ... service_type text, total int, before numeric, usage int) ), totals as": [
         "allotment",
         "api_key",
         "inference_request on conflict",
         "receipt_draft",
         "receipt_draft on conflict",
       ],
-      "with given as ... service_type text, tags jsonb, before numeric, usage int) ), totals as": [
+      "with given as ... service_type text, tags jsonb, total int, before numeric, usage int) ), totals as": [
         "allotment",
         "api_key",
         "inference_request on conflict",
         "receipt_draft",
         "receipt_draft on conflict",
       ],
-      "with given as ... service_type text, tags jsonb) ), requested as": [
-        "allotment",
-        "api_key",
-        "inference_request",
-        "inference_request on conflict",
-        "receipt_draft",
-        "receipt_draft on conflict",
-      ],
-      "with given as ... service_type text) ), requested as": [
+      "with given as ... service_type text, tags jsonb, n int, account text, key uuid, allotment uuid) ), requested as":
+        [
+          "allotment",
+          "api_key",
+          "inference_request",
+          "inference_request on conflict",
+          "receipt_draft",
+          "receipt_draft on conflict",
+        ],
+      "with given as ... service_type text, n int, account text, key uuid, allotment uuid) ), requested as": [
         "allotment",
         "api_key",
         "inference_request",
