@@ -96,7 +96,10 @@ async function requireGoodLook(
   await open?.(page);
   for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme });
-    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+    // The status page has no theme that scripts set.
+    await page
+      .locator(`html[data-mantine-color-scheme=${colorScheme}], html:not([data-mantine-color-scheme])`)
+      .waitFor();
     // While colours change, contrasts are lower.
     await expect.poll(() => page.evaluate<number>(RUNNING_TRANSITIONS)).toBe(0);
     await requireNoFinding(page, `${name}, ${colorScheme}`);

@@ -88,7 +88,7 @@ function opened({ token, stream, folder }: Shown): readonly Look[] {
     on("keys", "create", press("Create a key", "Name")),
     on("keys", "created", async (page) => {
       await press("Create a key", "Name")(page);
-      await page.getByRole("dialog").getByLabel("Name").fill("a key to look at");
+      await page.getByRole("dialog").getByLabel("Name").fill(`a key at ${page.viewportSize()?.width} px`);
       await page.getByRole("button", { name: "Create", exact: true }).click();
       await page.getByRole("dialog", { name: "Your new key" }).getByRole("tab").first().waitFor();
     }),
