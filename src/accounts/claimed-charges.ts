@@ -1,30 +1,30 @@
-import type { Queries } from "../db/database.ts";
+import type { Database, Queries } from "../db/database.ts";
 import { markCharged } from "../idempotency/claims.store.ts";
 import { costOf, type Settlement } from "./settlements.store.ts";
 
-/** Whether one of the settlements charges a request with an idempotency key: it then needs a transaction. */
-export function hasClaims(settlements: readonly Settlement[]): boolean {
-  return settlements.some(isClaimed);
-}
+/** Where settlements are charged, and whether that is an open transaction. */
+type Charging = { readonly queries: Queries; readonly isOpen: boolean };
 
 /**
- * The settlements of requests in the transaction that charges them, in which those with an idempotency key are marked
- * as charged. One whose key has become free, because its process seemed to be dead, charges nothing: its client may
- * have been charged for a repeated request.
+ * Charges settlements by `charge`. If one of them charges a request with an idempotency key, that is done in a
+ * transaction, which also marks the key as charged. If the key has become free, because the process of the request
+ * seemed to be dead, the settlement charges nothing: its client may have been charged for a repeated request.
  */
-export async function withClaims(
-  tx: Queries,
+export function chargeClaimed<T>(
+  database: Pick<Database, "rows" | "repeatable">,
   settlements: readonly Settlement[],
-): Promise<readonly Settlement[]> {
+  charge: (settlements: readonly Settlement[], on: Charging) => Promise<T>,
+): Promise<T> {
   const claimed = settlements.filter(isClaimed);
-  if (claimed.length === 0) return settlements;
-  const charged = await markCharged(
-    tx,
-    claimed.map(({ claimedBy: account = "", id: requestId }) => ({ account, requestId })),
-  );
-  return settlements.map((settlement) =>
-    isClaimed(settlement) && !charged.has(settlement.id) ? uncharged(settlement) : settlement,
-  );
+  if (claimed.length === 0) return charge(settlements, { queries: database, isOpen: false });
+  const requests = claimed.map(({ claimedBy: account = "", id: requestId }) => ({ account, requestId }));
+  return database.repeatable(async (queries) => {
+    const charged = await markCharged(queries, requests);
+    const own = settlements.map((settlement) =>
+      isClaimed(settlement) && !charged.has(settlement.id) ? uncharged(settlement) : settlement,
+    );
+    return charge(own, { queries, isOpen: true });
+  });
 }
 
 function isClaimed(settlement: Settlement): boolean {

@@ -9,7 +9,7 @@ import { LostMoney } from "./allotments/lost-money.ts";
 import { recallAllotments } from "./allotments/recalls.store.ts";
 import { awaitReturn } from "./allotments/recalls.ts";
 import { KnownBudgets } from "./budgets/known-budgets.ts";
-import { hasClaims, withClaims } from "./claimed-charges.ts";
+import { chargeClaimed } from "./claimed-charges.ts";
 import {
   countOpen,
   findExpired,
@@ -207,14 +207,10 @@ export class HoldsService {
   async #settlePlaced(settlement: Settlement): Promise<bigint | undefined> {
     try {
       const { database } = this.#dependencies;
-      return await this.#signal(() =>
-        hasClaims([settlement])
-          ? database.repeatable(async (tx) => {
-              const [charging = settlement] = await withClaims(tx, [settlement]);
-              return this.settleIn(tx, charging);
-            })
-          : this.settleIn(database, settlement),
+      const [charged] = await this.#signal(() =>
+        chargeClaimed(database, [settlement], (settlements, on) => resolveHolds(on.queries, settlements)),
       );
+      return charged;
     } catch (error) {
       this.#orphans.add(withoutAnswer(settlement));
       throw error;

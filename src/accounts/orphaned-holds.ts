@@ -1,6 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../kernel/log.ts";
-import { hasClaims, withClaims } from "./claimed-charges.ts";
+import { chargeClaimed } from "./claimed-charges.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
 
 type Dependencies = {
@@ -52,9 +52,7 @@ export class OrphanedHolds {
     try {
       const { queries } = this.#dependencies;
       const due = batch.map(({ end }) => end);
-      charged = await (hasClaims(due)
-        ? queries.repeatable(async (tx) => resolveHolds(tx, await withClaims(tx, due)))
-        : resolveHolds(queries, due));
+      charged = await chargeClaimed(queries, due, (settlements, on) => resolveHolds(on.queries, settlements));
     } catch {
       return;
     }

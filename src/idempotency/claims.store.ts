@@ -19,9 +19,9 @@ export async function markCharged(
 }
 
 /**
- * Ends up to `limit` claims of processes whose leases ended then and were not renewed since. The key of a request that
- * only is billed, and was not charged, is free, and it cannot be charged any more; any other request may have had its
- * effect, so it is not run again. Returns the number of claims.
+ * Ends up to `limit` claims of processes whose leases ended then and were not renewed since. If a request has no effect
+ * but its charge, and that was not made, its key is free and the charge cannot be made any more. Any other request may
+ * have had its effect, so it is not run again. Returns the number of claims.
  */
 export async function releaseLostClaims(
   queries: Queries,

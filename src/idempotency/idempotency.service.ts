@@ -30,7 +30,7 @@ export type IdempotentRequest = {
   readonly bodyHash: string;
   readonly requestId: string;
   readonly replayKey: ReplayKey | undefined;
-  /** Whether the request does nothing but be billed: if its process dies before it is charged, it may be repeated. */
+  /** Whether the request has no effect but its charge: if its process dies before that is made, it may be run again. */
   readonly isBilled: boolean;
 };
 

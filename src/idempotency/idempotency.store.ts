@@ -12,7 +12,7 @@ export type NamedRequest = {
   readonly scopeName: string;
   readonly bodyName: string;
   readonly requestId: string;
-  /** Whether the request does nothing but be billed, so that it may be repeated if it was not charged. */
+  /** Whether the request has no effect but its charge, so that it may be run again if it was not charged. */
   readonly isBilled: boolean;
 };
 
@@ -69,8 +69,9 @@ export async function finishKey(
 
 /**
  * Frees the key of a failed request, so that the client may retry it, unless the ledger shows that it was charged or
- * still holds money. For a request that never did, `isUndone` says whether it is known to be undone. One that only is
- * billed is undone unless it is charged: without its key, it cannot be charged later. Returns false if the key is kept.
+ * still holds money. For a request that never did, `isUndone` says whether it is known to be undone. One that
+ * `isBilled` is undone unless it is charged: without its key, it cannot be charged later. Returns false if the key is
+ * kept.
  */
 export async function freeKey(
   queries: Queries,

@@ -32,7 +32,7 @@ await withEnds(async (onEnd) => {
   }
 });
 
-/** The durations of the load to put, milliseconds, until the other process disconnects. */
+/** How long to load each time, milliseconds, until the other process disconnects. */
 async function* orders(): AsyncGenerator<number> {
   const ended = new AbortController();
   process.once("disconnect", () => ended.abort());

@@ -85,7 +85,7 @@ describe.for(VARIANTS)("$variant", ({ options, schemes }) => {
   });
 });
 
-/** Waits until a state is shown, and expects that everyone can read all of it in each colour scheme. */
+/** Waits until a state is shown, and expects no serious finding of axe and no horizontal scrolling in each colour scheme. */
 async function requireGoodLook(
   page: Page,
   { name, answer, open }: Look,

@@ -20,6 +20,7 @@ import {
   randomHex,
   writeAgent,
 } from "../support/chain/agents.ts";
+import { receiptOf } from "../support/chain/receipt-of.ts";
 import { ask, type Following, followEvents, followSocket } from "../support/clients/graph-client.ts";
 import { scaled } from "../support/machine.ts";
 import { useStack } from "../support/stack.ts";
@@ -52,10 +53,10 @@ const newsOf = ({ results }: Following, field = "publishedSealedKey"): any[] =>
 /** Signs and sends the prepared transaction. */
 async function send(by: Funded, { to, data, value, from }: { to: Hex; data: Hex; value: string; from: Hex }) {
   expect(from).toBe(by.address);
-  const client = await connectDevnet(stack().rpcUrl, by.privateKey);
-  return client.waitForTransactionReceipt({
-    hash: await client.sendTransaction({ to, data, value: BigInt(value) }),
-  });
+  const { rpcUrl } = stack();
+  const client = await connectDevnet(rpcUrl, by.privateKey);
+  const hash = await client.sendTransaction({ to, data, value: BigInt(value) });
+  return receiptOf(client, { hash, rpcUrl });
 }
 
 async function newToken({ pieces = 1 } = {}) {
@@ -278,7 +279,7 @@ describe("the life of an agent token", () => {
       args: [{ data, submitter: DEMO_USER.address }],
       value: 10n ** 15n,
     });
-    await client.waitForTransactionReceipt({ hash });
+    await receiptOf(client, { hash, rpcUrl: stack().rpcUrl });
     const owner = await chain.funded();
     const stored: AgentData = { dataDescription: "weights", dataHash: root };
     const minted = await mintAgent(stack().rpcUrl, {

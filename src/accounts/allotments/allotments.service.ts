@@ -1,19 +1,18 @@
 import QuickLru from "quick-lru";
-import type { Database, Queries } from "../../db/database.ts";
+import type { Database } from "../../db/database.ts";
 import { Mutex, NaturalBatch } from "../../kernel/async/batch.ts";
 import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { newId } from "../../kernel/text/ids.ts";
-import { hasClaims, withClaims } from "../claimed-charges.ts";
+import { chargeClaimed } from "../claimed-charges.ts";
 import { type HoldRequest, hasOtherBudgets } from "../holds.store.ts";
 import { failedSettlement, type Settlement, withoutAnswer } from "../settlements.store.ts";
 import { Allotment, NO_TERMS } from "./allotment.ts";
 import type { AllotmentRow } from "./allotment-row.ts";
 import { endLease, LEASE_SECONDS, renewLease } from "./leases.store.ts";
-import { coverAll, type End, type Running, returnsAfter, toAllotted } from "./request-ends.ts";
+import { type End, type Running, returnsAfter, settleEnds, withSettlements } from "./request-ends.ts";
 import { listRunning } from "./running-requests.store.ts";
-import { settleAllotted } from "./settle.store.ts";
 import { type KeyNeed, type TakeAnswer, takeAllotments } from "./take.store.ts";
 
 type Dependencies = {
@@ -284,12 +283,11 @@ export class AllotmentsService {
     if (ends.length === 0 && returnsAfter([], others).length === 0) return new Map();
     const { queries, committed } = this.#dependencies;
     try {
-      const isOpen = hasClaims(ends.map(({ settlement }) => settlement));
-      const { endings, returns, charged, allotments } = await (isOpen
-        ? queries.repeatable(async (tx) =>
-            settleEnds(tx, { ends: await endsWithClaims(tx, ends), others, isOpen }),
-          )
-        : settleEnds(queries, { ends, others, isOpen }));
+      const { endings, returns, charged, allotments } = await chargeClaimed(
+        queries,
+        ends.map(({ settlement }) => settlement),
+        (settlements, on) => settleEnds(withSettlements(ends, settlements), others, on),
+      );
       committed();
       for (const { running } of endings) {
         running.allotment.release(running.granted);
@@ -383,31 +381,6 @@ export class AllotmentsService {
   #nowMs(): number {
     return this.#dependencies.clock.monotonicMs();
   }
-}
-
-/** Records the ends of requests, and returns what their allotments and others do not need any more. */
-async function settleEnds(
-  queries: Queries,
-  { ends, others, isOpen }: { ends: readonly End[]; others: readonly Allotment[]; isOpen: boolean },
-) {
-  const endings = [...Map.groupBy(ends, ({ running }) => running.allotment)].flatMap(([allotment, ofOne]) =>
-    coverAll(allotment, ofOne),
-  );
-  const returns = returnsAfter(endings, others);
-  return {
-    endings,
-    returns,
-    ...(await settleAllotted(queries, endings.map(toAllotted), returns, { isOpen })),
-  };
-}
-
-/** The ends of requests as `withClaims` has their settlements. */
-async function endsWithClaims(tx: Queries, ends: readonly End[]): Promise<readonly End[]> {
-  const settlements = await withClaims(
-    tx,
-    ends.map(({ settlement }) => settlement),
-  );
-  return ends.map((end, n) => ({ ...end, settlement: settlements[n] ?? end.settlement }));
 }
 
 const NO_LEASE = { untilMs: Number.NEGATIVE_INFINITY, untilTime: Number.NEGATIVE_INFINITY };

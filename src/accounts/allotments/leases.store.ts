@@ -54,7 +54,7 @@ export function leasesJson(leases: readonly EndedLease[]): string {
   return JSON.stringify(leases.map(({ processId, expiredAt }) => ({ id: processId, at: expiredAt })));
 }
 
-/** SQL that starts the lease of the process `$n`, if it has none, and if `where` is true. */
+/** SQL that starts the lease of a process, named by the parameter `process`, if it has none and `where` holds. */
 export function startLease(process: string, where: string): string {
   return `
     insert into process_lease (id, expires_at)
@@ -63,7 +63,7 @@ export function startLease(process: string, where: string): string {
 }
 
 /** SQL: whether a process of a lease `l` has holds of its own, or idempotency keys of requests in progress. */
-const HAS_MORE = `(exists (select 1 from hold h where h.process_id = l.id and h.state = 'open')
+const HAS_HOLDS_OR_KEYS = `(exists (select 1 from hold h where h.process_id = l.id and h.state = 'open')
     or exists (select 1 from idempotency_key i where i.process_id = l.id and i.state = 'running'))`;
 
 const RENEW = `
@@ -78,7 +78,7 @@ const RENEW = `
 const END_LEASE = `
   delete from process_lease l
   where l.id = $1::uuid and not exists (select 1 from allotment a where a.process_id = l.id)
-    and not ${HAS_MORE}`;
+    and not ${HAS_HOLDS_OR_KEYS}`;
 
 const ENDED_LEASES = `
   select id::text as id, expires_at::text as at from process_lease
@@ -141,6 +141,6 @@ const RELEASE_LOST = `
     delete from process_lease l
     where l.id in (select id from lost)
       and not exists (select 1 from allotment a where a.process_id = l.id and a.id not in (select id from gone))
-      and not ${HAS_MORE}
+      and not ${HAS_HOLDS_OR_KEYS}
   )
   select count(*)::text as released from gone`;

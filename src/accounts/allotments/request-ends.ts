@@ -1,7 +1,8 @@
+import type { Queries } from "../../db/database.ts";
 import type { HoldRequest } from "../holds.store.ts";
 import { costOf, type Settlement } from "../settlements.store.ts";
 import type { Allotment } from "./allotment.ts";
-import type { AllottedSettlement, Return } from "./settle.store.ts";
+import { type AllottedSettlement, type Return, settleAllotted } from "./settle.store.ts";
 
 /** A request between its admission and its end, with the part of the allotment that is reserved for it. */
 export type Running = {
@@ -22,7 +23,7 @@ export type CoveredEnd = End & { readonly covered: bigint };
  * Covers the costs of requests that end together: each by what was granted to it, and beyond that by what the others do
  * not need of theirs, and by what the allotment has left unused, which is then reserved.
  */
-export function coverAll(allotment: Allotment, ends: readonly End[]): readonly CoveredEnd[] {
+function coverAll(allotment: Allotment, ends: readonly End[]): readonly CoveredEnd[] {
   let spare = ends.reduce(
     (sum, { running, settlement }) => sum + over(running.granted, costOf(settlement)),
     0n,
@@ -50,8 +51,30 @@ export function returnsAfter(
   });
 }
 
+/** Records the ends of requests, and returns what their allotments and these others do not need any more. */
+export async function settleEnds(
+  ends: readonly End[],
+  others: readonly Allotment[],
+  { queries, isOpen }: { readonly queries: Queries; readonly isOpen: boolean },
+) {
+  const endings = [...Map.groupBy(ends, ({ running }) => running.allotment)].flatMap(([allotment, ofOne]) =>
+    coverAll(allotment, ofOne),
+  );
+  const returns = returnsAfter(endings, others);
+  const settled = await settleAllotted(queries, endings.map(toAllotted), returns, { isOpen });
+  return { endings, returns, ...settled };
+}
+
+/** The ends of the same requests with other settlements. */
+export function withSettlements(ends: readonly End[], settlements: readonly Settlement[]): readonly End[] {
+  return ends.map((end, n) => {
+    const settlement = settlements[n] ?? end.settlement;
+    return settlement === end.settlement ? end : { ...end, settlement };
+  });
+}
+
 /** The end of a request as it is recorded. */
-export function toAllotted({
+function toAllotted({
   running: { request, allotment },
   settlement,
   covered,

@@ -43,8 +43,8 @@ const TAGGED: TagSql = {
 
 /** SQL for the columns of a request row that its end (`a`) determines, except what it was charged. */
 const ENDED = `a.model, a.service_type, now() - coalesce(a.duration_ms, 0) * interval '1 millisecond' as created_at,
-      a.outcome as status, ${USAGE_COLUMNS}, a.error_code, a.first_byte_ms, a.duration_ms, now() as finished_at, a.provider, a.input_price, a.output_price,
-      a.trust_mode, a.units, a.routing, ${DRAFT_COLUMNS}`;
+      a.outcome as status, ${USAGE_COLUMNS}, a.error_code, a.first_byte_ms, a.duration_ms, now() as finished_at,
+      a.provider, a.input_price, a.output_price, a.trust_mode, a.units, a.routing, ${DRAFT_COLUMNS}`;
 
 /** SQL that records ended requests, each whole: it replaces the row of one that is listed as running. */
 const record = (tag: TagSql) => `
@@ -58,9 +58,10 @@ const record = (tag: TagSql) => `
 /**
  * The settlement of nearly every request: see `SETTLE`, of which this is the case that nothing is returned and no cost
  * exceeds what was set aside. A statement costs as much to start as it has parts, so this one has few: sums are made by
- * the process. `total` is the place of a request's allotment in the sums, which have its account and key; `before` is what
- * earlier requests of the batch are charged to it, and `usage` counts those of the account that are usage. If an allotment does not have the amount, nothing is done, and no row returned;
- * if a request has ended already, as the insert finds, it fails with `ENDED_BEFORE`.
+ * the process. `total` is the number of the sum of a request's allotment, which has its account and key; `before` is what
+ * earlier requests of the batch are charged to that allotment, and `usage` counts those of the account that are usage. If
+ * an allotment does not have the amount, nothing is done, and no row returned; if a request has ended already, as the
+ * insert finds, it fails with `ENDED_BEFORE`.
  */
 const settleCovered = (tag: TagSql) => `
   with given as (

@@ -1,8 +1,9 @@
 import { Migration } from "@mikro-orm/migrations";
 
 /**
- * The process that runs the request of an idempotency key, whose lease it lasts for. `is_billed`: the request does
- * nothing but be billed, so it may be repeated unless it `is_charged`, which the transaction sets that charges its cost.
+ * The process that runs the request of an idempotency key: it holds the key while its lease lasts. A request that
+ * `is_billed` has no effect but its charge, so it may be run again unless it `is_charged`; the transaction that charges
+ * its cost sets that.
  */
 export class NameProcessesOfClaims extends Migration {
   override up(): void {

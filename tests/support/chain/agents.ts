@@ -14,6 +14,7 @@ import { DEMO_USER, ORACLE } from "../../../src/devnet/chain/accounts.ts";
 import { connectDevnet } from "../../../src/devnet/chain/chain-client.ts";
 import { contractAddresses } from "../../../src/devnet/chain/deploy.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
+import { receiptOf } from "./receipt-of.ts";
 
 /** The fields of one piece of a token's data. */
 export type AgentData = { readonly dataDescription: string; readonly dataHash: Hex };
@@ -149,8 +150,7 @@ export async function writeAgent(
   const call = { ...NFT(), functionName, args, value } as unknown as Parameters<
     typeof client.writeContract
   >[0];
-  const hash = await client.writeContract(call);
-  return client.waitForTransactionReceipt({ hash });
+  return receiptOf(client, { hash: await client.writeContract(call), rpcUrl });
 }
 
 async function agentProof(dataHash: Hex, index: number, options: ProofOptions): Promise<Proof> {

@@ -11,6 +11,7 @@ import { DEMO_USER } from "../../../src/devnet/chain/accounts.ts";
 import { startAnvil } from "../../../src/devnet/chain/anvil.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { patientTransport } from "./patient-transport.ts";
+import { receiptOf } from "./receipt-of.ts";
 
 /** A signed transaction, to be mined again in another block, and its hash. */
 export type SignedDeposit = { readonly raw: Hex; readonly hash: Hex };
@@ -65,17 +66,10 @@ export async function startChain({ port = 0 } = {}) {
     const hash = await client.sendRawTransaction({ serializedTransaction: raw });
     return { raw, hash };
   }
-  /**
-   * Sends a deposit and waits until it is mined. Rarely anvil keeps a transaction that arrives right after a reorg
-   * without mining it; another block has it.
-   */
+  /** Sends a deposit and waits until it is mined. */
   async function deposit(...how: Parameters<typeof send>): Promise<SignedDeposit> {
     const sent = await send(...how);
-    const mined = client.waitForTransactionReceipt({ hash: sent.hash, timeout: 10_000 });
-    await mined.catch(async () => {
-      await client.mine({ blocks: 1 });
-      await client.waitForTransactionReceipt({ hash: sent.hash });
-    });
+    await receiptOf(client, { hash: sent.hash, rpcUrl: anvil.url });
     return sent;
   }
   return {

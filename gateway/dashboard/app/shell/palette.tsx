@@ -12,7 +12,7 @@ const DOCS = [
   { name: "OpenAPI description", href: "/openapi.json" },
 ];
 
-/** As soon as it is there, so that what is typed at once arrives; the dialog moves the focus only a moment later. */
+/** Focused as soon as it exists, so that text typed right away is not lost: the dialog moves the focus a moment later. */
 function focus(input: HTMLInputElement | null): void {
   input?.focus();
 }

@@ -89,7 +89,7 @@ export const theme = createTheme({
   },
   // By name instead of `Modal.extend`, which would load dialogs with the first page.
   components: {
-    // Without an element that has the focus and is no item of the menu.
+    // Without the focusable element that is not a menu item.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Modal: { defaultProps: modalDefaults },
     Tooltip: { defaultProps: tooltipDefaults },
