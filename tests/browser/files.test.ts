@@ -71,6 +71,21 @@ test("a file of three segments is uploaded, then verified in the browser and sav
   expect(faults.filter((fault) => !FAILED_LOAD.test(fault))).toEqual([]);
 });
 
+test("files that are chosen before the wallet is found are uploaded", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  const held = Promise.withResolvers<void>();
+  await page.route("**/dashboard/development-wallet", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.goto(`${dashboard().product.origin}/dashboard/storage`);
+  await heading(page, "Storage");
+  await page.getByLabel("Files to upload").setInputFiles(bytesFile("early.bin"));
+  held.resolve();
+  await page.getByRole("img", { name: "early.bin: 3 of 3 segments stored" }).waitFor();
+});
+
 test("only the worker may compile WebAssembly, and it connects to this origin alone", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { expect } from "vitest";
+import { expect, onTestFinished, TestRunner } from "vitest";
 import type { OnEnd } from "../servers/database.ts";
 import { findChromium } from "./find-chromium.ts";
 
@@ -28,7 +29,13 @@ export async function openBrowser(onEnd: OnEnd): Promise<Browser | undefined> {
   return browser;
 }
 
-/** A page that records what must not happen: errors, and requests to anywhere but `origin`. */
+/** The longest time that each request of a page is held back, by chance; `SLOW_PAGES_MS` of the environment. */
+const SLOW_PAGES_MS = Number(process.env.SLOW_PAGES_MS ?? 0);
+
+/**
+ * A page that records what must not happen: errors, and requests to anywhere but `origin`. In a test, it is
+ * closed when that ends, and printed if it failed.
+ */
 export async function openPage(
   browser: Browser,
   origin: string,
@@ -36,6 +43,18 @@ export async function openPage(
 ): Promise<{ page: Page; faults: readonly string[] }> {
   const page = await browser.newPage({ viewport: { width: 1_280, height: 900 }, ...options });
   page.setDefaultTimeout(PATIENCE_MS);
+  if (TestRunner.getCurrentTest())
+    onTestFinished(async ({ task }) => {
+      if (task.result?.state === "fail" && !page.isClosed())
+        console.error(`${page.url()}\n${await page.locator("body").ariaSnapshot({ timeout: 5_000 })}`);
+      await page.close();
+    });
+  if (SLOW_PAGES_MS > 0)
+    await page.route("**", async (route) => {
+      await setTimeout(Math.random() * SLOW_PAGES_MS);
+      // The page may be closed by now.
+      await route.fallback().catch(() => {});
+    });
   const faults: string[] = [];
   page.on("pageerror", (error) => void faults.push(String(error)));
   page.on("console", (line) => {

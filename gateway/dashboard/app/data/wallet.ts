@@ -39,9 +39,14 @@ export type TransferProof = {
 
 const store = createStore();
 
-/** Calls back with the wallets of this browser, now and whenever one announces itself (EIP-6963). */
+/** The wallets of this browser that have announced themselves (EIP-6963). */
+export function browserWallets(): readonly Wallet[] {
+  return store.getProviders().map(toWallet);
+}
+
+/** Calls back with the wallets of this browser, now and whenever one announces itself. */
 export function watchWallets(onChange: (wallets: readonly Wallet[]) => void): () => void {
-  onChange(store.getProviders().map(toWallet));
+  onChange(browserWallets());
   return store.subscribe((providers) => onChange(providers.map(toWallet)));
 }
 

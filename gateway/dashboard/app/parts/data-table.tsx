@@ -21,9 +21,12 @@ const LONG_FROM = 30;
 /** A reader who scrolled less is at the top. */
 const TOP_PX = 30;
 
-const TableTools = lazy(async () => ({
-  default: await loadAgain(async () => (await import("./table-tools.tsx")).TableTools),
-})) as typeof import("./table-tools.tsx").TableTools;
+const ColumnMenu = lazy(async () => ({
+  default: await loadAgain(async () => (await import("./table-tools.tsx")).ColumnMenu),
+})) as typeof import("./table-tools.tsx").ColumnMenu;
+const CsvButton = lazy(async () => ({
+  default: await loadAgain(async () => (await import("./table-tools.tsx")).CsvButton),
+})) as typeof import("./table-tools.tsx").CsvButton;
 const VirtualBody = lazy(async () => ({
   default: await loadAgain(async () => (await import("./virtual-body.tsx")).VirtualBody),
 }));
@@ -69,29 +72,22 @@ export function DataTable<Row extends object>(props: Props<Row>) {
   return (
     <div className="data">
       {hasTools && (
-        <Suspense
-          fallback={
-            <div className="table-tools">
-              <Group gap="xs">{filters}</Group>
-              <Group gap="xs" className="tools-place">
-                {canChoose && <Twin name="Columns" />}
-                {tools}
-                {csv !== undefined && <Twin name="CSV" />}
-              </Group>
-            </div>
-          }
-        >
-          <TableTools
-            columns={columns}
-            rows={rows}
-            visibility={visibility}
-            {...(canChoose && { onChoose: choose })}
-            {...(csv !== undefined && { csv })}
-            tools={tools}
-          >
-            {filters}
-          </TableTools>
-        </Suspense>
+        <div className="table-tools">
+          <Group gap="xs">{filters}</Group>
+          <Group gap="xs">
+            {canChoose && (
+              <Suspense fallback={<Twin name="Columns" />}>
+                <ColumnMenu columns={columns} visibility={visibility} onChoose={choose} />
+              </Suspense>
+            )}
+            {tools}
+            {csv !== undefined && (
+              <Suspense fallback={<Twin name="CSV" />}>
+                <CsvButton columns={columns} rows={rows} file={csv} />
+              </Suspense>
+            )}
+          </Group>
+        </div>
       )}
       <TableState {...props} visibility={visibility} />
     </div>
@@ -192,7 +188,7 @@ function Rows<Row extends object>(
 /** The size of a button of the tools, which keeps its place while they are loaded: filters would wrap anew. */
 function Twin({ name }: { name: string }) {
   return (
-    <Button variant="default" size="xs" leftSection={<span className="icon-place" />}>
+    <Button className="tool-place" variant="default" size="xs" leftSection={<span className="icon-place" />}>
       {name}
     </Button>
   );

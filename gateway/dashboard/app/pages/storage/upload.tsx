@@ -4,7 +4,7 @@ import FolderUp from "lucide-react/icons/folder-up";
 import { useId, useRef, useState, useSyncExternalStore } from "react";
 import { reasonOf } from "../../data/graph.ts";
 import { useNetwork, useSession } from "../../data/session.tsx";
-import { useWallet } from "../../data/use-wallet.ts";
+import { findWallet, useWallet } from "../../data/use-wallet.ts";
 import type { WalletChain } from "../../data/wallet-requests.ts";
 import { DropArea } from "../../parts/drop-area.tsx";
 import { Section } from "../../parts/page.tsx";
@@ -25,9 +25,12 @@ export function Upload() {
   const add = async (choose: () => Chosen | Promise<Chosen>) => {
     setFailure(undefined);
     try {
-      if (!wallet || !address) throw new Error("No wallet found: it pays the fee of the storage network.");
-      const payer = { wallet, address, chain: network.walletParameters as WalletChain };
-      const { files, folders } = await choose();
+      // What was dropped must be read now, while the wallet may still be looked for.
+      const [{ files, folders }, payingWallet] = await Promise.all([choose(), findWallet(network.networkId)]);
+      if (!payingWallet || !address)
+        throw new Error("No wallet found: it pays the fee of the storage network.");
+      const chain = network.walletParameters as WalletChain;
+      const payer = { wallet: payingWallet, address, chain };
       uploadQueue.add(files, payer);
       for (const folder of folders) uploadQueue.addFolder(folder.name, folder.files, payer);
     } catch (error) {
@@ -84,7 +87,7 @@ export function Upload() {
         </ul>
       )}
       {address && <UnfinishedUploads of={address} shown={uploads} />}
-      {!wallet && (
+      {wallet === null && (
         <Note>No wallet found in this browser. You can browse and download files without one.</Note>
       )}
     </Section>
