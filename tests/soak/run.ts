@@ -37,6 +37,8 @@ const STEER_MS = 10_000;
 const STEP = { min: 0.8, max: 1.25 } as const;
 const MAX_PER_SECOND = 300;
 const MIN_MINUTES_TO_WRITE = 30;
+const READ_ATTEMPTS = 5;
+const READ_AGAIN_MS = 2_000;
 const BEGIN = "<!-- soak: written by npm run soak -->";
 const END = "<!-- end of soak -->";
 
@@ -79,9 +81,9 @@ async function soak(set: SoakedSet, onEnd: OnEnd): Promise<SetReport> {
     const before = used;
     used = cpuMsOf(set);
     const share = (used - before) / (performance.now() - beganMs);
-    const sample = await takeSample(set, traffic, { minute: minuteNow(), share });
+    const sample = await again(() => takeSample(set, traffic, { minute: minuteNow(), share }));
     // Resident memory has recovered from the collection when the last half begins.
-    if (minuteNow() >= MINUTES / 4) early ??= await readLiveHeaps(set);
+    if (minuteNow() >= MINUTES / 4) early ??= await again(() => readLiveHeaps(set));
     samples.push(sample);
     console.log(`${set.name}: ${describe(sample, traffic)}`);
   }
@@ -93,6 +95,18 @@ async function soak(set: SoakedSet, onEnd: OnEnd): Promise<SetReport> {
   const liveHeaps = [early ?? {}, await readLiveHeaps(set)] as const;
   const ended = { ...(await endOf(set, traffic, onEnd)), idle, liveHeaps };
   return { name: set.name, samples, idle, checks: judge(samples, ended) };
+}
+
+/** Reads again what a file removed meanwhile, or a moment without a connection, made fail: hours of load are not lost. */
+async function again<T>(read: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++)
+    try {
+      return await read();
+    } catch (error) {
+      if (attempts === READ_ATTEMPTS) throw error;
+      console.error(`read again: ${String(error)}`);
+      await sleep(READ_AGAIN_MS);
+    }
 }
 
 /** Corrects the rate of the actions by the processor time that they cost, until `isOver`. */

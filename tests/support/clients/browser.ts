@@ -50,7 +50,7 @@ export async function openPage(
       await page.close();
     });
   if (SLOW_PAGES_MS > 0)
-    await page.route("**", async (route) => {
+    await page.context().route("**", async (route) => {
       await setTimeout(Math.random() * SLOW_PAGES_MS);
       // The page may be closed by now.
       await route.fallback().catch(() => {});
