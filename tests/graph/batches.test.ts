@@ -48,8 +48,10 @@ test("the changes of a batch are followed, resumed after a cursor, end with the 
   const [first, ...later] = changes;
   const query = `subscription { batchProgress(id: "${batch.id}", after: "${first?.cursor}") { ${FIELDS} } }`;
   const resumed = await followEvents(origin, owner.secret, query);
-  await until(() => changesOf(resumed).length === later.length);
-  expect(changesOf(resumed)).toEqual(later);
+  // At least once: a change that the state at the subscription already had may follow it.
+  const afterFirst = () => changesOf(resumed).filter(({ sequence }) => sequence > from);
+  await until(() => afterFirst().length === later.length);
+  expect(afterFirst()).toEqual(later);
 
   const answer = await ask(
     origin,
