@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { parseVaultEvent, toVaultEvent } from "./accounts/vault-event.ts";
 import { addPasswords } from "./connection-passwords.ts";
 import { loadEnvFile } from "./env-file.ts";
 import { StartupError } from "./kernel/errors.ts";
@@ -9,6 +10,7 @@ import { GRAPH_SETTINGS } from "./settings/graph.ts";
 import { BATCH_SETTINGS, JOB_SETTINGS, PROVIDER_SETTINGS } from "./settings/inference.ts";
 import { NODE_SETTINGS } from "./settings/node.ts";
 import { OPERATION_SETTINGS } from "./settings/operation.ts";
+import { readSetting } from "./settings/read-setting.ts";
 import { LISTENING_SETTINGS, PROCESS_SETTINGS, RATE_LIMIT_SETTINGS } from "./settings/server.ts";
 import { RECEIPT_SETTINGS, STATE_SETTINGS } from "./settings/state.ts";
 import { FILE_SETTINGS, KV_SETTINGS } from "./settings/storage.ts";
@@ -82,15 +84,10 @@ function readSettings(environment: Environment): {
       mistakes.push((error as Error).message);
     }
   };
-  for (const [name, { schema, example }] of Object.entries(SETTINGS))
+  for (const [name, setting] of Object.entries<Setting>(SETTINGS))
     note(() => {
       const text = SECRETS.includes(name) ? readSecret(environment, name) : environment[name];
-      const result = schema.safeParse(text === "" ? undefined : text);
-      if (!result.success)
-        throw new Error(
-          `${name}: ${result.error.issues[0]?.message ?? "malformed"}, for example ${name}=${example}`,
-        );
-      values[name] = result.data;
+      values[name] = readSetting(name, setting, text === "" ? undefined : text);
     });
   const config = values as Config;
   if (mistakes.length === 0) note(() => Object.assign(config, addPasswords(config)));
@@ -110,6 +107,11 @@ function conflicts(config: Config, isPartial: boolean): readonly string[] {
   const found: string[] = [];
   if (config.NETWORK !== "devnet" && !config.ROUTER_PRIVATE_KEY)
     found.push(missing("ROUTER_PRIVATE_KEY", `required with NETWORK=${config.NETWORK}`));
+  try {
+    parseVaultEvent(toVaultEvent(config));
+  } catch (error) {
+    found.push((error as Error).message);
+  }
   if (config.REDIS_URL && !config.DATABASE_URL)
     found.push(
       missing(

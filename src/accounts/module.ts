@@ -15,6 +15,7 @@ import { RetentionRunner } from "./retention/retention.runner.ts";
 import { policyOf, RetentionService } from "./retention/retention.service.ts";
 import { UsageService } from "./usage/usage.service.ts";
 import { UsageRollups } from "./usage/usage-rollups.service.ts";
+import { toVaultEvent } from "./vault-event.ts";
 
 /** The services of accounts. */
 export type AccountServices = {
@@ -60,12 +61,7 @@ export function createAccountModule(
   const deposits = new DepositsService({
     database,
     chainId: network.chainId,
-    vault: {
-      address: vault,
-      event: config.VAULT_EVENT,
-      accountArgument: config.VAULT_ACCOUNT_ARGUMENT,
-      amountArgument: config.VAULT_AMOUNT_ARGUMENT,
-    },
+    vault: { address: vault, ...toVaultEvent(config) },
     confirmations,
     scannedBlock: async () => (await chain.watchers()).get(WATCHER)?.scannedBlock,
   });

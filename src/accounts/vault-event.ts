@@ -17,6 +17,19 @@ export const DEFAULT_VAULT_EVENT: VaultEventConfig = {
   amountArgument: "amount",
 };
 
+type VaultSettings = Readonly<
+  Record<"VAULT_EVENT" | "VAULT_ACCOUNT_ARGUMENT" | "VAULT_AMOUNT_ARGUMENT", string>
+>;
+
+/** The event that the settings state. */
+export function toVaultEvent(settings: VaultSettings): VaultEventConfig {
+  return {
+    event: settings.VAULT_EVENT,
+    accountArgument: settings.VAULT_ACCOUNT_ARGUMENT,
+    amountArgument: settings.VAULT_AMOUNT_ARGUMENT,
+  };
+}
+
 /** The parsed event, which matches and decodes logs. */
 export type VaultEvent = {
   readonly topic: Hex;
@@ -27,11 +40,11 @@ export type VaultEvent = {
   };
 };
 
-/** Parses the configuration. Throws a message for the operator if it is not an event with these two arguments. */
+/** Parses the configuration. Throws an `Error` that names the setting if it is not an event with these two arguments. */
 export function parseVaultEvent({ event, accountArgument, amountArgument }: VaultEventConfig): VaultEvent {
   const item = parseEvent(event);
-  requireArgument(item, accountArgument, /^address$/);
-  requireArgument(item, amountArgument, /^uint\d*$/);
+  requireArgument(item, accountArgument, { setting: "VAULT_ACCOUNT_ARGUMENT", type: "address" });
+  requireArgument(item, amountArgument, { setting: "VAULT_AMOUNT_ARGUMENT", type: "uint" });
   return {
     topic: lowerHex(toEventSelector(item)),
     decode({ topics, data }) {
@@ -48,14 +61,28 @@ export function parseVaultEvent({ event, accountArgument, amountArgument }: Vaul
 }
 
 function parseEvent(text: string): AbiEvent {
-  const item: unknown = parseAbiItem(text);
+  let item: unknown;
+  try {
+    item = parseAbiItem(text);
+  } catch {
+    // The parser's own message speaks of its source.
+  }
   if (typeof item === "object" && item !== null && "type" in item && item.type === "event")
     return item as AbiEvent;
-  throw new Error(`The vault event '${text}' is not a Solidity event.`);
+  throw new Error(
+    `VAULT_EVENT: '${text}' is not a Solidity event, for example VAULT_EVENT='${DEFAULT_VAULT_EVENT.event}'`,
+  );
 }
 
-function requireArgument(event: AbiEvent, name: string, type: RegExp): void {
-  const input = event.inputs.find((candidate) => candidate.name === name);
-  if (!input || !type.test(input.type))
-    throw new Error(`The vault event ${event.name} has no argument '${name}' of the type ${type.source}.`);
+function requireArgument(
+  { name: event, inputs }: AbiEvent,
+  name: string,
+  { setting, type }: { readonly setting: string; readonly type: "address" | "uint" },
+): void {
+  const isFound = inputs.some((input) => input.name === name && input.type.replace(/\d+$/, "") === type);
+  if (isFound) return;
+  const known = inputs.map((input) => `${input.type} ${input.name ?? "without a name"}`).join(", ");
+  throw new Error(
+    `${setting}: the event ${event} has no argument '${name}' of the type ${type}; it has ${known}`,
+  );
 }

@@ -5,6 +5,7 @@ import type { MikroORM as PostgresOrm } from "@mikro-orm/postgresql";
 import type { Pool } from "pg";
 import { StartupError } from "../kernel/errors.ts";
 import { Database } from "./database.ts";
+import { failureText } from "./embedded/failure-text.ts";
 import { limitWaiting } from "./embedded/limit-waiting.ts";
 import { lockFolder } from "./embedded/lock.ts";
 import { EmbeddedPostgres, type PostgresSession } from "./embedded/postgres.ts";
@@ -181,9 +182,8 @@ async function openPostgres(dataDir: string): Promise<PostgresSupervisor> {
     copyTemplate(dataDir);
     return await PostgresSupervisor.open({ dataDir });
   } catch (cause) {
-    const reason = `${(cause as Error).message}`.replace(/\.$/, "");
     throw new StartupError(
-      `DATA_DIR: the database in ${dataDir} cannot be opened (${reason}). Check its owner and its disk, or set DATA_DIR to another folder.`,
+      `DATA_DIR: the database in ${dataDir} cannot be opened (${failureText(cause)}). Check its owner and its disk, or set DATA_DIR to another folder.`,
       { cause },
     );
   }

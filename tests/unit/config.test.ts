@@ -29,6 +29,46 @@ test("all mistakes are reported at once, each with its variable and an example",
   );
 });
 
+test("a mistake says in words what the setting allows, whatever its type", () => {
+  const rules = {
+    PORT: "must be a whole number from 0 to 65535",
+    OTEL_TRACES_SAMPLER_ARG: "must be a number from 0 to 1",
+    START_BLOCK: "must be a whole number",
+    PROCESSES: "must be auto or a whole number from 1 to 256",
+    NETWORK: "must be testnet, mainnet or devnet",
+    WAIT_FINALIZED: "must be on or off",
+    PUBLIC_URL: "must be an http or https URL",
+    RPC_URL: "must be an http or https URL",
+    VAULT_EVENT: "'!!wrong' is not a Solidity event",
+    VAULT_ACCOUNT_ARGUMENT:
+      "the event Deposited has no argument '!!wrong' of the type address; it has address account, uint256 amount",
+  };
+  for (const [name, rule] of Object.entries(rules))
+    expect(() => readConfig({ [name]: "!!wrong" }), name).toThrow(`${name}: ${rule}`);
+  for (const name of Object.keys(SETTINGS)) {
+    const { message = "" } = mistakeOf({ [name]: "!!wrong" }) ?? {};
+    expect(message, name).not.toMatch(/Invalid|expected|received|NaN|undefined|\^|\\/);
+  }
+});
+
+test("numbers are decimal, and in their range", () => {
+  for (const PORT of ["0x10", "1e3", " ", "4000.5", "70000", "-1"])
+    expect(mistakeOf({ PORT })?.message, PORT).toContain("PORT: must be a whole number from 0 to 65535");
+  expect(readConfig({ PORT: "0", OTEL_TRACES_SAMPLER_ARG: "0.5" })).toMatchObject({
+    PORT: 0,
+    OTEL_TRACES_SAMPLER_ARG: 0.5,
+  });
+});
+
+function mistakeOf(environment: Readonly<Record<string, string>>): Error | undefined {
+  try {
+    readConfig(environment);
+    return undefined;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
 test("a setting that requires another one says so", () => {
   expect(() => readConfig({ NETWORK: "mainnet" })).toThrow(
     "ROUTER_PRIVATE_KEY: required with NETWORK=mainnet",
