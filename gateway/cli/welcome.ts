@@ -11,14 +11,13 @@ export type Status = {
   >;
   /** The development network's chain, for wallets and for storage uploads. */
   readonly chain?: { readonly rpcUrl: string; readonly id: number };
-  readonly keys?: { readonly apiKey: string; readonly managementKey: string };
+  /** `walletKey` is the private key of the demo account, which is public. */
+  readonly keys?: Readonly<Record<"apiKey" | "managementKey" | "walletKey", string>>;
   readonly commands?: Readonly<Record<"chat" | "query" | "subscribe", string>>;
 };
 
 /** The keys, the model and the chain of a development network, for trying the product. */
-export type Demo = {
-  readonly apiKey: string;
-  readonly managementKey: string;
+export type Demo = NonNullable<Status["keys"]> & {
   readonly model: string;
   readonly chain: NonNullable<Status["chain"]>;
 };
@@ -41,12 +40,12 @@ export function toStatus(given: { network: string; origin: string; demo?: Demo }
   };
   const status = { network, development: network === "devnet", pid: process.pid, urls };
   if (!demo) return status;
-  const { apiKey, managementKey, model, chain } = demo;
+  const { apiKey, managementKey, walletKey, model, chain } = demo;
   const chat = { model, stream: true, messages: [{ role: "user", content: "Tell me of the sea" }] };
   return {
     ...status,
     chain,
-    keys: { apiKey, managementKey },
+    keys: { apiKey, managementKey, walletKey },
     commands: {
       chat: curl(`${urls.openai}/chat/completions`, apiKey, chat, "-N"),
       query: curl(urls.graphql, managementKey, { query: QUERY }),

@@ -12,7 +12,9 @@ import type { Devnet } from "./devnet.ts";
 import { createSampleToken } from "./sample-token.ts";
 
 /** The account for trying the product. Its secrets are stored in the data folder, which no real network does. */
-export type Demo = { readonly account: Hex; readonly apiKey: string; readonly managementKey: string };
+export type Demo = { readonly account: Hex } & Readonly<
+  Record<"apiKey" | "managementKey" | "walletKey", string>
+>;
 
 const StoredKeys = z.object({ apiKey: z.string(), managementKey: z.string() });
 const DEPOSIT_NEURON = 10n * NEURON_PER_TOKEN;
@@ -37,7 +39,7 @@ export async function prepareDemo(app: App, devnet: Devnet, folder: string): Pro
   // The deposit is credited meanwhile.
   await createSampleToken(devnet.rpcUrl);
   if (isLow) await untilCredited(app, account);
-  return { account, ...keys };
+  return { account, ...keys, walletKey: DEMO_USER.privateKey };
 }
 
 async function createKeys(app: App, account: string, file: string): Promise<z.infer<typeof StoredKeys>> {

@@ -63,13 +63,16 @@ describe("zerograph", () => {
   test("uses the address and the keys of the product that runs in the folder, and its keys nowhere else", async () => {
     const { secret } = await newOwner();
     const data = emptyFolder();
-    const keys = { apiKey: secret, managementKey: "mk-wrong" };
+    const keys = { apiKey: secret, managementKey: "mk-wrong", walletKey: DEMO_USER.privateKey };
     writeFileSync(join(data, "status.json"), JSON.stringify({ urls: { origin: stack().origin }, keys }));
     const env = { ZEROGRAPH_URL: "", DATA_DIR: data };
     const { stdout } = await zerograph(["doctor", "--json"], env);
     const results = JSON.parse(stdout) as readonly { check: string; result: string; detail: string }[];
     expect(results.find(({ check }) => check === "gateway")?.detail).toContain("this folder");
     expect(results.find(({ check }) => check === "sk- key")?.result).toBe("ok");
+    writeFileSync(join(data, "sea.bin"), randomBytes(1_000));
+    const put = await zerograph(["files", "put", join(data, "sea.bin"), "--json"], env);
+    expect([put.status, put.stderr]).toEqual([0, ""]);
     const elsewhere = await zerograph(["chat", "x", "--url", NOBODY, "--json"], env);
     expect(JSON.parse(elsewhere.stderr)).toMatchObject({ error: { code: "usage" } });
   });

@@ -203,6 +203,8 @@ describe("param is the name that the client sent", () => {
     ["/v1/api-keys", { label: "a", expiration: "2001-01-01T00:00:00Z" }, {}, "expiration", "mk"],
     ["/v1/api-keys", { label: "a\u2028b" }, {}, "label", "mk"],
     ["/v1/api-keys", { name: "a\u2028b" }, {}, "name", "mk"],
+    ["/v1/api-keys", { name: "\u200b" }, {}, "name", "mk"],
+    ["/v1/management-keys", { name: "a\u202eb", scopes: ["account:read"] }, {}, "name", "session"],
     ["/v1/api-keys", { label: "a", no_such: 1 }, {}, "no_such", "mk"],
     ["/v1/api-keys?cursor=nonsense", undefined, {}, "cursor", "mk"],
     ["/v1/management-keys?cursor=nonsense", undefined, {}, "cursor", "session"],

@@ -1,4 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
+import { isPrintable } from "../../kernel/text/printable.ts";
 
 /** The tags of a request: values by name. Names differ, so a request counts once for each name. */
 export type Tags = Readonly<Record<string, string>>;
@@ -60,10 +61,7 @@ function faultOf(part: keyof Tag, text: string, maxBytes: number): TagFault | un
   if (text === "") return { part, what: "is empty" };
   if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes)
     return { part, what: `has more than ${maxBytes} bytes` };
-  if (NOT_PRINTABLE.test(text) || !text.isWellFormed()) return { part, what: "has a control character" };
+  if (!isPrintable(text)) return { part, what: "has a control or invisible character" };
   if (text.trim() !== text) return { part, what: "begins or ends with a space" };
   return undefined;
 }
-
-/** Control characters, line and paragraph separators, and those that change the direction of text. */
-const NOT_PRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;

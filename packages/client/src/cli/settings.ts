@@ -16,7 +16,7 @@ export type Settings = {
 /** What a running product writes into its data folder. */
 type Status = {
   readonly urls: { readonly origin: string };
-  readonly keys?: { readonly apiKey: string; readonly managementKey: string };
+  readonly keys?: Readonly<Partial<Record<"apiKey" | "managementKey" | "walletKey", string>>>;
 };
 
 const DEFAULT_URL = "http://127.0.0.1:4000";
@@ -38,7 +38,7 @@ export function readSettings(option: string | undefined): Settings {
     from,
     apiKey: env.ZEROGRAPH_KEY ?? keys?.apiKey,
     managementKey: env.ZEROGRAPH_MANAGEMENT_KEY ?? keys?.managementKey,
-    walletKey: env.ZEROGRAPH_WALLET_KEY,
+    walletKey: env.ZEROGRAPH_WALLET_KEY ?? keys?.walletKey,
   };
 }
 
