@@ -39,6 +39,7 @@ export class FormUpload {
     const request = this.#request;
     const parser = openParser(request);
     const fields = new Map<string, string>();
+    let content: Readable | undefined;
     let writing: Promise<void> | undefined;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     parser.on("file", (name, stream, filename) => {
@@ -50,6 +51,7 @@ export class FormUpload {
         );
         return;
       }
+      content = stream;
       writing = pour(stream, () => open(nameOf(filename)));
       writing.catch(reject);
     });
@@ -75,6 +77,8 @@ export class FormUpload {
     } finally {
       request.unpipe(parser);
       parser.destroy();
+      // The parser leaves the stream of an incomplete file open, so `writing` would wait for the rest of it for ever.
+      content?.destroy();
       // What was opened is no longer written to when this rejects.
       await writing?.catch(() => {});
     }
