@@ -9,6 +9,7 @@ import {
   type FilePurpose,
   findFile,
   finishFile,
+  growFile,
   hideFile,
   insertFile,
   insertPart,
@@ -43,9 +44,12 @@ const MAX_FILES = 10_000;
 
 /** The upload of a file, part by part. End it with `finish` or `abandon`. */
 export type FileUpload = {
-  /** Stores more of the content, once it is enough for a part. Throws `file_too_large`. */
+  /** Stores more of the content, once it is enough for a part. Throws `file_too_large` and `storage_quota_exceeded`. */
   write(bytes: Buffer): Promise<void>;
-  /** Stores the rest, and shows the file to its owner until it expires: after the default time, or a shorter one. */
+  /**
+   * Stores the rest, and shows the file to its owner until it expires: after the default time, or a shorter one. Throws
+   * `storage_quota_exceeded`.
+   */
   finish(retentionSeconds?: number): Promise<ClientFile>;
   /** Deletes what was stored. */
   abandon(): Promise<void>;
@@ -67,16 +71,17 @@ export class ClientFilesService {
   }
 
   /**
-   * Begins the upload of a file of at most `maxBytes`, which count against the quota until its size is known. Throws
-   * `storage_quota_exceeded` if the account has no room for it.
+   * Begins the upload of a file. Its announced size, the most that it may have, counts against the quota from now on;
+   * a file without one counts as its parts are stored. Throws `storage_quota_exceeded` if the account has no room.
    */
   async begin(
     { account, keyId }: Spender,
-    { filename, maxBytes }: { readonly filename: string; readonly maxBytes: number },
+    { filename, announcedBytes }: { readonly filename: string; readonly announcedBytes?: number | undefined },
   ): Promise<FileUpload> {
     const { database, cipher, settings } = this.#dependencies;
     const id = newId();
-    const sizeBytes = Math.min(maxBytes, settings.maxBytes);
+    const maxBytes = Math.min(announcedBytes ?? settings.maxBytes, settings.maxBytes);
+    const sizeBytes = announcedBytes === undefined ? 0 : maxBytes;
     const sealedKey = cipher.newKey(id);
     const file = { id, account, keyId, purpose: "batch", filename, sizeBytes, sealedKey } as const;
     await database.transaction(async (tx) => {
@@ -85,22 +90,26 @@ export class ClientFilesService {
     });
     const { retentionSeconds } = settings;
     const key = cipher.open(id, sealedKey);
-    return new Upload({ database, file: { id, account, keyId }, key, sizeBytes, retentionSeconds });
+    return new Upload({
+      ...{ database, files: this, file: { id, account, keyId }, key },
+      ...{ maxBytes, reservedBytes: sizeBytes, retentionSeconds },
+    });
   }
 
   /**
-   * Requires that an account has room for a file of this size, and lets no other transaction add one meanwhile. Throws
-   * `storage_quota_exceeded`.
+   * Requires that an account has room for a file of this size, or for more content of one that it has (`newFiles` 0),
+   * and lets no other transaction add any meanwhile. Throws `storage_quota_exceeded`.
    */
   async requireRoom(
     tx: Parameters<typeof lockFilesOf>[0],
     account: string,
     sizeBytes: number,
+    newFiles = 1,
   ): Promise<void> {
     const { quotaBytes } = this.#dependencies.settings;
     await lockFilesOf(tx, account);
     const { bytes, files } = await usedBy(tx, account);
-    if (bytes + BigInt(sizeBytes) <= BigInt(quotaBytes) && files < MAX_FILES) return;
+    if (bytes + BigInt(sizeBytes) <= BigInt(quotaBytes) && files + newFiles <= MAX_FILES) return;
     throw new AppError(
       "storage_quota_exceeded",
       `The files of this account may have ${quotaBytes} bytes in all and be ${MAX_FILES}. Delete some to add others.`,
@@ -171,6 +180,7 @@ function fileTooLarge(maxBytes: number): AppError {
 
 class Upload implements FileUpload {
   readonly #database: Database;
+  readonly #files: Pick<ClientFilesService, "requireRoom">;
   readonly #file: { readonly id: string } & Spender;
   readonly #key: FileKey;
   readonly #maxBytes: number;
@@ -178,20 +188,27 @@ class Upload implements FileUpload {
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #sizeBytes = 0;
+  #storedBytes = 0;
+  /** What counts against the quota. */
+  #reservedBytes: number;
   #parts = 0;
 
   constructor(given: {
     database: Database;
+    files: Pick<ClientFilesService, "requireRoom">;
     file: { readonly id: string } & Spender;
     key: FileKey;
-    sizeBytes: number;
+    maxBytes: number;
+    reservedBytes: number;
     retentionSeconds: number;
   }) {
     this.#retentionSeconds = given.retentionSeconds;
     this.#database = given.database;
+    this.#files = given.files;
     this.#file = given.file;
     this.#key = given.key;
-    this.#maxBytes = given.sizeBytes;
+    this.#maxBytes = given.maxBytes;
+    this.#reservedBytes = given.reservedBytes;
   }
 
   async write(bytes: Buffer): Promise<void> {
@@ -222,6 +239,19 @@ class Upload implements FileUpload {
 
   async #store(part: Buffer): Promise<void> {
     const n = this.#parts++;
+    this.#storedBytes += part.length;
+    await this.#reserve(this.#storedBytes);
     await insertPart(this.#database, this.#file.id, { n, bytes: this.#key.seal(part, n) });
+  }
+
+  /** Counts what is stored of a file whose size was not announced, before it is. Throws `storage_quota_exceeded`. */
+  async #reserve(sizeBytes: number): Promise<void> {
+    const missingBytes = sizeBytes - this.#reservedBytes;
+    if (missingBytes <= 0) return;
+    await this.#database.transaction(async (tx) => {
+      await this.#files.requireRoom(tx, this.#file.account, missingBytes, 0);
+      await growFile(tx, this.#file.id, [], missingBytes);
+    });
+    this.#reservedBytes = sizeBytes;
   }
 }

@@ -48,12 +48,13 @@ export const uploadFile = defineRoute({
         param: "Content-Type",
       });
     const spender = permitSpender(principal, "job.submit");
-    const maxBytes = Math.max(0, upload.announcedBytes ?? app.clientFiles.settings.maxBytes);
-    if (maxBytes > app.clientFiles.settings.maxBytes + FORM_BYTES) throw app.clientFiles.tooLarge();
+    const { announcedBytes } = upload;
+    if ((announcedBytes ?? 0) > app.clientFiles.settings.maxBytes + FORM_BYTES)
+      throw app.clientFiles.tooLarge();
     let target: FileUpload | undefined;
     try {
       const texts = await upload.read(async (filename) => {
-        target = await app.clientFiles.begin(spender, { filename, maxBytes });
+        target = await app.clientFiles.begin(spender, { filename, announcedBytes });
         return target;
       });
       const fields = checkInput(FIELDS, texts);

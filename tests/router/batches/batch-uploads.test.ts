@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { beforeEach, expect, test } from "vitest";
 import { BatchClient } from "../../support/batches/batch-world.ts";
@@ -45,6 +46,54 @@ test.each([
   expect(await stored()).toEqual({ files: 0, bytes: 0, parts: 0 });
   await client.upload(Buffer.alloc(15 * MIB, "x"));
 });
+
+test("uploads of an unknown size count what they have, so many small ones succeed at once", async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, (_, n) => uploadChunked([Buffer.from(`${n}`)])),
+  );
+  expect(new Set(answers)).toEqual(new Set([200]));
+  expect(await stored()).toEqual({ files: 30, bytes: 50, parts: 30 });
+});
+
+test("uploads of an unknown size cannot exceed the quota together, and a refused one leaves nothing", async () => {
+  const answers = await Promise.all(
+    [1, 2, 3, 4].map(() => uploadChunked(Array.from({ length: 14 }, () => Buffer.alloc(MIB / 2, "x")))),
+  );
+  const accepted = answers.filter((status) => status === 200).length;
+  // Those that grow at once may all be refused, but never accepted.
+  expect(answers).toContain(413);
+  expect(answers.filter((status) => status !== 413)).toEqual(Array.from({ length: accepted }, () => 200));
+  expect(await stored()).toMatchObject({ files: accepted, bytes: accepted * 7 * MIB });
+  const roomBytes = QUOTA - accepted * 7 * MIB;
+  expect(await uploadChunked(filled(Math.min(roomBytes, 16 * MIB) + 1))).toBe(413);
+  expect(await uploadChunked(filled(Math.min(roomBytes, 16 * MIB)))).toBe(200);
+});
+
+/** Uploads content without announcing its size. Returns the status. */
+async function uploadChunked(content: readonly Buffer[]): Promise<number> {
+  const request = httpRequest(`${router().origin}/v1/files`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${owner.secret}`,
+      "content-type": `multipart/form-data; boundary=${BOUNDARY}`,
+    },
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  request.on("response", (response) => {
+    response.resume();
+    resolve(response.statusCode ?? 0);
+  });
+  // A refused upload may be cut off after its answer.
+  request.on("error", reject);
+  for (const bytes of [Buffer.from(HEAD), ...content, Buffer.from(TAIL)]) request.write(bytes);
+  request.end();
+  return promise;
+}
+
+/** Content of this size. */
+function filled(sizeBytes: number): readonly Buffer[] {
+  return [Buffer.alloc(sizeBytes, "x")];
+}
 
 /** A chunk of a body (RFC 9112, 7.1). */
 function chunkOf(bytes: Buffer): Buffer {
