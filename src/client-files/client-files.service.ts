@@ -142,18 +142,27 @@ export class ClientFilesService {
     await hideFile(this.#dependencies.database, file.id);
   }
 
-  /** Reads the content of a file that `get` returned, or of the input of a batch. Throws `file_not_found`. */
+  /** Reads the content of a file that `get` returned, or of the input of a batch. Throws as `keyOf`. */
   async read(id: string): Promise<FileReader> {
     const { database } = this.#dependencies;
     return new FileReader({ queries: database, id, key: await this.keyOf(id) });
   }
 
-  /** The key of a file, also of one that is hidden. Throws `file_not_found`. */
+  /**
+   * The key of a file, also of one that is hidden. Throws `file_not_found`, and `precondition_failed` for a file that
+   * was stored under another secret.
+   */
   async keyOf(id: string): Promise<FileKey> {
     const { database, cipher } = this.#dependencies;
     const sealed = await sealedKeyOf(database, id);
     if (!sealed) throw fileNotFound();
-    return cipher.open(id, sealed);
+    try {
+      return cipher.open(id, sealed);
+    } catch (cause) {
+      throw new AppError("precondition_failed", "The file was stored under another BATCH_FILES_SECRET.", {
+        cause,
+      });
+    }
   }
 
   /** The failure for a file over the limit. */

@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { beforeEach, expect, test } from "vitest";
+import { FileCipher } from "../../../src/client-files/file-cipher.ts";
+import { readFileId } from "../../../src/client-files/file-id.ts";
 import { BatchClient } from "../../support/batches/batch-world.ts";
 import { useRouter } from "../../support/router.ts";
 import type { Seeded } from "../../support/seed.ts";
@@ -67,6 +69,23 @@ test("uploads of an unknown size cannot exceed the quota together, and a refused
   const roomBytes = QUOTA - accepted * 7 * MIB;
   expect(await uploadChunked(filled(Math.min(roomBytes, 16 * MIB) + 1))).toBe(413);
   expect(await uploadChunked(filled(Math.min(roomBytes, 16 * MIB)))).toBe(200);
+});
+
+test("the content of a file that was stored under another secret is refused, and says so", async () => {
+  const { id } = await client.upload("text");
+  const rowId = readFileId(id);
+  const sealed = new FileCipher("deployment", "another-secret").newKey(rowId);
+  await router().app.database.rows(
+    "update client_file set sealed_key = decode($2::text, 'hex') where id = $1::uuid",
+    [rowId, sealed.toString("hex")],
+  );
+  await expect(client.openai.files.content(id)).rejects.toMatchObject({
+    status: 412,
+    code: "precondition_failed",
+    message: expect.stringContaining("BATCH_FILES_SECRET"),
+  });
+  expect(await client.openai.files.retrieve(id)).toMatchObject({ id });
+  expect(await client.openai.files.delete(id)).toMatchObject({ deleted: true });
 });
 
 /** Uploads content without announcing its size. Returns the status. */
