@@ -44,8 +44,8 @@ type Dependencies = {
   readonly kind: string;
 };
 
-/** The list, in its cursors. */
-const LIST = "jobs";
+/** The list of the jobs of one kind, in its cursors. */
+const listOf = (kind: string) => `${kind}-jobs`;
 
 const MAX_CURRENT_JOBS = 100;
 
@@ -80,7 +80,7 @@ export class JobsService {
     page: PageRequest,
     { filter = {}, signal }: ListOptions = {},
   ): Promise<Page<JobView>> {
-    const from = readTimeCursor(page, LIST);
+    const from = readTimeCursor(page, listOf(this.#dependencies.kind));
     if (from && !isId(from.id)) throw invalidCursorOf(page);
     const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), filter, from };
     return toPage(await listJobs(this.#queries(reach, filter, signal), this.#of(reach), query), page);
@@ -179,9 +179,9 @@ function stepsOf(
   });
 }
 
-/** The cursor from which a list resumes after this job. */
-export function jobCursor({ createdAt, id }: JobView): string {
-  return encodeTimeCursor(LIST, createdAt, id);
+/** The cursor from which the list of jobs of a kind resumes after this job. */
+export function jobCursor(kind: string, { createdAt, id }: JobView): string {
+  return encodeTimeCursor(listOf(kind), createdAt, id);
 }
 
 /** The error for a job that does not exist or that the caller may not access (promises F29). */

@@ -180,7 +180,7 @@ describeDatabases("the filters of a list", (kind) => {
           {
             list: (page) => jobs.list(reach, page, { filter }),
             count: () => jobs.count(reach, { filter }),
-            cursorOf: jobCursor,
+            cursorOf: (job) => jobCursor("image", job),
           },
           all.filter(matches),
         );

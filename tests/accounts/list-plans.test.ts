@@ -54,7 +54,7 @@ const LISTS: readonly List[] = [
   },
   ...([undefined, "failed"] as const).map((state) => ({
     name: `jobs of state ${state}`,
-    cursor: byTime("jobs"),
+    cursor: byTime("image-jobs"),
     compared: /Index Cond: .*account = .*ROW\(created_at, id\)/,
     list: (database: Database, page: PageRequest) => {
       const from = cursorOf(page) === undefined ? undefined : { at: new Date(), id: newId() };

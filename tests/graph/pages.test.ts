@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { buildSchema, type GraphQLObjectType } from "graphql";
 import { describe, expect, test } from "vitest";
 import { encodeCursor } from "../../src/kernel/page.ts";
 import { pageOf } from "../../subgraphs/shared/schema/connection.ts";
@@ -76,6 +78,8 @@ const LISTS: readonly List[] = [
     ...ofAccount("requests", "requests-by-created-asc", TIME, ID),
     args: "orderBy: { field: CREATED, direction: ASC },",
   },
+  ofAccount("tagBudgets", "tag-budgets", "a"),
+  ofAccount("webhooks", "webhooks", "a"),
   ofAccount("submissions", "submissions", "7"),
   ofAccount("files", "files", "7"),
   { ...ofAccount("history", "account-usage", "7"), within: "viewer { account { usage {" },
@@ -83,7 +87,12 @@ const LISTS: readonly List[] = [
     ...ofQuery("agentTokenHistory", "token-events", "7"),
     args: `contract: "0x${"1".repeat(40)}", tokenId: 1,`,
   },
-  ofQuery("imageJobs", "jobs", TIME, ID),
+  ofQuery("agentTokens", "agent-tokens", "7", "1"),
+  { ...ofQuery("sealedKeys", "sealed-keys", "7", "1"), args: `to: "0x${"1".repeat(40)}",` },
+  ofQuery("imageJobs", "image-jobs", TIME, ID),
+  ofQuery("batches", "batch-jobs", TIME, ID),
+  ofQuery("files", "files", "7"),
+  ofQuery("inferenceServices", "inference-services", "a"),
   ofQuery("kvStreams", "kv-streams", ID),
   ofQuery("models", "models-by-key-asc", "a"),
   { ...ofQuery("models", "models-by-price-asc", "a"), args: "orderBy: { field: PRICE, direction: ASC }," },
@@ -217,6 +226,23 @@ describe("a list of the graph", () => {
     expect((await read("first: 5", long)).nodes).toEqual(all.filter((row) => price(row) === 18n));
     const none = { filter: { minContextLength: 2_000_000_000, apiFormat: "OPENAI", trustModes: [] } };
     expect((await read("first: 5", none)).nodes).toEqual([]);
+  });
+
+  test.each([
+    // A cursor of `kvEntries` names a stored entry, so that no made-up one is accepted.
+    ["Query", "", ["kvEntries"]],
+    ["Account", "viewer { account {", []],
+  ])("of %s is among those whose cursors are compared below", (type, within, others) => {
+    const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
+    const fields = Object.values((schema.getType(type) as GraphQLObjectType).getFields());
+    const paged = fields.filter(({ args }) => args.some(({ name }) => name === "after"));
+    const listed = LISTS.filter((list) => list.within === within).map(({ field }) => field);
+    expect(paged.map(({ name }) => name).toSorted()).toEqual([...new Set([...listed, ...others])].toSorted());
+    for (const { name, field } of LISTS)
+      expect(
+        LISTS.filter((other) => other.name === name).every((other) => other.field === field),
+        name,
+      ).toBe(true);
   });
 
   test("answers a made-up cursor of its own without an internal error", async () => {

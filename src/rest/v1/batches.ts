@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readFileId } from "../../client-files/file-id.ts";
-import { BATCH_ENDPOINTS, COMPLETION_WINDOW } from "../../inference/batches/batch.ts";
+import { BATCH_ENDPOINTS, BATCH_JOB, COMPLETION_WINDOW } from "../../inference/batches/batch.ts";
 import { readBatchId } from "../../inference/batches/batch-id.ts";
 import { jobCursor } from "../../jobs/jobs.service.ts";
 import { permitSpender } from "../../keys/auth/permissions.ts";
@@ -52,7 +52,7 @@ export const listBatches = defineRoute({
   answer: { json: pageOf(BATCH) },
   async handle(app, { reach, query: { after, limit } }) {
     const from = after === undefined ? undefined : await app.batches.get(reach, readBatchId(after), "after");
-    const page = { first: limit, after: from && jobCursor(from.job) };
+    const page = { first: limit, after: from && jobCursor(BATCH_JOB, from.job) };
     const { rows, hasNextPage } = await app.batches.list(reach, page);
     return json(viewPage(rows.map(viewBatch), hasNextPage));
   },

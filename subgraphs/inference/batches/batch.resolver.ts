@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, ID, Int, Mutation, Query, Resolver, Root } from "type-graphql";
 import { shownFileId } from "../../../src/client-files/file-id.ts";
-import type { Batch } from "../../../src/inference/batches/batch.ts";
+import { BATCH_JOB, type Batch } from "../../../src/inference/batches/batch.ts";
 import { readBatchId } from "../../../src/inference/batches/batch-id.ts";
 import { jobCursor } from "../../../src/jobs/jobs.service.ts";
 import { permit } from "../../../src/keys/auth/permissions.ts";
@@ -41,7 +41,7 @@ export class BatchResolver {
     const page = await services.batches.list(reach, toPageRequest(args));
     return toConnection(
       page,
-      ({ job }) => jobCursor(job),
+      ({ job }) => jobCursor(BATCH_JOB, job),
       () => services.batches.count(reach),
     );
   }

@@ -5,6 +5,7 @@ import {
   modelOf,
   operationOf,
 } from "../../../src/inference/images/jobs/image-job-plan.ts";
+import { IMAGE_JOB } from "../../../src/inference/images/jobs/image-jobs.service.ts";
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
 import { type JobView, jobCursor } from "../../../src/jobs/jobs.service.ts";
@@ -62,7 +63,11 @@ export class ImageJobResolver {
     const reach = permit(principal, "job.read");
     const options = { filter: toJobFilter(args.filter), signal };
     const page = await services.jobs.list(reach, toPageRequest(args), options);
-    return toConnection(page, jobCursor, () => services.jobs.count(reach, options));
+    return toConnection(
+      page,
+      (job) => jobCursor(IMAGE_JOB, job),
+      () => services.jobs.count(reach, options),
+    );
   }
 
   @Mutation(() => CancelImageJobPayload, {

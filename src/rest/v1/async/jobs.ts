@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { providersOf } from "../../../inference/images/jobs/image-job-plan.ts";
 import type { ImageJobOutcome } from "../../../inference/images/jobs/image-job-results.service.ts";
+import { IMAGE_JOB } from "../../../inference/images/jobs/image-jobs.service.ts";
 import { JOB_STATES } from "../../../jobs/job.state.ts";
 import { type JobView, jobCursor, jobNotFound } from "../../../jobs/jobs.service.ts";
 import type { Answer } from "../../http/answer.ts";
@@ -43,7 +44,7 @@ export const listAsyncJobs = defineRoute({
       data: rows.map((job) =>
         fieldsOf(job, { isGone: job.state === "completed" && job.resultBytes === null }),
       ),
-      next_cursor: hasNextPage && last ? jobCursor(last) : null,
+      next_cursor: hasNextPage && last ? jobCursor(IMAGE_JOB, last) : null,
     });
   },
 });
