@@ -1,4 +1,4 @@
-import { CloseCode, type WebSocket as ProtocolSocket } from "graphql-ws";
+import { CloseCode, MessageType, type WebSocket as ProtocolSocket } from "graphql-ws";
 import type { WebSocket } from "ws";
 import { BODY_LIMITS, measureJson } from "../../src/kernel/text/json-shape.ts";
 import type { Turns } from "../http/turns.ts";
@@ -21,6 +21,12 @@ type ConnectionOptions = {
 const MAX_WAITING_BYTES = 262_144;
 /** The message envelope adds two levels around an operation; its variables may use their full depth. */
 const ENVELOPE_DEPTH = 2;
+/** Messages of the protocol that a server sends and never receives: the library throws for them. */
+const OF_SERVERS: ReadonlySet<unknown> = new Set([
+  MessageType.ConnectionAck,
+  MessageType.Next,
+  MessageType.Error,
+]);
 /** The WebSocket close code of an overloaded server (RFC 6455's registry). */
 const TRY_AGAIN_LATER = 1013;
 
@@ -127,7 +133,9 @@ export class SocketConnection implements ProtocolSocket {
       this.close(CloseCode.BadRequest, `The message ${excess}`);
       return;
     }
-    take(bytes.toString("utf8")).catch((error: unknown) => {
+    const text = bytes.toString("utf8");
+    take(text).catch((error: unknown) => {
+      if (isOfServer(text)) return this.close(CloseCode.BadRequest, "Invalid message received");
       this.#options.report(error);
       this.close(CloseCode.InternalServerError, "Internal server error");
     });
@@ -142,4 +150,9 @@ export class SocketConnection implements ProtocolSocket {
     this.#isAlive = false;
     this.#socket.ping();
   }
+}
+
+/** Whether a message that graphql-ws parsed is one that only servers send. */
+function isOfServer(text: string): boolean {
+  return OF_SERVERS.has((JSON.parse(text) as { readonly type: unknown }).type);
 }

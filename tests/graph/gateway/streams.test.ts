@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { buildSchema, parse } from "graphql";
 import { createClient as createSseClient } from "graphql-sse";
 import { CloseCode } from "graphql-ws";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { Turns } from "../../../gateway/http/turns.ts";
 import { ConnectionCaps } from "../../../gateway/subscriptions/connection-caps.ts";
@@ -90,10 +90,23 @@ describe("a socket is closed with", () => {
     ["a message without a type", "{}"],
     ["a message of an unknown type", { type: "start" }],
     ["an operation without a text", { type: "subscribe", id: "1", payload: {} }],
+    ["a result, which only servers send", { type: "next", id: "1", payload: { data: null } }],
+    ["an error, which only servers send", { type: "error", id: "1", payload: [{ message: "no" }] }],
+    ["an acknowledgement, which only servers send", { type: "connection_ack" }],
   ])("4400 for %s", async (_, message) => {
+    const logged = vi.spyOn(stack().app.log, "error");
+    onTestFinished(() => logged.mockRestore());
     const { send, closed } = await openAcknowledged();
     send(message);
     expect(await closed).toEqual({ code: CloseCode.BadRequest, reason: "Invalid message received" });
+    expect(logged).not.toHaveBeenCalled();
+  });
+
+  test("4400 for a message that only servers send before the acknowledgement", async () => {
+    const { opened, send, closed } = openRaw();
+    await opened;
+    send({ type: "connection_ack" });
+    expect((await closed).code).toBe(CloseCode.BadRequest);
   });
 
   test("4401 for a subscription before the acknowledgement", async () => {
