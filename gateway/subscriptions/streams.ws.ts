@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
-import type { ExecutionArgs, ExecutionResult } from "graphql";
+import type { ExecutionArgs, ExecutionResult, GraphQLError } from "graphql";
 import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
 import { type WebSocket, WebSocketServer } from "ws";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
@@ -14,7 +14,7 @@ import { ClientLeft } from "../http/request-abort.ts";
 import type { Turns } from "../http/turns.ts";
 import { lossResult, showResult } from "./results.ts";
 import { SocketConnection } from "./socket-connection.ts";
-import type { StreamContext, StreamedOperation } from "./streamed-operation.ts";
+import type { Results, StreamContext, StreamedOperation } from "./streamed-operation.ts";
 import type { Streams } from "./streams.ts";
 
 const PATH = "/graphql";
@@ -120,14 +120,44 @@ function createProtocol(streams: Streams) {
       }
     },
     onNext: (_context, _id, _payload, _args, result) => showResult(result as ExecutionResult),
-    onError: (_context, _id, _payload, errors) => errors.map((error) => showError(error.toJSON?.() ?? error)),
+    onError: (_context, _id, _payload, errors) =>
+      errors.flatMap(refusalsIn).map((error) => showError(error.toJSON?.() ?? error)),
     onComplete({ extra }, _id, payload) {
       extra.memories.get(payload)?.end();
       extra.memories.delete(payload);
     },
     execute: run,
-    subscribe: run,
+    async subscribe(operation) {
+      const opened = await run(operation);
+      return isRefused(opened) ? refusedStream(opened.errors) : opened;
+    },
   });
+}
+
+/** The errors of a subscription that was refused when it opened. */
+class Refused extends Error {
+  readonly errors: readonly GraphQLError[];
+
+  constructor(errors: readonly GraphQLError[]) {
+    super("the subscription was refused");
+    this.errors = errors;
+  }
+}
+
+function isRefused(
+  opened: Results | ExecutionResult,
+): opened is ExecutionResult & { readonly errors: readonly GraphQLError[] } {
+  return !(Symbol.asyncIterator in opened) && opened.data === undefined && opened.errors !== undefined;
+}
+
+/** graphql-ws sends `error` for a stream that fails, and `next` for a result: a refusal is a stream that fails at once. */
+function refusedStream(errors: readonly GraphQLError[]): AsyncIterable<never> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Refused(errors)) }) };
+}
+
+/** The errors that graphql-ws made one of. */
+function refusalsIn(error: GraphQLError): readonly GraphQLError[] {
+  return error.originalError instanceof Refused ? error.originalError.errors : [error];
 }
 
 /** Authenticates the socket, acquires the caller's slot, and closes the socket when the credential ends. */

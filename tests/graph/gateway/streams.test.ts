@@ -250,12 +250,11 @@ describe("a socket is closed with", () => {
       await until(() => got.length === 1);
       send(subscribe("1", "admit"));
       send(subscribe("2"));
-      await until(() => got.length === 4 || socket.readyState > 1);
+      await until(() => got.length === 3 || socket.readyState > 1);
       expect(got.slice(1).map(({ type, id }) => [type, id])).toEqual(
         expect.arrayContaining([
           ["error", "1"],
-          ["next", "2"],
-          ["complete", "2"],
+          ["error", "2"],
         ]),
       );
       expect(JSON.stringify(got)).not.toContain("secret details");
@@ -327,6 +326,32 @@ describe("what one transport refuses, all refuse", () => {
     };
     expect(refused.payload[0]?.extensions).toMatchObject({ code });
     expect(over).toEqual({ http: [400, code], events: [[200, code]], multipart: [400, code] });
+  });
+});
+
+describe("a subscription that is refused when it opens", () => {
+  test.each([
+    ["its cursor", 'subscription { balanceChanged(after: "zz") { cursor } }', "invalid_cursor"],
+    ["its argument", 'subscription { imageJobProgress(id: "nope") { cursor } }', "async_job_not_found"],
+    ["a missing scope", KEYS, "insufficient_scope"],
+  ])("for %s is an error message of its operation alone", async (_, query, code) => {
+    const { account } = await seedAccount(stack().app.database, 1n);
+    const { secret } = await stack().app.managementKeys.create(account, newId(), ["account:read"]);
+    const { send, got, socket } = await openAcknowledged(secret);
+    send(subscribe("1", query));
+    await until(() => got.some(({ id }) => id === "1") || socket.readyState > 1);
+    send(subscribe("2", "{ __typename }"));
+    await until(() => got.some(({ type }) => type === "complete") || socket.readyState > 1);
+    expect(got.filter(({ id }) => id === "1")).toEqual([
+      {
+        ...{ type: "error", id: "1" },
+        payload: [expect.objectContaining({ extensions: expect.objectContaining({ code }) })],
+      },
+    ]);
+    expect(got.filter(({ id }) => id === "2")).toEqual([
+      { type: "next", id: "2", payload: { data: { __typename: "Query" } } },
+      { type: "complete", id: "2" },
+    ]);
   });
 });
 
