@@ -10,6 +10,7 @@ import { quotaHeaders } from "../../src/rest/http/quota-headers.ts";
 import { deadlinesOf, type Graph } from "../federation/graph.ts";
 import { refusePersistedQuery } from "../federation/policy/persisted-query.ts";
 import type { Policy } from "../federation/policy/policy.ts";
+import { showError } from "../federation/policy/refusals.ts";
 import { refuseText } from "../federation/policy/text-limits.ts";
 import { mayBeForged } from "../http/forgery.ts";
 import { readJsonBodies } from "../http/json-body.ts";
@@ -26,7 +27,7 @@ import { answerFailures, sendErrors } from "./graph-errors.ts";
 import { IntrospectionAnswers } from "./introspection-answers.ts";
 import { OperationAccount } from "./operation-account.ts";
 import { PersistedQueries } from "./persisted-queries.ts";
-import { readRequest } from "./read-request.ts";
+import { type ReadRequest, readRequest } from "./read-request.ts";
 
 type Options = {
   readonly app: App;
@@ -88,9 +89,16 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       if (answer && "results" in answer) return streamParts(streams, reply, answer.type, answer);
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
-      // Apollo parses before it calls the policy.
       const refusal = refuseText(textOf(request), policy.limits) ?? refusePersisted(policy, request);
-      if (refusal) return sendErrors(reply, 400, [refusal.toJSON()]);
+      const refused = refusal
+        ? [refusal]
+        : refuseDocument(policy, { text: textOf(request), read, persisted });
+      if (refused)
+        return sendErrors(
+          reply,
+          400,
+          refused.map((error) => showError(error.toJSON())),
+        );
       const call = { request, reply, isForged };
       return answerByApollo(apollo, policy, call, { account, replayKey, memory, abort });
     },
@@ -101,6 +109,27 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
 function textOf({ method, body, query }: FastifyRequest): string {
   const { query: text } = Object(method === "POST" ? body : query) as { readonly query?: unknown };
   return typeof text === "string" ? text : "";
+}
+
+type Given = {
+  readonly text: string;
+  readonly read: ReadRequest | undefined;
+  readonly persisted: PersistedQueries;
+};
+
+/**
+ * The errors of a document that Apollo would report in another way: with too many tokens, as it parses before it calls
+ * the policy, and to a client that accepts only parts, whose `Accept` header it would refuse instead.
+ */
+function refuseDocument(
+  policy: Policy,
+  { text, read, persisted }: Given,
+): readonly GraphQLError[] | undefined {
+  const query = read ? persisted.textOf(read.payload, policy) : text;
+  const admitted = query ? policy.admit({ ...read?.payload, query }) : undefined;
+  if (!admitted || "document" in admitted) return undefined;
+  const isLong = admitted.some(({ extensions }) => extensions.limit === "tokens");
+  return isLong || (read && !read.mediaType) ? admitted : undefined;
 }
 
 /** The error in the persisted query that a request names; a trusted document needs only its id. */

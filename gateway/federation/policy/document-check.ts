@@ -63,6 +63,8 @@ const RULES = [
   ...specifiedRules.map((rule) => (rule === SingleFieldSubscriptionsRule ? SubscriptionRootRule : rule)),
   IncrementalRule,
 ];
+/** The message of MaxIntrospectionDepthRule: more than two lists of types within one another. */
+const TOO_DEEP = "Maximum introspection depth exceeded";
 const LONG_INTROSPECTION = "This introspection query costs more than 1.5 times the standard one.";
 /** The limited measures, by the names that clients see. */
 const MEASURED = [
@@ -117,7 +119,10 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
     if (document instanceof GraphQLError) return [document];
     const excess = findExcess(measureDocument(document), limits);
     if (excess.length > 0) return excess;
-    if (findFaults(document).length > 0) {
+    const faults = findFaults(document);
+    if (faults.length > 0 && faults.every(({ message }) => message === TOO_DEEP))
+      return [refuse(`${TOO_DEEP}.`, { limit: "introspectionDepth" })];
+    if (faults.length > 0) {
       // Only an invalid document is parsed again with its locations.
       const placed = parse(text);
       const locator = new Locator(text, placed);

@@ -120,6 +120,45 @@ describe("a request that is not GraphQL", () => {
   });
 
   test.each([
+    ["tokens", `{ ${"a ".repeat(1_999)} }`],
+    [
+      "introspectionDepth",
+      "{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }",
+    ],
+  ])("a document above the limit of %s is refused with the limit's name", async (limit, query) => {
+    for (const accept of ["application/json", "application/graphql-response+json", "application/*"]) {
+      const { status, text } = await post({ query }, { accept });
+      expect([status, JSON.parse(text).errors]).toEqual([
+        400,
+        [
+          expect.objectContaining({
+            extensions: expect.objectContaining({ code: "graphql_refused", limit }),
+          }),
+        ],
+      ]);
+    }
+  });
+
+  test.each([
+    "multipart/mixed",
+    "multipart/mixed;incrementalSpec=v0.2",
+    "multipart/mixed;deferSpec=20220824",
+  ])("a document that is refused is answered with its errors in JSON to a client of %s", async (accept) => {
+    for (const [query, code] of [
+      ["{ nothing }", "GRAPHQL_VALIDATION_FAILED"],
+      ["{ viewer { ... @defer { nothing } } }", "GRAPHQL_VALIDATION_FAILED"],
+      ["{", "GRAPHQL_PARSE_FAILED"],
+      [`{ ${"a ".repeat(1_999)} }`, "graphql_refused"],
+    ]) {
+      const answer = await post({ query }, { accept });
+      expect([answer.status, answer.code, answer.type, answer.control]).toEqual([
+        ...[400, code, JSON_TYPE, "no-store"],
+      ]);
+      expect(answer.text).not.toContain("accept");
+    }
+  });
+
+  test.each([
     [
       "multipart/mixed;subscriptionSpec=1.0,application/graphql-response+json,application/json;q=0.9",
       GRAPHQL,
@@ -563,8 +602,8 @@ describe("a gateway that accepts only trusted documents", () => {
 
   test("accepts one over a socket, and nothing else anywhere", async () => {
     const socket = await followSocket(origin, undefined, "", { documentId: "keys" });
-    await until(() => socket.results.length === 1);
-    expect(socket.results[0]?.errors?.[0]?.extensions?.code).toBe("missing_authorization");
+    await until(() => socket.failure !== undefined);
+    expect(socket.failure?.[0]?.extensions?.code).toBe("missing_authorization");
     await socket.stop();
     const other = { query: "{ models { nodes { id pricing { input } } } }" };
     expect(await send("/graphql", other)).toMatchObject({
