@@ -1,7 +1,8 @@
 import { initGraphQLTada } from "gql.tada";
-import { type CombinedError, cacheExchange, createClient, fetchExchange } from "urql";
+import { type CombinedError, cacheExchange, createClient, fetchExchange, mapExchange } from "urql";
 import type { introspection } from "../../graphql-env.d.ts";
 import { fetchAgain } from "./fetch-again.ts";
+import { noteRefusal } from "./session-watch.ts";
 
 /** Creates documents whose results are typed by the schema. */
 export const graphql = initGraphQLTada<{
@@ -23,7 +24,15 @@ export const graphql = initGraphQLTada<{
 /** The GraphQL client of this origin. The session's cookie identifies the caller; no script can read it. */
 export const client = createClient({
   url: "/graphql",
-  exchanges: [cacheExchange, fetchExchange],
+  exchanges: [
+    cacheExchange,
+    mapExchange({
+      onError: (error) => {
+        for (const code of codesOf(error)) noteRefusal(code);
+      },
+    }),
+    fetchExchange,
+  ],
   requestPolicy: "cache-and-network",
   preferGetMethod: false,
   fetchOptions: { credentials: "same-origin" },
@@ -44,9 +53,22 @@ const REFUSALS = new Set(["missing_authorization", "session_ended", "insufficien
 
 /** Whether the caller may not read what was queried, so that trying again does not help. */
 export function isRefusal(error: unknown): boolean {
+  return codesOf(error).some((code) => REFUSALS.has(code));
+}
+
+/** Whether the caller has a session that has ended: as long as its cookie is sent, everything is refused. */
+export function isSessionEnded(error: unknown): boolean {
+  return codesOf(error).includes("session_ended");
+}
+
+/** Whether the caller has no session. */
+export function isAnonymous(error: unknown): boolean {
+  return codesOf(error).includes("missing_authorization");
+}
+
+function codesOf(error: unknown): readonly string[] {
   const { graphQLErrors } = error as Partial<CombinedError>;
-  const codes = graphQLErrors?.map(({ extensions }) => String(extensions.code)) ?? [];
-  return codes.some((code) => REFUSALS.has(code));
+  return graphQLErrors?.map(({ extensions }) => String(extensions.code)) ?? [];
 }
 
 /** What a user can correct: `field` is the field of `input`, as a path with dots; null if it is not one field. */

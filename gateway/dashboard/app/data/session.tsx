@@ -1,9 +1,11 @@
-import { createContext, type ReactNode, useContext, useEffect } from "react";
+import { createContext, type ReactNode, useContext, useEffect, useRef } from "react";
 import { useQuery } from "urql";
 import { pause } from "./fetch-again.ts";
-import { client, graphql, reasonOf, resultOf } from "./graph.ts";
+import { client, graphql, isSessionEnded, reasonOf, resultOf } from "./graph.ts";
 import { liveClient } from "./live.ts";
 import { endOwn, keepOnly } from "./own-storage.ts";
+import { noteEnded, tellTabs } from "./session-watch.ts";
+import { useSessionEnd } from "./use-session-end.ts";
 import type { Wallet } from "./wallet.ts";
 
 const WHO = graphql(`
@@ -57,21 +59,30 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     refetch({ requestPolicy: "network-only" });
   };
   const hasFailed = who.error !== undefined && !who.data && !who.fetching;
+  const isCookieOld = who.error !== undefined && isSessionEnded(who.error);
+  const isDropped = useRef(false);
   useEffect(() => {
     if (!hasFailed) return;
     const stopped = new AbortController();
-    pause(RETRY_PAUSES, stopped.signal).then(
-      () => refetch({ requestPolicy: "network-only" }),
-      () => {},
-    );
+    const wait = async () => {
+      // Without its cookie, the caller is anonymous.
+      if (isCookieOld && !isDropped.current) isDropped.current = await dropCookie();
+      else await pause(RETRY_PAUSES, stopped.signal);
+      if (!stopped.signal.aborted) refetch({ requestPolicy: "network-only" });
+    };
+    wait().catch(() => {});
     return () => stopped.abort();
-  }, [hasFailed, refetch]);
+  }, [hasFailed, isCookieOld, refetch]);
   const network = who.data?.network ?? undefined;
+  const address = who.data ? (who.data.viewer?.account?.address ?? null) : undefined;
+  const isLeaving = useRef(false);
+  const isOver = useSessionEnd(address, isLeaving, refresh);
   const session: Session = {
-    address: who.data ? (who.data.viewer?.account?.address ?? null) : undefined,
+    // Over: nothing of the account is shown until the page is loaded again.
+    address: isOver ? undefined : address,
     network,
     isOperator: who.data?.viewer?.operator ?? false,
-    failure: who.error && !who.data ? reasonOf(who.error) : undefined,
+    failure: who.error && !who.data && !isCookieOld ? reasonOf(who.error) : undefined,
     async signIn(wallet) {
       if (!network) throw new Error("The network is not loaded yet.");
       try {
@@ -89,27 +100,41 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         });
         if (!stored.ok) throw new Error("The session could not be stored.");
         keepOnly(address);
+        tellTabs("signed-in");
       } finally {
         refresh();
       }
     },
     async signOut(everywhere = false) {
-      const address = who.data?.viewer?.account?.address;
-      if (address) {
-        const revoked = import("./session-key.ts").then(({ revokeSessionKeys }) =>
-          revokeSessionKeys(address),
-        );
-        // Signing out does not wait for a part that is gone: the keys expire by themselves.
-        await revoked.catch(() => {});
+      isLeaving.current = true;
+      try {
+        if (address) {
+          const revoked = import("./session-key.ts").then(({ revokeSessionKeys }) =>
+            revokeSessionKeys(address),
+          );
+          // Signing out does not wait for a part that is gone: the keys expire by themselves.
+          await revoked.catch(() => {});
+        }
+        await client.mutation(SIGN_OUT, { input: { everywhere } }).toPromise();
+        await fetch(COOKIE, { method: "DELETE" });
+      } catch (error) {
+        isLeaving.current = false;
+        throw error;
       }
-      await client.mutation(SIGN_OUT, { input: { everywhere } }).toPromise();
-      await fetch(COOKIE, { method: "DELETE" });
+      tellTabs("signed-out");
       endOwn();
       // Reloads the page: no data of this account stays in memory.
       location.assign("/dashboard/");
     },
   };
   return <SessionContext value={session}>{children}</SessionContext>;
+}
+
+/** Drops the cookie of a session that has ended. False if it could not be dropped. */
+async function dropCookie(): Promise<boolean> {
+  noteEnded(true);
+  const dropped = await fetch(COOKIE, { method: "DELETE" }).catch(() => undefined);
+  return dropped?.ok === true;
 }
 
 export function useSession(): Session {

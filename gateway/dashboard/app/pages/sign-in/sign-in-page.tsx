@@ -1,9 +1,10 @@
 import { Title } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { useSession } from "../../data/session.tsx";
+import { hasEnded } from "../../data/session-watch.ts";
 import { developmentWallet, type Wallet, watchWallets } from "../../data/wallet.ts";
 import { ActionButton } from "../../parts/action-button.tsx";
-import { EmptyState, Loading } from "../../parts/states.tsx";
+import { EmptyState, Failure, Loading } from "../../parts/states.tsx";
 
 /** The sign-in page: with a wallet of this browser, or with the built-in wallet of a development network. */
 export function SignInPage() {
@@ -31,6 +32,7 @@ export function SignInPage() {
             wallet: this costs nothing and moves no funds.
           </p>
         </header>
+        {hasEnded() && <Failure reason="Your session has ended. Sign in again." />}
         {development && (
           <section className="card">
             <p>

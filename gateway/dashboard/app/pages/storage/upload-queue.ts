@@ -1,4 +1,5 @@
 import { reasonOf } from "../../data/graph.ts";
+import { isReloading } from "../../data/session-watch.ts";
 import type { ChosenFile } from "./chosen-files.ts";
 import { folderManifest } from "./folder-manifest.ts";
 import { type Payer, uploadFile } from "./upload-steps.ts";
@@ -169,5 +170,5 @@ export const uploadQueue = new UploadQueue();
 
 // Leaving would end them.
 addEventListener("beforeunload", (event) => {
-  if (uploadQueue.uploads().some((upload) => !isOver(upload))) event.preventDefault();
+  if (!isReloading() && uploadQueue.uploads().some((upload) => !isOver(upload))) event.preventDefault();
 });

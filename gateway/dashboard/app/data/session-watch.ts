@@ -1,0 +1,70 @@
+/** Codes of refusals that come without a session, or when it has ended; a socket is closed with `access_refused`. */
+const CODES: ReadonlySet<unknown> = new Set(["missing_authorization", "session_ended", "access_refused"]);
+const NOTE = "zerograph-session-ended";
+
+/** What a tab of this browser did to the session, which all of them share. */
+export type SessionChange = "signed-in" | "signed-out";
+
+const listeners = new Set<() => void>();
+let isEnded = false;
+let channel: BroadcastChannel | undefined;
+
+/** One for the page: a message comes to every other channel, also of the same page. */
+function tabs(): BroadcastChannel {
+  channel ??= new BroadcastChannel(NOTE);
+  return channel;
+}
+
+/** Reports the code with which the gateway refused something: the session may be over. */
+export function noteRefusal(code: unknown): void {
+  if (CODES.has(code)) for (const listener of listeners) listener();
+}
+
+/** Calls back when the session may be over, until the returned function is called. */
+export function onDoubt(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Tells the other tabs of this browser. */
+export function tellTabs(change: SessionChange): void {
+  tabs().postMessage(change);
+}
+
+/** Calls back when another tab signs in or out, until the returned function is called. */
+export function onOtherTab(listener: (change: SessionChange) => void): () => void {
+  const hear = ({ data }: MessageEvent) => listener(data as SessionChange);
+  tabs().addEventListener("message", hear);
+  return () => tabs().removeEventListener("message", hear);
+}
+
+/** Loads the page again, so that no data of the account stays in memory; the sign-in page then says why. */
+export function reloadEnded(): void {
+  isEnded = true;
+  noteEnded(true);
+  location.reload();
+}
+
+/** Whether `reloadEnded` was called: nothing keeps this page open. */
+export function isReloading(): boolean {
+  return isEnded;
+}
+
+/** Whether the sign-in page says that the session has ended: in this tab, until the next sign-in. */
+export function hasEnded(): boolean {
+  try {
+    return sessionStorage.getItem(NOTE) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** Notes that the session has ended, or that there is one again. */
+export function noteEnded(is: boolean): void {
+  try {
+    if (is) sessionStorage.setItem(NOTE, "true");
+    else sessionStorage.removeItem(NOTE);
+  } catch {
+    // The browser keeps nothing: the sign-in page does not say why.
+  }
+}

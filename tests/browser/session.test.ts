@@ -1,0 +1,126 @@
+import type { Page } from "playwright-core";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { expect, test } from "vitest";
+import { signInAs } from "../support/chain/sign-in.ts";
+import { requireAccessible } from "../support/clients/browser.ts";
+import { go, heading, linkOf, useDashboard } from "./signed-in.ts";
+
+const dashboard = useDashboard();
+
+/** The notice of the sign-in page after a session that ended. */
+function endedNotice(page: Page) {
+  return page.getByRole("main").getByText("Your session has ended. Sign in again.");
+}
+
+/** Expects the sign-in page with its notice and nothing of the account, and signs in again at the same page. */
+async function requireEnded(page: Page, name: string): Promise<void> {
+  const button = page.getByRole("button", { name: "Sign in with the development wallet" });
+  await button.waitFor();
+  await endedNotice(page).waitFor();
+  expect(await page.locator("body").innerText()).not.toMatch(/0x|Not live|No permission|Create a key/);
+  await button.click();
+  await heading(page, name);
+  expect(await endedNotice(page).count()).toBe(0);
+}
+
+/** Ends the session of a page at the gateway only: its cookie stays. */
+async function endSession(page: Page): Promise<void> {
+  const [cookie] = await page.context().cookies();
+  const response = await fetch(`${dashboard().product.origin}/v1/auth/signout`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${cookie?.value}`, "content-type": "application/json" },
+    body: "{}",
+  });
+  expect(response.status).toBe(200);
+}
+
+test("a session that ended is said at once at the sign-in page, which returns to the same page", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await go(page, "API keys");
+  await page.getByRole("button", { name: "Create a key" }).waitFor();
+  await endSession(page);
+  await endedNotice(page).waitFor();
+  await requireAccessible(page, "session-ended");
+  await requireEnded(page, "API keys");
+
+  // A page that is loaded with the cookie of an ended session.
+  await page.goto("about:blank");
+  await endSession(page);
+  await page.goto(`${dashboard().product.origin}/dashboard/deposits`);
+  await requireEnded(page, "Deposits");
+
+  // Without the cookie, as after its 12 hours.
+  await page.waitForLoadState("networkidle");
+  await page.context().clearCookies();
+  await linkOf(page, "API keys").click();
+  await requireEnded(page, "API keys");
+});
+
+test("a tab follows another that signs out, in again, or in as another account", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  const opened = page.waitForEvent("popup");
+  await page.evaluate(`void open("/dashboard/keys")`);
+  const other = await opened;
+  await heading(other, "API keys");
+  await other.evaluate(`sessionStorage.setItem("zerograph-own:0x1:test", "1")`);
+  await page.getByRole("button", { name: /^Account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  const button = page.getByRole("button", { name: "Sign in with the development wallet" });
+  await endedNotice(other).waitFor();
+  expect(await other.evaluate("JSON.stringify(sessionStorage)")).not.toContain("0x1");
+  // The tab that signed out says nothing.
+  await button.waitFor();
+  expect(await endedNotice(page).count()).toBe(0);
+  await button.click();
+  await heading(page, "Overview");
+  await heading(other, "API keys");
+  expect(faults).toEqual([]);
+
+  const { token, account } = await signInAs(
+    dashboard().product.origin,
+    privateKeyToAccount(generatePrivateKey()),
+  );
+  await page.goto(`${dashboard().product.origin}/schema.graphql`);
+  const stored = `fetch("/dashboard/session", { method: "POST", headers: { authorization: "Bearer ${token}" } })`;
+  expect(await page.evaluate(`${stored}.then(({ status }) => status)`)).toBe(204);
+  await page.evaluate(`new BroadcastChannel("zerograph-session-ended").postMessage("signed-in")`);
+  await other.getByRole("button", { name: new RegExp(account.slice(0, 6), "i") }).waitFor();
+  await heading(other, "API keys");
+});
+
+test("a refusal, an outage and an answer with status 500 leave the session as it is", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await go(page, "API keys");
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    const body = request.postData() ?? "";
+    if (body.includes("PresentSession")) asked.push(body);
+  });
+  const answer = { status: 200, code: "missing_authorization" };
+  await page.route("**/graphql", (route) => {
+    const body = route.request().postData() ?? "";
+    if (/PresentSession|query Who\b/.test(body) && answer.status === 200) return route.fallback();
+    if (answer.status === 0) return route.abort();
+    const { code } = answer;
+    const error = { message: `Refused: ${code}.`, extensions: { code } };
+    return route.fulfill({ status: answer.status, json: { errors: [error] } });
+  });
+  for (const [status, code, name] of [
+    [200, "missing_authorization", "Deposits"],
+    [200, "insufficient_scope", "Webhooks"],
+    [500, "internal_error", "Jobs"],
+  ] as const) {
+    Object.assign(answer, { status, code });
+    await linkOf(page, name).click();
+    await page.getByText(`Refused: ${code}.`).first().waitFor();
+  }
+  // Only the first may mean that there is no session: the gateway was asked, and says that there is.
+  expect(asked.length).toBeGreaterThan(0);
+  await linkOf(page, "API keys").waitFor();
+  await page.unroute("**/graphql");
+  await go(page, "Requests");
+  expect(await endedNotice(page).count()).toBe(0);
+});
