@@ -139,6 +139,28 @@ test("models answer beside each other, again, edited, and not after they were st
   expect(faults).toEqual([]);
 });
 
+test("an answer that is pending when the page is reloaded or left is kept as stopped", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await open();
+  // Never answered: the page is gone before.
+  await page.route("**/v1/chat/completions", () => {});
+  const stopped = page.getByText("stopped", { exact: true });
+  const leaves = [
+    () => page.reload(),
+    () => page.goto(`${dashboard().product.origin}/dashboard/playground?left`),
+  ];
+  for (const [n, leave] of leaves.entries()) {
+    const sent = page.waitForRequest("**/v1/chat/completions");
+    await page.getByLabel("Your question").fill(`Never answered ${n}`);
+    await page.getByRole("button", { name: "Send" }).click();
+    await sent;
+    await leave();
+    await page.getByText(`Never answered ${n}`).waitFor();
+    await expect.poll(() => stopped.count()).toBe(n + 1);
+  }
+  expect(await kept(page)).not.toContain("cannot be reached");
+});
+
 test("a tool is called, its result is entered, and an answer follows; a schema makes the answer JSON", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();

@@ -43,7 +43,14 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
   const end = useRef<HTMLDivElement>(null);
   useFollow(end, turns, isComing);
   // Work for a page that was left stops.
-  useEffect(() => () => store.stop(), [store]);
+  useEffect(() => {
+    const leave = () => store.leave();
+    addEventListener("beforeunload", leave);
+    return () => {
+      removeEventListener("beforeunload", leave);
+      store.stop();
+    };
+  }, [store]);
   const selected = chosen.flatMap((id) => models.find(({ modelId }) => modelId === id) ?? []);
   const sendingOf = (column: number, parameters: Parameters) => {
     const model = selected[column] ?? selected[0];

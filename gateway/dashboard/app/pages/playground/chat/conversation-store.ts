@@ -26,6 +26,7 @@ export class ConversationStore {
   readonly #running = new Map<number, AbortController>();
   readonly #listeners = new Set<() => void>();
   #now: Conversation;
+  #isLeaving = false;
 
   constructor(address: string) {
     this.#address = address;
@@ -87,6 +88,12 @@ export class ConversationStore {
     for (const abort of this.#running.values()) abort.abort();
   }
 
+  /** The page is about to be unloaded, which ends requests like a lost network: they are stopped, and have not failed. */
+  leave(): void {
+    this.#isLeaving = true;
+    if (this.#now.isComing) this.#keep();
+  }
+
   /** Forgets the conversation, also in this browser. */
   clear(): void {
     this.stop();
@@ -99,6 +106,8 @@ export class ConversationStore {
     const request = sending.request(this.#now.turns);
     const abort = new AbortController();
     this.#running.set(column, abort);
+    // Whoever asks has stayed.
+    this.#isLeaving = false;
     let reader = new AnswerReader(model, performance.now());
     const show = (answer: Answer) => this.#set(withLastReply(this.#now.turns, id, column, () => answer));
     const start = reader.answer("coming", performance.now());
@@ -110,7 +119,8 @@ export class ConversationStore {
       show(reader.answer("complete", performance.now()));
     } catch (error) {
       const now = performance.now();
-      if (abort.signal.aborted) show(reader.answer("stopped", now));
+      if (abort.signal.aborted || (this.#isLeaving && error instanceof TypeError))
+        show(reader.answer("stopped", now));
       else show({ ...reader.answer("failed", now), failure: failureOf(error) });
     } finally {
       this.#running.delete(column);
