@@ -3,7 +3,7 @@ const CODES: ReadonlySet<unknown> = new Set(["missing_authorization", "session_e
 const NOTE = "zerograph-session-ended";
 
 /** What a tab of this browser did to the session, which all of them share. */
-export type SessionChange = "signed-in" | "signed-out";
+type SessionChange = "signed-in" | "signed-out";
 
 const listeners = new Set<() => void>();
 let isEnded = false;
