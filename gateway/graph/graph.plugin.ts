@@ -111,7 +111,7 @@ function textOf({ method, body, query }: FastifyRequest): string {
   return typeof text === "string" ? text : "";
 }
 
-type Given = {
+type SentDocument = {
   readonly text: string;
   readonly read: ReadRequest | undefined;
   readonly persisted: PersistedQueries;
@@ -123,7 +123,7 @@ type Given = {
  */
 function refuseDocument(
   policy: Policy,
-  { text, read, persisted }: Given,
+  { text, read, persisted }: SentDocument,
 ): readonly GraphQLError[] | undefined {
   const query = read ? persisted.textOf(read.payload, policy) : text;
   const admitted = query ? policy.admit({ ...read?.payload, query }) : undefined;

@@ -72,7 +72,7 @@ export class ClientFilesService {
 
   /**
    * Begins the upload of a file. Its announced size, the most that it may have, counts against the quota from now on;
-   * a file without one counts as its parts are stored. Throws `storage_quota_exceeded` if the account has no room.
+   * a file without one counts as its content arrives. Throws `storage_quota_exceeded` if the account has no room.
    */
   async begin(
     { account, keyId }: Spender,
@@ -197,7 +197,6 @@ class Upload implements FileUpload {
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #sizeBytes = 0;
-  #storedBytes = 0;
   /** What counts against the quota. */
   #reservedBytes: number;
   #parts = 0;
@@ -248,12 +247,11 @@ class Upload implements FileUpload {
 
   async #store(part: Buffer): Promise<void> {
     const n = this.#parts++;
-    this.#storedBytes += part.length;
-    await this.#reserve(this.#storedBytes);
+    await this.#reserve(this.#sizeBytes);
     await insertPart(this.#database, this.#file.id, { n, bytes: this.#key.seal(part, n) });
   }
 
-  /** Counts what is stored of a file whose size was not announced, before it is. Throws `storage_quota_exceeded`. */
+  /** Counts what has arrived of a file whose size was not announced, before it is stored. Throws `storage_quota_exceeded`. */
   async #reserve(sizeBytes: number): Promise<void> {
     const missingBytes = sizeBytes - this.#reservedBytes;
     if (missingBytes <= 0) return;

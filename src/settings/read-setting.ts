@@ -17,7 +17,7 @@ export function readSetting(name: string, { schema, example }: Setting, text: st
 }
 
 function ruleOf(schema: z.ZodType, issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code === "invalid_value") return `must be ${anyOf(issue.values)}`;
+  if (issue?.code === "invalid_value") return `must be ${alternatives(issue.values)}`;
   if (issue?.code === "invalid_format" && issue.format === "url") return "must be an http or https URL";
   if (issue?.code === "invalid_type" && issue.expected === "bigint") return "must be a whole number";
   const numbers = numbersOf(z.toJSONSchema(schema, { unrepresentable: "any" }));
@@ -34,13 +34,14 @@ function numbersOf({
 }: z.core.JSONSchema.BaseSchema): string | undefined {
   if (choices) {
     const all = choices.map((choice) => (choice.const === undefined ? numbersOf(choice) : `${choice.const}`));
-    return all.includes(undefined) ? undefined : anyOf(all);
+    return all.includes(undefined) ? undefined : alternatives(all);
   }
   if (type !== "integer" && type !== "number") return undefined;
   const kind = type === "integer" ? "a whole number" : "a number";
   return minimum === undefined || maximum === undefined ? kind : `${kind} from ${minimum} to ${maximum}`;
 }
 
-function anyOf(words: readonly unknown[]): string {
+/** `a`, `a or b`, `a, b or c`. */
+function alternatives(words: readonly unknown[]): string {
   return words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }

@@ -97,7 +97,7 @@ async function soak(set: SoakedSet, onEnd: OnEnd): Promise<SetReport> {
   return { name: set.name, samples, idle, checks: judge(samples, ended) };
 }
 
-/** Reads again what a file removed meanwhile, or a moment without a connection, made fail: hours of load are not lost. */
+/** Reads again when that failed, as when a file is removed meanwhile: a failed read must not end hours of load. */
 async function again<T>(read: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts++)
     try {

@@ -29,7 +29,7 @@ export async function openBrowser(onEnd: OnEnd): Promise<Browser | undefined> {
   return browser;
 }
 
-/** The longest time that each request of a page is held back, by chance; `SLOW_PAGES_MS` of the environment. */
+/** Each request of a page is delayed by a random time of up to this many milliseconds. */
 const SLOW_PAGES_MS = Number(process.env.SLOW_PAGES_MS ?? 0);
 
 /**

@@ -1,4 +1,4 @@
-/** Codes of refusals that come without a session, or when it has ended; a socket is closed with `access_refused`. */
+/** The codes of refusals without a session, or after its end; `access_refused` is that of a closed socket. */
 const CODES: ReadonlySet<unknown> = new Set(["missing_authorization", "session_ended", "access_refused"]);
 const NOTE = "zerograph-session-ended";
 
@@ -6,28 +6,28 @@ const NOTE = "zerograph-session-ended";
 type SessionChange = "signed-in" | "signed-out";
 
 const listeners = new Set<() => void>();
-let isEnded = false;
+let isReloadingPage = false;
 let channel: BroadcastChannel | undefined;
 
-/** One for the page: a message comes to every other channel, also of the same page. */
+/** One for the whole page, as a channel also receives what other channels of the same page send. */
 function tabs(): BroadcastChannel {
   channel ??= new BroadcastChannel(NOTE);
   return channel;
 }
 
-/** Reports the code with which the gateway refused something: the session may be over. */
+/** Takes the code of a refusal by the gateway, which may mean that the session is over. */
 export function noteRefusal(code: unknown): void {
   if (CODES.has(code)) for (const listener of listeners) listener();
 }
 
-/** Calls back when the session may be over, until the returned function is called. */
-export function onDoubt(listener: () => void): () => void {
+/** Calls back when a refusal may mean that the session is over, until the returned function is called. */
+export function onRefusal(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Tells the other tabs of this browser. */
-export function tellTabs(change: SessionChange): void {
+/** Reports a change of the session to the other tabs of this browser. */
+export function notifyTabs(change: SessionChange): void {
   tabs().postMessage(change);
 }
 
@@ -40,14 +40,14 @@ export function onOtherTab(listener: (change: SessionChange) => void): () => voi
 
 /** Loads the page again, so that no data of the account stays in memory; the sign-in page then says why. */
 export function reloadEnded(): void {
-  isEnded = true;
+  isReloadingPage = true;
   noteEnded(true);
   location.reload();
 }
 
 /** Whether `reloadEnded` was called: nothing keeps this page open. */
 export function isReloading(): boolean {
-  return isEnded;
+  return isReloadingPage;
 }
 
 /** Whether the sign-in page says that the session has ended: in this tab, until the next sign-in. */

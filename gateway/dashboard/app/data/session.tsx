@@ -4,7 +4,7 @@ import { pause } from "./fetch-again.ts";
 import { client, graphql, isSessionEnded, reasonOf, resultOf } from "./graph.ts";
 import { liveClient } from "./live.ts";
 import { endOwn, keepOnly } from "./own-storage.ts";
-import { noteEnded, tellTabs } from "./session-watch.ts";
+import { noteEnded, notifyTabs } from "./session-watch.ts";
 import { useSessionEnd } from "./use-session-end.ts";
 import type { Wallet } from "./wallet.ts";
 
@@ -100,7 +100,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         });
         if (!stored.ok) throw new Error("The session could not be stored.");
         keepOnly(address);
-        tellTabs("signed-in");
+        notifyTabs("signed-in");
       } finally {
         refresh();
       }
@@ -121,7 +121,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
         isLeaving.current = false;
         throw error;
       }
-      tellTabs("signed-out");
+      notifyTabs("signed-out");
       endOwn();
       // Reloads the page: no data of this account stays in memory.
       location.assign("/dashboard/");

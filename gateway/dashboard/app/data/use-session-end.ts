@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef, useState } from "react";
 import { client, graphql, isAnonymous, isSessionEnded } from "./graph.ts";
 import { endOwn, keepOnly } from "./own-storage.ts";
-import { noteEnded, onDoubt, onOtherTab, reloadEnded } from "./session-watch.ts";
+import { noteEnded, onOtherTab, onRefusal, reloadEnded } from "./session-watch.ts";
 
 /** Apart from the query of what is shown, so that an answer that fails does not replace it. */
 const PRESENT = graphql("query PresentSession { viewer { account { address } } }");
@@ -35,7 +35,7 @@ export function useSessionEnd(
       if (present) keepOnly(present);
       setOver(true);
     };
-    const stop = onDoubt(() => void ask());
+    const stop = onRefusal(() => void ask());
     const close = onOtherTab((change) => {
       if (change === "signed-in") return void ask();
       endOwn();

@@ -39,12 +39,11 @@ export async function put(path: string, { settings, print }: Invocation): Promis
     : undefined;
   if (!prepared.alreadyFinalized) await sendSegments(settings.url, tree);
   const fee = prepared.transaction?.value ?? "0";
+  const { root, segments } = tree;
+  const parts = segments.length === 1 ? "1 segment" : `${segments.length} segments`;
   print(
-    { root: tree.root, sizeBytes: size, segments: tree.segments.length, transactionHash, feeNeuron: fee },
-    () =>
-      [`${tree.root}`, `${size} bytes in ${tree.segments.length} segments, a fee of ${fee} neuron`].join(
-        "\n",
-      ),
+    { root, sizeBytes: size, segments: segments.length, transactionHash, feeNeuron: fee },
+    () => `${root}\n${size} bytes in ${parts}, a fee of ${fee} neuron`,
   );
   return 0;
 }

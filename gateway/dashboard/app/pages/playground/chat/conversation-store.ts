@@ -106,7 +106,7 @@ export class ConversationStore {
     const request = sending.request(this.#now.turns);
     const abort = new AbortController();
     this.#running.set(column, abort);
-    // Whoever asks has stayed.
+    // A new question shows that the page was not left after all.
     this.#isLeaving = false;
     let reader = new AnswerReader(model, performance.now());
     const show = (answer: Answer) => this.#set(withLastReply(this.#now.turns, id, column, () => answer));
