@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import type { Page, Route } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import type { Trace } from "../../src/inference/billing/trace.ts";
-import { PATIENCE_MS, requireAccessible } from "../support/clients/browser.ts";
-import { scaled } from "../support/machine.ts";
+import { slowness } from "../support/attack/event-loop.ts";
+import { PATIENCE_MS, requireAccessible, scriptMs } from "../support/clients/browser.ts";
 import { go, heading, useDashboard } from "./signed-in.ts";
 
 const dashboard = useDashboard();
@@ -167,6 +167,17 @@ test("a new request appears at the top, and waits while its reader is further do
 
 const MANY = 10_000;
 const FRAMES = 180;
+/** Scrolls the list down by two rows before each of `FRAMES` frames. */
+const SCROLL = `(async () => {
+  const element = document.querySelector('section[aria-label="Requests"]');
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  element.scrollTo(0, 0);
+  await frame();
+  for (let n = 0; n < ${FRAMES}; n++) {
+    element.scrollBy(0, 90);
+    await frame();
+  }
+})()`;
 
 /** A page of a list of `MANY` requests, as the graph answers it. */
 function answerMany(route: Route): Promise<void> {
@@ -200,7 +211,7 @@ function answerMany(route: Route): Promise<void> {
   return route.fulfill({ json: { data: { viewer: { account: { requests } } } } });
 }
 
-test("10,000 requests are read on while one scrolls, and scroll above 50 frames a second", async (context) => {
+test("10,000 requests are read on while one scrolls, and a frame of scrolling leaves time for 50 in a second", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();
   await page.route(/\/graphql$/, answerMany);
@@ -218,20 +229,10 @@ test("10,000 requests are read on while one scrolls, and scroll above 50 frames 
     .toBe(String(MANY + 1));
   expect(await table.locator("tr").count()).toBeLessThan(100);
   await end(page).getByText("10,000 requests").waitFor();
-  const frameMs = await page.evaluate<number>(`(async () => {
-    const element = document.querySelector('section[aria-label="Requests"]');
-    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-    element.scrollTo(0, 0);
-    await frame();
-    const began = performance.now();
-    for (let n = 0; n < ${FRAMES}; n++) {
-      element.scrollBy(0, 90);
-      await frame();
-    }
-    return (performance.now() - began) / ${FRAMES};
-  })()`);
-  // 50 frames a second on a quiet machine.
-  expect(frameMs, `${Math.round(1_000 / frameMs)} frames a second`).toBeLessThan(scaled(20));
+  // 50 frames a second leave 20 ms for each. How long a frame takes also depends on what else the machine does, so
+  // the processor time of scripts is asserted: 4 ms, or 30 ms where every row renders again.
+  const frameMs = (await scriptMs(page, () => page.evaluate(SCROLL))) / FRAMES;
+  expect(frameMs).toBeLessThan(15 * slowness());
 });
 
 test("the page of a request shows where its time and its price come from", async (context) => {

@@ -83,3 +83,19 @@ export async function requireNoFinding(page: Page, name: string): Promise<void> 
   const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");
   expect(serious, name).toEqual([]);
 }
+
+/** The processor time that scripts of the page use on its main thread while `run` runs. Milliseconds. */
+export async function scriptMs(page: Page, run: () => Promise<unknown>): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  // Thread ticks stop while other processes have the processor.
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const spentMs = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return 1_000 * (metrics.find(({ name }) => name === "ScriptDuration")?.value ?? Number.NaN);
+  };
+  const beforeMs = await spentMs();
+  await run();
+  const afterMs = await spentMs();
+  await session.detach();
+  return afterMs - beforeMs;
+}

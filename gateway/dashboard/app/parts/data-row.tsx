@@ -1,5 +1,5 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
-import type { KeyboardEvent, MouseEvent } from "react";
+import { type KeyboardEvent, type MouseEvent, memo, type ReactNode } from "react";
 import type { NarrowPlace } from "./card-places.ts";
 import type { Column } from "./column.ts";
 import { ROLE } from "./table-roles.ts";
@@ -11,16 +11,19 @@ type Props<Row> = {
   readonly row: Row;
   readonly columns: readonly Column<Row>[];
   readonly places: readonly NarrowPlace[];
-  readonly link: LinkProps | undefined;
+  linkOf?: ((row: Row) => LinkProps | undefined) | undefined;
   onOpen(link: LinkProps): void;
   readonly measure?: (element: HTMLTableRowElement | null) => void;
 };
 
 /**
- * A row; on a narrow screen a card, in which each cell has its place. With a link, its first cell is the link, and a
+ * A row, which renders again only when one of its properties changes: a long list renders at every frame of scrolling.
+ * On a narrow screen it is a card, in which each cell has its place. With a link, its first cell is the link, and a
  * click anywhere else in it opens the page too.
  */
-export function DataRow<Row>({ index, row, columns, places, link, onOpen, measure }: Props<Row>) {
+export const DataRow = memo(function DataRow<Row>(props: Props<Row>) {
+  const { index, row, columns, places, linkOf, onOpen, measure } = props;
+  const link = linkOf?.(row);
   const open = (event: MouseEvent) => {
     if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
     if ((event.target as Element).closest(CONTROLS) || getSelection()?.toString()) return;
@@ -45,7 +48,7 @@ export function DataRow<Row>({ index, row, columns, places, link, onOpen, measur
       ))}
     </tr>
   );
-}
+}) as <Row>(props: Props<Row>) => ReactNode;
 
 function classOf<Row>({ isNumber, name }: Column<Row>, place: NarrowPlace | undefined): string {
   const kind = isNumber ? "figure " : name === "" ? "buttons " : "";

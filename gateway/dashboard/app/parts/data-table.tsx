@@ -1,7 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { type LinkProps, useNavigate } from "@tanstack/react-router";
 import { columnVisibilityFeature, tableFeatures, useTable } from "@tanstack/react-table";
-import { lazy, type ReactNode, Suspense, type UIEvent, useMemo, useRef } from "react";
+import { lazy, type ReactNode, Suspense, type UIEvent, useCallback, useMemo, useRef } from "react";
 import type { CombinedError } from "urql";
 import { loadAgain } from "../data/fetch-again.ts";
 import { isRefusal, reasonOf } from "../data/graph.ts";
@@ -126,9 +126,13 @@ function Rows<Row extends object>(
     state: { columnVisibility: visibility },
   });
   const shown = table.getRowModel().rows;
-  const byId = new Map(columns.map((column) => [column.id, column]));
-  const visible = table.getVisibleLeafColumns().flatMap(({ id }) => byId.get(id) ?? []);
-  const places = placesOf(visible);
+  const leaves = table.getVisibleLeafColumns();
+  const visible = useMemo(() => {
+    const byId = new Map(columns.map((column) => [column.id, column]));
+    return leaves.flatMap(({ id }) => byId.get(id) ?? []);
+  }, [columns, leaves]);
+  const places = useMemo(() => placesOf(visible), [visible]);
+  const open = useCallback((to: LinkProps) => void navigate(to as never), [navigate]);
   const rowAt = (n: number, measure?: (element: HTMLTableRowElement | null) => void) => {
     const row = shown[n];
     if (!row) return null;
@@ -139,8 +143,8 @@ function Rows<Row extends object>(
         row={row.original}
         columns={visible}
         places={places}
-        link={link?.(row.original)}
-        onOpen={(to) => void navigate(to as never)}
+        linkOf={link}
+        onOpen={open}
         {...(measure && { measure })}
       />
     );

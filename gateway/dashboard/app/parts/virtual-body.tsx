@@ -1,10 +1,12 @@
+import { useMediaQuery } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef } from "react";
 import { ROLE } from "./table-roles.ts";
 
-const ROW_PX = 38;
-/** A row as a card, on a narrow screen. */
-const CARD_PX = 76;
+/** The height of a row until it is measured. Asked for every row of the list when one is measured. */
+const rowPx = () => 38;
+/** The same of a card, on a narrow screen. */
+const cardPx = () => 76;
 const NARROW = "(max-width: 40em)";
 const OVERSCAN = 12;
 /** Rows before the end at which the list is read on, so that scrolling does not wait. */
@@ -23,10 +25,11 @@ export function VirtualBody({
   onEnd?(): void;
 }) {
   const body = useRef<HTMLTableSectionElement>(null);
+  const isNarrow = useMediaQuery(NARROW, undefined, { getInitialValueInEffect: false });
   const virtual = useVirtualizer({
     count,
     getScrollElement: () => body.current?.closest(".scroll") ?? null,
-    estimateSize: () => (matchMedia(NARROW).matches ? CARD_PX : ROW_PX),
+    estimateSize: isNarrow ? cardPx : rowPx,
     getItemKey: keyAt,
     overscan: OVERSCAN,
   });
