@@ -5,12 +5,14 @@ import { openDatabase } from "../../src/db/open.ts";
 import { requireFreePort } from "../listen.ts";
 import { placeOf, serve } from "./gateway.ts";
 import { onDevnet, onKnownNetwork, openApp } from "./open-app.ts";
+import { requireFiles } from "./required-files.ts";
 import type { Start } from "./start.ts";
 
 /** Everything in one process. On NETWORK=devnet without an RPC_URL it also runs the network. */
 export async function startAll(start: Start): Promise<void> {
   const { config, ends } = start;
   await requireFreePort(placeOf(config));
+  await requireFiles(config);
   if (config.NETWORK === "devnet" && !config.RPC_URL) return startWithDevnet(start);
   const app = await openApp(await onKnownNetwork(config), start);
   await app.start({ worker: true });

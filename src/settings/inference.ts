@@ -181,7 +181,7 @@ export const BATCH_SETTINGS = {
   BATCH_FILES_SECRET: {
     schema: z.string().min(32, "must have 32 characters or more").optional(),
     about:
-      "A secret outside of the database from which the keys of the files of batches are derived, the same in every process; unset: whoever has a copy of the database can read them. Files that were stored under another one cannot be read",
+      "A secret outside of the database from which the keys of the files of batches are derived, the same in every process; unset: whoever has a copy of the database can read them. Files that were stored under another one cannot be read: their batches wait for the former secret until they expire",
     example: "a-secret-of-at-least-32-characters",
     isSecret: true,
   },

@@ -178,6 +178,23 @@ describe("a start that cannot succeed is refused in one line that names the inva
     expect(existsSync(folder)).toBe(false);
   });
 
+  test("a file that a setting names and that is wrong, before a chain or a folder is created", async () => {
+    const wrong = join(newFolder(), "wrong.json");
+    writeFileSync(wrong, "[");
+    const names = ["PROVIDERS_FILE", "ATTESTATION_MEASUREMENTS", "TRUSTED_DOCUMENTS"];
+    const refusals = await Promise.all(
+      names.flatMap((name) =>
+        [wrong, "/nowhere.json"].map(async (path) => {
+          const folder = join(newFolder(), "data");
+          const said = await refusalOf({ DATA_DIR: folder, [name]: path });
+          expect(existsSync(folder), name).toBe(false);
+          return said.startsWith(name) && said.includes(path);
+        }),
+      ),
+    );
+    expect(refusals).toEqual(Array.from(refusals, () => true));
+  });
+
   test("an address that is not of this machine", async () => {
     expect(await refusalOf({ HOST: "192.0.2.1", PORT: "4000" })).toMatch(
       /^HOST, PORT: cannot listen on port 4000 of 192\.0\.2\.1 \(EADDRNOTAVAIL\)/,

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { withEnds } from "../bench/ends.ts";
@@ -15,7 +16,7 @@ import { startTraffic, type Traffic } from "./traffic.ts";
 /**
  * `npm run soak`: mixed traffic for two hours (`-- --minutes 5`) on the built product in one process with the embedded
  * database, and beside it on one with a process per role over PostgreSQL and Redis; `--set pglite` or `--set split` for
- * one of them. Together they and their databases use 30 % of one core (`--percent`). Exits with 1 if something grows
+ * one of them. With `--snapshots FOLDER`, the heaps that are compared are written there. Together they and their databases use 30 % of one core (`--percent`). Exits with 1 if something grows
  * beyond its bound. Runs of 30 minutes and more write RESULTS.md.
  */
 const { values } = parseArgs({
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "120" },
     percent: { type: "string", default: "30" },
     set: { type: "string", multiple: true, default: ["pglite", "split"] },
+    snapshots: { type: "string" },
   },
 });
 const MINUTES = Number(values.minutes);
@@ -31,6 +33,7 @@ const STARTS: Readonly<Record<string, (onEnd: OnEnd) => Promise<SoakedSet>>> = {
   split: startSplitSet,
 };
 const SHARE = Number(values.percent) / 100 / values.set.length;
+const snapshotsOf = (when: string) => values.snapshots && join(values.snapshots, when);
 const SAMPLE_MS = Math.min(60_000, (MINUTES * 60_000) / 20);
 /** How often the rate is corrected, and within which factors at once. */
 const STEER_MS = 10_000;
@@ -83,7 +86,7 @@ async function soak(set: SoakedSet, onEnd: OnEnd): Promise<SetReport> {
     const share = (used - before) / (performance.now() - beganMs);
     const sample = await again(() => takeSample(set, traffic, { minute: minuteNow(), share }));
     // Resident memory has recovered from the collection when the last half begins.
-    if (minuteNow() >= MINUTES / 4) early ??= await again(() => readLiveHeaps(set));
+    if (minuteNow() >= MINUTES / 4) early ??= await again(() => readLiveHeaps(set, snapshotsOf("early")));
     samples.push(sample);
     console.log(`${set.name}: ${describe(sample, traffic)}`);
   }
@@ -92,7 +95,7 @@ async function soak(set: SoakedSet, onEnd: OnEnd): Promise<SetReport> {
   await until(async () => (await countOpenWork(set.queries)) === 0);
   await until(async () => (await takeSample(set, traffic, { minute: 0, share: 0 })).unpublished === 0);
   const idle = await takeSample(set, traffic, { minute: minuteNow(), share: 0 });
-  const liveHeaps = [early ?? {}, await readLiveHeaps(set)] as const;
+  const liveHeaps = [early ?? {}, await readLiveHeaps(set, snapshotsOf("late"))] as const;
   const ended = { ...(await endOf(set, traffic, onEnd)), idle, liveHeaps };
   return { name: set.name, samples, idle, checks: judge(samples, ended) };
 }

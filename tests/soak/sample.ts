@@ -1,5 +1,5 @@
 import type { Queries } from "../../src/db/database.ts";
-import { connectInspector, readLiveHeap } from "../bench/inspector.ts";
+import { connectInspector, readLiveHeap, writeHeapSnapshot } from "../bench/inspector.ts";
 import { folderBytes } from "./folder-size.ts";
 import { countDescriptors, listProcesses, treeOf } from "./processes.ts";
 import type { Member, SoakedSet } from "./sets.ts";
@@ -45,13 +45,21 @@ export function cpuMsOf({ members }: SoakedSet): number {
   return members.flatMap(({ pid }) => treeOf(all, pid)).reduce((sum, { cpuMs }) => sum + cpuMs, 0);
 }
 
-/** The heap that each process of the product uses after a garbage collection, bytes. */
-export async function readLiveHeaps({ members }: SoakedSet): Promise<Readonly<Record<string, number>>> {
+/**
+ * The heap that each process of the product uses after a garbage collection, bytes. With a prefix of file names, writes
+ * a snapshot of each heap too.
+ */
+export async function readLiveHeaps(
+  { members }: SoakedSet,
+  snapshots?: string,
+): Promise<Readonly<Record<string, number>>> {
   const heaps: Record<string, number> = {};
   for (const { name, inspector } of members) {
     if (inspector === undefined) continue;
     const engine = await connectInspector(inspector);
     heaps[name] = await readLiveHeap(engine);
+    if (snapshots !== undefined)
+      await writeHeapSnapshot(engine, `${snapshots}-${name.replace(" ", "-")}.heapsnapshot`);
     engine.close();
   }
   return heaps;

@@ -34,6 +34,11 @@ export function explain(
     );
 }
 
+/** Whether an error is at the place of one of the violations, above or below it. */
+export function explainsViolation({ path }: GraphQLError, violations: readonly Violation[]): boolean {
+  return path !== undefined && violations.some((violation) => sameBranch(path, violation.path));
+}
+
 function sameBranch(first: readonly (string | number)[], second: readonly (string | number)[]): boolean {
   const shared = Math.min(first.length, second.length);
   for (let index = 0; index < shared; index++) if (first[index] !== second[index]) return false;

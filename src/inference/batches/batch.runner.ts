@@ -72,34 +72,31 @@ class Work {
   }
 
   async run(): Promise<void> {
+    const { signal } = this.#lease;
     const isChecked = this.#state.times.in_progress !== undefined;
+    const opened = await this.#open();
     if (!isChecked && this.#state.endReason !== null)
       await clearLines(this.#dependencies.database, this.#lease.job.id);
-    else if (!isChecked && !(await this.#check())) return;
-    const { signal } = this.#lease;
+    else if (!isChecked && opened && !(await this.#check(opened.reader))) return;
     if (signal.aborted) return;
-    const batch = await this.#open();
-    const reader = await this.#dependencies.files
-      .read(this.#state.inputFileId)
-      .catch(unlessCancelled(this.#state));
-    if (reader) {
-      await this.#releaseSent(batch);
+    if (opened) {
+      const { batch, reader } = opened;
+      await this.#releaseSent();
       await this.#runLines(batch, reader);
       if (signal.aborted) return;
       await this.#closeRest(batch, reader);
-    }
+    } else await this.#endLines();
     if (!signal.aborted) await this.#finish();
   }
 
   /** Checks the input. False if the batch has ended by that, or the work was interrupted. */
-  async #check(): Promise<boolean> {
-    const { database, files, catalogue, limits } = this.#dependencies;
+  async #check(reader: FileReader): Promise<boolean> {
+    const { database, catalogue, limits } = this.#dependencies;
     const { id } = this.#lease.job;
     const { signal } = this.#lease;
-    const { endpoint, inputFileId } = this.#state;
+    const { endpoint } = this.#state;
     await clearLines(database, id);
     const check = new InputCheck(endpoint, limits, (model) => catalogue.model(model) !== undefined);
-    const reader = await files.read(inputFileId);
     await checkInput(reader.parts(), check, {
       maxLineBytes: limits.maxLineBytes,
       signal,
@@ -126,29 +123,61 @@ class Work {
     return true;
   }
 
-  async #open(): Promise<RunningBatch> {
+  /**
+   * Opens the files. Undefined if that is not possible and the batch is to end. One that may still run is tried again
+   * until its window ends: its files may be under a secret that this process should have and has not.
+   */
+  async #open(): Promise<{ readonly batch: RunningBatch; readonly reader: FileReader } | undefined> {
     const { files } = this.#dependencies;
-    const { endpoint, outputFileId, errorFileId } = this.#state;
+    const { endpoint, inputFileId, outputFileId, errorFileId } = this.#state;
     const { id, account, step } = this.#lease.job;
-    const [output, errors] = await Promise.all([files.keyOf(outputFileId), files.keyOf(errorFileId)]);
-    return {
-      ...{ id, account, endpoint, lease: this.#lease },
-      keyId: step.keyId ?? "",
-      output: { id: outputFileId, key: output },
-      errors: { id: errorFileId, key: errors },
-    };
+    try {
+      const [reader, output, errors] = await Promise.all([
+        files.read(inputFileId),
+        files.keyOf(outputFileId),
+        files.keyOf(errorFileId),
+      ]);
+      const batch = {
+        ...{ id, account, endpoint, lease: this.#lease },
+        keyId: step.keyId ?? "",
+        output: { id: outputFileId, key: output },
+        errors: { id: errorFileId, key: errors },
+      };
+      return { batch, reader };
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      if (this.#state.endReason === null && this.#lease.leftMs <= 0) await this.#stop(EXPIRED);
+      if (this.#state.endReason === null) throw error;
+      return undefined;
+    }
   }
 
   /** Releases what an earlier worker sent and did not end. */
-  async #releaseSent(batch: RunningBatch): Promise<void> {
+  async #releaseSent(): Promise<void> {
     const { database, ledger } = this.#dependencies;
+    const { id } = this.#lease.job;
     for (let after = 0; ; ) {
-      const lines = await openLines(database, batch.id, { after, limit: PAGE });
-      for (const line of lines) await ledger.release(batch, line);
+      const lines = await openLines(database, id, { after, limit: PAGE });
+      for (const line of lines) await ledger.release({ id, lease: this.#lease }, line);
       const last = lines.at(-1);
       // Lines are begun in their order, so behind a page of waiting lines none was sent.
       if (!last || lines.every(({ requestId }) => requestId === null)) return;
       after = last.n;
+    }
+  }
+
+  /** Ends the lines that are left, without entries in the error file: those name what cannot be read. */
+  async #endLines(): Promise<void> {
+    const { database, ledger } = this.#dependencies;
+    const { id } = this.#lease.job;
+    await this.#releaseSent();
+    for (;;) {
+      const lines = await openLines(database, id, { after: 0, limit: PAGE });
+      if (lines.length === 0 || this.#lease.signal.aborted) return;
+      await ledger.drop(
+        { id, lease: this.#lease },
+        lines.map(({ n }) => n),
+      );
     }
   }
 
@@ -282,12 +311,4 @@ class Work {
 
 function fractionOf({ total, completed, failed }: BatchProgress): number | null {
   return total === 0 ? null : (completed + failed) / total;
-}
-
-/** Without its input, a batch that is to end has nothing left to close. */
-function unlessCancelled({ endReason, lines }: BatchState) {
-  return (error: unknown): undefined => {
-    if (endReason && lines === 0 && error instanceof AppError) return undefined;
-    throw error;
-  };
 }

@@ -11,13 +11,14 @@ import type { BatchEndpoint } from "./batch.ts";
 import { beginLine, endLine, endWaiting, freeLine, type OpenLine } from "./batch-lines.store.ts";
 import { responseLine } from "./batch-output.ts";
 
+/** A batch while this worker has its lease. */
+export type LeasedBatch = { readonly id: string; readonly lease: JobLease };
+
 /** A batch while this worker runs it, and the files that its lines are written to. */
-export type RunningBatch = {
-  readonly id: string;
+export type RunningBatch = LeasedBatch & {
   readonly account: string;
   readonly keyId: string;
   readonly endpoint: BatchEndpoint;
-  readonly lease: JobLease;
   readonly output: { readonly id: string; readonly key: FileKey };
   readonly errors: { readonly id: string; readonly key: FileKey };
 };
@@ -165,17 +166,32 @@ export class LineLedger {
   async fail(batch: RunningBatch, lines: readonly number[], text: Buffer): Promise<void> {
     const [first] = lines;
     if (first === undefined) return;
-    await this.#dependencies.database.transaction(async (tx) => {
-      await requireLeased(tx, batch);
-      if ((await endWaiting(tx, batch.id, lines)) !== lines.length)
-        throw new LineLost("a line is not waiting");
+    await this.#endWaiting(batch, lines, async (tx) => {
       await growFile(tx, batch.errors.id, partsOf(batch.errors.key, first, text), text.length);
       await countFailed(tx, batch.id, lines.length);
     });
   }
 
+  /** Ends lines that are not being sent and have no entry in a file: they are not counted. Throws `LeaseLost`. */
+  drop(batch: LeasedBatch, lines: readonly number[]): Promise<void> {
+    return this.#endWaiting(batch, lines);
+  }
+
+  #endWaiting(
+    batch: LeasedBatch,
+    lines: readonly number[],
+    record?: (tx: Transaction) => Promise<void>,
+  ): Promise<void> {
+    return this.#dependencies.database.transaction(async (tx) => {
+      await requireLeased(tx, batch);
+      if ((await endWaiting(tx, batch.id, lines)) !== lines.length)
+        throw new LineLost("a line is not waiting");
+      await record?.(tx);
+    });
+  }
+
   /** Releases the hold of a request that another worker sent and did not end, and lets its line wait again. */
-  async release(batch: RunningBatch, { n, requestId }: OpenLine): Promise<void> {
+  async release(batch: LeasedBatch, { n, requestId }: OpenLine): Promise<void> {
     const { database, holds, committed } = this.#dependencies;
     if (requestId === null) return;
     await database.transaction(async (tx) => {
@@ -187,7 +203,7 @@ export class LineLedger {
   }
 }
 
-async function requireLeased(tx: Transaction, { lease }: RunningBatch): Promise<void> {
+async function requireLeased(tx: Transaction, { lease }: LeasedBatch): Promise<void> {
   if (await shareLeased(tx, lease.job)) return;
   lease.interrupt();
   throw new LeaseLost(`job ${lease.job.id} was taken over`);

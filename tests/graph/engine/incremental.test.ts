@@ -153,6 +153,26 @@ describe("errors of a fragment", () => {
     expect(merged.errors).toMatchObject([{ path: ["person", "strict"] }]);
   });
 
+  test("are reported with it also where the first part fetched its data", async () => {
+    const { first, rest } = await inParts(`{ failing ... @defer { broken: failing person { id } } }`);
+    expect(first.errors).toMatchObject([{ path: ["failing"] }]);
+    const { value } = await rest.next();
+    expect(value.delivered).toMatchObject([
+      { data: { broken: null, person: { id: "1" } }, errors: [{ path: ["broken"] }] },
+    ]);
+  });
+
+  test("of items of a list come with the items", async () => {
+    const query = `{ people @stream(initialCount: 1) { name broken ... @defer { other: broken } } }`;
+    const { first, rest } = await inParts(query);
+    expect(first.errors).toMatchObject([{ path: ["people", 0, "broken"] }]);
+    const merged = await mergeParts({ ...(await inParts(query)) });
+    expect(new Set(merged.errors.map(({ path }) => JSON.stringify(path)))).toEqual(
+      new Set([0, 1, 2].flatMap((n) => ["broken", "other"].map((key) => JSON.stringify(["people", n, key])))),
+    );
+    await rest.return?.();
+  });
+
   test("of an unreachable subgraph name it at each of the objects", async () => {
     const engine = federation.without("slow");
     const document = parse(`{ people { name ... @defer { score } ... @defer { rank } } }`);

@@ -1,4 +1,6 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { FileCipher } from "../../../src/client-files/file-cipher.ts";
+import { readFileId } from "../../../src/client-files/file-id.ts";
 import { FileSweep } from "../../../src/client-files/file-sweep.runner.ts";
 import { IS_READ } from "../../../src/inference/batches/batch.store.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
@@ -113,6 +115,56 @@ test("a batch that a worker takes over after its window is expired, and nothing 
   await requireAvailable(app, owner, { available: START });
 });
 
+describe("a batch whose files are under another BATCH_FILES_SECRET", () => {
+  /** Seals the key of the batch's input as a process with another secret does. */
+  const resealed = async (id: string, fileId: string) => {
+    const rowId = readFileId(fileId);
+    const sealed = new FileCipher("deployment", "another-secret").newKey(rowId);
+    await router().app.database.rows(
+      "update client_file set sealed_key = decode($2::text, 'hex') where id = $1::uuid",
+      [rowId, sealed.toString("hex")],
+    );
+    return id;
+  };
+
+  test("is tried again until its window ends, and then expires; what was sent is not billed", async () => {
+    const { app } = router();
+    answerFirst(1);
+    const { id, input_file_id } = await client.start(lines(6));
+    await until(() => silent.length === 4);
+    await resealed(id, input_file_id);
+    await app.database.rows(TAKEN_OVER, [owner.account]);
+    const claims = await claimsOf(owner.account);
+    await until(async () => (await claimsOf(owner.account)) > claims);
+    expect(await client.openai.batches.retrieve(id)).toMatchObject({ status: "in_progress" });
+    await app.database.rows(TAKEN_OVER_LATE, [owner.account]);
+    const batch = await client.ended(id);
+    // The entries of an error file name the requests of the input, which cannot be read.
+    expect(batch).toMatchObject({
+      status: "expired",
+      request_counts: { total: 6, completed: 1, failed: 0 },
+      error_file_id: null,
+    });
+    expect(await client.lines(batch.output_file_id)).toHaveLength(1);
+    await requireAvailable(app, owner, { available: START - COST });
+  });
+
+  test("can be cancelled", async () => {
+    const { app } = router();
+    answerFirst(0);
+    const { id, input_file_id } = await client.start(lines(6));
+    await until(() => silent.length === 4);
+    await resealed(id, input_file_id);
+    await app.database.rows(TAKEN_OVER, [owner.account]);
+    await client.openai.batches.cancel(id);
+    expect(await client.ended(id)).toMatchObject({
+      status: "cancelled",
+      request_counts: { total: 6, completed: 0, failed: 0 },
+    });
+    await requireAvailable(app, owner, { available: START });
+  });
+});
+
 test("files that expire while a batch runs are stored until it has ended, and its answers for their whole time", async () => {
   const { app } = router();
   const { openai } = client;
@@ -212,6 +264,18 @@ async function stored() {
   return row;
 }
 
+/** How often workers have claimed the account's jobs. */
+async function claimsOf(account: string): Promise<number> {
+  const [row] = await router().app.database.rows<{ fence: number }>(
+    "select fence from job where account = $1::text",
+    [account],
+  );
+  return row?.fence ?? 0;
+}
+
+const TAKEN_OVER = `
+  update job set leased_until = now() - interval '1 minute', fence = fence + 1
+  where account = $1::text and state = 'processing'`;
 const TAKEN_OVER_LATE = `
   update job set deadline = now() - interval '1 minute', leased_until = now() - interval '1 minute', fence = fence + 1
   where account = $1::text and state = 'processing'`;

@@ -3,10 +3,10 @@ import { DONE, ReleasingIterator } from "../../../../src/kernel/async/releasing-
 import { BROKEN, type Postponed, type Projection } from "../completion.ts";
 import type { Execution } from "../execution.ts";
 import type { ResponsePath } from "../subgraph-executor.ts";
-import { explain, type Violation } from "../violations.ts";
+import { explain, explainsViolation, type Violation } from "../violations.ts";
 import type { LaterStage } from "./later-stages.ts";
 import type { Completed, Delivery, Part, Pending } from "./parts.ts";
-import { isReached } from "./postponed.ts";
+import { explainsNull, isBelow, isReached } from "./postponed.ts";
 
 /** The size of one part: entries, and characters of their data. One entry may be larger. */
 const MAX_ENTRIES = 100;
@@ -39,7 +39,10 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
   readonly #ended = Promise.withResolvers<undefined>();
   /** What can be delivered. */
   #ready: (Fragment | List)[] = [];
-  /** Errors without a path are reported once. */
+  /** How many fragments and lists are announced and not completed, by path. */
+  readonly #places = new Map<string, number>();
+  /** Errors that were found before the part that they belong to. */
+  readonly #held: Set<GraphQLError>;
   readonly #reported = new Set<GraphQLError>();
   #count = 0;
   #isComplete = false;
@@ -47,9 +50,15 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
   constructor(
     execution: Execution<C>,
     stages: ReadonlyMap<InlineFragmentNode, LaterStage<C>>,
-    given: { readonly postponed: readonly Postponed[]; readonly stop: () => void },
+    given: {
+      readonly postponed: readonly Postponed[];
+      /** The errors of what is postponed, where its data was fetched with the first part. */
+      readonly errors: readonly GraphQLError[];
+      readonly stop: () => void;
+    },
   ) {
     super();
+    this.#held = new Set(given.errors);
     this.#execution = execution;
     this.#stages = stages;
     this.#stop = given.stop;
@@ -81,6 +90,7 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     return postponed.map((one) => {
       const { path, label } = one;
       const pending = { id: String(this.#count++), path, label };
+      this.#open(path);
       if (one.kind === "list") this.#ready.push({ ...one, ...pending });
       else {
         const known = this.#waiting.get(one.fragment);
@@ -130,11 +140,14 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     const failures = this.#stages.get(fragment)?.failuresIn(this.#execution) ?? { errors: [], nulled: [] };
     const { run, postponed, violations } = this.#projection(path);
     const data = one.project(run);
-    const own = failures.errors.filter((error) =>
-      error.path ? isBelow(error.path, path) : !this.#reported.has(error),
-    );
-    for (const error of own) this.#reported.add(error);
-    const errors = [...own, ...this.#explain(violations, failures)];
+    this.#close(path);
+    const reached = data ? postponed.filter((inner) => isReached(data, inner.path.slice(path.length))) : [];
+    part.pending.push(...this.#announce(reached));
+    const known = this.#takeErrors(path, failures.errors, (error) => {
+      if (data) return explainsNull(error, data, path.length);
+      return failures.errors.includes(error) || explainsViolation(error, violations);
+    });
+    const errors = [...known, ...this.#explain(violations, failures)];
     if (data === null) {
       part.completed.push({ id, path, label, errors: errors.length > 0 ? errors : [incomplete(path)] });
       return;
@@ -142,8 +155,6 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     part.delivered.push({ kind: "fragment", id, path, label, data, errors });
     part.completed.push({ id, path, label });
     part.characters += JSON.stringify(data).length;
-    const reached = postponed.filter((inner) => isReached(data, inner.path.slice(path.length)));
-    part.pending.push(...this.#announce(reached));
   }
 
   /** Delivers items until the list or the part is full; returns the rest of the list. */
@@ -157,8 +168,11 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
       const item = list.complete(items[at], run, at);
       const found = this.#explain(violations, { errors: [], nulled: [] });
       if (item === BROKEN) {
-        this.#deliver({ id, path, label, at: list.at }, { items: delivered, errors }, part);
-        part.completed.push({ id, path, label, at, errors: found.length > 0 ? found : [incomplete(path)] });
+        this.#deliverSome(list, { items: delivered, errors }, part);
+        this.#close(path);
+        const known = this.#takeErrors([...path, at], [], () => true);
+        const all = [...known, ...found];
+        part.completed.push({ id, path, label, at, errors: all.length > 0 ? all : [incomplete(path)] });
         return undefined;
       }
       errors.push(...found);
@@ -167,18 +181,58 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
       const reached = postponed.filter((inner) => isReached(item, inner.path.slice(path.length + 1)));
       part.pending.push(...this.#announce(reached));
     }
-    this.#deliver({ id, path, label, at: list.at }, { items: delivered, errors }, part);
+    this.#deliverSome(list, { items: delivered, errors }, part);
     if (at < items.length) return { ...list, at };
+    this.#close(path);
     part.completed.push({ id, path, label });
     return undefined;
   }
 
-  #deliver(
-    place: Pending & { readonly at: number },
+  #deliverSome(
+    { id, path, label, at }: List,
     { items, errors }: { readonly items: readonly unknown[]; readonly errors: readonly GraphQLError[] },
     part: Writable,
   ): void {
-    if (items.length > 0) part.delivered.push({ kind: "list", ...place, items, errors });
+    if (items.length === 0) return;
+    const known = this.#takeErrors(path, [], (error) => {
+      const index = Number(error.path?.[path.length]) - at;
+      return index in items && explainsNull(error, items[index], path.length + 1);
+    });
+    part.delivered.push({ kind: "list", id, path, label, at, items, errors: [...known, ...errors] });
+  }
+
+  #open(path: ResponsePath): void {
+    const place = JSON.stringify(path);
+    this.#places.set(place, 1 + (this.#places.get(place) ?? 0));
+  }
+
+  #close(path: ResponsePath): void {
+    const place = JSON.stringify(path);
+    const count = (this.#places.get(place) ?? 0) - 1;
+    if (count > 0) this.#places.set(place, count);
+    else this.#places.delete(place);
+  }
+
+  /**
+   * Of the errors that were `found` now and of those held, those of a place that `belong` to what is delivered there,
+   * and those that no later part could report; and those without a place, once. The others are held until their part is
+   * delivered: of a fragment that never is, they are not reported.
+   */
+  #takeErrors(
+    place: ResponsePath,
+    found: readonly GraphQLError[],
+    belongs: (error: GraphQLError) => boolean,
+  ): readonly GraphQLError[] {
+    const isAwaited = ({ path }: GraphQLError) =>
+      path?.some((_, end) => this.#places.has(JSON.stringify(path.slice(0, end))));
+    for (const error of found) this.#held.add(error);
+    const own = [...this.#held].filter((error) => {
+      if (!error.path) return !this.#reported.has(error);
+      if (!isBelow(error, place)) return false;
+      return belongs(error) || !(this.#reported.has(error) || isAwaited(error));
+    });
+    for (const error of own) this.#reported.add(error);
+    return own;
   }
 
   #projection(path: ResponsePath) {
@@ -194,10 +248,6 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     const before = this.#execution;
     return explain(violations, [...before.errors, ...errors], [...before.nulled, ...nulled]);
   }
-}
-
-function isBelow(path: Readonly<ResponsePath>, place: Readonly<ResponsePath>): boolean {
-  return place.every((key, at) => path[at] === key);
 }
 
 function incomplete(path: ResponsePath): GraphQLError {

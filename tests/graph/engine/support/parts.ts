@@ -1,4 +1,4 @@
-import type { ExecutionResult } from "graphql";
+import type { ExecutionResult, GraphQLError } from "graphql";
 import {
   isInParts,
   type Part,
@@ -20,6 +20,7 @@ export async function mergeParts(result: ExecutionResult | ResultInParts): Promi
     return { data: copy(result.data), errors: result.errors ?? [], failed: [], parts: [] };
   const { first, pending, rest } = result;
   const data = copy(first.data);
+  for (const error of first.errors ?? []) requireDelivered(data, error);
   const errors = [...(first.errors ?? [])];
   const failed: unknown[] = [];
   const parts: Part[] = [];
@@ -41,6 +42,7 @@ export async function mergeParts(result: ExecutionResult | ResultInParts): Promi
         list.push(...(copy(one.items) as unknown[]));
       }
     }
+    for (const error of part.delivered.flatMap((one) => one.errors)) requireDelivered(data, error);
     for (const one of part.pending) {
       if (open.has(one.id)) throw new Error(`${one.id} is used twice`);
       open.set(one.id, one);
@@ -56,6 +58,16 @@ export async function mergeParts(result: ExecutionResult | ResultInParts): Promi
   if (open.size > 0) throw new Error(`${[...open.keys()]} were not completed`);
   if (parts.at(-1)?.hasNext !== false) throw new Error("the last part does not say so");
   return { data, errors, failed, parts };
+}
+
+/** An error comes with the part whose null it explains, not before. */
+function requireDelivered(data: unknown, { path = [], message }: GraphQLError): void {
+  let at = data;
+  for (const key of path) {
+    if (typeof at !== "object" || at === null) return;
+    if (!Object.hasOwn(at, key)) throw new Error(`"${message}" is reported before ${path.join(".")}`);
+    at = (at as Record<string | number, unknown>)[key];
+  }
 }
 
 function copy(value: unknown): unknown {

@@ -26,7 +26,7 @@ export function createSlowPeople(): SlowPeople {
   const subgraphs = {
     people: {
       sdl: `
-        type Query { many: [Person!]! people: [Person!]! person: Person nobody: Person sealed: Int }
+        type Query { many: [Person!]! people: [Person!]! person: Person nobody: Person sealed: Int failing: Int }
         type Mutation { rename(name: String!): Person }
         type Person @key(fields: "id") { id: ID! name: String! address: Address }
         type Address { city: String! }
@@ -38,6 +38,9 @@ export function createSlowPeople(): SlowPeople {
           person: () => PEOPLE[0],
           nobody: () => null,
           sealed: () => 1,
+          failing: () => {
+            throw new Error("failing");
+          },
         },
         Mutation: {
           rename: (_: unknown, { name }: { name: string }) => {

@@ -1,0 +1,17 @@
+import { type Config, readVariable } from "../../src/config.ts";
+import { readMeasurements } from "../../src/inference/attestation/measurements-file.ts";
+import { FileProviders } from "../../src/inference/providers/provider-source.file.ts";
+import { readTrustedDocuments } from "../federation/policy/trusted-documents.ts";
+
+/**
+ * Reads the files that settings name before anything is opened, so that a start which is refused for one of them has
+ * created nothing. They are read again where they are used. Throws a `StartupError` that names the setting and the file.
+ */
+export async function requireFiles(config: Config): Promise<void> {
+  const { PROVIDERS_FILE, ATTESTATION_MEASUREMENTS, TRUSTED_DOCUMENTS, TRUSTED_DOCUMENTS_ONLY } = config;
+  if (PROVIDERS_FILE !== undefined)
+    await new FileProviders({ path: PROVIDERS_FILE, variable: readVariable }).load();
+  if (ATTESTATION_MEASUREMENTS !== undefined) readMeasurements(ATTESTATION_MEASUREMENTS);
+  if (TRUSTED_DOCUMENTS !== undefined)
+    readTrustedDocuments(TRUSTED_DOCUMENTS, TRUSTED_DOCUMENTS_ONLY === "on");
+}
