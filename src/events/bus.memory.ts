@@ -6,12 +6,22 @@ import { Readers } from "./readers.ts";
 import { FELL_BEHIND, REPLAY_PAGE, ReplayedStream, type ReplayPage } from "./replayed-stream.ts";
 import type { DomainEvent, Topic } from "./topics.ts";
 
+/** How many of a topic's newest events are retained, if they are not larger than `MAX_BYTES` together. */
 const KEPT = 10_000;
+const MAX_BYTES = 8 * 1_048_576;
+/** Events are dropped in steps: removing one from the front of a long array costs its whole length. */
+const STEP = 2_500;
 const TURN = 500;
+/** What an event takes in memory besides its texts, and each member of its data. */
+const EVENT_BYTES = 320;
+const MEMBER_BYTES = 16;
 
-type Ring = { events: DomainEvent[]; droppedUpTo: bigint };
+type Ring = { events: DomainEvent[]; sizeBytes: number; droppedUpTo: bigint };
 
-/** The bus of a deployment with one process. It retains at least the newest 10,000 events of each topic. */
+/**
+ * The bus of a deployment with one process. It retains at least the newest 10,000 events of each topic, or the newest
+ * 4 MiB; readers of older ones find them in the database.
+ */
 export class MemoryBus implements Bus {
   readonly #readers = new Readers();
   readonly #rings = new Map<Topic, Ring>();
@@ -76,11 +86,8 @@ export class MemoryBus implements Bus {
     const ring = this.#ringOf(event.topic);
     if (event.position <= (ring.events.at(-1)?.position ?? 0n)) return false;
     ring.events.push(event);
-    // Trim in large steps: removing one event from the front of a long array costs its whole length.
-    if (ring.events.length >= KEPT * 2) {
-      ring.droppedUpTo = ring.events[KEPT - 1]?.position ?? ring.droppedUpTo;
-      ring.events = ring.events.slice(KEPT);
-    }
+    ring.sizeBytes += sizeOf(event);
+    trim(ring);
     if (event.position > this.#newest) this.#newest = event.position;
     this.#readers.dispatch(event);
     return true;
@@ -101,10 +108,38 @@ export class MemoryBus implements Bus {
   #ringOf(topic: Topic): Ring {
     const known = this.#rings.get(topic);
     if (known) return known;
-    const ring: Ring = { events: [], droppedUpTo: 0n };
+    const ring: Ring = { events: [], sizeBytes: 0, droppedUpTo: 0n };
     this.#rings.set(topic, ring);
     return ring;
   }
+}
+
+/** Drops the oldest events of a ring that has become too long, or too large. */
+function trim(ring: Ring): void {
+  const { events } = ring;
+  let count = events.length >= KEPT + STEP ? STEP : 0;
+  let droppedBytes = 0;
+  for (let n = 0; n < count; n++) droppedBytes += sizeOf(events[n]);
+  if (ring.sizeBytes - droppedBytes > MAX_BYTES)
+    for (; ring.sizeBytes - droppedBytes > MAX_BYTES / 2 && count < events.length - 1; count++)
+      droppedBytes += sizeOf(events[count]);
+  if (count === 0) return;
+  ring.droppedUpTo = events[count - 1]?.position ?? ring.droppedUpTo;
+  ring.events = events.slice(count);
+  ring.sizeBytes -= droppedBytes;
+}
+
+/** About how many bytes of memory an event takes. */
+function sizeOf(event: DomainEvent | undefined): number {
+  return EVENT_BYTES + bytesOf(event?.data);
+}
+
+function bytesOf(value: unknown): number {
+  if (typeof value === "string") return MEMBER_BYTES + value.length;
+  if (typeof value !== "object" || value === null) return MEMBER_BYTES;
+  let sum = MEMBER_BYTES;
+  for (const member of Object.values(value)) sum += bytesOf(member);
+  return sum;
 }
 
 /** The index of the first event after `position`, by binary search. */

@@ -76,7 +76,9 @@ export const BigIntScalar = defineScalar({
 export const DateTimeScalar = defineScalar({
   name: "DateTime",
   description: "An ISO 8601 timestamp with a time zone, such as `2026-01-31T12:00:00.000Z`. UTC on output.",
-  read(text) {
+  read(given) {
+    // RFC 3339 allows both letters in lower case.
+    const text = given.toUpperCase();
     const date = new Date(text);
     // A day that its month does not have, as of 2026-02-31, would be read as one of the next month.
     if (

@@ -42,6 +42,7 @@ describe("values from clients", () => {
     [BigIntScalar, "18446744073709551616", "18446744073709551616"],
     [BigIntScalar, 12, "12"],
     [DateTimeScalar, "2026-01-31T12:00:00+01:00", "2026-01-31T11:00:00.000Z"],
+    [DateTimeScalar, "2026-01-31t12:00:00z", "2026-01-31T12:00:00.000Z"],
     [CursorScalar, "WyJldmVudCIsIjEiXQ", "WyJldmVudCIsIjEiXQ"],
   ])("%s reads %j as text", (scalar, sent, read) => {
     expect(scalar.parseValue(sent)).toEqual(read);

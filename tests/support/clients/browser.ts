@@ -74,10 +74,12 @@ export async function requireAccessible(page: Page, name: string): Promise<void>
   await requireNoFinding(page, name);
 }
 
-/** Expects that axe finds nothing serious on the page. */
-export async function requireNoFinding(page: Page, name: string): Promise<void> {
+/** Expects that axe finds nothing serious on the page; with `rules`, by these only. */
+export async function requireNoFinding(page: Page, name: string, rules?: readonly string[]): Promise<void> {
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
+  const options = rules ? { runOnly: { type: "rule", values: rules } } : {};
   const found = await page.evaluate<readonly { id: string; impact: string; nodes: readonly string[] }[]>(
-    `${axe};axe.run().then(({ violations }) => violations.map(({ id, impact, nodes }) =>
+    `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, impact, nodes }) =>
       ({ id, impact, nodes: nodes.map(({ html }) => html) })))`,
   );
   const serious = found.filter(({ impact }) => impact === "serious" || impact === "critical");

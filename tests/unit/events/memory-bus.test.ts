@@ -9,10 +9,10 @@ const TOPIC = "file.submitted";
 const numbered = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => publishedFile(from + n));
 
-/** A bus that kept the newest 10,000 of 20,000 events. */
+/** A bus that kept the newest 10,000 of 12,500 events. */
 async function trimmedBus(): Promise<MemoryBus> {
   const bus = new MemoryBus();
-  await bus.publish(numbered(1, 20_000));
+  await bus.publish(numbered(1, 12_500));
   return bus;
 }
 
@@ -24,15 +24,36 @@ async function firstAfter(bus: MemoryBus, after: bigint): Promise<bigint | undef
   return first?.position;
 }
 
-test("everything is retained up to 19,999 events, and of 20,000 the newest 10,000", async () => {
+test("everything is retained up to 12,499 events, and of 12,500 the newest 10,000", async () => {
   const bus = new MemoryBus();
-  await bus.publish(numbered(1, 19_999));
+  await bus.publish(numbered(1, 12_499));
   expect(bus.coversSince(TOPIC, 0n)).toBe(true);
   expect(await firstAfter(bus, 0n)).toBe(1n);
-  await bus.publish(numbered(20_000, 20_000));
-  expect([9_999n, 10_000n].map((after) => bus.coversSince(TOPIC, after))).toEqual([false, true]);
-  expect(await firstAfter(bus, 10_000n)).toBe(10_001n);
-  expect(await firstAfter(bus, 9_999n)).toBe(10_001n);
+  await bus.publish(numbered(12_500, 12_500));
+  expect([2_499n, 2_500n].map((after) => bus.coversSince(TOPIC, after))).toEqual([false, true]);
+  expect(await firstAfter(bus, 2_500n)).toBe(2_501n);
+  expect(await firstAfter(bus, 2_499n)).toBe(2_501n);
+});
+
+test("of large events, the newest that fit into 8 MiB are retained, at least 4 MiB, and one at any size", async () => {
+  const bus = new MemoryBus();
+  const root = "x".repeat(20_000);
+  const large = (position: number) => {
+    const event = publishedFile(position);
+    return { ...event, data: { ...event.data, root } } as typeof event;
+  };
+  await bus.publish(Array.from({ length: 1_000 }, (_, n) => large(n + 1)));
+  const kept = (await take(await bus.subscribe({ topic: TOPIC }, 0n), 200)).map(({ position }) => position);
+  const [first = 0n] = kept;
+  expect(first).toBeGreaterThan(1_000n - 420n);
+  expect(first).toBeLessThan(1_000n - 200n);
+  expect([first - 2n, first - 1n].map((after) => bus.coversSince(TOPIC, after))).toEqual([false, true]);
+  const huge = {
+    ...publishedFile(2_000),
+    data: { ...publishedFile(1).data, root: "x".repeat(9 * 1_048_576) },
+  };
+  await bus.publish([huge as never]);
+  expect(await firstAfter(bus, 1_999n)).toBe(2_000n);
 });
 
 test("a replay whose next events were dropped fails, so that no gap is unnoticed", async () => {
@@ -40,7 +61,7 @@ test("a replay whose next events were dropped fails, so that no gap is unnoticed
   await bus.publish(numbered(1, 600));
   const stream = await bus.subscribe({ topic: TOPIC }, 0n);
   expect((await take(stream, 1))[0]?.position).toBe(1n);
-  await bus.publish(numbered(601, 20_000));
+  await bus.publish(numbered(601, 12_500));
   const rest = await take(stream, 499);
   expect(rest.at(-1)?.position).toBe(500n);
   await expect(stream.next()).rejects.toMatchObject({ code: "unavailable", message: FELL_BEHIND });
@@ -48,10 +69,10 @@ test("a replay whose next events were dropped fails, so that no gap is unnoticed
 
 test("a replay that begins right after the dropped events is whole", async () => {
   const bus = await trimmedBus();
-  const positions = (await take(await bus.subscribe({ topic: TOPIC }, 10_000n), 10_000)).map(
+  const positions = (await take(await bus.subscribe({ topic: TOPIC }, 2_500n), 10_000)).map(
     ({ position }) => position,
   );
-  expect(positions).toEqual(numbered(10_001, 20_000).map(({ position }) => position));
+  expect(positions).toEqual(numbered(2_501, 12_500).map(({ position }) => position));
 });
 
 test("a replay has only its own subject, in every page", async () => {

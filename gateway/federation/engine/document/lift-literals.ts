@@ -16,6 +16,7 @@ import {
   print,
   separateOperations,
   TypeInfo,
+  type TypeNode,
   type ValueNode,
   type VariableDefinitionNode,
   type VariableNode,
@@ -65,6 +66,15 @@ export function liftLiterals(
     },
     required,
   };
+}
+
+/** The nodes of types, which all documents share. */
+const typeNodes = new WeakMap<GraphQLInputType, TypeNode>();
+
+function nodeOf(type: GraphQLInputType): TypeNode {
+  const known = typeNodes.get(type) ?? parseType(String(type), { noLocation: true });
+  typeNodes.set(type, known);
+  return known;
 }
 
 class Lifting {
@@ -119,7 +129,7 @@ class Lifting {
     const name = { kind: Kind.NAME, value: `${this.#prefix}${this.added.length}` } as const;
     const variable = { kind: Kind.VARIABLE, name } as const;
     this.#variables.set(key, variable);
-    this.added.push({ kind: Kind.VARIABLE_DEFINITION, variable, type: parseType(String(type)) });
+    this.added.push({ kind: Kind.VARIABLE_DEFINITION, variable, type: nodeOf(type) });
     if (hasVariables) this.computed.push([name.value, node]);
     else this.fixed[name.value] = value;
     return variable;
