@@ -132,6 +132,8 @@ async function interact(page: Page): Promise<void> {
     await page.getByRole("dialog", { name: "Search" }).getByRole("combobox").waitFor();
     await page.keyboard.type("webhooks");
     await page.waitForTimeout(SETTLED_MS);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
   }
 }
 
