@@ -65,6 +65,9 @@ test("a tab follows another that signs out, in again, or in as another account",
   const other = await opened;
   await heading(other, "API keys");
   await other.evaluate(`sessionStorage.setItem("zerograph-own:0x1:test", "1")`);
+  // A request or a socket that a sign-out cuts short is an error to the browser.
+  await page.getByRole("status").getByText("live", { exact: true }).waitFor();
+  await page.waitForLoadState("networkidle");
   await page.getByRole("button", { name: /^Account/ }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   const button = page.getByRole("button", { name: "Sign in with the development wallet" });

@@ -24,7 +24,8 @@ describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL outage", () => {
     );
     const again = performance.now();
     await expect(database.ping()).rejects.toMatchObject({ code: "unavailable" });
-    expect(performance.now() - again).toBeLessThan(scaled(100));
+    // Not the 5 s of the first.
+    expect(performance.now() - again).toBeLessThan(scaled(1_000));
     proxy.resume();
     await until(() => database.ping());
     // As many connections as before: none was lost in the outage.

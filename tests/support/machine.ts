@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { slowness } from "./attack/event-loop.ts";
 
@@ -7,6 +8,16 @@ import { slowness } from "./attack/event-loop.ts";
  * processor time.
  */
 export function scaled(ms: number): number {
-  const [runnable = 0] = loadavg();
+  const [inLastMinute = 0] = loadavg();
+  const runnable = Math.max(inLastMinute, runnableNow());
   return ms * slowness() * Math.max(1, runnable / availableParallelism());
+}
+
+/** How many threads run or wait for a processor at this moment, where the system tells: the average follows slowly. */
+function runnableNow(): number {
+  try {
+    return Number(/ (\d+)\//.exec(readFileSync("/proc/loadavg", "utf8"))?.[1]);
+  } catch {
+    return 0;
+  }
 }
