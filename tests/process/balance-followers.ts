@@ -17,9 +17,9 @@ export type BalanceEvent = {
   balance: { total: string; held: string };
 };
 
-/** The events that a follower received so far. */
+/** The events that a follower received so far. A subscription that ends with an error has no data in its last result. */
 export function eventsOf({ results }: Following): readonly BalanceEvent[] {
-  return results.map(({ data }) => data.balanceChanged);
+  return results.flatMap(({ data }) => data?.balanceChanged ?? []);
 }
 
 /** The events of a follower up to its last settlement, once that is the one of an answer with so many tokens. */
