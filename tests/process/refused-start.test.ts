@@ -184,7 +184,7 @@ describe("a start that cannot succeed is refused in one line that names the inva
     const names = ["PROVIDERS_FILE", "ATTESTATION_MEASUREMENTS", "TRUSTED_DOCUMENTS"];
     const refusals = await Promise.all(
       names.flatMap((name) =>
-        [wrong, "/nowhere.json"].map(async (path) => {
+        [wrong, "/nowhere.json", "/dev/zero", "/tmp"].map(async (path) => {
           const folder = join(newFolder(), "data");
           const said = await refusalOf({ DATA_DIR: folder, [name]: path });
           expect(existsSync(folder), name).toBe(false);

@@ -8,9 +8,10 @@ import {
 import type { Postponed } from "./completion.ts";
 import type { Execution } from "./execution.ts";
 import { LaterParts } from "./incremental/answer.ts";
+import { isErrorOf, LaterErrors } from "./incremental/later-errors.ts";
 import type { LaterStage } from "./incremental/later-stages.ts";
 import type { ResultInParts } from "./incremental/parts.ts";
-import { explainsNull, isBelow, isReached } from "./incremental/postponed.ts";
+import { isReached } from "./incremental/postponed.ts";
 import type { LiftedRequest } from "./operation-request.ts";
 import type { Prepared } from "./planning/prepare.ts";
 import type { Project } from "./projection.ts";
@@ -65,27 +66,17 @@ export async function runInParts<C>(
     for (const stage of later.stages.values()) addFailures(execution, stage.failuresIn(execution));
     return finishExecution(later.projectWhole, execution);
   }
-  const { now, held } = splitErrors(first, reached);
+  const { data = null, errors = [] } = first;
+  const isLater = (error: GraphQLError) => !isErrorOf(data, error, 0);
+  const held = new LaterErrors(errors.filter(isLater));
   const rest = new LaterParts(execution, later.stages, {
     postponed: reached,
     errors: held,
     stop: () => abort.abort(new Error("the parts of the result are no longer read")),
   });
-  return { first: now, pending: rest.pending, rest };
-}
-
-/** The result without the errors of what is delivered later: its data may be fetched with the result. */
-function splitErrors(
-  result: ExecutionResult,
-  postponed: readonly Postponed[],
-): { readonly now: ExecutionResult; readonly held: readonly GraphQLError[] } {
-  const { data = null, errors = [] } = result;
-  const isLater = (error: GraphQLError) =>
-    !explainsNull(error, data, 0) && postponed.some(({ path }) => isBelow(error, path));
-  const held = errors.filter(isLater);
-  if (held.length === 0) return { now: result, held };
-  const rest = errors.filter((error) => !isLater(error));
-  return { now: rest.length > 0 ? { data, errors: rest } : { data }, held };
+  // With those of places that no part delivers.
+  const now = [...errors.filter((error) => !isLater(error)), ...held.take([], () => false)];
+  return { first: now.length > 0 ? { data, errors: now } : { data }, pending: rest.pending, rest };
 }
 
 /** Opens the stream of a subscription, which is resumed for `resumeMs` if it loses its source. */

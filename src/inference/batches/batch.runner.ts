@@ -7,12 +7,12 @@ import type { BatchProgress } from "../../events/topics.ts";
 import { shareLeased } from "../../jobs/job.store.ts";
 import type { JobLease } from "../../jobs/lease.ts";
 import type { WaitingClock } from "../../kernel/clock.ts";
-import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import { readBatches, setStatus, startBatch, stopBatch } from "./batch.store.ts";
 import { type BatchState, type EndReason, progressOf } from "./batch.ts";
 import { checkInput } from "./batch-check.ts";
+import { isUnreadable, type OpenedBatch, openBatch } from "./batch-files.ts";
 import { InputCheck, type InputLimits, readLine } from "./batch-input.ts";
 import { clearLines, insertLines, openLines } from "./batch-lines.store.ts";
 import { unsentLine } from "./batch-output.ts";
@@ -124,28 +124,14 @@ class Work {
   }
 
   /**
-   * Opens the files. Undefined if that is not possible and the batch is to end. One that may still run is tried again
+   * Opens the files. Undefined if they cannot be read and the batch is to end. One that may still run is tried again
    * until its window ends: its files may be under a secret that this process should have and has not.
    */
-  async #open(): Promise<{ readonly batch: RunningBatch; readonly reader: FileReader } | undefined> {
-    const { files } = this.#dependencies;
-    const { endpoint, inputFileId, outputFileId, errorFileId } = this.#state;
-    const { id, account, step } = this.#lease.job;
+  async #open(): Promise<OpenedBatch | undefined> {
     try {
-      const [reader, output, errors] = await Promise.all([
-        files.read(inputFileId),
-        files.keyOf(outputFileId),
-        files.keyOf(errorFileId),
-      ]);
-      const batch = {
-        ...{ id, account, endpoint, lease: this.#lease },
-        keyId: step.keyId ?? "",
-        output: { id: outputFileId, key: output },
-        errors: { id: errorFileId, key: errors },
-      };
-      return { batch, reader };
+      return await openBatch(this.#dependencies.files, this.#state, this.#lease);
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
+      if (!isUnreadable(error)) throw error;
       if (this.#state.endReason === null && this.#lease.leftMs <= 0) await this.#stop(EXPIRED);
       if (this.#state.endReason === null) throw error;
       return undefined;

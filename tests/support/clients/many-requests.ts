@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Page, Route } from "playwright-core";
+import { until } from "../until.ts";
 
 const MANY = 10_000;
 /** Two rows of the list, and a part of the next. */
@@ -41,10 +41,10 @@ export function answerMany(route: Route): Promise<void> {
 export async function readAll(page: Page): Promise<void> {
   const scroller = page.getByRole("region", { name: "Requests" });
   const table = page.getByRole("table");
-  while ((await table.getAttribute("aria-rowcount")) !== String(MANY + 1)) {
+  await until(async () => {
     await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-    await sleep(20);
-  }
+    return (await table.getAttribute("aria-rowcount")) === String(MANY + 1);
+  });
 }
 
 /** Scrolls the list on before each of so many frames. Resolves with the time of a frame, milliseconds. */

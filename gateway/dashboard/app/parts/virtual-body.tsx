@@ -3,9 +3,9 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef } from "react";
 import { ROLE } from "./table-roles.ts";
 
-/** The height of a row until it is measured. Asked for every row of the list when one is measured. */
+/** The height of a row until it is measured. Called for every row of the list whenever one is measured. */
 const rowPx = () => 38;
-/** The same of a card, on a narrow screen. */
+/** The height of a card, on a narrow screen. */
 const cardPx = () => 76;
 const NARROW = "(max-width: 40em)";
 const OVERSCAN = 12;

@@ -4,9 +4,10 @@ import { BROKEN, type Postponed, type Projection } from "../completion.ts";
 import type { Execution } from "../execution.ts";
 import type { ResponsePath } from "../subgraph-executor.ts";
 import { explain, explainsViolation, type Violation } from "../violations.ts";
+import { isErrorOf, type LaterErrors } from "./later-errors.ts";
 import type { LaterStage } from "./later-stages.ts";
 import type { Completed, Delivery, Part, Pending } from "./parts.ts";
-import { explainsNull, isBelow, isReached } from "./postponed.ts";
+import { isReached } from "./postponed.ts";
 
 /** The size of one part: entries, and characters of their data. One entry may be larger. */
 const MAX_ENTRIES = 100;
@@ -21,6 +22,7 @@ type Writable = {
   characters: number;
 };
 type Failures = ReturnType<LaterStage<never>["failuresIn"]>;
+const NONE: Failures = { errors: [], nulled: [] };
 
 /**
  * The parts of a response after the first. The requests of a fragment are sent when the first part is read, or when
@@ -39,11 +41,9 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
   readonly #ended = Promise.withResolvers<undefined>();
   /** What can be delivered. */
   #ready: (Fragment | List)[] = [];
-  /** How many fragments and lists are announced and not completed, by path. */
-  readonly #places = new Map<string, number>();
-  /** Errors that were found before the part that they belong to. */
-  readonly #held: Set<GraphQLError>;
-  readonly #reported = new Set<GraphQLError>();
+  readonly #errors: LaterErrors;
+  /** Of the requests of fragments that have run. */
+  readonly #failures = new Map<InlineFragmentNode, Failures>();
   #count = 0;
   #isComplete = false;
 
@@ -52,13 +52,13 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     stages: ReadonlyMap<InlineFragmentNode, LaterStage<C>>,
     given: {
       readonly postponed: readonly Postponed[];
-      /** The errors of what is postponed, where its data was fetched with the first part. */
-      readonly errors: readonly GraphQLError[];
+      /** Those of what is postponed, as far as the requests of the first part found them. */
+      readonly errors: LaterErrors;
       readonly stop: () => void;
     },
   ) {
     super();
-    this.#held = new Set(given.errors);
+    this.#errors = given.errors;
     this.#execution = execution;
     this.#stages = stages;
     this.#stop = given.stop;
@@ -90,7 +90,7 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     return postponed.map((one) => {
       const { path, label } = one;
       const pending = { id: String(this.#count++), path, label };
-      this.#open(path);
+      this.#errors.open(path);
       if (one.kind === "list") this.#ready.push({ ...one, ...pending });
       else {
         const known = this.#waiting.get(one.fragment);
@@ -115,6 +115,9 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
 
   #settle(fragment: InlineFragmentNode): void {
     this.#running.delete(fragment);
+    const failures = this.#stages.get(fragment)?.failuresIn(this.#execution) ?? NONE;
+    this.#failures.set(fragment, failures);
+    this.#errors.add(failures.errors);
     this.#ready.push(...(this.#waiting.get(fragment) ?? []));
     this.#waiting.delete(fragment);
   }
@@ -137,17 +140,21 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
 
   #deliverFragment(one: Fragment, part: Writable): undefined {
     const { id, path, label, fragment } = one;
-    const failures = this.#stages.get(fragment)?.failuresIn(this.#execution) ?? { errors: [], nulled: [] };
+    const failures = this.#failures.get(fragment) ?? NONE;
     const { run, postponed, violations } = this.#projection(path);
     const data = one.project(run);
-    this.#close(path);
+    this.#errors.close(path);
     const reached = data ? postponed.filter((inner) => isReached(data, inner.path.slice(path.length))) : [];
     part.pending.push(...this.#announce(reached));
-    const known = this.#takeErrors(path, failures.errors, (error) => {
-      if (data) return explainsNull(error, data, path.length);
-      return failures.errors.includes(error) || explainsViolation(error, violations);
-    });
-    const errors = [...known, ...this.#explain(violations, failures)];
+    const belongs = (error: GraphQLError) =>
+      data
+        ? isErrorOf(data, error, path.length)
+        : failures.errors.includes(error) || explainsViolation(error, violations);
+    const errors = [
+      ...this.#errors.takeUnplaced(failures.errors.filter((error) => !error.path)),
+      ...this.#errors.take(path, belongs),
+      ...this.#explain(violations, failures),
+    ];
     if (data === null) {
       part.completed.push({ id, path, label, errors: errors.length > 0 ? errors : [incomplete(path)] });
       return;
@@ -166,13 +173,12 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
     for (; at < items.length && delivered.length < MAX_ENTRIES && part.characters < MAX_CHARACTERS; at++) {
       const { run, postponed, violations } = this.#projection(path);
       const item = list.complete(items[at], run, at);
-      const found = this.#explain(violations, { errors: [], nulled: [] });
+      const isOfItem = (error: GraphQLError) => item === BROKEN || isErrorOf(item, error, path.length + 1);
+      const found = [...this.#errors.take([...path, at], isOfItem), ...this.#explain(violations, NONE)];
       if (item === BROKEN) {
-        this.#deliverSome(list, { items: delivered, errors }, part);
-        this.#close(path);
-        const known = this.#takeErrors([...path, at], [], () => true);
-        const all = [...known, ...found];
-        part.completed.push({ id, path, label, at, errors: all.length > 0 ? all : [incomplete(path)] });
+        this.#errors.close(path);
+        this.#deliver({ id, path, label, at: list.at }, { items: delivered, errors }, part);
+        part.completed.push({ id, path, label, at, errors: found.length > 0 ? found : [incomplete(path)] });
         return undefined;
       }
       errors.push(...found);
@@ -181,58 +187,19 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
       const reached = postponed.filter((inner) => isReached(item, inner.path.slice(path.length + 1)));
       part.pending.push(...this.#announce(reached));
     }
-    this.#deliverSome(list, { items: delivered, errors }, part);
+    this.#deliver({ id, path, label, at: list.at }, { items: delivered, errors }, part);
     if (at < items.length) return { ...list, at };
-    this.#close(path);
+    this.#errors.close(path);
     part.completed.push({ id, path, label });
     return undefined;
   }
 
-  #deliverSome(
-    { id, path, label, at }: List,
+  #deliver(
+    place: Pending & { readonly at: number },
     { items, errors }: { readonly items: readonly unknown[]; readonly errors: readonly GraphQLError[] },
     part: Writable,
   ): void {
-    if (items.length === 0) return;
-    const known = this.#takeErrors(path, [], (error) => {
-      const index = Number(error.path?.[path.length]) - at;
-      return index in items && explainsNull(error, items[index], path.length + 1);
-    });
-    part.delivered.push({ kind: "list", id, path, label, at, items, errors: [...known, ...errors] });
-  }
-
-  #open(path: ResponsePath): void {
-    const place = JSON.stringify(path);
-    this.#places.set(place, 1 + (this.#places.get(place) ?? 0));
-  }
-
-  #close(path: ResponsePath): void {
-    const place = JSON.stringify(path);
-    const count = (this.#places.get(place) ?? 0) - 1;
-    if (count > 0) this.#places.set(place, count);
-    else this.#places.delete(place);
-  }
-
-  /**
-   * Of the errors that were `found` now and of those held, those of a place that `belong` to what is delivered there,
-   * and those that no later part could report; and those without a place, once. The others are held until their part is
-   * delivered: of a fragment that never is, they are not reported.
-   */
-  #takeErrors(
-    place: ResponsePath,
-    found: readonly GraphQLError[],
-    belongs: (error: GraphQLError) => boolean,
-  ): readonly GraphQLError[] {
-    const isAwaited = ({ path }: GraphQLError) =>
-      path?.some((_, end) => this.#places.has(JSON.stringify(path.slice(0, end))));
-    for (const error of found) this.#held.add(error);
-    const own = [...this.#held].filter((error) => {
-      if (!error.path) return !this.#reported.has(error);
-      if (!isBelow(error, place)) return false;
-      return belongs(error) || !(this.#reported.has(error) || isAwaited(error));
-    });
-    for (const error of own) this.#reported.add(error);
-    return own;
+    if (items.length > 0) part.delivered.push({ kind: "list", ...place, items, errors });
   }
 
   #projection(path: ResponsePath) {
