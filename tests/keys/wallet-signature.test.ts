@@ -24,6 +24,7 @@ import { verifyWalletSignature } from "../../src/chain/wallet-signature.ts";
 import { DEPLOYER } from "../../src/devnet/chain/accounts.ts";
 import { startAnvil } from "../../src/devnet/chain/anvil.ts";
 import { connectDevnet } from "../../src/devnet/chain/chain-client.ts";
+import { receiptOf } from "../support/chain/receipt-of.ts";
 import { compileWallets, walletFactoryAbi } from "../support/chain/wallets.ts";
 import { scaled } from "../support/machine.ts";
 
@@ -179,7 +180,7 @@ describe("the signature of a wallet contract before its deployment (ERC-6492)", 
     });
     const data = encodeFunctionData({ abi: walletFactoryAbi, functionName: "deploy", args: [owner.address] });
     const hash = await client_.sendTransaction({ chain: null, to: factory, data });
-    await client.waitForTransactionReceipt({ hash });
+    await receiptOf(client, { hash, rpcUrl: url });
     expect(await verify(wallet, await wrapped(factory, owner.address, signature))).toBe(true);
   });
 

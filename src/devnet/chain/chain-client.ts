@@ -31,6 +31,8 @@ export async function connectDevnet(rpcUrl: string, privateKey: Hex) {
     name: "devnet",
     nativeCurrency: { name: "0G", symbol: "0G", decimals: 18 },
     rpcUrls: { default: { http: [rpcUrl] } },
+    // While viem looks for a replaced transaction it ignores a new block; without further blocks it waits for ever.
+    supportsTransactionReplacementDetection: false,
   });
   const client = createWalletClient({
     chain,

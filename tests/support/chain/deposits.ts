@@ -48,12 +48,12 @@ export function watchDeposits(database: Database, { urls, vault = VAULT, event, 
     },
     /** Waits until this block, or any of its height, is read. */
     scanned: (height: bigint) =>
-      until(() => watcher.status().scannedBlock === height && isFollowing(watcher)),
+      until(() => {
+        const { scannedBlock, headBlock, state } = watcher.status();
+        if (scannedBlock !== height || state !== "following")
+          throw new Error(`${state} at block ${scannedBlock} of ${headBlock}, not at ${height}`);
+      }),
   };
-}
-
-function isFollowing(watcher: LogWatcher): boolean {
-  return watcher.status().state === "following";
 }
 
 /** The available balance of the account, neuron. */

@@ -72,6 +72,8 @@ async function submit(
     name: network.name,
     nativeCurrency: { name: "0G", symbol: "0G", decimals: 18 },
     rpcUrls: { default: { http: network.rpcUrls } },
+    // While viem looks for a replaced transaction it ignores a new block, and a development chain may mine no other.
+    supportsTransactionReplacementDetection: false,
   });
   const wallet = createWalletClient({ account, chain, transport: http() });
   const hash = await wallet.sendTransaction({ to: to as Hex, data: data as Hex, value: BigInt(value) });
