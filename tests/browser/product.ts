@@ -1,3 +1,4 @@
+import { PATIENT_PROVIDERS } from "../support/patient-providers.ts";
 import type { OnEnd } from "../support/servers/database.ts";
 import { newFolder, startReady } from "../support/servers/process.ts";
 
@@ -9,7 +10,7 @@ export async function startProduct(
   onEnd: OnEnd,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Product> {
-  const own = { DATA_DIR: newFolder(onEnd), ...settings };
+  const own = { DATA_DIR: newFolder(onEnd), ...PATIENT_PROVIDERS, ...settings };
   const { origin, saw } = await startReady({ settings: own, onEnd });
   const [, sk = ""] = await saw(/sk- key, funded +(sk-\w+)/);
   const [, mk = ""] = await saw(/mk- key +(mk-\w+)/);

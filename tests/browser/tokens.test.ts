@@ -282,10 +282,11 @@ test("what a reorg reverts stays in the timeline, struck through, also after a r
   const { page, faults } = await dashboard().signedIn();
   await openToken(page, tokenId);
   await expect.poll(() => entries(page).count()).toBe(2);
-  await writeAgent(rpcUrl, DEMO_USER.privateKey, "transferFrom", [OWNER, OTHER, tokenId]);
+  const move = [OWNER, OTHER, tokenId];
+  const { transactionHash } = await writeAgent(rpcUrl, DEMO_USER.privateKey, "transferFrom", move);
   await entries(page).first().getByText("Transferred from").waitFor();
   await page.getByText("transferred without its key").waitFor();
-  await handlesOf(rpcUrl).reorg(1);
+  await handlesOf(rpcUrl).revert(transactionHash);
   await page.getByText("reverted by a reorg").waitFor();
   await page.getByRole("button", { name: "Transfer" }).waitFor();
   expect(await entries(page).count()).toBe(3);

@@ -230,7 +230,7 @@ describe("the life of an agent token", () => {
     const { transactionHash } = await iTransfer(stack().rpcUrl, move);
     await until(() => live.results.length === 1);
     const raw = await chain.raw(transactionHash);
-    await chain.reorg(1, [[raw, 0]]);
+    await chain.revert(transactionHash, [[raw, 0]]);
     await until(() => live.results.length === 3);
     const [first, removed, again] = newsOf(live);
     expect([first.removed, removed.removed, again.removed]).toEqual([false, true, false]);

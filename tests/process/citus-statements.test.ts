@@ -30,6 +30,9 @@ const SEQUENCES: Readonly<Record<string, Columns>> = {
 const ORDERED: Columns = new Map(Object.values(SEQUENCES).flatMap((columns) => [...columns]));
 const DECLARED = EXCEPTIONS.flatMap(({ statements }) => Object.entries(statements));
 
+/** Far longer than on a busy machine. */
+const RECORDING_MS = 2_700_000;
+
 const skipped = !inject("postgresUrl");
 if (skipped) console.warn("!! the statements for Citus are NOT tested: this machine has no PostgreSQL");
 
@@ -51,7 +54,7 @@ describe.skipIf(skipped)("the statements of a recorded load of the router, accou
     const isSeen = (seen: readonly string[]) =>
       DECLARED.every(([part]) => seen.some((statement) => isPart(part, oneLine(statement))));
     statements = await recordLoad(url, { onEnd, isEnough: isSeen });
-  });
+  }, RECORDING_MS);
   afterAll(async () => {
     for (const end of ends) await end();
   });

@@ -1,4 +1,5 @@
 import { ask, type Following, followSocket } from "../support/clients/graph-client.ts";
+import { until } from "../support/until.ts";
 import { type BalanceEvent, balanceChanged, eventsOf } from "./balance-followers.ts";
 
 /** A client that subscribes again after its last cursor, at any running gateway, whenever its subscription ends. */
@@ -19,10 +20,13 @@ export class ResumingFollower {
 
   /** Follows the balance of the account of `key` through both gateways. */
   static async start(origins: readonly [string, string], key: string): Promise<ResumingFollower> {
-    const { data, errors } = await ask(origins[0], key, "{ eventCursor }");
-    if (errors) throw new Error(JSON.stringify(errors));
     const follower = new ResumingFollower(origins, key);
-    follower.#cursor = data.eventCursor;
+    // A process that has just started on a busy machine may still wait for its database.
+    await until(async () => {
+      const { data, errors } = await ask(origins[0], key, "{ eventCursor }");
+      if (errors) throw new Error(JSON.stringify(errors));
+      follower.#cursor = data.eventCursor;
+    });
     follower.#keeping = follower.#keep();
     return follower;
   }

@@ -80,7 +80,7 @@ export function testSealedKeys(started: () => SplitProduct): void {
     await until(() => newsOfKey().every(({ length }) => length === 1));
     expect(performance.now() - minedMs).toBeLessThan(scaled(ON_TIME_MS));
     expect(newsOfKey()[0]).toEqual(newsOfKey()[1]);
-    await chain.reorg(1, [[await chain.raw(transactionHash), 0]]);
+    await chain.revert(transactionHash, [[await chain.raw(transactionHash), 0]]);
     await until(() => newsOfKey().every(({ length }) => length === 3));
     for (const [there, gone, again] of newsOfKey()) {
       expect([there?.removed, gone?.removed, again?.removed]).toEqual([false, true, false]);

@@ -9,6 +9,8 @@ export type PlanJob = {
   readonly reject: (reason: Error) => void;
   /** Whether a planner process died while planning it before. */
   isRetried: boolean;
+  /** Whether it waited too long, and was refused. */
+  isLate: boolean;
 };
 
 /** Limits on the number of waiting jobs, the characters of their text, and the time each may wait. */
@@ -18,13 +20,14 @@ export type PlanQueueLimits = {
   readonly waitMs: number;
 };
 
-/** Operations in planning order. One that waits too long leaves the queue through `onLate`. */
+/** Operations in planning order. One that waits too long for its turn, here or in a planner process, is late. */
 export class PlanQueue {
   readonly #limits: PlanQueueLimits;
   readonly #onLate: (job: PlanJob) => void;
-  readonly #jobs = new Map<PlanJob, NodeJS.Timeout>();
+  readonly #jobs = new Set<PlanJob>();
   /** Jobs that precede all others: they have waited before. */
-  readonly #first: PlanJob[] = [];
+  #first: PlanJob[] = [];
+  readonly #timers = new Map<PlanJob, NodeJS.Timeout>();
   #characters = 0;
 
   constructor(limits: PlanQueueLimits, onLate: (job: PlanJob) => void) {
@@ -33,7 +36,7 @@ export class PlanQueue {
   }
 
   get size(): number {
-    return this.#jobs.size;
+    return this.#jobs.size + this.#first.length;
   }
 
   /** Whether a job with this many characters fits in the queue. */
@@ -42,27 +45,45 @@ export class PlanQueue {
   }
 
   add(job: PlanJob): void {
-    const timer = setTimeout(() => this.#remove(job) && this.#onLate(job), this.#limits.waitMs);
-    this.#jobs.set(job, timer);
-    this.#characters += job.operationText.length;
+    this.#jobs.add(job);
+    this.#wait(job);
   }
 
-  addFirst(job: PlanJob): void {
-    this.add(job);
-    this.#first.push(job);
+  /** Puts jobs that were taken before all others, in their order. A job that had begun waits anew. */
+  putBack(jobs: readonly PlanJob[]): void {
+    const waiting = jobs.filter(({ isLate }) => !isLate);
+    this.#first = [...waiting, ...this.#first];
+    for (const job of waiting) this.#wait(job);
   }
 
+  /** The next job, which waits until it begins. */
   take(): PlanJob | undefined {
-    const job = this.#first.shift() ?? this.#jobs.keys().next().value;
+    const job = this.#first[0] ?? this.#jobs.values().next().value;
     if (job) this.#remove(job);
     return job;
   }
 
-  #remove(job: PlanJob): boolean {
-    clearTimeout(this.#jobs.get(job));
+  /** Ends the wait of a job. */
+  begin(job: PlanJob): void {
+    clearTimeout(this.#timers.get(job));
+    this.#timers.delete(job);
+  }
+
+  #wait(job: PlanJob): void {
+    this.#characters += job.operationText.length;
+    if (this.#timers.has(job)) return;
+    const onLate = () => {
+      this.#timers.delete(job);
+      this.#remove(job);
+      job.isLate = true;
+      this.#onLate(job);
+    };
+    this.#timers.set(job, setTimeout(onLate, this.#limits.waitMs));
+  }
+
+  #remove(job: PlanJob): void {
     const at = this.#first.indexOf(job);
     if (at >= 0) this.#first.splice(at, 1);
-    if (this.#jobs.delete(job)) this.#characters -= job.operationText.length;
-    return true;
+    if (at >= 0 || this.#jobs.delete(job)) this.#characters -= job.operationText.length;
   }
 }

@@ -1,8 +1,10 @@
+import { readSync, writeSync } from "node:fs";
+import { StringDecoder } from "node:string_decoder";
+import { Worker } from "node:worker_threads";
 import { QueryPlanner } from "@graphql-hive/router-query-planner";
 import type { QueryPlan } from "../engine/planner.ts";
-import { readLines } from "./lines.ts";
 
-/** Lines of JSON to the child process: first the supergraph, then one operation at a time. */
+/** Lines of JSON to the child process: first the supergraph, then operations. */
 export type PlannerRequest =
   | { readonly kind: "load"; readonly supergraphSdl: string; readonly maxPlanBytes: number }
   | {
@@ -20,28 +22,56 @@ export type PlannerReply =
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "too_large"; readonly sizeBytes: number };
 
+const [INPUT, OUTPUT] = [0, 1];
+const PARENT_EVERY_MS = 1_000;
+/** Reading the memory takes 20 µs. It is read again after this many characters of operations and plans. */
+const MEASURED_EVERY = 65_536;
+let unmeasured = MEASURED_EVERY;
 let planner: QueryPlanner | undefined;
 let maxPlanBytes = 0;
 
 // A signal to the whole process group is for the parent: it drains first, and then ends this process.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
-// A plain exit would wait for the planning thread, which may hang.
-const end = () => process.kill(process.pid, "SIGKILL");
-process.stdout.on("error", end);
-process.stdin.on("close", end);
-readLines(process.stdin, async (line) => {
-  const request = JSON.parse(line) as PlannerRequest;
-  if (request.kind === "plan") return reply(await plan(request));
+endWithParent();
+// Without streams and promises: the event loop and the thread of `planAsync` took as much of the processor as a plan.
+const decoder = new StringDecoder("utf8");
+const buffer = Buffer.allocUnsafe(65_536);
+for (let rest = ""; ; ) {
+  const size = readSync(INPUT, buffer);
+  if (size === 0) end();
+  const lines = `${rest}${decoder.write(buffer.subarray(0, size))}`.split("\n");
+  rest = lines.pop() ?? "";
+  for (const line of lines) reply(answer(JSON.parse(line) as PlannerRequest));
+}
+
+/** Another thread ends this process when its parent has ended: a plan may hang. */
+function endWithParent(): void {
+  const watch = `setInterval(() => {
+    if (process.ppid !== ${process.ppid}) process.kill(process.pid, "SIGKILL");
+  }, ${PARENT_EVERY_MS});`;
+  new Worker(watch, {
+    eval: true,
+    resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 },
+  });
+}
+
+function end(): never {
+  process.kill(process.pid, "SIGKILL");
+  throw new Error("unreachable");
+}
+
+/** Returns a reply as JSON. */
+function answer(request: PlannerRequest): string {
+  if (request.kind === "plan") return plan(request);
   planner = new QueryPlanner(request.supergraphSdl);
   maxPlanBytes = request.maxPlanBytes;
-  reply(JSON.stringify({ kind: "ready" } satisfies PlannerReply));
-});
+  return JSON.stringify({ kind: "ready" } satisfies PlannerReply);
+}
 
-/** Plans on another thread, so that the end of the parent is noticed meanwhile. Returns a reply as JSON. */
-async function plan(request: Extract<PlannerRequest, { kind: "plan" }>): Promise<string> {
+function plan(request: Extract<PlannerRequest, { kind: "plan" }>): string {
   const { operationText, operationName, labels, percentage } = request;
   try {
-    const made = await planner?.planAsync(operationText, operationName, new Set(labels), percentage);
+    const made = planner?.plan(operationText, operationName, new Set(labels), percentage);
     const text = JSON.stringify(made ?? {});
     if (text.length > maxPlanBytes) return failure({ kind: "too_large", sizeBytes: text.length });
     const memory = isMeasured(operationText.length + text.length)
@@ -52,10 +82,6 @@ async function plan(request: Extract<PlannerRequest, { kind: "plan" }>): Promise
     return failure({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
   }
 }
-
-/** Reading the memory takes 20 µs. It is read again after this many characters of operations and plans. */
-const MEASURED_EVERY = 65_536;
-let unmeasured = MEASURED_EVERY;
 
 function isMeasured(characters: number): boolean {
   unmeasured += characters;
@@ -68,6 +94,8 @@ function failure(reply: Extract<PlannerReply, { kind: "failed" | "too_large" }>)
   return JSON.stringify(reply);
 }
 
+/** Before the next plan begins: the parent blames a crash on the first operation without a reply. */
 function reply(line: string): void {
-  process.stdout.write(`${line}\n`);
+  const bytes = Buffer.from(`${line}\n`);
+  for (let sent = 0; sent < bytes.length; ) sent += writeSync(OUTPUT, bytes, sent);
 }

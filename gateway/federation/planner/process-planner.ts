@@ -21,6 +21,8 @@ export const PLANNER_LIMITS = {
   startMs: 30_000,
   /** The longest that an operation may wait for its turn. */
   waitMs: 10_000,
+  /** Operations that the process has been sent, the one in progress among them: it plans on while this one is busy. */
+  pipelined: 8,
   queued: 256,
   queuedCharacters: 4_194_304,
   /** For the JSON of one plan, as parsing and compiling it blocks the event loop. */
@@ -59,8 +61,8 @@ const CRASHES: ReadonlySet<NodeJS.Signals | null> = new Set([
 ]);
 
 /**
- * Plans in a child process, one operation at a time: so the operation in progress when the process dies is the one
- * that crashed it. That operation is refused and remembered; waiting operations are planned by the next process.
+ * Plans in a child process, which answers in order: so the first operation without an answer when the process dies is
+ * the one that crashed it. That operation is refused and remembered; the others are planned by the next process.
  * `start` starts the process; otherwise the first operation does.
  */
 export class ProcessPlanner implements Planner {
@@ -70,7 +72,8 @@ export class ProcessPlanner implements Planner {
   readonly #backoff = new RestartBackoff(PLANNER_LIMITS.backoff);
   readonly #queue: PlanQueue;
   #child: Child | undefined;
-  #current: PlanJob | undefined;
+  /** What the process has been sent, in order; the first is in progress. */
+  #sent: PlanJob[] = [];
   /** For the start of the process, or for the current plan. */
   #deadline: NodeJS.Timeout | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -107,7 +110,15 @@ export class ProcessPlanner implements Planner {
       throw plannerBusy();
     }
     return new Promise((resolve, reject) => {
-      this.#queue.add({ operationText, operationName, overrides, resolve, reject, isRetried: false });
+      this.#queue.add({
+        operationText,
+        operationName,
+        overrides,
+        resolve,
+        reject,
+        isRetried: false,
+        isLate: false,
+      });
       this.start();
       this.#next();
     });
@@ -142,16 +153,23 @@ export class ProcessPlanner implements Planner {
     this.#expireAfter(this.#limits.startMs, child);
   }
 
-  /** Sends the first operation of the queue to the process, if the process is idle. */
+  /** Sends operations of the queue to the process, as many as it may have. */
   #next(): void {
     const child = this.#child;
-    if (!child?.isReady || this.#current) return;
-    const job = this.#queue.take();
-    if (!job) return;
-    this.#current = job;
-    const { operationText, operationName, overrides } = job;
-    const { labels, percentage } = overrides;
-    child.process.send({ kind: "plan", operationText, operationName, labels: [...labels], percentage });
+    if (!child?.isReady) return;
+    while (this.#sent.length < this.#limits.pipelined) {
+      const job = this.#queue.take();
+      if (!job) return;
+      const { operationText, operationName, overrides } = job;
+      const { labels, percentage } = overrides;
+      child.process.send({ kind: "plan", operationText, operationName, labels: [...labels], percentage });
+      this.#sent.push(job);
+      if (this.#sent.length === 1) this.#begin(job, child);
+    }
+  }
+
+  #begin(job: PlanJob, child: Child): void {
+    this.#queue.begin(job);
     this.#expireAfter(this.#limits.planMs, child);
   }
 
@@ -160,12 +178,14 @@ export class ProcessPlanner implements Planner {
     this.#clearDeadline();
     if (reply.kind === "ready") child.isReady = true;
     else this.#settle(reply);
+    const [next] = this.#sent;
     if (reply.kind === "planned" && (reply.rssBytes ?? 0) > this.#limits.rssBytes) this.#end(child, "memory");
+    else if (next) this.#begin(next, child);
     this.#next();
   }
 
   #settle(reply: Exclude<PlannerReply, { kind: "ready" }>): void {
-    const job = this.#takeCurrent();
+    const job = this.#sent.shift();
     if (!job) return;
     if (reply.kind === "planned") {
       job.resolve(reply.plan);
@@ -178,13 +198,17 @@ export class ProcessPlanner implements Planner {
   #exited({ ending, sinceMs }: Child, { code, signal, stderr }: PlannerExit): void {
     this.#clearDeadline();
     this.#child = undefined;
-    const job = this.#takeCurrent();
+    const sent = this.#sent;
+    this.#sent = [];
     if (this.#isClosed) {
-      job?.reject(this.#unavailable());
+      for (const one of sent) one.reject(this.#unavailable());
       return;
     }
+    // A process that was ended from here had nothing in progress, or what was refused.
+    const job = ending ? undefined : sent.shift();
     if (job && (code !== null || CRASHES.has(signal) || job.isRetried)) this.#reject(job, "crashed");
-    else if (job) this.#queue.addFirst({ ...job, isRetried: true });
+    else if (job) sent.unshift(Object.assign(job, { isRetried: true }));
+    this.#queue.putBack(sent);
     const operation = job?.operationName ?? "anonymous";
     const facts = {
       code,
@@ -211,12 +235,12 @@ export class ProcessPlanner implements Planner {
       // A reply that arrived while this process was busy is read first.
       setImmediate(() => {
         if (this.#deadline !== timer) return;
-        const job = this.#takeCurrent();
+        const job = this.#sent.shift();
         if (job) this.#reject(job, "deadline");
         this.#end(child, "deadline");
       });
     }, afterMs);
-    if (!this.#current) timer.unref();
+    if (this.#sent.length === 0) timer.unref();
     this.#deadline = timer;
   }
 
@@ -229,12 +253,6 @@ export class ProcessPlanner implements Planner {
     child.ending = ending;
     child.isReady = false;
     child.process.kill();
-  }
-
-  #takeCurrent(): PlanJob | undefined {
-    const job = this.#current;
-    this.#current = undefined;
-    return job;
   }
 
   #reject(job: PlanJob, reason: RefusalReason): void {

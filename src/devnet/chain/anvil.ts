@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { once as madeOnce } from "../../kernel/async/once.ts";
 import { StartupError } from "../../kernel/errors.ts";
@@ -10,7 +13,9 @@ import type { Logger } from "../../kernel/log.ts";
 /** The chain id of the development network: the public testnet's, so that signatures are valid on both. */
 export const DEVNET_CHAIN_ID = 16_602;
 
-const START_TIMEOUT_MS = 15_000;
+const START_TIMEOUT_MS = 60_000;
+/** How often another free port is tried: between the check and anvil's start, another process may take it. */
+const PORT_ATTEMPTS = 5;
 const POLL_MS = 20;
 
 /**
@@ -53,8 +58,23 @@ export type AnvilOptions = {
  * Throws `StartupError` if the port is taken, if there is no anvil for this machine, or if it does not start.
  */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      const mayRetry = options.port === undefined || options.port === 0;
+      if (!mayRetry || attempt === PORT_ATTEMPTS || !String(error).includes(PORT_TAKEN)) throw error;
+    }
+  }
+}
+
+async function startOnce(options: AnvilOptions): Promise<Anvil> {
   const port = await claimPort(options.port ?? 0);
-  const child = spawn("/bin/sh", ["-c", SUPERVISOR, findAnvil(), ...flags(port, options)], {
+  const folder = mkdtempSync(join(tmpdir(), "zerograph-anvil-"));
+  // Anvil writes this file once it listens.
+  const configFile = join(folder, "config.json");
+  const words = ["-c", SUPERVISOR, findAnvil(), ...flags(port, options), "--config-out", configFile];
+  const child = spawn("/bin/sh", words, {
     stdio: ["pipe", "pipe", "pipe"],
     // Its own session: Ctrl-C in a terminal must not end the chain before we have shut down.
     detached: true,
@@ -69,7 +89,10 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   ]);
   child.stdout.resume();
   const url = `http://127.0.0.1:${port}`;
-  await untilAnswers(url, child, () => errors);
+  const isListening = () => existsSync(configFile);
+  await untilAnswers({ url, child, isListening, errors: () => errors }).finally(() =>
+    rmSync(folder, { recursive: true, force: true }),
+  );
   let stopping = false;
   child.once("exit", (status) => {
     if (!stopping) options.log?.error({ status, errors }, "the development chain ended by itself");
@@ -96,7 +119,10 @@ function flags(port: number, { stateFile, blockTimeSeconds }: AnvilOptions): str
   ];
 }
 
-/** Checked before the start: on a taken port our polling would mistake another server for anvil. */
+/** What anvil says of a port that another process has taken. */
+const PORT_TAKEN = "Address already in use";
+
+/** Checked before the start, for an error that says so. */
 async function claimPort(wanted: number): Promise<number> {
   const server = createServer().listen(wanted, "127.0.0.1");
   try {
@@ -129,10 +155,18 @@ function packagedAnvil(name: string): string | undefined {
   }
 }
 
-async function untilAnswers(url: string, child: ChildProcess, errors: () => string): Promise<void> {
+type Starting = {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** Whether it has the port. Until then, who answers may be another server. */
+  isListening(): boolean;
+  errors(): string;
+};
+
+async function untilAnswers({ url, child, isListening, errors }: Starting): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (child.exitCode === null) {
-    if (await answers(url)) return;
+    if (isListening() && (await answers(url))) return;
     if (Date.now() > deadline) break;
     await sleep(POLL_MS);
   }

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { GraphQLError } from "graphql";
 import { expect, onTestFinished, test } from "vitest";
 import {
@@ -202,6 +203,51 @@ test("the process ends with its parent, also when that is killed, and inherits n
   expect(await isAlive(pid)).toBe(true);
   parent.kill("SIGKILL");
   await until(async () => !(await isAlive(pid)));
+});
+
+test("the process ends with its parent also while it plans, when it reads nothing", async () => {
+  const child = fileURLToPath(
+    new URL("../../../gateway/federation/planner/planner-child.ts", import.meta.url),
+  );
+  // Its input stays open, as if it had not come to read its end.
+  const load = JSON.stringify({ kind: "load", supergraphSdl: SUPERGRAPH, maxPlanBytes: 1_000 });
+  const input = spawn("sh", ["-c", `echo "$LOAD"; exec sleep 600`], {
+    env: { LOAD: load.replaceAll("\\", "\\\\") },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  onTestFinished(() => void input.kill("SIGKILL"));
+  const command = `exec 3<&0; "$0" "$1" <&3 & echo $!; wait`;
+  const parent = spawn("sh", ["-c", command, process.execPath, child], {
+    env: {},
+    stdio: [input.stdout, "pipe", "inherit"],
+  });
+  let said = "";
+  parent.stdout.on("data", (part: Buffer) => {
+    said += part;
+  });
+  await until(() => said.includes('"ready"'));
+  const pid = Number.parseInt(said, 10);
+  onTestFinished(async () => {
+    if (await isAlive(pid)) process.kill(pid, "SIGKILL");
+  });
+  parent.kill("SIGKILL");
+  await until(async () => !(await isAlive(pid)));
+});
+
+test("of operations that a dying process was sent, only the one in progress is refused", async () => {
+  const { planner, refusals } = started();
+  await planner.plan("{me{id}}", null, NO_OVERRIDES);
+  const { pid = 0 } = planner;
+  process.kill(pid, "SIGSTOP");
+  const all = Array.from({ length: 40 }, (_, number) =>
+    settled(planner.plan(numbered(number), null, NO_OVERRIDES)),
+  );
+  process.kill(pid, "SIGABRT");
+  process.kill(pid, "SIGCONT");
+  const [first, ...others] = await Promise.all(all);
+  expect(codeOf(first)).toBe("graphql_refused");
+  for (const [at, plan] of others.entries()) expect(JSON.stringify(plan)).toContain(`a${at + 1}:`);
+  expect(refusals()).toEqual(["crashed"]);
 });
 
 function started(limits: ProcessPlannerOptions["limits"] = {}, supergraphSdl = SUPERGRAPH) {

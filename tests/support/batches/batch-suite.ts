@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { formatToken } from "../../../src/kernel/text/amount.ts";
 import { requireAvailable } from "../inference/bill.ts";
 import { completion, sendJson, USAGE } from "../inference/scripted-provider.ts";
+import { PATIENT_PROVIDERS } from "../patient-providers.ts";
 import { PRICES, useRouter } from "../router.ts";
 import type { Seeded } from "../seed.ts";
 import type { DatabaseKind } from "../servers/database.ts";
@@ -13,8 +14,6 @@ const START = 10_000_000n;
 /** What a chat costs at the first provider. */
 const COST =
   BigInt(USAGE.prompt_tokens) * PRICES[0].prompt + BigInt(USAGE.completion_tokens) * PRICES[0].completion;
-/** A busy machine must not make a line cost what the second provider takes. */
-const PATIENT = { PROVIDER_CONNECT_MS: "60000", PROVIDER_FIRST_BYTE_MS: "300000" };
 const lineOf = (n: number, body: object = {}) => chatLine(n, MODEL, body);
 
 /** The tests of batches over one kind of database. Call it at the top level of a test file. */
@@ -22,7 +21,12 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
   const router = await useRouter({
     models: [MODEL],
     database,
-    settings: { ...PATIENT, PROVIDER_COOL_DOWN_MS: "1", BATCH_FILE_MIB: "16", BATCH_FILES_MIB: "20" },
+    settings: {
+      ...PATIENT_PROVIDERS,
+      PROVIDER_COOL_DOWN_MS: "1",
+      BATCH_FILE_MIB: "16",
+      BATCH_FILES_MIB: "20",
+    },
     more: () => [
       { id: "embed", pricing: { prompt: "2" }, service_type: "embedding" },
       {

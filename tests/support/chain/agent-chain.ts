@@ -88,6 +88,12 @@ export function handlesOf(url: string) {
      */
     reorg: (depth: number, again: [Hex, number][] = []) =>
       client.request<Reorg>({ method: "anvil_reorg", params: [depth, again] }),
+    /** Replaces the block of a transaction and those after it, which a running product may have sent. */
+    async revert(hash: Hex, again: [Hex, number][] = []): Promise<void> {
+      const { blockNumber } = await client.getTransactionReceipt({ hash });
+      const depth = Number((await client.getBlockNumber()) - blockNumber) + 1;
+      await client.request<Reorg>({ method: "anvil_reorg", params: [depth, again] });
+    },
   };
 }
 

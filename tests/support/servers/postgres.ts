@@ -1,4 +1,6 @@
 import { execFile, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
 import {
   accessSync,
   chmodSync,
@@ -122,14 +124,22 @@ function requireTls(data: string, { cert, key }: ServerCertificate, owner: numbe
   return { ssl: "on", ...files };
 }
 
-/** A free port of 127.0.0.1. */
+/** Below the ports that systems give to connections and to servers that ask for any port. */
+const PORTS = { from: 15_000, to: 32_000 } as const;
+
+/** A free port of 127.0.0.1, which no connection takes until the caller listens at it. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
+  for (;;) {
+    const port = randomInt(PORTS.from, PORTS.to);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }
 
 /**
