@@ -23,6 +23,7 @@ import { type Inputs, readInputs } from "./input-usages.ts";
 import { createIntrospectionCheck } from "./introspection-cost.ts";
 import { LocatedError, Locator } from "./located-error.ts";
 import { type Measures, measureDocument } from "./measure.ts";
+import { isSurelyValid } from "./quick-validation.ts";
 import { refuse, tooMuch } from "./refusals.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
 import { createPartSharing } from "./shared-parts.ts";
@@ -111,7 +112,10 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
   const inputLimits = new InputLimits(limits);
   const isLongIntrospection = createIntrospectionCheck(schema);
   const share = createPartSharing(schema);
-  const findFaults = (document: DocumentNode) => validate(schema, document, rules, { maxErrors: MAX_FAULTS });
+  const findFaults = (document: DocumentNode) =>
+    isSurelyValid(schema, document, rules)
+      ? []
+      : validate(schema, document, rules, { maxErrors: MAX_FAULTS });
   return (text: string): Verdict => {
     const refusal = refuseText(text, limits);
     if (refusal) return [refusal];
