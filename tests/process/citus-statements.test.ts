@@ -30,7 +30,7 @@ const SEQUENCES: Readonly<Record<string, Columns>> = {
 const ORDERED: Columns = new Map(Object.values(SEQUENCES).flatMap((columns) => [...columns]));
 const DECLARED = EXCEPTIONS.flatMap(({ statements }) => Object.entries(statements));
 
-/** Far longer than on a busy machine. */
+/** Recording takes a few minutes, and on a busy machine many times as long. */
 const RECORDING_MS = 2_700_000;
 
 const skipped = !inject("postgresUrl");

@@ -24,9 +24,8 @@ export type PlanQueueLimits = {
 export class PlanQueue {
   readonly #limits: PlanQueueLimits;
   readonly #onLate: (job: PlanJob) => void;
-  readonly #jobs = new Set<PlanJob>();
-  /** Jobs that precede all others: they have waited before. */
-  #first: PlanJob[] = [];
+  #jobs: PlanJob[] = [];
+  /** Of the jobs that wait, also of those that were taken and have not begun. */
   readonly #timers = new Map<PlanJob, NodeJS.Timeout>();
   #characters = 0;
 
@@ -35,36 +34,33 @@ export class PlanQueue {
     this.#onLate = onLate;
   }
 
-  get size(): number {
-    return this.#jobs.size + this.#first.length;
-  }
-
   /** Whether a job with this many characters fits in the queue. */
   hasRoomFor(characters: number): boolean {
-    return this.size < this.#limits.maxJobs && this.#characters + characters <= this.#limits.maxCharacters;
+    const { maxJobs, maxCharacters } = this.#limits;
+    return this.#jobs.length < maxJobs && this.#characters + characters <= maxCharacters;
   }
 
   add(job: PlanJob): void {
-    this.#jobs.add(job);
+    this.#jobs.push(job);
     this.#wait(job);
   }
 
   /** Puts jobs that were taken before all others, in their order. A job that had begun waits anew. */
   putBack(jobs: readonly PlanJob[]): void {
     const waiting = jobs.filter(({ isLate }) => !isLate);
-    this.#first = [...waiting, ...this.#first];
+    this.#jobs = [...waiting, ...this.#jobs];
     for (const job of waiting) this.#wait(job);
   }
 
-  /** The next job, which waits until it begins. */
+  /** The next job. It goes on waiting until `endWait`. */
   take(): PlanJob | undefined {
-    const job = this.#first[0] ?? this.#jobs.values().next().value;
-    if (job) this.#remove(job);
+    const job = this.#jobs.shift();
+    if (job) this.#characters -= job.operationText.length;
     return job;
   }
 
-  /** Ends the wait of a job. */
-  begin(job: PlanJob): void {
+  /** The job begins, or is refused. */
+  endWait(job: PlanJob): void {
     clearTimeout(this.#timers.get(job));
     this.#timers.delete(job);
   }
@@ -74,16 +70,14 @@ export class PlanQueue {
     if (this.#timers.has(job)) return;
     const onLate = () => {
       this.#timers.delete(job);
-      this.#remove(job);
       job.isLate = true;
+      const at = this.#jobs.indexOf(job);
+      if (at >= 0) {
+        this.#jobs.splice(at, 1);
+        this.#characters -= job.operationText.length;
+      }
       this.#onLate(job);
     };
     this.#timers.set(job, setTimeout(onLate, this.#limits.waitMs));
-  }
-
-  #remove(job: PlanJob): void {
-    const at = this.#first.indexOf(job);
-    if (at >= 0) this.#first.splice(at, 1);
-    if (at >= 0 || this.#jobs.delete(job)) this.#characters -= job.operationText.length;
   }
 }

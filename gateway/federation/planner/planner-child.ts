@@ -3,6 +3,7 @@ import { StringDecoder } from "node:string_decoder";
 import { Worker } from "node:worker_threads";
 import { QueryPlanner } from "@graphql-hive/router-query-planner";
 import type { QueryPlan } from "../engine/planner.ts";
+import { createLineSplitter } from "./lines.ts";
 
 /** Lines of JSON to the child process: first the supergraph, then operations. */
 export type PlannerRequest =
@@ -36,12 +37,12 @@ endWithParent();
 // Without streams and promises: the event loop and the thread of `planAsync` took as much of the processor as a plan.
 const decoder = new StringDecoder("utf8");
 const buffer = Buffer.allocUnsafe(65_536);
-for (let rest = ""; ; ) {
+const splitLines = createLineSplitter();
+for (;;) {
   const size = readSync(INPUT, buffer);
   if (size === 0) end();
-  const lines = `${rest}${decoder.write(buffer.subarray(0, size))}`.split("\n");
-  rest = lines.pop() ?? "";
-  for (const line of lines) reply(answer(JSON.parse(line) as PlannerRequest));
+  for (const line of splitLines(decoder.write(buffer.subarray(0, size))))
+    reply(answer(JSON.parse(line) as PlannerRequest));
 }
 
 /** Another thread ends this process when its parent has ended: a plan may hang. */

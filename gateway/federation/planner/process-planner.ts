@@ -21,7 +21,7 @@ export const PLANNER_LIMITS = {
   startMs: 30_000,
   /** The longest that an operation may wait for its turn. */
   waitMs: 10_000,
-  /** Operations that the process has been sent, the one in progress among them: it plans on while this one is busy. */
+  /** Operations that the process may have at once, so that it can go on planning while this process is busy. */
   pipelined: 8,
   queued: 256,
   queuedCharacters: 4_194_304,
@@ -129,7 +129,7 @@ export class ProcessPlanner implements Planner {
     this.#isClosed = true;
     clearTimeout(this.#restart);
     this.#child?.process.kill();
-    for (let job = this.#queue.take(); job; job = this.#queue.take()) job.reject(this.#unavailable());
+    for (let job = this.#queue.take(); job; job = this.#queue.take()) this.#refuseClosed(job);
     await this.#ended;
   }
 
@@ -169,7 +169,7 @@ export class ProcessPlanner implements Planner {
   }
 
   #begin(job: PlanJob, child: Child): void {
-    this.#queue.begin(job);
+    this.#queue.endWait(job);
     this.#expireAfter(this.#limits.planMs, child);
   }
 
@@ -201,10 +201,10 @@ export class ProcessPlanner implements Planner {
     const sent = this.#sent;
     this.#sent = [];
     if (this.#isClosed) {
-      for (const one of sent) one.reject(this.#unavailable());
+      for (const one of sent) this.#refuseClosed(one);
       return;
     }
-    // A process that was ended from here had nothing in progress, or what was refused.
+    // If this side ended the process, the operation in progress is not the cause.
     const job = ending ? undefined : sent.shift();
     if (job && (code !== null || CRASHES.has(signal) || job.isRetried)) this.#reject(job, "crashed");
     else if (job) sent.unshift(Object.assign(job, { isRetried: true }));
@@ -259,6 +259,11 @@ export class ProcessPlanner implements Planner {
     this.#refused.add(job.operationText, job.operationName, reason);
     this.#options.observer?.planRefused(reason);
     job.reject(planRefused(reason));
+  }
+
+  #refuseClosed(job: PlanJob): void {
+    this.#queue.endWait(job);
+    job.reject(this.#unavailable());
   }
 
   #unavailable(): Error {

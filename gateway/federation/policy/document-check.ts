@@ -23,7 +23,7 @@ import { type Inputs, readInputs } from "./input-usages.ts";
 import { createIntrospectionCheck } from "./introspection-cost.ts";
 import { LocatedError, Locator } from "./located-error.ts";
 import { type Measures, measureDocument } from "./measure.ts";
-import { isSurelyValid } from "./quick-validation.ts";
+import { passesRules } from "./quick-validation.ts";
 import { refuse, tooMuch } from "./refusals.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
 import { createPartSharing } from "./shared-parts.ts";
@@ -113,9 +113,7 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
   const isLongIntrospection = createIntrospectionCheck(schema);
   const share = createPartSharing(schema);
   const findFaults = (document: DocumentNode) =>
-    isSurelyValid(schema, document, rules)
-      ? []
-      : validate(schema, document, rules, { maxErrors: MAX_FAULTS });
+    passesRules(schema, document, rules) ? [] : validate(schema, document, rules, { maxErrors: MAX_FAULTS });
   return (text: string): Verdict => {
     const refusal = refuseText(text, limits);
     if (refusal) return [refusal];

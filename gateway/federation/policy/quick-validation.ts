@@ -4,6 +4,7 @@ import {
   type ASTVisitor,
   type ASTVisitorKeyMap,
   type DocumentNode,
+  GraphQLError,
   type GraphQLSchema,
   Kind,
   TypeInfo,
@@ -38,26 +39,26 @@ const KINDS = [
   ...Object.keys(CHILDREN),
   ...[Kind.VARIABLE, Kind.NAMED_TYPE, Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOLEAN, Kind.NULL, Kind.ENUM],
 ];
-const INVALID = new Error("invalid");
 
 /**
- * Whether a document surely passes the rules; when false, graphql-js has to say whether and why not. It runs the same
- * rules in a quarter of the time of `validate`, which asks each of 31 rules at each node whether it visits that kind,
- * and walks each operation once more for its variables.
+ * Whether a document passes the rules; for the errors of one that does not, call `validate`. The rules take a quarter of
+ * the time that they take there: `validate` looks up at each node whether each of 31 rules visits that kind, and walks
+ * each operation once more for its variables.
  */
-export function isSurelyValid(
+export function passesRules(
   schema: GraphQLSchema,
   document: DocumentNode,
   rules: readonly ValidationRule[],
 ): boolean {
   const types = new TypeInfo(schema);
   const context = new QuickContext(schema, document, types);
-  const visitors = rules.map((rule) => rule(context));
   try {
+    const visitors = rules.map((rule) => rule(context));
     visit(document, inParallel([context.findVariables, ...visitors], types), CHILDREN);
     return true;
   } catch (error) {
-    if (error === INVALID) return false;
+    // A fault, or too many spreads of fragments for graphql-js, which ends its validation with an error then.
+    if (error instanceof GraphQLError) return false;
     throw error;
   }
 }
@@ -72,8 +73,8 @@ class QuickContext extends ValidationContext {
   readonly findVariables: ASTVisitor;
 
   constructor(schema: GraphQLSchema, document: DocumentNode, types: TypeInfo) {
-    super(schema, document, types, () => {
-      throw INVALID;
+    super(schema, document, types, (fault) => {
+      throw fault;
     });
     let found: VariableUsage[] = [];
     const leave = (definition: Definition) => {

@@ -71,7 +71,6 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
 async function startOnce(options: AnvilOptions): Promise<Anvil> {
   const port = await claimPort(options.port ?? 0);
   const folder = mkdtempSync(join(tmpdir(), "zerograph-anvil-"));
-  // Anvil writes this file once it listens.
   const configFile = join(folder, "config.json");
   const words = ["-c", SUPERVISOR, findAnvil(), ...flags(port, options), "--config-out", configFile];
   const child = spawn("/bin/sh", words, {
@@ -89,8 +88,7 @@ async function startOnce(options: AnvilOptions): Promise<Anvil> {
   ]);
   child.stdout.resume();
   const url = `http://127.0.0.1:${port}`;
-  const isListening = () => existsSync(configFile);
-  await untilAnswers({ url, child, isListening, errors: () => errors }).finally(() =>
+  await untilAnswers({ url, child, configFile, errors: () => errors }).finally(() =>
     rmSync(folder, { recursive: true, force: true }),
   );
   let stopping = false;
@@ -158,15 +156,15 @@ function packagedAnvil(name: string): string | undefined {
 type Starting = {
   readonly url: string;
   readonly child: ChildProcess;
-  /** Whether it has the port. Until then, who answers may be another server. */
-  isListening(): boolean;
+  /** Anvil writes it once it listens. Until then, what answers at the port may be another server. */
+  readonly configFile: string;
   errors(): string;
 };
 
-async function untilAnswers({ url, child, isListening, errors }: Starting): Promise<void> {
+async function untilAnswers({ url, child, configFile, errors }: Starting): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (child.exitCode === null) {
-    if (isListening() && (await answers(url))) return;
+    if (existsSync(configFile) && (await answers(url))) return;
     if (Date.now() > deadline) break;
     await sleep(POLL_MS);
   }

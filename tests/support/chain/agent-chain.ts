@@ -68,6 +68,12 @@ export function handlesOf(url: string) {
     cacheTime: 0,
     pollingInterval: 10,
   }).extend(publicActions);
+  /**
+   * Replaces the newest `depth` blocks; `again` are signed transactions and the index of the new block of
+   * each.
+   */
+  const reorg = (depth: number, again: [Hex, number][] = []) =>
+    client.request<Reorg>({ method: "anvil_reorg", params: [depth, again] });
   return {
     client,
     mine: (blocks: number) => client.mine({ blocks }),
@@ -82,17 +88,12 @@ export function handlesOf(url: string) {
     /** A signed transaction, to be mined again. */
     raw: (hash: Hex) =>
       client.request<RawTransaction>({ method: "eth_getRawTransactionByHash", params: [hash] }),
-    /**
-     * Replaces the newest `depth` blocks; `again` are signed transactions and the index of the new block of
-     * each.
-     */
-    reorg: (depth: number, again: [Hex, number][] = []) =>
-      client.request<Reorg>({ method: "anvil_reorg", params: [depth, again] }),
+    reorg,
     /** Replaces the block of a transaction and those after it, which a running product may have sent. */
     async revert(hash: Hex, again: [Hex, number][] = []): Promise<void> {
       const { blockNumber } = await client.getTransactionReceipt({ hash });
       const depth = Number((await client.getBlockNumber()) - blockNumber) + 1;
-      await client.request<Reorg>({ method: "anvil_reorg", params: [depth, again] });
+      await reorg(depth, again);
     },
   };
 }
