@@ -19,6 +19,7 @@ import { graphPlugin } from "./graph/graph.plugin.ts";
 import { limitBodyTime } from "./http/body-deadline.ts";
 import {
   continueWhenRead,
+  discardRefusedBodies,
   refuseEncodedBodies,
   refuseUnknownExpectations,
   requireHost,
@@ -91,6 +92,7 @@ export async function createServer(
   traceRequests(server, isProxy);
   requireHost(server);
   refuseEncodedBodies(server);
+  discardRefusedBodies(server);
   refuseUnknownExpectations(server.server);
   continueWhenRead(server.server);
   limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });

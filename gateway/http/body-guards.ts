@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { AppError } from "../../src/kernel/errors.ts";
+import { discardBody } from "../../src/rest/http/discard-body.ts";
 import { toFailureText } from "./client-error.ts";
 
 /** Refuses compressed bodies: 415 `unsupported_media_type`, on every route, before the body is read. */
@@ -8,12 +9,20 @@ export function refuseEncodedBodies(server: FastifyInstance): void {
   server.addHook("onRequest", ({ headers }, reply, done) => {
     const encoding = headers["content-encoding"]?.trim().toLowerCase() || "identity";
     if (encoding === "identity" || !hasBody(headers)) return done();
-    reply.header("accept-encoding", "identity").header("connection", "close");
+    reply.header("accept-encoding", "identity");
     done(
       new AppError("unsupported_media_type", "Send the body without a Content-Encoding.", {
         param: "Content-Encoding",
       }),
     );
+  });
+}
+
+/** Reads what a refused request still sends, on every route, so that its client gets the response. */
+export function discardRefusedBodies(server: FastifyInstance): void {
+  server.addHook("onSend", (request, reply, _payload, done) => {
+    discardBody(request, reply);
+    done();
   });
 }
 

@@ -8,12 +8,10 @@ import type { Principal } from "../keys/auth/principal.ts";
 import type { AuthRequest } from "../keys/auth/request-authenticator.ts";
 import { hopOf } from "../keys/auth/source-address.ts";
 import type { ClientExchange } from "../receipts/client-exchange.ts";
-import { toAppError } from "./errors/error-body.ts";
 import { formUploadPlugin } from "./form-upload/form-upload.plugin.ts";
 import { FormUpload } from "./form-upload/form-upload.ts";
 import type { Answer } from "./http/answer.ts";
 import { openToPages, servePreflights } from "./http/cors.ts";
-import { discardBody } from "./http/discard-body.ts";
 import { unsupportedType } from "./http/headers.ts";
 import { decodedPath, type KnownPaths } from "./http/known-paths.ts";
 import { quotaHeaders } from "./http/quota-headers.ts";
@@ -219,8 +217,6 @@ export function answerFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const { shown: requestId } = requestIdsOf(request);
-  const isRefused = REFUSED_BODIES.has(toAppError(error).code) || request.body instanceof FormUpload;
-  if (isRefused && !request.raw.complete && hasLargeBody(request)) discardBody(request, reply);
   return sendFailure(
     app,
     error,
@@ -228,9 +224,6 @@ export function answerFailure(
     reply,
   );
 }
-
-/** Failures that occur while a body is being sent. */
-const REFUSED_BODIES: ReadonlySet<string> = new Set(["body_too_large", "overloaded"]);
 
 /** The error format of a request, also if no route was found. */
 function shapeOf(request: FastifyRequest): Route["errors"] {

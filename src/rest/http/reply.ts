@@ -8,6 +8,7 @@ import { toAppError, toErrorAnswer } from "../errors/error-body.ts";
 import type { Route } from "../route.ts";
 import { toRpcFailure } from "../rpc/rpc-error.ts";
 import type { Answer } from "./answer.ts";
+import { discardBody } from "./discard-body.ts";
 import { eventSink } from "./event-sink.ts";
 import { sendFile } from "./send-file.ts";
 
@@ -112,6 +113,7 @@ export function sendFailure(
   if (status < 600) return reply.code(status).headers(all).send(body);
   // The original storage gateway has a status that neither HTTP nor Fastify allows.
   const type = { "content-type": "application/json; charset=utf-8" };
+  discardBody(reply.request, reply);
   reply.hijack();
   reply.raw.writeHead(status, { ...headersOf(reply), ...all, ...type }).end(JSON.stringify(body));
   return reply;

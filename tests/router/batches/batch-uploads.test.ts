@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from "vitest";
 import { FileCipher } from "../../../src/client-files/file-cipher.ts";
 import { readFileId } from "../../../src/client-files/file-id.ts";
 import { BatchClient } from "../../support/batches/batch-world.ts";
+import { chunkOf } from "../../support/chunk.ts";
 import { useRouter } from "../../support/router.ts";
 import type { Seeded } from "../../support/seed.ts";
 import { until } from "../../support/until.ts";
@@ -112,11 +113,6 @@ async function uploadChunked(content: readonly Buffer[]): Promise<number> {
 /** Content of this size. */
 function filled(sizeBytes: number): readonly Buffer[] {
   return [Buffer.alloc(sizeBytes, "x")];
-}
-
-/** A chunk of a body (RFC 9112, 7.1). */
-function chunkOf(bytes: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 }
 
 /** What counts against the quota of the account, and the parts that are stored. */
