@@ -6,11 +6,13 @@ type ByteLruLimits = {
   readonly maxEntries?: number;
   /** The share of all bytes that one entry may take: a larger one would evict too many others. */
   readonly maxShare?: number;
-  /** Once half of the bytes are taken, a new key is stored when it is set for the second time: most never come again. */
-  readonly admitsSecond?: boolean;
+  /** Whether it is selective about new keys once it is half full (`#admits`). */
+  readonly isSelective?: boolean;
 };
 
 const DEFAULT_MAX_SHARE = 1 / 8;
+/** Of new keys that come again, a full cache stores one in so many. */
+const ADMITTED_WHEN_FULL = 8;
 
 type Entry<V> = { readonly value: V; readonly sizeBytes: number; wasRead: boolean };
 
@@ -24,10 +26,11 @@ export class ByteLru<V> {
   readonly #entries = new Map<string, Entry<V>>();
   readonly #sightings: Sightings | undefined;
   #sizeBytes = 0;
+  #askedWhenFull = 0;
 
   constructor(limits: ByteLruLimits) {
     this.#limits = limits;
-    if (limits.admitsSecond) this.#sightings = new Sightings();
+    if (limits.isSelective) this.#sightings = new Sightings();
   }
 
   /** The size of all entries together, in bytes. */
@@ -48,10 +51,24 @@ export class ByteLru<V> {
     this.delete(key);
     const { maxBytes, maxShare = DEFAULT_MAX_SHARE } = this.#limits;
     if (sizeBytes > maxBytes * maxShare) return;
-    if (isNew && this.#sizeBytes > maxBytes / 2 && this.#sightings?.see(key) === false) return;
+    if (isNew && !this.#admits(key, sizeBytes)) return;
     this.#makeRoom(sizeBytes);
     this.#entries.set(key, { value, sizeBytes, wasRead: false });
     this.#sizeBytes += sizeBytes;
+  }
+
+  /**
+   * A selective cache that is half full stores a new key when it is set for the second time: most never come again. A
+   * full one then stores one in eight: where more keys come in turn than fit, each would be evicted before it is read.
+   * What was stored and evicted in vain is old garbage, which is expensive to collect.
+   */
+  #admits(key: string, sizeBytes: number): boolean {
+    const { maxEntries = Number.POSITIVE_INFINITY, maxBytes } = this.#limits;
+    const isHalfFull = this.#sizeBytes > maxBytes / 2 || this.#entries.size > maxEntries / 2;
+    if (!this.#sightings || !isHalfFull) return true;
+    if (!this.#sightings.see(key)) return false;
+    const isFull = this.#sizeBytes + sizeBytes > maxBytes || this.#entries.size >= maxEntries;
+    return !isFull || this.#askedWhenFull++ % ADMITTED_WHEN_FULL === 0;
   }
 
   #makeRoom(sizeBytes: number): void {

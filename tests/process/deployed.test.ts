@@ -2,6 +2,7 @@ import { execFile, execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -82,6 +83,14 @@ const zerograph = (...args: string[]) => ({
   args,
   settings,
   onEnd,
+});
+
+test("the programs are in ASCII: Node gives other sources two bytes a character, for as long as it runs", () => {
+  const programs = globSync("{chunks,gateway,src}/**/*.js", { cwd: join(app, "dist") });
+  expect(programs.length).toBeGreaterThan(20);
+  expect(programs.filter((path) => /[^\0-\x7f]/.test(readFileSync(join(app, "dist", path), "utf8")))).toEqual(
+    [],
+  );
 });
 
 test("the database is migrated by a command of its own", async () => {

@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -16,8 +17,9 @@ import { startTraffic, type Traffic } from "./traffic.ts";
 /**
  * `npm run soak`: mixed traffic for two hours (`-- --minutes 5`) on the built product in one process with the embedded
  * database, and beside it on one with a process per role over PostgreSQL and Redis; `--set pglite` or `--set split` for
- * one of them. With `--snapshots FOLDER`, the heaps that are compared are written there. Together they and their databases use 30 % of one core (`--percent`). Exits with 1 if something grows
- * beyond its bound. Runs of 30 minutes and more write RESULTS.md.
+ * one of them. Together they and their databases use 30 % of one core (`--percent`). With `--snapshots FOLDER`, the heaps
+ * that are compared are written there. Exits with 1 if something grows beyond its bound. Runs of 30 minutes and more
+ * write RESULTS.md.
  */
 const { values } = parseArgs({
   options: {
@@ -45,6 +47,7 @@ const READ_AGAIN_MS = 2_000;
 const BEGIN = "<!-- soak: written by npm run soak -->";
 const END = "<!-- end of soak -->";
 
+if (values.snapshots !== undefined) mkdirSync(values.snapshots, { recursive: true });
 await withEnds(async (onEnd) => {
   const startedAt = new Date().toISOString().slice(0, 16);
   const sets: SoakedSet[] = [];

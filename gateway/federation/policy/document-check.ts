@@ -87,7 +87,7 @@ const MEASURED = [
 export function createDocumentCheck(rules: DocumentRules): (text: string) => Verdict {
   const check = createUncachedCheck(rules);
   const known = new ByteLru<Verdict>({
-    ...{ maxEntries: MAX_CACHED, maxBytes: MAX_CACHED_BYTES, admitsSecond: true },
+    ...{ maxEntries: MAX_CACHED, maxBytes: MAX_CACHED_BYTES, isSelective: true },
   });
   /** Some requests are checked twice, before anything else is. */
   let last: { readonly text: string; readonly found: Verdict } | undefined;

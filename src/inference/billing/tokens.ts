@@ -1,34 +1,29 @@
-import { countTokens as count, setMergeCacheSize } from "gpt-tokenizer/encoding/o200k_base";
 import { ATTACHMENT_TOKENS, attachmentOf, partsWithin } from "../body/attachments.ts";
+import { Tokenizer } from "./tokenizer/tokenizer.ts";
+import { Vocabulary } from "./tokenizer/vocabulary.ts";
 
-const AS_PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
-/** The tokenizer's merge loop is quadratic in the length of a run: 100,000 Chinese characters in one run took 51 s. */
+const tokenizer = new Tokenizer(new Vocabulary());
+/** The tokenizer takes time quadratic in the length of a run. */
 const MAX_RUN_LENGTH = 256;
 /** Bounded, because the regex engine uses stack for each character of a match: 8 million characters overflow it. */
 const LONG_RUNS = /\S{257,65536}|\s{257,65536}/g;
 const TOKENS_PER_MESSAGE = 3;
 const TOKENS_PER_REPLY = 3;
-/**
- * Size of the tokenizer's LRU cache of words; its default is 100,000. Each hit deletes and inserts the word in a Map,
- * and V8 rebuilds a large Map after few of these: with 70,000 words, 15 MB of one letter took 5.1 s instead of 0.2 s.
- */
-const MAX_CACHED_WORDS = 1_000;
-setMergeCacheSize(MAX_CACHED_WORDS);
 
 /**
  * Counts the tokens of a text with the o200k vocabulary: an estimate, since each provider uses its own. Linear time,
- * but slow: up to 2 ms per KiB, so texts over `MAX_INLINE_BYTES` are counted on a `BodyPool` thread.
+ * but slow: up to 1.5 ms per 1,000 characters, so texts over `MAX_INLINE_BYTES` are counted on a `BodyPool` thread.
  */
 export function countTokens(text: string): number {
   let tokens = 0;
   let done = 0;
   for (const { 0: run, index } of text.matchAll(LONG_RUNS)) {
-    tokens += count(text.slice(done, index), AS_PLAIN_TEXT);
+    tokens += tokenizer.count(text.slice(done, index));
     for (let at = 0; at < run.length; at += MAX_RUN_LENGTH)
-      tokens += count(run.slice(at, at + MAX_RUN_LENGTH), AS_PLAIN_TEXT);
+      tokens += tokenizer.count(run.slice(at, at + MAX_RUN_LENGTH));
     done = index + run.length;
   }
-  return tokens + count(text.slice(done), AS_PLAIN_TEXT);
+  return tokens + tokenizer.count(text.slice(done));
 }
 
 /** The prompt of a request: a conversation in OpenAI's or Anthropic's format, and the tools it may use. */

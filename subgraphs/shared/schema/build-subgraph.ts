@@ -105,7 +105,7 @@ export function buildSubgraph<C extends object>(
     resolverMap[type] = { ...resolverMap[type], __resolveReference: guardReference(find) };
   }
   const schema = buildSubgraphSchema([
-    { typeDefs: parse(sdl), resolvers: resolverMap as GraphQLResolverMap },
+    { typeDefs: parse(sdl, { noLocation: true }), resolvers: resolverMap as GraphQLResolverMap },
   ]);
   return { name, sdl, schema: keepDefaults(schema, plain) };
 }

@@ -38,7 +38,7 @@ test("frequently read entries stay, others are evicted", () => {
 });
 
 test("a cache that is half full stores a new key when it comes again", () => {
-  const lru = new ByteLru<number>({ maxBytes: 100, maxShare: 1, admitsSecond: true });
+  const lru = new ByteLru<number>({ maxBytes: 100, maxShare: 1, isSelective: true });
   for (let n = 0; n < 1_000; n++) lru.set(`once ${n}`, n, 1);
   expect(lru.get("once 0")).toBe(0);
   // A few are taken for keys that were seen.
@@ -48,4 +48,35 @@ test("a cache that is half full stores a new key when it comes again", () => {
   expect(lru.get("twice")).toBe(2);
   lru.set("twice", 3, 1);
   expect(lru.get("twice")).toBe(3);
+});
+
+test.each([
+  ["bytes", { maxBytes: 100 }],
+  ["entries", { maxBytes: 10_000, maxEntries: 100 }],
+])(
+  "a selective cache, full by %s, keeps most of what it has while more keys come in turn than fit",
+  (_, limits) => {
+    const lru = new ByteLru<number>({ ...limits, maxShare: 1, isSelective: true });
+    let [hits, asked] = [0, 0];
+    for (let round = 0; round < 20; round++)
+      for (let n = 0; n < 250; n++) {
+        const found = lru.get(`key ${n}`) !== undefined;
+        if (!found) lru.set(`key ${n}`, n, 1);
+        if (round < 4) continue;
+        asked++;
+        if (found) hits++;
+      }
+    // 100 of 250 fit: without selection, each is evicted before it is read.
+    expect(hits / asked).toBeGreaterThan(0.25);
+  },
+);
+
+test("a full selective cache accepts what comes often", () => {
+  const lru = new ByteLru<number>({ maxBytes: 100, maxShare: 1, isSelective: true });
+  for (let round = 0; round < 2; round++) for (let n = 0; n < 200; n++) lru.set(`old ${n}`, n, 1);
+  for (let n = 0; n < 100; n++)
+    for (let key = 0; key < 10; key++) if (lru.get(`new ${key}`) === undefined) lru.set(`new ${key}`, key, 1);
+  expect(Array.from({ length: 10 }, (_, key) => lru.get(`new ${key}`))).toEqual([
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+  ]);
 });

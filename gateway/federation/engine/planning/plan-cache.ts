@@ -28,7 +28,7 @@ export class PlanCache<T> {
   readonly #bytesOf: (value: T) => number;
 
   constructor({ bytesOf = () => 0, maxBytes = MAX_BYTES, maxEntries }: PlanCacheOptions<T>) {
-    this.#made = new ByteLru({ maxBytes, maxEntries, admitsSecond: true });
+    this.#made = new ByteLru({ maxBytes, maxEntries, isSelective: true });
     this.#bytesOf = bytesOf;
   }
 

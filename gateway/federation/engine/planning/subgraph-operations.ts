@@ -16,7 +16,7 @@ const BYTES_PER_CHARACTER = 40;
  * share one object, which would take more memory than the rest of a plan.
  */
 export class SubgraphOperations {
-  readonly #known = new ByteLru<Operation>({ maxBytes: MAX_BYTES });
+  readonly #known = new ByteLru<Operation>({ maxBytes: MAX_BYTES, isSelective: true });
 
   /** The operation of a fetch. Throws a GraphQLError for one that is too large. */
   of(node: SubgraphOperation): Operation {
