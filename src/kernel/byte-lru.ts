@@ -11,10 +11,14 @@ type ByteLruLimits = {
 };
 
 const DEFAULT_MAX_SHARE = 1 / 8;
-/** Of new keys that come again, a full cache stores one in so many. */
+/** Of new keys that come again, a cache that is full of entries in use stores one in so many. */
 const ADMITTED_WHEN_FULL = 8;
+/** An entry is in use if it was read within so many reads of the cache for each of its entries. */
+const READS_IN_USE = 4;
+/** How many of the oldest entries are examined for one that is no longer in use. */
+const EXAMINED = 4;
 
-type Entry<V> = { readonly value: V; readonly sizeBytes: number; wasRead: boolean };
+type Entry<V> = { readonly value: V; readonly sizeBytes: number; wasRead: boolean; readAt: number };
 
 /**
  * An LRU map: it evicts the oldest entry that was not read since it was last considered (second chance, as a strict
@@ -26,6 +30,8 @@ export class ByteLru<V> {
   readonly #entries = new Map<string, Entry<V>>();
   readonly #sightings: Sightings | undefined;
   #sizeBytes = 0;
+  /** How often the cache was read, whether or not it had the key. */
+  #reads = 0;
   #askedWhenFull = 0;
 
   constructor(limits: ByteLruLimits) {
@@ -40,8 +46,10 @@ export class ByteLru<V> {
 
   get(key: string): V | undefined {
     const entry = this.#entries.get(key);
+    this.#reads++;
     if (!entry) return undefined;
     entry.wasRead = true;
+    entry.readAt = this.#reads;
     return entry.value;
   }
 
@@ -53,14 +61,14 @@ export class ByteLru<V> {
     if (sizeBytes > maxBytes * maxShare) return;
     if (isNew && !this.#admits(key, sizeBytes)) return;
     this.#makeRoom(sizeBytes);
-    this.#entries.set(key, { value, sizeBytes, wasRead: false });
+    this.#entries.set(key, { value, sizeBytes, wasRead: false, readAt: this.#reads });
     this.#sizeBytes += sizeBytes;
   }
 
   /**
-   * A selective cache that is half full stores a new key when it is set for the second time: most never come again. A
-   * full one then stores one in eight: where more keys come in turn than fit, each would be evicted before it is read.
-   * What was stored and evicted in vain is old garbage, which is expensive to collect.
+   * A selective cache that is half full stores a new key when it is set for the second time: most never come again. One
+   * that is full of entries in use then stores one in eight: where more keys come in turn than fit, each would be evicted
+   * before it is read. What was stored and evicted in vain is old garbage, which is expensive to collect.
    */
   #admits(key: string, sizeBytes: number): boolean {
     const { maxEntries = Number.POSITIVE_INFINITY, maxBytes } = this.#limits;
@@ -68,7 +76,22 @@ export class ByteLru<V> {
     if (!this.#sightings || !isHalfFull) return true;
     if (!this.#sightings.see(key)) return false;
     const isFull = this.#sizeBytes + sizeBytes > maxBytes || this.#entries.size >= maxEntries;
-    return !isFull || this.#askedWhenFull++ % ADMITTED_WHEN_FULL === 0;
+    return !isFull || this.#dropUnused() || this.#askedWhenFull++ % ADMITTED_WHEN_FULL === 0;
+  }
+
+  /** Deletes one of the oldest entries if it is no longer in use; the next call examines others. */
+  #dropUnused(): boolean {
+    let examined = 0;
+    for (const [key, entry] of this.#entries) {
+      if (examined++ === EXAMINED) return false;
+      if (this.#reads - entry.readAt > READS_IN_USE * this.#entries.size) {
+        this.delete(key);
+        return true;
+      }
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+    }
+    return false;
   }
 
   #makeRoom(sizeBytes: number): void {
