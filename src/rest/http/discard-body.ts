@@ -1,3 +1,5 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { finished } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** At most this much of the rest of a body is read and discarded; then the connection is closed. */
@@ -17,6 +19,7 @@ export function discardBody({ raw, headers }: FastifyRequest, reply: FastifyRepl
   const isAwaiting100 = headers.expect !== undefined && !reply.raw.shouldKeepAlive;
   if (isAwaiting100 || reply.statusCode === 408) return;
   reply.removeHeader("connection");
+  if (!reply.raw.shouldKeepAlive) closeAfter(raw, reply.raw);
   const timer = setTimeout(() => raw.destroy(), MAX_DISCARD_MS);
   const done = () => clearTimeout(timer);
   raw.once("end", done).once("close", done);
@@ -29,4 +32,10 @@ export function discardBody({ raw, headers }: FastifyRequest, reply: FastifyRepl
   });
   // A parser that was piped and taken off leaves the stream paused, which a new listener does not change.
   raw.resume();
+}
+
+/** For a client that wants its connection closed: closes it after the body, not after the response as Node does. */
+function closeAfter(request: IncomingMessage, response: ServerResponse): void {
+  response.shouldKeepAlive = true;
+  request.once("end", () => finished(response, () => request.socket.destroySoon()));
 }
