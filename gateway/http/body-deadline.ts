@@ -26,7 +26,10 @@ export function limitBodyTime(
     done();
   });
   server.addHook("preHandler", (request, _reply, done) => {
-    clearTimeout(deadlines.get(request));
+    const end = () => clearTimeout(deadlines.get(request));
+    // A form that is read by its handler still arrives.
+    if (request.raw.complete) end();
+    else request.raw.once("end", end);
     done();
   });
   server.addHook("onRequestAbort", (request, done) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { AppError } from "../../src/kernel/errors.ts";
-import { discardBody } from "../../src/rest/http/discard-body.ts";
+import { discardBody, discardRest } from "../../src/rest/http/discard-body.ts";
 import { toFailureText } from "./client-error.ts";
 
 /** Refuses compressed bodies: 415 `unsupported_media_type`, on every route, before the body is read. */
@@ -53,14 +53,15 @@ export function requireHost(server: FastifyInstance): void {
   });
 }
 
-/** Answers 417 to an `Expect` other than `100-continue`. The body is not read, and the connection is closed. */
+/** Answers 417 to an `Expect` other than `100-continue`. The body is not read, or discarded if it is sent all the same. */
 export function refuseUnknownExpectations(http: Server): void {
-  http.on("checkExpectation", (_request: IncomingMessage, response: ServerResponse) => {
+  http.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     const failure = new AppError("invalid_parameter", "The only supported Expect is 100-continue.", {
       param: "Expect",
     });
     const { status, headers, text } = toFailureText(failure, 417);
-    response.writeHead(status, { ...headers, connection: "close" }).end(text);
+    const isKept = discardRest(request, response);
+    response.writeHead(status, { ...headers, ...(!isKept && { connection: "close" }) }).end(text);
   });
 }
 

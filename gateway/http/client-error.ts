@@ -1,17 +1,30 @@
-import { STATUS_CODES } from "node:http";
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { AppError } from "../../src/kernel/errors.ts";
+import { Slot } from "../../src/kernel/slot.ts";
 import { newRequestId } from "../../src/kernel/text/ids.ts";
 import { toErrorAnswer } from "../../src/rest/errors/error-body.ts";
 
+const lastResponses = new Slot<Socket, ServerResponse>();
+
+/** Remembers which request of a connection came last, for `answerClientError`. */
+export function rememberLastRequests(http: Server): void {
+  http.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    lastResponses.set(socket, response);
+  });
+}
+
 /**
  * Answers a malformed or late HTTP request with the common error body and headers, and closes its connection. Node
- * reports it with the socket only: there is no request object yet.
+ * reports it with the socket only: there is no request object yet. What is wrong with the rest of a body whose request
+ * has its response already is not answered a second time.
  */
 export function answerClientError(error: Error, socket: Socket): void {
   const code = "code" in error ? error.code : undefined;
   if (code === "ECONNRESET" || socket.destroyed) return;
-  if (socket.writable)
+  const last = lastResponses.get(socket);
+  const isAnswered = last?.headersSent && !last.req.complete;
+  if (socket.writable && !isAnswered)
     socket.write(toMessage(failureOf(code), code === "HPE_HEADER_OVERFLOW" ? 431 : undefined));
   socket.destroy(error);
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from "fastify";
 import type { App } from "../app.ts";
 import { ReplayKey } from "../idempotency/replay-key.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -12,6 +12,7 @@ import { formUploadPlugin } from "./form-upload/form-upload.plugin.ts";
 import { FormUpload } from "./form-upload/form-upload.ts";
 import type { Answer } from "./http/answer.ts";
 import { openToPages, servePreflights } from "./http/cors.ts";
+import { discardBody } from "./http/discard-body.ts";
 import { unsupportedType } from "./http/headers.ts";
 import { decodedPath, type KnownPaths } from "./http/known-paths.ts";
 import { quotaHeaders } from "./http/quota-headers.ts";
@@ -24,14 +25,13 @@ import type { Route } from "./route.ts";
 import { routes } from "./routes.ts";
 
 const JSON_TYPE = "application/json";
+const PARSED_TYPES: readonly string[] = [JSON_TYPE, "multipart/form-data"];
 
 /** Mounts the REST API. Every response has `X-Request-ID`; every failure has the one error shape. */
 export async function restPlugin(server: FastifyInstance, { app }: { app: App }): Promise<void> {
   server.removeAllContentTypeParsers();
-  for (const type of ["application/json", "multipart/form-data"])
-    server.addContentTypeParser(type, { parseAs: "buffer" }, (request, body, done) =>
-      done(acceptedTypes(request).includes(type) ? null : unsupportedType(acceptedTypes(request)), body),
-    );
+  for (const type of PARSED_TYPES)
+    server.addContentTypeParser(type, { parseAs: "buffer" }, (_request, body, done) => done(null, body));
   server.addContentTypeParser("*", (request, _body, done) => done(unsupportedType(acceptedTypes(request))));
   server.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply));
   for (const route of routes) {
@@ -47,6 +47,7 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
           authenticateFirst(app, route, request, reply).then(() => done(), done);
         },
       ],
+      preParsing: refuseOtherTypes,
       handler: (request: FastifyRequest, reply: FastifyReply) => handle(app, route, request, reply),
     };
     if (route.takesUpload)
@@ -103,6 +104,8 @@ function unknown(method: string, allowed: readonly string[]): AppError {
 
 /** Answers a path that cannot be decoded, in the same shape as any failure. */
 export function badPath(app: App, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  // Fastify runs no hooks for it.
+  discardBody(request, reply.code(400));
   return answerFailure(
     app,
     new AppError("invalid_parameter", "The path is not well-formed."),
@@ -234,16 +237,25 @@ function shapeOf(request: FastifyRequest): Route["errors"] {
   return /^\/v1\/messages(?=[/?]|$)/.test(url) ? "anthropic" : "openai";
 }
 
-const routesByUrl = new Map<string | undefined, Route>(routes.map((route) => [route.url, route]));
+const routesByName = new Map<string, Route>(routes.map((route) => [`${route.method} ${route.url}`, route]));
 
-function routeOf({ routeOptions }: FastifyRequest): Route | undefined {
-  return routesByUrl.get(routeOptions.url);
+function routeOf({ method, routeOptions }: FastifyRequest): Route | undefined {
+  return routesByName.get(`${method === "HEAD" ? "GET" : method} ${routeOptions.url}`);
 }
 
 /**
- * The media types that a route accepts. JSON always is, as clients send an empty object even if no body is expected.
+ * The media types that a route accepts. JSON always is, as clients send an empty object even if no body is expected,
+ * except where a form is read while it arrives.
  */
 function acceptedTypes(request: FastifyRequest): readonly string[] {
-  const types = Object.keys(routeOf(request)?.bodies ?? {});
-  return types.includes(JSON_TYPE) ? types : [JSON_TYPE, ...types];
+  const { bodies = {}, takesUpload } = routeOf(request) ?? {};
+  const types = Object.keys(bodies);
+  return takesUpload || types.includes(JSON_TYPE) ? types : [JSON_TYPE, ...types];
 }
+
+/** Refuses a type that has a parser, but not on this route, before the body is read. */
+const refuseOtherTypes: preParsingHookHandler = (request, _reply, payload, done) => {
+  const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
+  const isRefused = PARSED_TYPES.includes(type) && !acceptedTypes(request).includes(type);
+  done(isRefused ? unsupportedType(acceptedTypes(request)) : null, payload);
+};

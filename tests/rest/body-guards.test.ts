@@ -126,11 +126,14 @@ describe("a client that waits for 100 (Continue)", () => {
     },
   );
 
-  test("gets 415 and no 100 for a content type that is not accepted", async () => {
+  test.each([
+    ["/v1/chat/completions", "text/plain"],
+    ["/v1/chat/completions", "multipart/form-data; boundary=b"],
+    ["/v1/files", "application/json"],
+    ["/v1/files", "text/plain"],
+  ])("at %s gets 415 and no 100 for %s, which is not accepted there", async (path, type) => {
     const { secret } = await seedAccount(stack().app.database, 1n);
-    const lines = head("/v1/chat/completions", 1_000, secret).map((line) =>
-      line.replace("application/json", "text/plain"),
-    );
+    const lines = head(path, 1_000, secret).map((line) => line.replace("application/json", type));
     expect(await raw(lines)).toMatch(/^HTTP\/1\.1 415 /);
   });
 

@@ -5,6 +5,7 @@ import { routes } from "../../src/rest/routes.ts";
 import { chunkOf } from "../support/chunk.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
 
 const MIB = 1_048_576;
 /** More than the buffers of both sockets hold: a client that only writes waits until the server reads. */
@@ -16,15 +17,22 @@ const FORM = `--b\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch
 
 const all = [
   ...routes.filter(({ method }) => method !== "GET"),
-  ...["/graphql", "/graphql/stream", "/mcp", "/dashboard/session", "/nothing"].map((url) => {
+  ...["/graphql", "/graphql/stream", "/mcp", "/dashboard/session", "/nothing", "/%zz"].map((url) => {
     return { method: "POST", url };
   }),
 ];
 /** One of each way to read a body. */
 const some = all.filter(({ url }) =>
-  ["/v1/chat/completions", "/v1/images/edits", "/v1/files", "/", "/graphql", "/mcp", "/nothing"].includes(
-    url,
-  ),
+  [
+    "/v1/chat/completions",
+    "/v1/images/edits",
+    "/v1/files",
+    "/",
+    "/graphql",
+    "/mcp",
+    "/nothing",
+    "/%zz",
+  ].includes(url),
 );
 const json = ["content-type: application/json"];
 const form = ["content-type: multipart/form-data; boundary=b"];
@@ -39,6 +47,7 @@ test.each([
   ["JSON in chunks", some, [...json, CHUNKED], `{"model":"`],
   ["a form in chunks", some, [...form, CHUNKED], FORM],
   ["a form that is not well-formed in chunks", some, [...form, CHUNKED], ""],
+  ["JSON with an unknown Expect", some, [...json, "expect: anything"], ""],
   ["JSON on a connection for one request", some, [...json, "connection: close"], `{"model":"`],
   ["a form on a connection for one request", some, [...form, "connection: close"], FORM],
 ])("a client that reads only after it has sent %s gets its answer", async (_, tried, headers, start) => {
@@ -57,11 +66,31 @@ test.each([
       );
       const status = await statusOf(socket);
       // JSON-RPC has its errors in the body.
-      const isTold = path === "/" ? [200, 413, 415].includes(status) : status >= 400 && status < 500;
+      const isTold = path === "/" ? [200, 413, 415, 417].includes(status) : status >= 400 && status < 500;
       expect([method, path, status, isTold]).toEqual([method, path, status, true]);
       socket.destroy();
     }
 });
+
+test.each(["/nothing", "/%zz", "/v1/chat/completions"])(
+  "the rest of a body that is refused at %s gets no second response, whatever is wrong with it",
+  async (path) => {
+    for (const rest of ["zz\r\n", ""]) {
+      const socket = connect(Number(new URL(stack().origin).port), "127.0.0.1");
+      let text = "";
+      socket.setEncoding("latin1").on("data", (chunk: string) => {
+        text += chunk;
+      });
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n${CHUNKED}\r\n\r\n1\r\n{\r\n`,
+      );
+      await until(async () => text.includes('"request_id"'));
+      socket.end(rest);
+      await once(socket, "close");
+      expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    }
+  },
+);
 
 /** Sends a request with a body of `BODY_BYTES` as a blocking client does: it waits while its socket is full. */
 async function send(socket: Socket, head: readonly string[], start: string) {

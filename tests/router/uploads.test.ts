@@ -31,6 +31,15 @@ test("audio has a longer timeout, which also ends", async () => {
   expect(heard()).toMatch(/^HTTP\/1\.1 408 /);
 });
 
+test("a form that is read while it arrives has the longer timeout, too", async () => {
+  const form = { secret: owner.secret, bytes: 1_000, type: "multipart/form-data; boundary=b" };
+  const { heard, socket } = open("/v1/files", form);
+  socket.write("--b\r\n");
+  await until(async () => expect(socket.destroyed).toBe(true), 3_000);
+  expect(heard()).toMatch(/^HTTP\/1\.1 408 /);
+  expect(heard()).toContain("The body did not arrive in time.");
+});
+
 test.each([
   ["without a key", undefined, "401"],
   ["with a wrong key", "sk-wrong", "401"],
@@ -50,7 +59,7 @@ test("a large body with a key for something else is refused before it is read", 
 /** Sends the head of a request that announces this many bytes. */
 function open(
   path: string,
-  { secret, bytes }: { secret: string | undefined; bytes: number },
+  { secret, bytes, type = "application/json" }: { secret: string | undefined; bytes: number; type?: string },
 ): { readonly socket: Socket; heard(): string } {
   const { hostname, port } = new URL(stack().origin);
   const socket = connect(Number(port), hostname);
@@ -61,7 +70,7 @@ function open(
   socket.on("error", () => {});
   const authorization = secret === undefined ? "" : `Authorization: Bearer ${secret}\r\n`;
   socket.write(
-    `POST ${path} HTTP/1.1\r\nHost: x\r\n${authorization}Content-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n`,
+    `POST ${path} HTTP/1.1\r\nHost: x\r\n${authorization}Content-Type: ${type}\r\nContent-Length: ${bytes}\r\n\r\n`,
   );
   return { socket, heard: () => heard };
 }

@@ -5,33 +5,53 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 /** At most this much of the rest of a body is read and discarded; then the connection is closed. */
 const MAX_DISCARDED_BYTES = 128 * 1_048_576;
 const MAX_DISCARD_MS = 30_000;
+/** All discarded bodies together are read in turns of so many bytes, each so long after the one before: 100 MiB/s. */
+const TURN_BYTES = 1_048_576;
+const TURN_MS = 10;
+let lastTurnMs = 0;
+
+/** Called before a reply is sent: reads and discards what its request still sends (`discardRest`). */
+export function discardBody({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (reply.statusCode !== 408 && discardRest(raw, reply.raw)) reply.removeHeader("connection");
+}
 
 /**
- * Called before a response is sent: reads and discards what its request still sends. Most clients read nothing before
- * they have sent the whole body, and a connection that is closed with unread data loses the response even for those
- * that do. A client that waits for `100 (Continue)` sends nothing, and its connection is closed; so is that of a client
- * whose body was too slow.
+ * Reads and discards what a request still sends while its response is sent. Most clients read nothing before they have
+ * sent the whole body, and a connection that is closed with unread data loses the response even for those that do. Not
+ * for a client that waits for `100 (Continue)`: it sends nothing. Returns whether the connection must stay open.
  */
-export function discardBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
-  if (raw.complete || raw.destroyed) return;
-  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return;
+export function discardRest(request: IncomingMessage, response: ServerResponse): boolean {
+  const { complete, destroyed, headers } = request;
+  if (complete || destroyed) return false;
+  if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return false;
   // The connection may be kept from the moment on when `100` is sent (`continueWhenRead`).
-  const isAwaiting100 = headers.expect !== undefined && !reply.raw.shouldKeepAlive;
-  if (isAwaiting100 || reply.statusCode === 408) return;
-  reply.removeHeader("connection");
-  if (!reply.raw.shouldKeepAlive) closeAfter(raw, reply.raw);
-  const timer = setTimeout(() => raw.destroy(), MAX_DISCARD_MS);
+  if (/100-continue/i.test(headers.expect ?? "") && !response.shouldKeepAlive) return false;
+  if (!response.shouldKeepAlive) closeAfter(request, response);
+  const timer = setTimeout(() => request.destroy(), MAX_DISCARD_MS);
   const done = () => clearTimeout(timer);
-  raw.once("end", done).once("close", done);
+  request.once("end", done).once("close", done);
   // Earlier readers no longer count or buffer the body.
-  raw.removeAllListeners("data");
-  let left = MAX_DISCARDED_BYTES;
-  raw.on("data", (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) raw.destroy();
+  request.removeAllListeners("data");
+  let [leftBytes, turnBytes] = [MAX_DISCARDED_BYTES, TURN_BYTES];
+  request.on("data", (chunk: Buffer) => {
+    leftBytes -= chunk.length;
+    turnBytes -= chunk.length;
+    if (leftBytes < 0) request.destroy();
+    else if (turnBytes < 0) {
+      turnBytes = TURN_BYTES;
+      awaitTurn(request);
+    }
   });
   // A parser that was piped and taken off leaves the stream paused, which a new listener does not change.
-  raw.resume();
+  request.resume();
+  return true;
+}
+
+function awaitTurn(request: IncomingMessage): void {
+  request.pause();
+  const now = performance.now();
+  lastTurnMs = Math.max(now, lastTurnMs + TURN_MS);
+  setTimeout(() => request.resume(), lastTurnMs - now);
 }
 
 /** For a client that wants its connection closed: closes it after the body, not after the response as Node does. */
