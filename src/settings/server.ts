@@ -18,7 +18,8 @@ export const LISTENING_SETTINGS = {
   BODY_MS: { schema: ms.default(30_000), about: "Deadline for receiving a request body", example: "30000" },
   UPLOAD_MS: {
     schema: ms.default(120_000),
-    about: "Deadline for receiving a body that may be large: prompts, audio, images, JSON-RPC",
+    about:
+      "Deadline for receiving a body that may be large: prompts, audio, images, files of batches, JSON-RPC",
     example: "120000",
   },
   CORS_ORIGINS: {
