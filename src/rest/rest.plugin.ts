@@ -43,7 +43,8 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
         ...(route.allowAnyOrigin ? [openToPages] : []),
         (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
           // A client that waits for `100 Continue` gets it only if its credential is valid.
-          if (!hasLargeBody(request) && request.headers.expect === undefined) return done();
+          const isReadLater = hasLargeBody(request) || route.takesUpload;
+          if (!isReadLater && request.headers.expect === undefined) return done();
           authenticateFirst(app, route, request, reply).then(() => done(), done);
         },
       ],
