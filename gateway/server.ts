@@ -24,7 +24,7 @@ import {
   refuseUnknownExpectations,
   requireHost,
 } from "./http/body-guards.ts";
-import { answerClientError, rememberLastRequests } from "./http/client-error.ts";
+import { answerClientError, rememberLastResponses } from "./http/client-error.ts";
 import { allowPages } from "./http/cors.ts";
 import { serveHealth } from "./http/health.ts";
 import { countRequests } from "./http/metrics.ts";
@@ -94,7 +94,7 @@ export async function createServer(
   refuseEncodedBodies(server);
   discardRefusedBodies(server);
   refuseUnknownExpectations(server.server);
-  rememberLastRequests(server.server);
+  rememberLastResponses(server.server);
   continueWhenRead(server.server);
   limitBodyTime(server, { bodyMs: app.config.BODY_MS, uploadMs: app.config.UPLOAD_MS });
   const trusted = trustedDocuments(app.config);

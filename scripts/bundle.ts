@@ -2,6 +2,7 @@ import { cpSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 
+/** Files that the product reads. */
 const READ_FILES = [
   "schema",
   // Their hash identifies the template of the embedded database.

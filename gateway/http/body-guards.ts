@@ -53,7 +53,7 @@ export function requireHost(server: FastifyInstance): void {
   });
 }
 
-/** Answers 417 to an `Expect` other than `100-continue`. The body is not read, or discarded if it is sent all the same. */
+/** Answers 417 to an `Expect` other than `100-continue`. A body that is sent all the same is discarded. */
 export function refuseUnknownExpectations(http: Server): void {
   http.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     const failure = new AppError("invalid_parameter", "The only supported Expect is 100-continue.", {

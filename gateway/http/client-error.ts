@@ -7,8 +7,8 @@ import { toErrorAnswer } from "../../src/rest/errors/error-body.ts";
 
 const lastResponses = new Slot<Socket, ServerResponse>();
 
-/** Remembers which request of a connection came last, for `answerClientError`. */
-export function rememberLastRequests(http: Server): void {
+/** Remembers the response to the last request of each connection, for `answerClientError`. */
+export function rememberLastResponses(http: Server): void {
   http.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
     lastResponses.set(socket, response);
   });
@@ -16,15 +16,15 @@ export function rememberLastRequests(http: Server): void {
 
 /**
  * Answers a malformed or late HTTP request with the common error body and headers, and closes its connection. Node
- * reports it with the socket only: there is no request object yet. What is wrong with the rest of a body whose request
- * has its response already is not answered a second time.
+ * reports it with the socket only: there is no request object yet. Nothing is written into a response that is being
+ * sent, or after one whose request is still arriving.
  */
 export function answerClientError(error: Error, socket: Socket): void {
   const code = "code" in error ? error.code : undefined;
   if (code === "ECONNRESET" || socket.destroyed) return;
   const last = lastResponses.get(socket);
-  const isAnswered = last?.headersSent && !last.req.complete;
-  if (socket.writable && !isAnswered)
+  const isBetween = !last?.headersSent || (last.req.complete && last.writableFinished);
+  if (socket.writable && isBetween)
     socket.write(toMessage(failureOf(code), code === "HPE_HEADER_OVERFLOW" ? 431 : undefined));
   socket.destroy(error);
 }

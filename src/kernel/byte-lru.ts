@@ -15,7 +15,7 @@ const DEFAULT_MAX_SHARE = 1 / 8;
 const ADMITTED_WHEN_FULL = 8;
 /** An entry is in use if it was read within so many reads of the cache for each of its entries. */
 const READS_IN_USE = 4;
-/** How many of the oldest entries are examined for one that is no longer in use. */
+/** How many entries are examined at a time for one that is no longer in use. */
 const EXAMINED = 4;
 
 type Entry<V> = { readonly value: V; readonly sizeBytes: number; wasRead: boolean; readAt: number };
@@ -32,7 +32,8 @@ export class ByteLru<V> {
   #sizeBytes = 0;
   /** How often the cache was read, whether or not it had the key. */
   #reads = 0;
-  #askedWhenFull = 0;
+  /** New keys that came again while the cache was full of entries in use. */
+  #candidates = 0;
 
   constructor(limits: ByteLruLimits) {
     this.#limits = limits;
@@ -76,10 +77,10 @@ export class ByteLru<V> {
     if (!this.#sightings || !isHalfFull) return true;
     if (!this.#sightings.see(key)) return false;
     const isFull = this.#sizeBytes + sizeBytes > maxBytes || this.#entries.size >= maxEntries;
-    return !isFull || this.#dropUnused() || this.#askedWhenFull++ % ADMITTED_WHEN_FULL === 0;
+    return !isFull || this.#dropUnused() || this.#candidates++ % ADMITTED_WHEN_FULL === 0;
   }
 
-  /** Deletes one of the oldest entries if it is no longer in use; the next call examines others. */
+  /** Deletes the first entry found that is no longer in use, among a few; the next call examines others. */
   #dropUnused(): boolean {
     let examined = 0;
     for (const [key, entry] of this.#entries) {

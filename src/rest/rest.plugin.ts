@@ -43,8 +43,8 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
         ...(route.allowAnyOrigin ? [openToPages] : []),
         (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
           // A client that waits for `100 Continue` gets it only if its credential is valid.
-          const isReadLater = hasLargeBody(request) || route.takesUpload;
-          if (!isReadLater && request.headers.expect === undefined) return done();
+          const isFirst = hasLargeBody(request) || route.takesUpload || request.headers.expect !== undefined;
+          if (!isFirst) return done();
           authenticateFirst(app, route, request, reply).then(() => done(), done);
         },
       ],
@@ -238,10 +238,12 @@ function shapeOf(request: FastifyRequest): Route["errors"] {
   return /^\/v1\/messages(?=[/?]|$)/.test(url) ? "anthropic" : "openai";
 }
 
-const routesByName = new Map<string, Route>(routes.map((route) => [`${route.method} ${route.url}`, route]));
+const routesByEndpoint = new Map<string, Route>(
+  routes.map((route) => [`${route.method} ${route.url}`, route]),
+);
 
 function routeOf({ method, routeOptions }: FastifyRequest): Route | undefined {
-  return routesByName.get(`${method === "HEAD" ? "GET" : method} ${routeOptions.url}`);
+  return routesByEndpoint.get(`${method === "HEAD" ? "GET" : method} ${routeOptions.url}`);
 }
 
 /**

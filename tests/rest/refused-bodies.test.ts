@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { routes } from "../../src/rest/routes.ts";
+import { MODEL } from "../support/chain/network.ts";
 import { chunkOf } from "../support/chunk.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
@@ -91,6 +92,27 @@ test.each(["/nothing", "/%zz", "/v1/chat/completions"])(
     }
   },
 );
+
+test("what is malformed behind a request whose stream is being sent writes nothing into the stream", async () => {
+  const { secret } = await seedAccount(stack().app.database, 10n ** 18n);
+  stack().provider.behaviour = { chunkDelayMs: 100 };
+  const body = JSON.stringify({ model: MODEL, stream: true, messages: [{ role: "user", content: "Hello" }] });
+  const socket = connect(Number(new URL(stack().origin).port), "127.0.0.1");
+  let text = "";
+  socket.setEncoding("latin1").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${secret}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  await until(async () => text.includes("data: "));
+  socket.write("not HTTP\r\n\r\n");
+  await once(socket, "close");
+  stack().provider.behaviour = {};
+  expect(text).toMatch(/^HTTP\/1\.1 200 /);
+  expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+});
 
 /** Sends a request with a body of `BODY_BYTES` as a blocking client does: it waits while its socket is full. */
 async function send(socket: Socket, head: readonly string[], start: string) {

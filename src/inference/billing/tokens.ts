@@ -12,7 +12,7 @@ const TOKENS_PER_REPLY = 3;
 
 /**
  * Counts the tokens of a text with the o200k vocabulary: an estimate, since each provider uses its own. Linear time,
- * but slow: up to 1.5 ms per 1,000 characters, so texts over `MAX_INLINE_BYTES` are counted on a `BodyPool` thread.
+ * but slow: up to 2 ms per 1,000 characters, so texts over `MAX_INLINE_BYTES` are counted on a `BodyPool` thread.
  */
 export function countTokens(text: string): number {
   let tokens = 0;

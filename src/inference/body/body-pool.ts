@@ -22,7 +22,7 @@ import type { BodyResult, BodyTask } from "./body-worker.ts";
 import type { Edit } from "./json-member.ts";
 import { parseJson } from "./outline.ts";
 
-/** Texts up to this length are tokenized inline: at most 10 ms, 1 ms for English. */
+/** Texts up to this length are tokenized inline: at most 15 ms, 1 ms for English. */
 const MAX_INLINE_BYTES = 16_384;
 /** JSON up to this length is parsed inline: at most 15 ms. */
 const MAX_INLINE_JSON = 262_144;

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 /** At most this much of the rest of a body is read and discarded; then the connection is closed. */
 const MAX_DISCARDED_BYTES = 128 * 1_048_576;
 const MAX_DISCARD_MS = 30_000;
-/** All discarded bodies together are read in turns of so many bytes, each so long after the one before: 100 MiB/s. */
+/** All discarded bodies together are read at 100 MiB/s, so that they leave most of the event loop to others. */
 const TURN_BYTES = 1_048_576;
 const TURN_MS = 10;
 let lastTurnMs = 0;
@@ -18,13 +18,13 @@ export function discardBody({ raw }: FastifyRequest, reply: FastifyReply): void 
 /**
  * Reads and discards what a request still sends while its response is sent. Most clients read nothing before they have
  * sent the whole body, and a connection that is closed with unread data loses the response even for those that do. Not
- * for a client that waits for `100 (Continue)`: it sends nothing. Returns whether the connection must stay open.
+ * for a client that waits for `100 (Continue)`: it sends nothing. Returns whether it is read: then the connection must stay open.
  */
 export function discardRest(request: IncomingMessage, response: ServerResponse): boolean {
   const { complete, destroyed, headers } = request;
   if (complete || destroyed) return false;
   if (headers["content-length"] === undefined && headers["transfer-encoding"] === undefined) return false;
-  // The connection may be kept from the moment on when `100` is sent (`continueWhenRead`).
+  // Once `100` is sent, the connection may be kept (`continueWhenRead`).
   if (/100-continue/i.test(headers.expect ?? "") && !response.shouldKeepAlive) return false;
   if (!response.shouldKeepAlive) closeAfter(request, response);
   const timer = setTimeout(() => request.destroy(), MAX_DISCARD_MS);
@@ -42,7 +42,7 @@ export function discardRest(request: IncomingMessage, response: ServerResponse):
       awaitTurn(request);
     }
   });
-  // A parser that was piped and taken off leaves the stream paused, which a new listener does not change.
+  // Unpiping a parser leaves the stream paused, which a new listener does not change.
   request.resume();
   return true;
 }
