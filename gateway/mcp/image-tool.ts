@@ -1,5 +1,5 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import { SNIFFED_BYTES, sniffType } from "../../src/storage/content-type.ts";
+import { SNIFFED_BYTES, sniffType } from "../../src/storage/downloads/content-type.ts";
 import { FOLLOW_IMAGE, READ_IMAGE, SUBMIT_IMAGE } from "./documents.ts";
 import type { McpCall, OperationRunner } from "./run-operation.ts";
 import { argumentFault, failureOf, textOf, toolError } from "./tool-result.ts";

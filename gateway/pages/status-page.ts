@@ -1,4 +1,4 @@
-import type { Incident } from "../../src/inference/providers/incidents.ts";
+import type { Incident } from "../../src/inference/providers/health/incidents.ts";
 import type { ModelStatus, ServiceState, Status, StatusDay } from "../../src/operations/status.service.ts";
 import { escapeHtml } from "./escape-html.ts";
 

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { type Config, readVariable } from "../../src/config.ts";
 import { readMeasurements } from "../../src/inference/attestation/measurements-file.ts";
-import { FileProviders } from "../../src/inference/providers/provider-source.file.ts";
+import { FileProviders } from "../../src/inference/providers/sources/provider-source.file.ts";
 import { StartupError } from "../../src/kernel/errors.ts";
 import { readTrustedDocuments } from "../federation/policy/trusted-documents.ts";
 

@@ -1,6 +1,6 @@
 import { encodeFunctionData, keccak256, toHex } from "viem";
 import { agentNftAbi } from "../chain/abi/agent-nft.ts";
-import { toProofArguments } from "../chain/agents/transfer-proof.ts";
+import { toProofArguments } from "../chain/agents/contracts/transfer-proof.ts";
 import type { Hex } from "../kernel/text/hex.ts";
 import { DEMO_USER, TOKEN_RECEIVER } from "./chain/accounts.ts";
 import { proveTransfer } from "./chain/agent-proofs.ts";

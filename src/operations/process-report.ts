@@ -1,4 +1,4 @@
-import type { CircuitReport } from "../inference/providers/health.service.ts";
+import type { CircuitReport } from "../inference/providers/health/health.service.ts";
 
 /** The work of a process: everything, the gateway, background work, or one subgraph. */
 export type ProcessRole = "all" | "gateway" | "worker" | `subgraph:${string}`;

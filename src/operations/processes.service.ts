@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import manifest from "../../package.json" with { type: "json" };
 import type { Queries } from "../db/database.ts";
-import type { CircuitReport } from "../inference/providers/health.service.ts";
+import type { CircuitReport } from "../inference/providers/health/health.service.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/log.ts";

@@ -1,6 +1,9 @@
 import type { CatalogueService } from "../inference/providers/catalogue.service.ts";
-import type { HealthHistoryService, HealthPoint } from "../inference/providers/health-history.service.ts";
-import { type Incident, incidentsOf, type OpenCircuit } from "../inference/providers/incidents.ts";
+import type {
+  HealthHistoryService,
+  HealthPoint,
+} from "../inference/providers/health/health-history.service.ts";
+import { type Incident, incidentsOf, type OpenCircuit } from "../inference/providers/health/incidents.ts";
 import { offerKey, offerOf } from "../inference/providers/offer.ts";
 import { isRoutable, type Model, type Provider, type ServiceType } from "../inference/providers/provider.ts";
 import { memoizeFor } from "../kernel/async/memoize-for.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MAX_AGENT_CONTRACTS, parseAgentContract } from "../chain/agents/agent-contracts.ts";
+import { MAX_AGENT_CONTRACTS, parseAgentContract } from "../chain/agents/contracts/agent-contracts.ts";
 import { parseMarketContract } from "../chain/market/market-contract.ts";
 import { parseServerUrl, type ServerUse } from "../db/server/server-url.ts";
 import { parseRedisUrl } from "../events/redis-address.ts";

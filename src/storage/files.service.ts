@@ -1,8 +1,8 @@
 import type { Hex } from "../kernel/text/hex.ts";
 import { fileFailure } from "./file-failures.ts";
 import type { FileId, NodeFile, NodeLocation, StorageNode } from "./node/storage-node.ts";
-import type { SubmissionNode } from "./submission.ts";
-import type { SubmissionsService, SubmittedFile } from "./submissions.service.ts";
+import type { SubmissionNode } from "./submissions/submission.ts";
+import type { SubmissionsService, SubmittedFile } from "./submissions/submissions.service.ts";
 
 /** A file that the chain has: a node's information about it, with its submission. */
 export type ChainFile = NodeFile & { readonly txSeq: bigint; readonly startEntryIndex: bigint };

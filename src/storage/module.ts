@@ -3,18 +3,18 @@ import type { ChainModule } from "../chain/module.ts";
 import { addressOf } from "../chain/networks.ts";
 import type { LogHandler } from "../chain/watcher/log-handler.ts";
 import type { Queries } from "../db/database.ts";
-import { DownloadsService } from "./downloads.service.ts";
+import { DownloadsService } from "./downloads/downloads.service.ts";
 import { FilesService } from "./files.service.ts";
 import { FlowClient } from "./flow.client.ts";
-import { FoldersService } from "./folders.service.ts";
-import { FollowedFiles } from "./followed-files.runner.ts";
+import { FoldersService } from "./folders/folders.service.ts";
 import { joinHandlers } from "./joined-handlers.ts";
 import { createKvModule, type KvModule } from "./kv/module.ts";
 import { createNodeModule, type NodeModule } from "./node/module.ts";
-import { ProgressService } from "./progress.service.ts";
-import { SegmentsService } from "./segments.service.ts";
-import { type SubmissionListener, SubmissionsService } from "./submissions.service.ts";
-import { UploadsService } from "./uploads.service.ts";
+import { FollowedFiles } from "./progress/followed-files.runner.ts";
+import { ProgressService } from "./progress/progress.service.ts";
+import { type SubmissionListener, SubmissionsService } from "./submissions/submissions.service.ts";
+import { SegmentsService } from "./uploads/segments.service.ts";
+import { UploadsService } from "./uploads/uploads.service.ts";
 
 /** The services of storage. */
 export type StorageServices = {

@@ -1,13 +1,13 @@
 import DataLoader from "dataloader";
 import type { Balance } from "../../src/accounts/balance.service.ts";
 import type { App } from "../../src/app.ts";
-import { agentWatcherName } from "../../src/chain/agents/agent-contracts.ts";
-import type { AgentToken, Delegation, TokenKey } from "../../src/chain/agents/agent-tokens.service.ts";
-import type { SealedKey } from "../../src/chain/agents/sealed-key.ts";
+import { agentWatcherName } from "../../src/chain/agents/contracts/agent-contracts.ts";
+import type { SealedKey } from "../../src/chain/agents/sealed-keys/sealed-key.ts";
+import type { AgentToken, Delegation, TokenKey } from "../../src/chain/agents/tokens/agent-tokens.service.ts";
 import type { InferenceService } from "../../src/chain/direct/inference-registry.ts";
 import type { Trace } from "../../src/inference/billing/trace.ts";
 import type { Evidence } from "../../src/inference/evidence/tee-signature.ts";
-import type { HealthPoint } from "../../src/inference/providers/health-history.service.ts";
+import type { HealthPoint } from "../../src/inference/providers/health/health-history.service.ts";
 import type { Provider } from "../../src/inference/providers/provider.ts";
 import type { InferenceRequest } from "../../src/inference/requests/requests.service.ts";
 import type { JobView } from "../../src/jobs/jobs.service.ts";
@@ -18,7 +18,7 @@ import type { Principal } from "../../src/keys/auth/principal.ts";
 import type { SignedReceipt } from "../../src/receipts/receipts.service.ts";
 import type { ChainFile } from "../../src/storage/files.service.ts";
 import type { KvTransaction } from "../../src/storage/kv/kv.service.ts";
-import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
+import type { SubmittedFile } from "../../src/storage/submissions/submissions.service.ts";
 import type { WebhookAttempt } from "../../src/webhooks/webhook.ts";
 
 /** Batched lookups: one service call finds many rows of a kind. */

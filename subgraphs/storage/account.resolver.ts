@@ -1,13 +1,13 @@
 import "../shared/schema/reflect.ts";
 import { Args, Ctx, FieldResolver, Resolver, Root } from "type-graphql";
 import { lowerHex } from "../../src/kernel/text/hex.ts";
-import type { SubmittedFile } from "../../src/storage/submissions.service.ts";
+import type { SubmittedFile } from "../../src/storage/submissions/submissions.service.ts";
 import type { Context } from "../shared/context.ts";
 import { type Connection, PageArgs, toPageRequest, toPlacedConnection } from "../shared/schema/connection.ts";
 import { AccountStub } from "./account.stub.ts";
-import { listFiles } from "./file.resolver.ts";
-import { FileConnection } from "./file.type.ts";
-import { type Submission, SubmissionConnection } from "./submission.type.ts";
+import { listFiles } from "./files/file.resolver.ts";
+import { FileConnection } from "./files/file.type.ts";
+import { type Submission, SubmissionConnection } from "./submissions/submission.type.ts";
 
 /** An account's stored files. Public on-chain data. */
 @Resolver(() => AccountStub)

@@ -1,6 +1,6 @@
 import "../shared/schema/reflect.ts";
 import { Ctx, Field, ObjectType, Query, Resolver } from "type-graphql";
-import type { StorageStatus } from "../../src/storage/submissions.service.ts";
+import type { StorageStatus } from "../../src/storage/submissions/submissions.service.ts";
 import type { Context } from "../shared/context.ts";
 import { BigIntScalar, Hash32Scalar } from "../shared/schema/scalars.ts";
 

@@ -5,27 +5,27 @@ import {
   listDeposits,
   type StoredDeposit,
 } from "../../src/accounts/deposits.store.ts";
+import { countSealedKeys, listSealedKeys } from "../../src/chain/agents/sealed-keys/sealed-keys.store.ts";
 import {
   countTokens,
   listTokens,
   type StoredToken,
   type TokenFilter,
-} from "../../src/chain/agents/agent-tokens.store.ts";
-import { countSealedKeys, listSealedKeys } from "../../src/chain/agents/sealed-keys.store.ts";
+} from "../../src/chain/agents/tokens/agent-tokens.store.ts";
 import { countFills, countMoves, listFills, listMoves } from "../../src/chain/market/market.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { JobFilter, JobView } from "../../src/jobs/jobs.service.ts";
 import { JobsService, jobCursor } from "../../src/jobs/jobs.service.ts";
 import { toPage } from "../../src/kernel/page.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
-import type { StoredSubmission } from "../../src/storage/submission.row.ts";
+import type { StoredSubmission } from "../../src/storage/submissions/submission.row.ts";
 import {
   countFirst,
   countSubmissions,
   type FileFilter,
   listFirst,
   listSubmissions,
-} from "../../src/storage/submission-lists.store.ts";
+} from "../../src/storage/submissions/submission-lists.store.ts";
 import { expectRows } from "../support/filtered-list.ts";
 import { seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";

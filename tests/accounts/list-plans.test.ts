@@ -1,8 +1,8 @@
 import pg from "pg";
 import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import { listDeposits } from "../../src/accounts/deposits.store.ts";
-import { listTokens } from "../../src/chain/agents/agent-tokens.store.ts";
-import { listSealedKeys } from "../../src/chain/agents/sealed-keys.store.ts";
+import { listSealedKeys } from "../../src/chain/agents/sealed-keys/sealed-keys.store.ts";
+import { listTokens } from "../../src/chain/agents/tokens/agent-tokens.store.ts";
 import { listFills, listMoves } from "../../src/chain/market/market.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { listRequestIds } from "../../src/inference/requests/request-list.store.ts";
@@ -20,7 +20,7 @@ import {
 import { newId } from "../../src/kernel/text/ids.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { ManagementKeyService } from "../../src/keys/management-keys/management-key.service.ts";
-import { listFirst, listSubmissions } from "../../src/storage/submission-lists.store.ts";
+import { listFirst, listSubmissions } from "../../src/storage/submissions/submission-lists.store.ts";
 import { borrowServerDatabase, openPatiently } from "../support/servers/database.ts";
 
 const ACCOUNT = "0x0000000000000000000000000000000000000001";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { toSealedKeyEvent } from "../../src/chain/agents/sealed-key.ts";
+import { toSealedKeyEvent } from "../../src/chain/agents/sealed-keys/sealed-key.ts";
 import { appendEvents } from "../../src/events/outbox.ts";
 import { toNodeId } from "../../subgraphs/shared/nodes/node-id.ts";
 import { MODEL } from "../support/chain/network.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { ProviderFailure } from "../../src/inference/providers/provider-failure.ts";
+import { ProviderFailure } from "../../src/inference/providers/exchange/provider-failure.ts";
 import { AheadClock } from "../support/ahead-clock.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { useStack } from "../support/stack.ts";

@@ -9,8 +9,8 @@ import { startRedis } from "../support/servers/redis.ts";
 import { type ReplicatedPostgres, startReplicatedPostgres } from "../support/servers/replicated-postgres.ts";
 import { until } from "../support/until.ts";
 import { chat } from "./chat.ts";
-import { ResumingFollower } from "./resuming-follower.ts";
-import { type Customer, newCustomer } from "./split-product.ts";
+import { ResumingFollower } from "./split/resuming-follower.ts";
+import { type Customer, newCustomer } from "./split/split-product.ts";
 
 const skipped = !inject("postgresUrl") || !inject("redisUrl");
 if (skipped) console.warn("!! Failover is NOT tested: this machine has no PostgreSQL or no Redis");

@@ -18,7 +18,7 @@ import {
 import { startRedis } from "../support/servers/redis.ts";
 import { until } from "../support/until.ts";
 import { chat, QUESTION } from "./chat.ts";
-import { type Customer, newCustomer } from "./split-product.ts";
+import { type Customer, newCustomer } from "./split/split-product.ts";
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd = (end: () => Promise<void>) => void ends.unshift(end);

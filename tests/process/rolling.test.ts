@@ -4,8 +4,8 @@ import { MODEL } from "../support/chain/network.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { until } from "../support/until.ts";
 import { chat } from "./chat.ts";
-import { ResumingFollower } from "./resuming-follower.ts";
-import { type Customer, newCustomer, type SplitProduct, startSplitProduct } from "./split-product.ts";
+import { ResumingFollower } from "./split/resuming-follower.ts";
+import { type Customer, newCustomer, type SplitProduct, startSplitProduct } from "./split/split-product.ts";
 
 const ends: (() => Promise<void>)[] = [];
 const onEnd = (end: () => Promise<void>) => void ends.unshift(end);

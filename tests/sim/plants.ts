@@ -2,7 +2,7 @@ import { findEndedLeases, releaseLost } from "../../src/accounts/allotments/leas
 import type { HoldsService } from "../../src/accounts/holds.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { FailoverService } from "../../src/inference/dispatch/failover.service.ts";
-import type { ProviderClient } from "../../src/inference/providers/provider.client.ts";
+import type { ProviderClient } from "../../src/inference/providers/exchange/provider.client.ts";
 import type { WatchedMethod } from "./watch.ts";
 
 /** A bug that is planted into the simulated processes from outside; `src` never has one. */

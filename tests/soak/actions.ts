@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { CHAT_MODEL, IMAGE_MODEL } from "../crash/provider.ts";
-import type { Customer } from "../process/split-product.ts";
+import type { Customer } from "../process/split/split-product.ts";
 import { ask, followEvents, followSocket } from "../support/clients/graph-client.ts";
 import type { startPublisher } from "../support/storage/publisher.ts";
 import { until } from "../support/until.ts";

@@ -33,7 +33,7 @@ const MIN_MEMORY_GROWTH_BYTES = 24 * MIB;
 /** Of what is left after a garbage collection. */
 const MIN_HEAP_GROWTH_BYTES = 10 * MIB;
 const HANDLE_GROWTH = 10;
-/** Stored files stay open in a cache of at most 256 (`src/storage/node/disk-files.ts`). */
+/** Stored files stay open in a cache of at most 256 (`src/storage/node/disk/disk-files.ts`). */
 const DESCRIPTOR_GROWTH = 256 + HANDLE_GROWTH;
 /** Tables with their indexes, and dead rows; the events of a request, which are kept for 24 h, are a part of it. */
 const REQUEST_BYTES = 9_000;

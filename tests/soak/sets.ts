@@ -7,7 +7,7 @@ import { openDatabase } from "../../src/db/open.ts";
 import { startCrashProviders } from "../crash/provider.ts";
 import { Tripwire } from "../crash/tripwire.ts";
 import { startWatched } from "../crash/world.ts";
-import { type Customer, newCustomer } from "../process/split-product.ts";
+import { type Customer, newCustomer } from "../process/split/split-product.ts";
 import { startNetwork } from "../support/chain/network.ts";
 import { type OnEnd, openPatiently } from "../support/servers/database.ts";
 import { freePort, launchPostgres, preparePostgres } from "../support/servers/postgres.ts";

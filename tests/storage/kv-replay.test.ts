@@ -19,7 +19,7 @@ import { ReplayService } from "../../src/storage/kv/replay.service.ts";
 import { openReplay } from "../../src/storage/kv/replay.store.ts";
 import { encodeStreamData, MAX_U64, type StreamWrite } from "../../src/storage/kv/stream-data.ts";
 import { encodeTags } from "../../src/storage/kv/stream-tags.ts";
-import { deleteSubmissions, insertSubmissions } from "../../src/storage/submissions.store.ts";
+import { deleteSubmissions, insertSubmissions } from "../../src/storage/submissions/submissions.store.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 
 const CHAIN = 16_602;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { SEGMENT_BYTES } from "../../src/storage/merkle/shape.ts";
-import type { DiskNode } from "../../src/storage/node/disk-node.ts";
+import type { DiskNode } from "../../src/storage/node/disk/disk-node.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
 import { found, newFile, type OwnFile, openDisk, submit, upload } from "../support/storage/stored-files.ts";
 import { until } from "../support/until.ts";

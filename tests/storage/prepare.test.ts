@@ -6,7 +6,7 @@ import { createLogger } from "../../src/kernel/log.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
 import { FlowClient } from "../../src/storage/flow.client.ts";
 import type { StorageNode } from "../../src/storage/node/storage-node.ts";
-import { UploadsService } from "../../src/storage/uploads.service.ts";
+import { UploadsService } from "../../src/storage/uploads/uploads.service.ts";
 import { startChain } from "../support/chain/chain.ts";
 import { startRpcProxy, type Verdict } from "../support/chain/rpc-proxy.ts";
 

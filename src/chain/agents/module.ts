@@ -2,12 +2,12 @@ import type { AppContext } from "../../app-context.ts";
 import { lowerHex } from "../../kernel/text/hex.ts";
 import type { TransactionBuilder } from "../transactions/transaction-builder.ts";
 import type { LogHandler } from "../watcher/log-handler.ts";
-import { AgentContractsService } from "./agent-contracts.service.ts";
-import { type AgentContract, agentWatcherName } from "./agent-contracts.ts";
-import { AgentLogService } from "./agent-log.service.ts";
-import { AgentTokensService } from "./agent-tokens.service.ts";
-import { AgentTransactionsService } from "./agent-transactions.service.ts";
-import { SealedKeysService } from "./sealed-keys.service.ts";
+import { AgentContractsService } from "./contracts/agent-contracts.service.ts";
+import { type AgentContract, agentWatcherName } from "./contracts/agent-contracts.ts";
+import { AgentTransactionsService } from "./contracts/agent-transactions.service.ts";
+import { AgentLogService } from "./log/agent-log.service.ts";
+import { SealedKeysService } from "./sealed-keys/sealed-keys.service.ts";
+import { AgentTokensService } from "./tokens/agent-tokens.service.ts";
 
 /** The services of agent tokens. */
 export type AgentServices = {

@@ -1,7 +1,7 @@
 import type { Queries } from "../../db/database.ts";
 import { appendEvents } from "../../events/outbox.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import { tokenSubject } from "../agents/agent-log.service.ts";
+import { tokenSubject } from "../agents/log/agent-log.service.ts";
 import type { ChainLog, LogHandler } from "../watcher/log-handler.ts";
 import { type MarketKey, revertEvents, type StoredFill, writeEvents } from "./market.store.ts";
 import { MARKET_TOPICS, readMarketLog } from "./market-event.ts";

@@ -3,7 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentMarketAbi } from "../abi/agent-market.ts";
 import { agentNftAbi } from "../abi/agent-nft.ts";
-import { type TransferProof, toProofArguments } from "../agents/transfer-proof.ts";
+import { type TransferProof, toProofArguments } from "../agents/contracts/transfer-proof.ts";
 import { refusalOf } from "../rpc/contract-error.ts";
 import type { PreparedTransaction } from "../transactions/prepared-transaction.ts";
 import type { TransactionBuilder } from "../transactions/transaction-builder.ts";

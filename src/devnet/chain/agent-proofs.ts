@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { concat, keccak256, toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { accessProofText, type TransferProof } from "../../chain/agents/transfer-proof.ts";
+import { accessProofText, type TransferProof } from "../../chain/agents/contracts/transfer-proof.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { DEMO_USER, type DevAccount, ORACLE, TOKEN_RECEIVER } from "./accounts.ts";

@@ -1,5 +1,5 @@
 import { BaseError, ExecutionRevertedError, InsufficientFundsError } from "viem";
-import type { TransferProof } from "../../chain/agents/transfer-proof.ts";
+import type { TransferProof } from "../../chain/agents/contracts/transfer-proof.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { DEMO_USER } from "./accounts.ts";

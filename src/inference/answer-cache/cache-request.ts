@@ -1,5 +1,5 @@
 import type { ReplayKey } from "../../idempotency/replay-key.ts";
-import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 
 /** The longest time that an answer is stored. */
 export const MAX_CACHE_SECONDS = 86_400;

@@ -1,4 +1,8 @@
-import type { ProviderExchange, ProviderHead, ProviderListener } from "../providers/provider.client.ts";
+import type {
+  ProviderExchange,
+  ProviderHead,
+  ProviderListener,
+} from "../providers/exchange/provider.client.ts";
 import type { CachedAnswer } from "./cache-request.ts";
 
 /** What is passed on in one turn of the event loop: its events take about a millisecond. */

@@ -1,6 +1,6 @@
 import type { AppContext } from "../../app-context.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
-import type { ProviderClient } from "../providers/provider.client.ts";
+import type { ProviderClient } from "../providers/exchange/provider.client.ts";
 import { AttestationsService } from "./attestations.service.ts";
 import { CollateralClient } from "./collateral.client.ts";
 import { readMeasurements } from "./measurements-file.ts";

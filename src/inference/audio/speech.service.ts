@@ -7,7 +7,7 @@ import type { ShownAnswer } from "../chat/answer-edits.ts";
 import { emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
 import { guardedJson } from "../guardrails/guarded-request.ts";
-import { type ProviderAnswer, refusalOf } from "../providers/provider-answer.ts";
+import { type ProviderAnswer, refusalOf } from "../providers/exchange/provider-answer.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import { SPEECH_TYPES, type SpeechRequest, speechBody } from "./speech-request.ts";
 

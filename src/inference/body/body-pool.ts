@@ -16,7 +16,7 @@ import type { Encoding } from "../embeddings/embeddings-request.ts";
 import { otherInputsOf } from "../guardrails/other-inputs.ts";
 import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
-import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import { responseOfChat, type WholeResponse } from "../responses/response-answer.ts";
 import type { BodyResult, BodyTask } from "./body-worker.ts";
 import type { Edit } from "./json-member.ts";

@@ -14,7 +14,7 @@ import type { Encoding } from "../embeddings/embeddings-request.ts";
 import { otherInputsOf } from "../guardrails/other-inputs.ts";
 import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
-import type { ProviderHead } from "../providers/provider.client.ts";
+import type { ProviderHead } from "../providers/exchange/provider.client.ts";
 import { responseOfChat, type WholeResponse } from "../responses/response-answer.ts";
 import type { Edit } from "./json-member.ts";
 import { outlineOf, parseJson } from "./outline.ts";

@@ -5,7 +5,7 @@ import type { Trace } from "../billing/trace.ts";
 import { costEdits, costSlots, usageWithCost } from "../body/cost-edits.ts";
 import { type Edit, editedPieces, memberEdits, partEdits, repeated } from "../body/json-member.ts";
 import { withFields } from "../body/request-fields.ts";
-import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import { reasoningEdits } from "./reasoning-edits.ts";
 
 /** Changes to a provider's whole answer before the client receives it. */

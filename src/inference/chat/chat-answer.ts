@@ -1,7 +1,7 @@
 import { chatUsage, isCacheShown, meterUsage, readUsage, type UsageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import type { Reading } from "../dispatch/dispatch.service.ts";
-import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import { readFinishReason } from "../requests/finish-reason.ts";
 import { carriesContent } from "./answer-text.ts";
 import type { AnswerTranslation } from "./answer-translation.ts";

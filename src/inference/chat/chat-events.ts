@@ -16,8 +16,8 @@ import {
 import { withCost } from "../body/cost-edits.ts";
 import { eventData } from "../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
-import { statedFailure } from "../providers/provider-answer.ts";
-import { ProviderFailure } from "../providers/provider-failure.ts";
+import { statedFailure } from "../providers/exchange/provider-answer.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { readFinishReason } from "../requests/finish-reason.ts";
 import { answerText, carriesContent } from "./answer-text.ts";
 import { chunkPieces, renderChoices } from "./chat-pieces.ts";

@@ -3,7 +3,7 @@ import type { TranscriptFormat, TranscriptionRequest } from "../audio/audio-requ
 import type { UnitUsage } from "../billing/pricing.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import type { Edit } from "../body/json-member.ts";
-import { type ProviderAnswer, refusalOf } from "../providers/provider-answer.ts";
+import { type ProviderAnswer, refusalOf } from "../providers/exchange/provider-answer.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "./whole-answer.ts";
 
 /** The assumed bit rate of audio of unknown length: 128 kbit/s. */

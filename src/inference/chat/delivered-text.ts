@@ -1,4 +1,4 @@
-import { ProviderFailure } from "../providers/provider-failure.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 
 /**
  * A piece of text of an event. Its channel identifies what it belongs to: a choice's content, reasoning or finish

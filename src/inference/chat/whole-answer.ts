@@ -1,8 +1,8 @@
 import { AppError } from "../../kernel/errors.ts";
 import { isStorable } from "../../kernel/text/storable.ts";
 import type { Bodies } from "../body/body-pool.ts";
-import { type ProviderAnswer, refusalOf, statedFailure } from "../providers/provider-answer.ts";
-import { ProviderFailure } from "../providers/provider-failure.ts";
+import { type ProviderAnswer, refusalOf, statedFailure } from "../providers/exchange/provider-answer.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 
 const MAX_ANSWER_ID = 256;
 

@@ -1,5 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
-import { ProviderFailure } from "../providers/provider-failure.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 
 /** The failure of an attempt. Without an account with the provider there is no credential for it. */
 export function failureOfAttempt(error: AppError): AppError {

@@ -1,7 +1,7 @@
 import type { AppError } from "../../kernel/errors.ts";
-import type { ProviderHead } from "../providers/provider.client.ts";
-import { refusalOf, statedFailure } from "../providers/provider-answer.ts";
-import { ProviderFailure } from "../providers/provider-failure.ts";
+import type { ProviderHead } from "../providers/exchange/provider.client.ts";
+import { refusalOf, statedFailure } from "../providers/exchange/provider-answer.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 
 const MAX_BYTES = 65_536;
 

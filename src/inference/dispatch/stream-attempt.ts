@@ -3,10 +3,14 @@ import { memoizeLast } from "../../kernel/memoize-last.ts";
 import type { Ending } from "../billing/ending.ts";
 import type { Trace } from "../billing/trace.ts";
 import { differs, ResumeMatcher } from "../chat/delivered-text.ts";
-import type { ProviderExchange, ProviderHead, ProviderListener } from "../providers/provider.client.ts";
-import { failureOf } from "../providers/provider-answer.ts";
-import { ProviderFailure } from "../providers/provider-failure.ts";
-import { SilenceTimer } from "../providers/silence-timer.ts";
+import type {
+  ProviderExchange,
+  ProviderHead,
+  ProviderListener,
+} from "../providers/exchange/provider.client.ts";
+import { failureOf } from "../providers/exchange/provider-answer.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
+import { SilenceTimer } from "../providers/exchange/silence-timer.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import { ErrorBodyCollector } from "./error-body-collector.ts";
 import { EventScanner } from "./event-scanner.ts";

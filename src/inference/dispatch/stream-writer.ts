@@ -1,8 +1,8 @@
 import type { AppError } from "../../kernel/errors.ts";
 import type { Metered } from "../billing/usage.ts";
 import type { DeliveredText, Piece } from "../chat/delivered-text.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import type { Provider } from "../providers/provider.ts";
-import { ProviderFailure } from "../providers/provider-failure.ts";
 import type { StreamOptions, StreamReader } from "./stream-options.ts";
 
 /** What the client has received of one answer, over all attempts. */

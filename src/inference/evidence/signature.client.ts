@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../kernel/clock.ts";
-import type { ProviderClient } from "../providers/provider.client.ts";
+import type { ProviderClient } from "../providers/exchange/provider.client.ts";
+import { gatherAnswer } from "../providers/exchange/provider-answer.ts";
 import type { Provider } from "../providers/provider.ts";
-import { gatherAnswer } from "../providers/provider-answer.ts";
 import type { AnswerHashes } from "./signed-text.ts";
 import { type Evidence, type JudgedSignature, judgeSignature, nothing } from "./tee-signature.ts";
 

@@ -1,4 +1,4 @@
-import { sha256 } from "../providers/exchange-hasher.ts";
+import { sha256 } from "../providers/exchange/exchange-hasher.ts";
 import { MAX_IMAGES, MAX_PROMPT_LENGTH } from "./image-request.ts";
 
 /** An image as providers return it, in base64. */

@@ -4,7 +4,7 @@ import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { newId } from "../../kernel/text/ids.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
-import type { PreparedUpload, UploadsService } from "../../storage/uploads.service.ts";
+import type { PreparedUpload, UploadsService } from "../../storage/uploads/uploads.service.ts";
 import {
   keepTransaction,
   newResults,

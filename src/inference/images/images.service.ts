@@ -6,7 +6,7 @@ import type { Bodies, BodyPool } from "../body/body-pool.ts";
 import type { ShownAnswer } from "../chat/answer-edits.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
-import type { ProviderAnswer } from "../providers/provider-answer.ts";
+import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { AnsweredImages } from "./image-answer.ts";
 import type { ImageRequest } from "./image-request.ts";

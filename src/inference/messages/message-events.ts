@@ -10,7 +10,7 @@ import type { TextMeter } from "../chat/text-meter.ts";
 import { emptyAnswer } from "../chat/whole-answer.ts";
 import { eventData } from "../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
-import { statedFailure } from "../providers/provider-answer.ts";
+import { statedFailure } from "../providers/exchange/provider-answer.ts";
 import { readFinishReason } from "../requests/finish-reason.ts";
 import { messagePieces, renderEvent } from "./message-pieces.ts";
 import {

@@ -1,7 +1,7 @@
 import { errorType, type OpenSpan, openSpan } from "../../kernel/tracing.ts";
 import type { Usage } from "../billing/pricing.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { endpointOf, type Provider, type ServiceType } from "../providers/provider.ts";
-import { ProviderFailure } from "../providers/provider-failure.ts";
 
 const PROVIDER = "0g";
 

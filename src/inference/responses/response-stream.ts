@@ -1,5 +1,5 @@
 import type { Trace } from "../billing/trace.ts";
-import { ProviderFailure } from "../providers/provider-failure.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { type OutputEvent, OutputItems } from "./output-items.ts";
 import { outputOptions } from "./response-answer.ts";
 import {

@@ -2,7 +2,7 @@ import QuickLru from "quick-lru";
 import { AppError } from "../../kernel/errors.ts";
 import { type KeyRestrictions, UNRESTRICTED } from "../../keys/api-keys/key-settings.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
-import type { HealthService } from "../providers/health.service.ts";
+import type { HealthService } from "../providers/health/health.service.ts";
 import type { Provider } from "../providers/provider.ts";
 import { type Choice, choose, MAX_CANDIDATES } from "./choice.ts";
 import type { ChoiceContext } from "./choice-context.ts";

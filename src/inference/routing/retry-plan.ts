@@ -1,6 +1,6 @@
-import type { ProviderHealth } from "../providers/health.service.ts";
+import type { FailureKind, ProviderFailure } from "../providers/exchange/provider-failure.ts";
+import type { ProviderHealth } from "../providers/health/health.service.ts";
 import type { Provider } from "../providers/provider.ts";
-import type { FailureKind, ProviderFailure } from "../providers/provider-failure.ts";
 
 /** Transient failures, after which the same provider may be retried if there is no other. */
 const TRANSIENT: ReadonlySet<FailureKind> = new Set(["unreachable", "failed", "busy", "credential", "field"]);

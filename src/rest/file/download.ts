@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { AppError } from "../../kernel/errors.ts";
-import type { Bytes, Download } from "../../storage/downloads.service.ts";
+import type { Bytes, Download } from "../../storage/downloads/downloads.service.ts";
 import { fileFailure } from "../../storage/file-failures.ts";
 import type { Answer } from "../http/answer.ts";
 import { headerOf } from "../http/headers.ts";

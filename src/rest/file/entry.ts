@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { App } from "../../app.ts";
 import { readCid } from "../../storage/file-id.ts";
-import { type FolderEntry, readUrlPath } from "../../storage/folder.ts";
+import { type FolderEntry, readUrlPath } from "../../storage/folders/folder.ts";
 import { envelope, envelopeOf } from "../envelope.ts";
 import type { Answer } from "../http/answer.ts";
 import { defineRoute, json, type RouteCall } from "../route.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { ProvenSegment } from "../../storage/download-stream.ts";
+import type { ProvenSegment } from "../../storage/downloads/download-stream.ts";
 
 /** A multipart boundary that no stored file can predict. */
 export function newBoundary(): string {

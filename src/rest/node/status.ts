@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { StorageStatus } from "../../storage/submissions.service.ts";
+import type { StorageStatus } from "../../storage/submissions/submissions.service.ts";
 import { envelope, envelopeOf } from "../envelope.ts";
 import { defineRoute, json } from "../route.ts";
 

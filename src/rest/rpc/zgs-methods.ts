@@ -3,7 +3,7 @@ import { settleAll } from "../../kernel/async/settle-all.ts";
 import { isHash32, lowerHex } from "../../kernel/text/hex.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import type { FileId, PutOutcome, Segment } from "../../storage/node/storage-node.ts";
-import type { UploadSegment } from "../../storage/uploads.service.ts";
+import type { UploadSegment } from "../../storage/uploads/uploads.service.ts";
 import { toFileInfo } from "../file/file-info-shape.ts";
 import { isJsonObject, LongText } from "../json-parts/json-parts.ts";
 import { toNodeStatus } from "../node/status.ts";

@@ -1,7 +1,7 @@
 import type { LogHandler } from "../../chain/watcher/log-handler.ts";
 import type { Queries } from "../../db/database.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
-import { SUBMIT_TOPIC } from "../submission.ts";
+import { SUBMIT_TOPIC } from "../submissions/submission.ts";
 import { publishCommitted } from "./replay.service.ts";
 import { forgetFrom, lockSubmissions } from "./replay.store.ts";
 import { decodeTags } from "./stream-tags.ts";

@@ -2,7 +2,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { encryptFile, type Recipient } from "../encryption/file-encryption.ts";
 import { fileShape, SEGMENT_BYTES, segmentBytes } from "../merkle/shape.ts";
-import type { PreparedUpload, UploadsService } from "../uploads.service.ts";
+import type { PreparedUpload, UploadsService } from "../uploads/uploads.service.ts";
 import { encodeStreamData, MAX_U64, type StreamData, streamsOf } from "./stream-data.ts";
 import { encodeTags } from "./stream-tags.ts";
 

@@ -3,7 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Page, PageRequest } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { ReaderKeys } from "../encryption/file-encryption.ts";
-import type { SubmissionsService } from "../submissions.service.ts";
+import type { SubmissionsService } from "../submissions/submissions.service.ts";
 import {
   findEntry,
   findNeighbours,

@@ -1,7 +1,7 @@
 import { joinBytes } from "../../kernel/bytes.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { CHUNK_BYTES, type Keccak } from "../keccak/keccak.ts";
-import type { SubmissionNode } from "../submission.ts";
+import type { SubmissionNode } from "../submissions/submission.ts";
 import { type SegmentProof, toHex } from "./proof.ts";
 import { SegmentTree } from "./segment-tree.ts";
 import { type FileShape, fileShape, SEGMENT_BYTES, SEGMENT_CHUNKS, segmentLeaves } from "./shape.ts";

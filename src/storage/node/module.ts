@@ -7,11 +7,11 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { HashPool } from "../keccak/hash-pool.ts";
 import { Keccak } from "../keccak/keccak.ts";
 import type { Hashing } from "../merkle/file-tree.ts";
-import { DiskNode } from "./disk-node.ts";
+import { DiskNode } from "./disk/disk-node.ts";
 import { FileReader } from "./file-reader.ts";
-import { KnownNodes } from "./known-nodes.ts";
-import { NodeRpc } from "./node-rpc.client.ts";
-import { RemoteNode } from "./remote-node.ts";
+import { KnownNodes } from "./remote/known-nodes.ts";
+import { NodeRpc } from "./remote/node-rpc.client.ts";
+import { RemoteNode } from "./remote/remote-node.ts";
 import type { NodeFile, StorageNode } from "./storage-node.ts";
 
 /** The services that store and read files. */

@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, FieldResolver, Query, Resolver, Root } from "type-graphql";
-import type { AgentRole } from "../../../src/chain/agents/agent-contracts.service.ts";
+import type { AgentRole } from "../../../src/chain/agents/contracts/agent-contracts.service.ts";
 import type { PreparedTransaction } from "../../../src/chain/transactions/prepared-transaction.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";

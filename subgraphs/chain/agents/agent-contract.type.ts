@@ -4,7 +4,7 @@ import type {
   AgentContractsService,
   AgentRole,
   NewIntelligentData,
-} from "../../../src/chain/agents/agent-contracts.service.ts";
+} from "../../../src/chain/agents/contracts/agent-contracts.service.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { AddressScalar, BigIntScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";

@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
-import type { AgentTransactionsService } from "../../../src/chain/agents/agent-transactions.service.ts";
-import type { OracleType, TransferProof } from "../../../src/chain/agents/transfer-proof.ts";
+import type { AgentTransactionsService } from "../../../src/chain/agents/contracts/agent-transactions.service.ts";
+import type { OracleType, TransferProof } from "../../../src/chain/agents/contracts/transfer-proof.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { Hash32Scalar, HexScalar } from "../../shared/schema/scalars.ts";

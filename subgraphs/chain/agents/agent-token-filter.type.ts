@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { ArgsType, Field, InputType } from "type-graphql";
-import type { TokenFilter } from "../../../src/chain/agents/agent-tokens.service.ts";
+import type { TokenFilter } from "../../../src/chain/agents/tokens/agent-tokens.service.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { PageArgs } from "../../shared/schema/connection.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";

@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, Directive, FieldResolver, Query, Resolver, Root } from "type-graphql";
-import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
+import type { SealedKey } from "../../../src/chain/agents/sealed-keys/sealed-key.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
 import {

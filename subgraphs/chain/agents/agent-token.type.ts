@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Directive, Field, Int, ObjectType } from "type-graphql";
-import type { AgentTokensService } from "../../../src/chain/agents/agent-tokens.service.ts";
+import type { AgentTokensService } from "../../../src/chain/agents/tokens/agent-tokens.service.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineConnection, defineCountedConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";

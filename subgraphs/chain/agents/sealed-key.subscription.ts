@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Field, FieldResolver, ObjectType, Resolver, Root, Subscription } from "type-graphql";
-import { type SealedKey, sealedKeyOf } from "../../../src/chain/agents/sealed-key.ts";
+import { type SealedKey, sealedKeyOf } from "../../../src/chain/agents/sealed-keys/sealed-key.ts";
 import type { EventStream } from "../../../src/events/bus.ts";
 import type { DomainEvent } from "../../../src/events/topics.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";

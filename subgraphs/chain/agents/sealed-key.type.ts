@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Directive, Field, Int, ObjectType } from "type-graphql";
-import type { SealedKey } from "../../../src/chain/agents/sealed-key.ts";
+import type { SealedKey } from "../../../src/chain/agents/sealed-keys/sealed-key.ts";
 import type { SealedKeyCause as Cause } from "../../../src/events/topics.ts";
 import { defineNodeResolvers, NodeType } from "../../shared/nodes/node.type.ts";
 import { defineCountedConnection } from "../../shared/schema/connection.ts";

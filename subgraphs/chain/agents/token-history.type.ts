@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Field, Int, ObjectType } from "type-graphql";
-import type { AgentTokensService } from "../../../src/chain/agents/agent-tokens.service.ts";
+import type { AgentTokensService } from "../../../src/chain/agents/tokens/agent-tokens.service.ts";
 import { defineConnection } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { BigIntScalar, DateTimeScalar, Hash32Scalar } from "../../shared/schema/scalars.ts";

@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Field, Float, Int, ObjectType } from "type-graphql";
-import type { CircuitReport } from "../../../src/inference/providers/health.service.ts";
-import type { FailureKind } from "../../../src/inference/providers/provider-failure.ts";
+import type { FailureKind } from "../../../src/inference/providers/exchange/provider-failure.ts";
+import type { CircuitReport } from "../../../src/inference/providers/health/health.service.ts";
 import type { ServiceProcess } from "../../../src/operations/process-report.ts";
 import { CircuitState } from "../../shared/circuit-state.type.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";

@@ -1,7 +1,10 @@
 import "../../shared/schema/reflect.ts";
 import { Field, Int, ObjectType } from "type-graphql";
-import type { ProviderHealth } from "../../../src/inference/providers/health.service.ts";
-import type { HealthGrain, HealthPoint } from "../../../src/inference/providers/health-history.service.ts";
+import type { ProviderHealth } from "../../../src/inference/providers/health/health.service.ts";
+import type {
+  HealthGrain,
+  HealthPoint,
+} from "../../../src/inference/providers/health/health-history.service.ts";
 import type { ProviderState } from "../../../src/inference/routing/choice-context.ts";
 import { CircuitState } from "../../shared/circuit-state.type.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";

@@ -1,6 +1,6 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, Directive, FieldResolver, Query, Resolver, Root } from "type-graphql";
-import type { HealthGrain } from "../../../src/inference/providers/health-history.service.ts";
+import type { HealthGrain } from "../../../src/inference/providers/health/health-history.service.ts";
 import { matchesOffer, offerSortKey } from "../../../src/inference/providers/offer-filter.ts";
 import {
   isAttested,

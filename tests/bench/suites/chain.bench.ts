@@ -7,7 +7,7 @@ import { createClient } from "graphql-ws";
 import { createPublicClient, encodeAbiParameters, http, toEventSelector } from "viem";
 import { WebSocket } from "ws";
 import { agentNftAbi } from "../../../src/chain/abi/agent-nft.ts";
-import { AgentLogService } from "../../../src/chain/agents/agent-log.service.ts";
+import { AgentLogService } from "../../../src/chain/agents/log/agent-log.service.ts";
 import { createRpc } from "../../../src/chain/rpc/rpc.client.ts";
 import { LogWatcher } from "../../../src/chain/watcher/log-watcher.ts";
 import type { Database } from "../../../src/db/database.ts";

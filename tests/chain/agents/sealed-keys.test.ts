@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { sealedKeyOf, toSealedKeyEvent } from "../../../src/chain/agents/sealed-key.ts";
-import { SealedKeysService } from "../../../src/chain/agents/sealed-keys.service.ts";
+import { sealedKeyOf, toSealedKeyEvent } from "../../../src/chain/agents/sealed-keys/sealed-key.ts";
+import { SealedKeysService } from "../../../src/chain/agents/sealed-keys/sealed-keys.service.ts";
 import { MemoryBus } from "../../../src/events/bus.memory.ts";
 import { EventsService } from "../../../src/events/events.service.ts";
 import type { DomainEvent } from "../../../src/events/topics.ts";

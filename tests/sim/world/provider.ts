@@ -2,7 +2,7 @@ import type {
   PostOptions,
   ProviderClient,
   ProviderListener,
-} from "../../../src/inference/providers/provider.client.ts";
+} from "../../../src/inference/providers/exchange/provider.client.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import type { SimProcess } from "./gate.ts";
 

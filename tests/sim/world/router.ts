@@ -23,8 +23,8 @@ import { ImageJobBillingService } from "../../../src/inference/images/jobs/image
 import { ImageJobCancellationService } from "../../../src/inference/images/jobs/image-job-cancellation.service.ts";
 import { IMAGE_JOB, ImageJobsService } from "../../../src/inference/images/jobs/image-jobs.service.ts";
 import { CatalogueService } from "../../../src/inference/providers/catalogue.service.ts";
-import { HealthService } from "../../../src/inference/providers/health.service.ts";
-import type { ProviderClient } from "../../../src/inference/providers/provider.client.ts";
+import type { ProviderClient } from "../../../src/inference/providers/exchange/provider.client.ts";
+import { HealthService } from "../../../src/inference/providers/health/health.service.ts";
 import { ChoiceService } from "../../../src/inference/routing/choice.service.ts";
 import { PromptCachesService } from "../../../src/inference/routing/prompt-caches.service.ts";
 import { JobRunner } from "../../../src/jobs/job.runner.ts";

@@ -1,8 +1,8 @@
 import { createTestClient, encodeAbiParameters, publicActions, toEventSelector } from "viem";
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { onTestFinished } from "vitest";
-import { AgentLogService } from "../../../src/chain/agents/agent-log.service.ts";
-import { AgentTokensService } from "../../../src/chain/agents/agent-tokens.service.ts";
+import { AgentLogService } from "../../../src/chain/agents/log/agent-log.service.ts";
+import { AgentTokensService } from "../../../src/chain/agents/tokens/agent-tokens.service.ts";
 import { createRpc } from "../../../src/chain/rpc/rpc.client.ts";
 import { LogWatcher, type LogWatcherOptions } from "../../../src/chain/watcher/log-watcher.ts";
 import type { Database } from "../../../src/db/database.ts";

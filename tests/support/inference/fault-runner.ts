@@ -43,7 +43,7 @@ export async function testFaults(rows: Readonly<Record<string, FaultRow>>): Prom
     const ending = { row, url, model: `r${at}-ends` };
     return { name, cases, ending };
   });
-  // What is expected of a stream that is not resumed; tests/router/resume.test.ts has those that are.
+  // What is expected of a stream that is not resumed; tests/router/streams/resume.test.ts has those that are.
   router = await useRouter({
     models: [],
     settings: { RESUME_STREAMS: "off", BATCH_LINES_PARALLEL: "32" },

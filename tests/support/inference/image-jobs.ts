@@ -17,8 +17,8 @@ import {
   ImageJobsService,
 } from "../../../src/inference/images/jobs/image-jobs.service.ts";
 import { CatalogueService } from "../../../src/inference/providers/catalogue.service.ts";
-import { HealthService } from "../../../src/inference/providers/health.service.ts";
-import { ProviderClient } from "../../../src/inference/providers/provider.client.ts";
+import { ProviderClient } from "../../../src/inference/providers/exchange/provider.client.ts";
+import { HealthService } from "../../../src/inference/providers/health/health.service.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import { RequestsService } from "../../../src/inference/requests/requests.service.ts";
 import { ChoiceService } from "../../../src/inference/routing/choice.service.ts";

@@ -8,8 +8,8 @@ import { Keccak } from "../../../src/storage/keccak/keccak.ts";
 import type { StreamControl, StreamData, StreamWrite } from "../../../src/storage/kv/stream-data.ts";
 import { hashBytes } from "../../../src/storage/merkle/file-tree.ts";
 import { SEGMENT_BYTES } from "../../../src/storage/merkle/shape.ts";
-import { decodeSubmit, SUBMIT_TOPIC } from "../../../src/storage/submission.ts";
-import type { PreparedUpload } from "../../../src/storage/uploads.service.ts";
+import { decodeSubmit, SUBMIT_TOPIC } from "../../../src/storage/submissions/submission.ts";
+import type { PreparedUpload } from "../../../src/storage/uploads/uploads.service.ts";
 import { until } from "../until.ts";
 
 /** A writer of streams, with its own funded account. */

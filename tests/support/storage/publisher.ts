@@ -7,7 +7,7 @@ import { Keccak } from "../../../src/storage/keccak/keccak.ts";
 import { type FileTree, hashBytes } from "../../../src/storage/merkle/file-tree.ts";
 import type { SegmentProof } from "../../../src/storage/merkle/proof.ts";
 import { SEGMENT_BYTES } from "../../../src/storage/merkle/shape.ts";
-import { submissionSectors } from "../../../src/storage/submission.ts";
+import { submissionSectors } from "../../../src/storage/submissions/submission.ts";
 import { readEnvelope } from "../envelope.ts";
 import type { Stack } from "../stack.ts";
 import { until } from "../until.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { onTestFinished } from "vitest";
-import type { Shard } from "../../../src/storage/node/shards.ts";
+import type { Shard } from "../../../src/storage/node/remote/shards.ts";
 import type { OwnFile } from "./stored-files.ts";
 
 /** How a node answers a request for a segment. */

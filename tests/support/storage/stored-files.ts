@@ -10,7 +10,7 @@ import { Keccak } from "../../../src/storage/keccak/keccak.ts";
 import { type FileTree, hashBytes } from "../../../src/storage/merkle/file-tree.ts";
 import { toHex } from "../../../src/storage/merkle/proof.ts";
 import { SEGMENT_BYTES, segmentBytes } from "../../../src/storage/merkle/shape.ts";
-import { DiskNode } from "../../../src/storage/node/disk-node.ts";
+import { DiskNode } from "../../../src/storage/node/disk/disk-node.ts";
 import type { NodeFile, Segment, StorageNode } from "../../../src/storage/node/storage-node.ts";
 import type { OnEnd } from "../servers/database.ts";
 

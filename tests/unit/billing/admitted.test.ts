@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Admitted } from "../../../src/inference/billing/admitted.ts";
+import { ProviderFailure } from "../../../src/inference/providers/exchange/provider-failure.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
-import { ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
 import { offer } from "../../support/inference/offers.ts";
 

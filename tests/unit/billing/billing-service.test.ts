@@ -4,7 +4,7 @@ import { Admitted } from "../../../src/inference/billing/admitted.ts";
 import { BillingService } from "../../../src/inference/billing/billing.service.ts";
 import type { Ending } from "../../../src/inference/billing/ending.ts";
 import { nothing, type Verdict } from "../../../src/inference/evidence/tee-signature.ts";
-import { ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
+import { ProviderFailure } from "../../../src/inference/providers/exchange/provider-failure.ts";
 import type { EndedRequest } from "../../../src/inference/requests/request-observer.ts";
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
 import type { PromptCachesService } from "../../../src/inference/routing/prompt-caches.service.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseAgentContract } from "../../../src/chain/agents/agent-contracts.ts";
+import { parseAgentContract } from "../../../src/chain/agents/contracts/agent-contracts.ts";
 import { readConfig } from "../../../src/config.ts";
 
 const ADDRESS = "0x11111111111111111111111111111111111111Ab";

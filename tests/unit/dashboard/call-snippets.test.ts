@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { buildSchema, parse, validate } from "graphql";
 import { expect, test } from "vitest";
-import { callSnippets } from "../../../gateway/dashboard/app/parts/call-snippets.ts";
+import { callSnippets } from "../../../gateway/dashboard/app/parts/code/call-snippets.ts";
 
 const TYPES = [
   "CHATBOT",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { placesOf } from "../../../gateway/dashboard/app/parts/card-places.ts";
+import { placesOf } from "../../../gateway/dashboard/app/parts/table/card-places.ts";
 
 const columns = (...ids: readonly string[]) =>
   ids.map((id) => ({ id, name: id === "actions" ? "" : id, cell: () => id }));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mergeHead } from "../../../gateway/dashboard/app/data/list-span.ts";
+import { mergeHead } from "../../../gateway/dashboard/app/data/list/list-span.ts";
 
 const span = (nodes: readonly string[], hasNextPage = true) => ({
   nodes,

@@ -8,7 +8,7 @@ import {
   startsOf,
 } from "../../../gateway/dashboard/app/pages/overview/overview-range.ts";
 import { spendingOf, totalOf } from "../../../gateway/dashboard/app/pages/overview/spending.ts";
-import { MAX_SERIES } from "../../../gateway/dashboard/app/parts/series.ts";
+import { MAX_SERIES } from "../../../gateway/dashboard/app/parts/chart/series.ts";
 
 const NOW = Date.parse("2026-11-26T04:20:31.5Z");
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ticksOf } from "../../../gateway/dashboard/app/parts/ticks.ts";
+import { ticksOf } from "../../../gateway/dashboard/app/parts/chart/ticks.ts";
 
 const textOf = (most: number) => {
   const { values, places } = ticksOf(most);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { checksOf } from "../../../gateway/dashboard/app/pages/requests/evidence-checks.ts";
-import { attestationText } from "../../../gateway/dashboard/app/parts/attestation.ts";
-import { serviceText } from "../../../gateway/dashboard/app/parts/service-names.ts";
+import { attestationText } from "../../../gateway/dashboard/app/parts/value/attestation.ts";
+import { serviceText } from "../../../gateway/dashboard/app/parts/value/service-names.ts";
 
 test("a provider's attestation has one text: whether it passed, was not checked, or cannot be verified at all", () => {
   const text = (attestation: { readonly passed: boolean } | null, verifiability = "TeeML") =>

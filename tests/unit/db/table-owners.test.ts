@@ -95,7 +95,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "outbox <- src/accounts/ledger.store.ts": "a hot statement appends its own events",
   "outbox <- src/accounts/settlements.store.ts": "a hot statement appends its own events",
   "outbox <- src/jobs/job.store.ts": "a hot statement appends its own events",
-  "outbox <- src/storage/progress.store.ts": "a hot statement appends its own events",
+  "outbox <- src/storage/progress/progress.store.ts": "a hot statement appends its own events",
   "request_evidence <- src/accounts/retention/requests-source.store.ts":
     "and so is the evidence of its answer",
 };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { AnswerBody } from "../../../src/inference/providers/answer-body.ts";
+import { AnswerBody } from "../../../src/inference/providers/exchange/answer-body.ts";
 import { concatInTurns } from "../../../src/kernel/async/concat-in-turns.ts";
 
 const MIB = 1_048_576;

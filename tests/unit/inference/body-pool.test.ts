@@ -5,7 +5,7 @@ import { countRequestTokens, countTokens } from "../../../src/inference/billing/
 import { BodyPool } from "../../../src/inference/body/body-pool.ts";
 import type { BodyResult } from "../../../src/inference/body/body-worker.ts";
 import { outlineOf } from "../../../src/inference/body/outline.ts";
-import type { ProviderAnswer } from "../../../src/inference/providers/provider-answer.ts";
+import type { ProviderAnswer } from "../../../src/inference/providers/exchange/provider-answer.ts";
 import { WorkerPool } from "../../../src/kernel/async/worker-pool.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
 import { repeatedTurnMs } from "../../support/attack/event-loop.ts";

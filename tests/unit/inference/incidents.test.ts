@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { FailingHour } from "../../../src/inference/providers/health-history.store.ts";
-import { incidentsOf } from "../../../src/inference/providers/incidents.ts";
+import type { FailingHour } from "../../../src/inference/providers/health/health-history.store.ts";
+import { incidentsOf } from "../../../src/inference/providers/health/incidents.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY = Date.parse("2026-11-26T00:00:00Z");

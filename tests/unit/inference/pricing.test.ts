@@ -12,7 +12,7 @@ import {
 } from "../../../src/inference/billing/pricing.ts";
 import { readUsage } from "../../../src/inference/billing/usage.ts";
 import { readInputUsage } from "../../../src/inference/messages/messages-usage.ts";
-import { chainProviders } from "../../../src/inference/providers/provider-source.chain.ts";
+import { chainProviders } from "../../../src/inference/providers/sources/provider-source.chain.ts";
 
 const TIERED: Price = {
   inputPrice: 10n,

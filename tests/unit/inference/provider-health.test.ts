@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import type { Admitted } from "../../../src/inference/billing/admitted.ts";
 import { FailoverService } from "../../../src/inference/dispatch/failover.service.ts";
-import { HealthService } from "../../../src/inference/providers/health.service.ts";
+import {
+  type FailureKind,
+  ProviderFailure,
+} from "../../../src/inference/providers/exchange/provider-failure.ts";
+import { HealthService } from "../../../src/inference/providers/health/health.service.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
-import { type FailureKind, ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { retryAfterOf } from "../../../src/kernel/text/retry-after.ts";
 

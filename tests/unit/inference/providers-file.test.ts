@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isRoutable } from "../../../src/inference/providers/provider.ts";
-import { readProvidersFile } from "../../../src/inference/providers/providers-file.ts";
+import { readProvidersFile } from "../../../src/inference/providers/sources/providers-file.ts";
 
 const AT = new Date(1_700_000_000_000);
 const chat = { id: "llama", pricing: { prompt: "10", completion: "20" } };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { SecretMask, spellingsOf } from "../../../src/inference/providers/secret-mask.ts";
+import { SecretMask, spellingsOf } from "../../../src/inference/providers/exchange/secret-mask.ts";
 
 function masked(secret: string, text: string, cuts: readonly number[] = []): string {
   const mask = new SecretMask(spellingsOf(secret));

@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { ProviderClient } from "../../../src/inference/providers/provider.client.ts";
+import { ProviderClient } from "../../../src/inference/providers/exchange/provider.client.ts";
+import { gatherAnswer } from "../../../src/inference/providers/exchange/provider-answer.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
-import { gatherAnswer } from "../../../src/inference/providers/provider-answer.ts";
 import { makeCertificates } from "../../support/servers/certificates.ts";
 import { until } from "../../support/until.ts";
 

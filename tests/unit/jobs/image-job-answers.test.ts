@@ -6,7 +6,7 @@ import {
   readReport,
   readSubmission,
 } from "../../../src/inference/images/jobs/image-job-plan.ts";
-import type { ProviderAnswer } from "../../../src/inference/providers/provider-answer.ts";
+import type { ProviderAnswer } from "../../../src/inference/providers/exchange/provider-answer.ts";
 
 function answer(body: unknown, status = 200): ProviderAnswer {
   const text = typeof body === "string" ? body : JSON.stringify(body);

@@ -2,9 +2,9 @@ import type { lookup } from "node:dns";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { ProviderClient } from "../../../src/inference/providers/provider.client.ts";
+import { ProviderClient } from "../../../src/inference/providers/exchange/provider.client.ts";
+import { failureOf, gatherAnswer } from "../../../src/inference/providers/exchange/provider-answer.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
-import { failureOf, gatherAnswer } from "../../../src/inference/providers/provider-answer.ts";
 import { faultOf, guardedLookup, isPublicAddress } from "../../../src/kernel/address-guard.ts";
 
 test.each([

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { ExchangeHasher } from "../../../src/inference/providers/exchange-hasher.ts";
+import { ExchangeHasher } from "../../../src/inference/providers/exchange/exchange-hasher.ts";
 import { ClientExchange } from "../../../src/receipts/client-exchange.ts";
 import type { ReceiptDraft } from "../../../src/receipts/draft.ts";
 

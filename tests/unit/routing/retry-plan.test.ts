@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import {
+  type FailureKind,
+  ProviderFailure,
+} from "../../../src/inference/providers/exchange/provider-failure.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
-import { type FailureKind, ProviderFailure } from "../../../src/inference/providers/provider-failure.ts";
 import { keepLarger, pauseAfter, restEndMs, takeNext } from "../../../src/inference/routing/retry-plan.ts";
 import { offer } from "../../support/inference/offers.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { isKnown, rangeHolds, readRange } from "../../../src/rest/file/byte-range.ts";
 import { attachment } from "../../../src/rest/file/content-disposition.ts";
-import { sniffType } from "../../../src/storage/content-type.ts";
+import { sniffType } from "../../../src/storage/downloads/content-type.ts";
 
 describe("a range", () => {
   test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
-import { FinalizedFiles } from "../../../src/storage/node/finalized-files.ts";
-import type { FoundFile } from "../../../src/storage/node/held-files.store.ts";
+import { FinalizedFiles } from "../../../src/storage/node/disk/finalized-files.ts";
+import type { FoundFile } from "../../../src/storage/node/held/held-files.store.ts";
 
 const file = (root: Hex, generation: bigint) => ({ root, generation }) as FoundFile;
 

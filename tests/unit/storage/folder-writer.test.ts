@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
-import { decodeFolder, FOLDER_LIMITS, findEntry } from "../../../src/storage/folder.ts";
-import { encodeFolder, type FolderFile } from "../../../src/storage/folder-writer.ts";
+import { decodeFolder, FOLDER_LIMITS, findEntry } from "../../../src/storage/folders/folder.ts";
+import { encodeFolder, type FolderFile } from "../../../src/storage/folders/folder-writer.ts";
 
 const malformed = expect.objectContaining({ code: "folder_malformed" });
 const ROOT: Hex = `0x${"ab".repeat(32)}`;

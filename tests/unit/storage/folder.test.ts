@@ -6,7 +6,7 @@ import {
   findEntry,
   readPath,
   readUrlPath,
-} from "../../../src/storage/folder.ts";
+} from "../../../src/storage/folders/folder.ts";
 import { encodeFolder } from "../../support/storage/folder.ts";
 
 const vectors = JSON.parse(

@@ -15,7 +15,7 @@ import {
   segmentBytes,
   segmentLeaves,
 } from "../../../src/storage/merkle/shape.ts";
-import { fileRoot, submissionSectors } from "../../../src/storage/submission.ts";
+import { fileRoot, submissionSectors } from "../../../src/storage/submissions/submission.ts";
 
 type Vector = {
   readonly size: number;

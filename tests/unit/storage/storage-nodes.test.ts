@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ByteLru } from "../../../src/kernel/byte-lru.ts";
-import { hedged } from "../../../src/storage/node/hedged.ts";
-import { holds, isShard, selectNodes } from "../../../src/storage/node/shards.ts";
+import { hedged } from "../../../src/storage/node/remote/hedged.ts";
+import { holds, isShard, selectNodes } from "../../../src/storage/node/remote/shards.ts";
 
 describe("selecting nodes by their shards", () => {
   const shard = fc

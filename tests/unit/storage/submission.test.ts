@@ -3,7 +3,12 @@ import { encodeAbiParameters, encodeEventTopics, getAbiItem, keccak256 } from "v
 import { describe, expect, test } from "vitest";
 import { flowAbi } from "../../../src/chain/abi/flow.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
-import { decodeSubmit, fileRoot, SUBMIT_TOPIC, submissionSectors } from "../../../src/storage/submission.ts";
+import {
+  decodeSubmit,
+  fileRoot,
+  SUBMIT_TOPIC,
+  submissionSectors,
+} from "../../../src/storage/submissions/submission.ts";
 import { submissionIdentity } from "../../support/storage/submission-identity.ts";
 
 type Vector = {

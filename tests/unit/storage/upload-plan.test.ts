@@ -3,7 +3,7 @@ import { decodeFunctionData } from "viem";
 import { describe, expect, test } from "vitest";
 import { flowAbi } from "../../../src/chain/abi/flow.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
-import { encodeSubmit, nodeHeights, planUpload } from "../../../src/storage/upload-plan.ts";
+import { encodeSubmit, nodeHeights, planUpload } from "../../../src/storage/uploads/upload-plan.ts";
 
 type Vector = {
   readonly size: number;

@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useContext, useMemo } from "react";
 import { useQuery } from "urql";
-import { graphql } from "./graph.ts";
+import { graphql } from "./query/graph.ts";
 
 const PRICES = graphql(`
   query TokenPrice { models(first: 20) { nodes { pricing { input } pricingUsd { input } } } }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { reasonOf } from "./graph.ts";
+import { reasonOf } from "./query/graph.ts";
 import { toastFailure, toastSuccess } from "./toast.ts";
 
 type Toasts<Result> = {

@@ -1,11 +1,11 @@
 import { RouterProvider } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
-import { loadAgain } from "../data/fetch-again.ts";
-import { useSession } from "../data/session.tsx";
+import { loadAgain } from "../data/query/fetch-again.ts";
+import { useSession } from "../data/session/session.tsx";
 import { TokenPriceProvider } from "../data/token-price.tsx";
-import { Failure, Loading } from "../parts/states.tsx";
+import { Failure, Loading } from "../parts/page/states.tsx";
 import { Messages } from "./messages.tsx";
-import { router } from "./router.tsx";
+import { router } from "./routes/router.tsx";
 
 const SignInPage = lazy(async () => ({
   default: await loadAgain(async () => (await import("../pages/sign-in/sign-in-page.tsx")).SignInPage),

@@ -1,7 +1,7 @@
 import { VisuallyHidden } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useBalance } from "../../../../packages/client/src/react.ts";
-import { Amount } from "../parts/amount.tsx";
+import { Amount } from "../parts/value/amount.tsx";
 
 /** The balance that is available, live. */
 export function Balance() {

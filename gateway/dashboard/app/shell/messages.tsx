@@ -1,6 +1,6 @@
 import WifiOff from "lucide-react/icons/wifi-off";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
-import { loadAgain } from "../data/fetch-again.ts";
+import { loadAgain } from "../data/query/fetch-again.ts";
 import { onFirstToast } from "../data/toast.ts";
 
 const Toasts = lazy(async () => ({

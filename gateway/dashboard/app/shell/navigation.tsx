@@ -3,8 +3,8 @@ import type { LucideIcon } from "lucide-react";
 import BookOpen from "lucide-react/icons/book-open";
 import Braces from "lucide-react/icons/braces";
 import { useId, useMemo } from "react";
-import type { Group } from "./page.ts";
-import { usePages } from "./use-pages.ts";
+import type { Group } from "./routes/page.ts";
+import { usePages } from "./routes/use-pages.ts";
 
 type Entry = { readonly name: string; readonly to: string; readonly icon: LucideIcon };
 type Section = { readonly group: Group | undefined; readonly entries: Entry[] };

@@ -3,17 +3,17 @@ import { useDisclosure, useHotkeys, useMediaQuery } from "@mantine/hooks";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
 import Search from "lucide-react/icons/search";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { loadAgain } from "../data/fetch-again.ts";
-import { useNetwork } from "../data/session.tsx";
-import { Pill } from "../parts/state-badge.tsx";
+import { loadAgain } from "../data/query/fetch-again.ts";
+import { useNetwork } from "../data/session/session.tsx";
+import { Pill } from "../parts/value/state-badge.tsx";
 import { Balance } from "./balance.tsx";
 import { Navigation } from "./navigation.tsx";
 
 const HeaderMenus = lazy(async () => ({
-  default: await loadAgain(async () => (await import("./header-menus.tsx")).HeaderMenus),
+  default: await loadAgain(async () => (await import("./menus/header-menus.tsx")).HeaderMenus),
 }));
 const Palette = lazy(async () => ({
-  default: await loadAgain(async () => (await import("./palette.tsx")).Palette),
+  default: await loadAgain(async () => (await import("./palette/palette.tsx")).Palette),
 }));
 
 /** What is around every page: the navigation, the header with the balance, and the palette. */

@@ -4,8 +4,8 @@ import type { Hex } from "../../../kernel/text/hex.ts";
 import { isStorable, toStorable } from "../../../kernel/text/storable.ts";
 import type { AttemptRecord } from "../../billing/ending.ts";
 import type { AnswerHashes } from "../../evidence/signed-text.ts";
-import { type ProviderAnswer, refusalOf } from "../../providers/provider-answer.ts";
-import { ProviderFailure } from "../../providers/provider-failure.ts";
+import { type ProviderAnswer, refusalOf } from "../../providers/exchange/provider-answer.ts";
+import { ProviderFailure } from "../../providers/exchange/provider-failure.ts";
 import type { Refused } from "../../routing/choice-context.ts";
 import {
   type ImageRequest,

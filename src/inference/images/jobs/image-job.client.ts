@@ -1,17 +1,17 @@
 import { AppError } from "../../../kernel/errors.ts";
 import type { MemoryBudget } from "../../../load/memory-budget.ts";
 import type { CatalogueService } from "../../providers/catalogue.service.ts";
-import { ExchangeHasher, type ExchangeHashes } from "../../providers/exchange-hasher.ts";
-import type { HealthService } from "../../providers/health.service.ts";
+import { ExchangeHasher, type ExchangeHashes } from "../../providers/exchange/exchange-hasher.ts";
 import type {
   PostOptions,
   ProviderClient,
   ProviderExchange,
   ProviderListener,
-} from "../../providers/provider.client.ts";
+} from "../../providers/exchange/provider.client.ts";
+import { gatherAnswer, type ProviderAnswer } from "../../providers/exchange/provider-answer.ts";
+import { ProviderFailure } from "../../providers/exchange/provider-failure.ts";
+import type { HealthService } from "../../providers/health/health.service.ts";
 import type { Provider } from "../../providers/provider.ts";
-import { gatherAnswer, type ProviderAnswer } from "../../providers/provider-answer.ts";
-import { ProviderFailure } from "../../providers/provider-failure.ts";
 import type { ImageRequest } from "../image-request.ts";
 import type { ImageOperation } from "./image-job-plan.ts";
 

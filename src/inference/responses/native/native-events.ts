@@ -8,7 +8,7 @@ import type { TextMeter } from "../../chat/text-meter.ts";
 import { answerIdOf, emptyAnswer } from "../../chat/whole-answer.ts";
 import { eventData } from "../../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../../dispatch/stream-options.ts";
-import { statedFailure } from "../../providers/provider-answer.ts";
+import { statedFailure } from "../../providers/exchange/provider-answer.ts";
 import { responseUsage } from "../response-object.ts";
 import { DONE } from "../response-stream.ts";
 import { fieldsOf } from "../said.ts";

@@ -3,16 +3,16 @@ import { useParams } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { useLive } from "../../../../../packages/client/src/react.ts";
-import { resultOf } from "../../data/graph.ts";
-import { Amount } from "../../parts/amount.tsx";
-import { Breadcrumb } from "../../parts/breadcrumb.tsx";
-import { FullTime } from "../../parts/clock-time.tsx";
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { ConfirmDialog } from "../../parts/dialog.tsx";
-import { Columns, Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
-import { Live, StateBadge } from "../../parts/state-badge.tsx";
-import { EmptyState, Outcome } from "../../parts/states.tsx";
+import { resultOf } from "../../data/query/graph.ts";
+import { ConfirmDialog } from "../../parts/form/dialog.tsx";
+import { Breadcrumb } from "../../parts/page/breadcrumb.tsx";
+import { Columns, Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page/page.tsx";
+import { EmptyState, Outcome } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { Amount } from "../../parts/value/amount.tsx";
+import { FullTime } from "../../parts/value/clock-time.tsx";
+import { Live, StateBadge } from "../../parts/value/state-badge.tsx";
 import { BatchProgress } from "./batch-progress.tsx";
 import {
   BATCH,

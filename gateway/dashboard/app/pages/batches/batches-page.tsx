@@ -3,15 +3,15 @@ import Plus from "lucide-react/icons/plus";
 import { useState } from "react";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import { toPlainTokens } from "../../data/amounts.ts";
-import { useFilters, useList } from "../../data/use-list.ts";
-import { Amount } from "../../parts/amount.tsx";
-import { ClockTime } from "../../parts/clock-time.tsx";
-import type { Column } from "../../parts/column.ts";
-import { ListTable } from "../../parts/list-table.tsx";
-import { Page } from "../../parts/page.tsx";
-import { Live, StateBadge } from "../../parts/state-badge.tsx";
-import { EmptyState } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { useFilters, useList } from "../../data/list/use-list.ts";
+import { Page } from "../../parts/page/page.tsx";
+import { EmptyState } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { ListTable } from "../../parts/table/list-table.tsx";
+import { Amount } from "../../parts/value/amount.tsx";
+import { ClockTime } from "../../parts/value/clock-time.tsx";
+import { Live, StateBadge } from "../../parts/value/state-badge.tsx";
+import { Time } from "../../parts/value/time.tsx";
 import { BatchProgress } from "./batch-progress.tsx";
 import {
   BATCHES,

@@ -1,9 +1,9 @@
 import { createRoute } from "@tanstack/react-router";
 import Layers from "lucide-react/icons/layers";
 import * as z from "zod/mini";
-import { listSearch, parameter } from "../../data/list-search.ts";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { listSearch, parameter } from "../../data/list/list-search.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 
 /** `tab`: the batches, or the files that they read and write. */
 export const batchesSearch = z.extend(listSearch, { tab: parameter(z.enum(["files"])) });

@@ -1,13 +1,13 @@
 import { Button, Group } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { bytes } from "../../data/amounts.ts";
-import { ClockTime } from "../../parts/clock-time.tsx";
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { ConfirmDialog } from "../../parts/dialog.tsx";
-import { Hash } from "../../parts/hash.tsx";
-import { EmptyState, Failure } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { ConfirmDialog } from "../../parts/form/dialog.tsx";
+import { EmptyState, Failure } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { ClockTime } from "../../parts/value/clock-time.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { Time } from "../../parts/value/time.tsx";
 import { type ClientFile, deleteClientFile, useClientFiles } from "./client-files.ts";
 import { contentUrl } from "./file-link.tsx";
 

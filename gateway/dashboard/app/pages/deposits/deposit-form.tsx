@@ -2,15 +2,15 @@ import { Button, Group } from "@mantine/core";
 import { useFormContext, useWatch } from "react-hook-form";
 import * as z from "zod";
 import { toNeuron, toUsd } from "../../data/amounts.ts";
-import { useNetwork, useSession } from "../../data/session.tsx";
+import { useNetwork, useSession } from "../../data/session/session.tsx";
 import { toastSuccess } from "../../data/toast.ts";
 import { useUsdPerToken } from "../../data/token-price.tsx";
-import { useWallet } from "../../data/use-wallet.ts";
-import type { WalletChain } from "../../data/wallet-requests.ts";
-import { TextField } from "../../parts/fields.tsx";
-import { GraphForm } from "../../parts/form.tsx";
-import { Section } from "../../parts/page.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { useWallet } from "../../data/wallet/use-wallet.ts";
+import type { WalletChain } from "../../data/wallet/wallet-requests.ts";
+import { TextField } from "../../parts/form/fields.tsx";
+import { GraphForm } from "../../parts/form/form.tsx";
+import { Section } from "../../parts/page/page.tsx";
+import { EmptyState } from "../../parts/page/states.tsx";
 import { depositCall } from "./deposit-call.ts";
 
 const schema = z.object({

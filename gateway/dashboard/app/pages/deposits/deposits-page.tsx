@@ -1,16 +1,16 @@
 import { Progress } from "@mantine/core";
 import { useEffect } from "react";
 import { useQuery } from "urql";
-import { graphql } from "../../data/graph.ts";
-import { useNetwork } from "../../data/session.tsx";
-import { type List, useList } from "../../data/use-list.ts";
-import { Amount } from "../../parts/amount.tsx";
-import { ClockTime } from "../../parts/clock-time.tsx";
-import type { Column } from "../../parts/column.ts";
-import { ListTable } from "../../parts/list-table.tsx";
-import { Page, Section, Stat, Stats } from "../../parts/page.tsx";
-import { Live, StateBadge } from "../../parts/state-badge.tsx";
-import { Transaction } from "../../parts/transaction.tsx";
+import { type List, useList } from "../../data/list/use-list.ts";
+import { graphql } from "../../data/query/graph.ts";
+import { useNetwork } from "../../data/session/session.tsx";
+import { Page, Section, Stat, Stats } from "../../parts/page/page.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { ListTable } from "../../parts/table/list-table.tsx";
+import { Amount } from "../../parts/value/amount.tsx";
+import { ClockTime } from "../../parts/value/clock-time.tsx";
+import { Live, StateBadge } from "../../parts/value/state-badge.tsx";
+import { Transaction } from "../../parts/value/transaction.tsx";
 import { DepositForm } from "./deposit-form.tsx";
 import "./deposits.css";
 

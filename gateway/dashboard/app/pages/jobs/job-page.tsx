@@ -1,6 +1,6 @@
 import { useParams } from "@tanstack/react-router";
-import { Breadcrumb } from "../../parts/breadcrumb.tsx";
-import { Page } from "../../parts/page.tsx";
+import { Breadcrumb } from "../../parts/page/breadcrumb.tsx";
+import { Page } from "../../parts/page/page.tsx";
 import { JobView } from "./job-view.tsx";
 
 /** One job with its steps and images. */

@@ -2,14 +2,14 @@ import type { ResultOf } from "gql.tada";
 import { useEffect, useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { useLive } from "../../../../../packages/client/src/react.ts";
-import { graphql, resultOf } from "../../data/graph.ts";
-import { ActionButton } from "../../parts/action-button.tsx";
-import { Amount } from "../../parts/amount.tsx";
-import { ClockTime, FullTime } from "../../parts/clock-time.tsx";
-import { Hash } from "../../parts/hash.tsx";
-import { Section, Stat, Stats } from "../../parts/page.tsx";
-import { inWords, Live, StateBadge } from "../../parts/state-badge.tsx";
-import { EmptyState, Failure, Outcome } from "../../parts/states.tsx";
+import { graphql, resultOf } from "../../data/query/graph.ts";
+import { ActionButton } from "../../parts/form/action-button.tsx";
+import { Section, Stat, Stats } from "../../parts/page/page.tsx";
+import { EmptyState, Failure, Outcome } from "../../parts/page/states.tsx";
+import { Amount } from "../../parts/value/amount.tsx";
+import { ClockTime, FullTime } from "../../parts/value/clock-time.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { inWords, Live, StateBadge } from "../../parts/value/state-badge.tsx";
 import { Fraction, isFinal } from "./fraction.tsx";
 
 const JOB = graphql(`

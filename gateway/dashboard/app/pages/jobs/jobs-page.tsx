@@ -3,17 +3,17 @@ import type { ResultOf } from "gql.tada";
 import { useMemo, useState } from "react";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import { milliseconds } from "../../data/durations.ts";
-import { graphql } from "../../data/graph.ts";
-import { useNetwork } from "../../data/session.tsx";
-import { useList } from "../../data/use-list.ts";
-import { Amount } from "../../parts/amount.tsx";
-import { ClockTime } from "../../parts/clock-time.tsx";
-import type { Column } from "../../parts/column.ts";
-import { Hash } from "../../parts/hash.tsx";
-import { ListTable } from "../../parts/list-table.tsx";
-import { Page } from "../../parts/page.tsx";
-import { Live, StateBadge } from "../../parts/state-badge.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { useList } from "../../data/list/use-list.ts";
+import { graphql } from "../../data/query/graph.ts";
+import { useNetwork } from "../../data/session/session.tsx";
+import { Page } from "../../parts/page/page.tsx";
+import { EmptyState } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { ListTable } from "../../parts/table/list-table.tsx";
+import { Amount } from "../../parts/value/amount.tsx";
+import { ClockTime } from "../../parts/value/clock-time.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { Live, StateBadge } from "../../parts/value/state-badge.tsx";
 import { Fraction, isFinal } from "./fraction.tsx";
 
 const JOBS = graphql(`

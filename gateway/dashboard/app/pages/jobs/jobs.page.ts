@@ -1,8 +1,8 @@
 import { createRoute } from "@tanstack/react-router";
 import Images from "lucide-react/icons/images";
-import { listSearch } from "../../data/list-search.ts";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { listSearch } from "../../data/list/list-search.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 
 const route = createRoute({
   getParentRoute: () => rootRoute,

@@ -1,5 +1,5 @@
-import { client, graphql } from "../../data/graph.ts";
-import type { Found } from "../../shell/page.ts";
+import { client, graphql } from "../../data/query/graph.ts";
+import type { Found } from "../../shell/routes/page.ts";
 
 const KEYS = graphql(`
   query FindKeys { viewer { account { apiKeys(first: 100) { nodes { id name preview status } } } } }

@@ -1,6 +1,6 @@
 import { Fieldset, Stack } from "@mantine/core";
 import * as z from "zod";
-import { CheckField, TextField } from "../../parts/fields.tsx";
+import { CheckField, TextField } from "../../parts/form/fields.tsx";
 
 /** The guardrails of a key, as the graph has them. */
 export type Guardrails = {

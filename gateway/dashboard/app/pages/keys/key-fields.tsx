@@ -3,10 +3,10 @@ import { useWatch } from "react-hook-form";
 import { useQuery } from "urql";
 import * as z from "zod";
 import { toNeuron, toPlainTokens } from "../../data/amounts.ts";
-import { graphql } from "../../data/graph.ts";
-import { useNetwork } from "../../data/session.tsx";
-import { ChecksField, SelectField, TextField } from "../../parts/fields.tsx";
-import { Note } from "../../parts/states.tsx";
+import { graphql } from "../../data/query/graph.ts";
+import { useNetwork } from "../../data/session/session.tsx";
+import { ChecksField, SelectField, TextField } from "../../parts/form/fields.tsx";
+import { Note } from "../../parts/page/states.tsx";
 import { GuardrailFields, type Guardrails, guardrailsSchema, guardrailValues } from "./guardrail-fields.tsx";
 
 const MODELS = graphql("query KeyModels { models(first: 100) { nodes { modelId } } }");

@@ -1,8 +1,8 @@
 import { useMemo, useState } from "react";
 import { useQuery } from "urql";
 import { toChartValue } from "../../data/amounts.ts";
-import { graphql } from "../../data/graph.ts";
-import type { SparkDay } from "../../parts/sparkline.tsx";
+import { graphql } from "../../data/query/graph.ts";
+import type { SparkDay } from "../../parts/chart/sparkline.tsx";
 
 const SPEND = graphql(`
   query KeySpend($from: DateTime!, $keys: [ID!]!) {

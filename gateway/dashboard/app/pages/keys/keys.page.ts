@@ -1,9 +1,9 @@
 import { createRoute } from "@tanstack/react-router";
 import KeyRound from "lucide-react/icons/key-round";
 import * as z from "zod/mini";
-import { listSearch, parameter } from "../../data/list-search.ts";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { listSearch, parameter } from "../../data/list/list-search.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 
 /** `all`: revoked and expired keys too. */
 export const keysSearch = z.extend(listSearch, { all: parameter(z.boolean()) });

@@ -1,6 +1,6 @@
-import { client, graphql } from "../../data/graph.ts";
-import { serviceText } from "../../parts/service-names.ts";
-import type { Found } from "../../shell/page.ts";
+import { client, graphql } from "../../data/query/graph.ts";
+import { serviceText } from "../../parts/value/service-names.ts";
+import type { Found } from "../../shell/routes/page.ts";
 
 const MODELS = graphql(`
   query FindModels { models(first: 100) { nodes { modelId name serviceType } } }

@@ -1,5 +1,5 @@
 import type { ResultOf } from "gql.tada";
-import { client, graphql } from "../../data/graph.ts";
+import { client, graphql } from "../../data/query/graph.ts";
 
 const MODELS = graphql(`
   query Models($after: Cursor) {

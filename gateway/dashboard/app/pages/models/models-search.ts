@@ -1,4 +1,4 @@
-import { serviceText } from "../../parts/service-names.ts";
+import { serviceText } from "../../parts/value/service-names.ts";
 import type { ModelsSearch } from "./models-url.ts";
 
 type Sort = "NAME" | "PRICE" | "LATENCY" | "UPTIME" | "CONTEXT";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { parameter } from "../../data/list-search.ts";
+import { parameter } from "../../data/list/list-search.ts";
 
 /** What the catalogue shows: a text, filters and the order, such as `-PRICE`. */
 export const modelsSearch = z.object({

@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
 import Boxes from "lucide-react/icons/boxes";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 import { modelsSearch } from "./models-url.ts";
 
 const route = createRoute({

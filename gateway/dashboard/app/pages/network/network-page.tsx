@@ -1,14 +1,14 @@
 import type { ResultOf } from "gql.tada";
 import { useEffect } from "react";
 import { useQuery } from "urql";
-import { graphql } from "../../data/graph.ts";
-import type { Column } from "../../parts/column.ts";
-import { Copyable } from "../../parts/copyable.tsx";
-import { DataTable } from "../../parts/data-table.tsx";
-import { Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
-import { inWords, StateBadge } from "../../parts/state-badge.tsx";
-import { Outcome } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { graphql } from "../../data/query/graph.ts";
+import { Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page/page.tsx";
+import { Outcome } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { Copyable } from "../../parts/value/copyable.tsx";
+import { inWords, StateBadge } from "../../parts/value/state-badge.tsx";
+import { Time } from "../../parts/value/time.tsx";
 
 const NETWORK = graphql(`
   query NetworkPage {

@@ -2,9 +2,9 @@ import { Textarea } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { useQuery } from "urql";
-import { graphql, reasonOf } from "../../data/graph.ts";
-import { Section } from "../../parts/page.tsx";
-import { Failure, Note } from "../../parts/states.tsx";
+import { graphql, reasonOf } from "../../data/query/graph.ts";
+import { Section } from "../../parts/page/page.tsx";
+import { Failure, Note } from "../../parts/page/states.tsx";
 
 const DIAGNOSE = graphql(`
   query Diagnose($message: String!) {

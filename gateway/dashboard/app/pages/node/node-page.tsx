@@ -1,13 +1,13 @@
 import { Button } from "@mantine/core";
 import type { ResultOf } from "gql.tada";
 import { useQuery } from "urql";
-import { graphql, reasonOf } from "../../data/graph.ts";
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { Columns, Page, Pair, Pairs, Section } from "../../parts/page.tsx";
-import { inWords, StateBadge } from "../../parts/state-badge.tsx";
-import { Loading, NoPermission } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { graphql, reasonOf } from "../../data/query/graph.ts";
+import { Columns, Page, Pair, Pairs, Section } from "../../parts/page/page.tsx";
+import { Loading, NoPermission } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { inWords, StateBadge } from "../../parts/value/state-badge.tsx";
+import { Time } from "../../parts/value/time.tsx";
 import { Diagnosis } from "./diagnosis.tsx";
 
 const NODE = graphql(`

@@ -1,12 +1,12 @@
 import { Button, Group } from "@mantine/core";
 import { useMemo } from "react";
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { Hash } from "../../parts/hash.tsx";
-import { Section } from "../../parts/page.tsx";
-import { inWords, StateBadge } from "../../parts/state-badge.tsx";
-import { EmptyState } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Section } from "../../parts/page/page.tsx";
+import { EmptyState } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { inWords, StateBadge } from "../../parts/value/state-badge.tsx";
+import { Time } from "../../parts/value/time.tsx";
 import { type Circuit, joinCircuits } from "./circuits.ts";
 import type { OpenDialog, ServiceProcess } from "./operations-query.ts";
 

@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
 import { milliseconds } from "../../data/durations.ts";
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { Pair, Pairs, Section } from "../../parts/page.tsx";
-import { Pill } from "../../parts/state-badge.tsx";
-import { Note } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Pair, Pairs, Section } from "../../parts/page/page.tsx";
+import { Note } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { Pill } from "../../parts/value/state-badge.tsx";
+import { Time } from "../../parts/value/time.tsx";
 import type { LedgerCheck, OpenDialog } from "./operations-query.ts";
 
 type Fault = LedgerCheck["faults"][number];

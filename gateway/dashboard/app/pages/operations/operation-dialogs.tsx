@@ -2,11 +2,11 @@ import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useMutation } from "urql";
 import * as z from "zod";
-import { graphql, resultOf } from "../../data/graph.ts";
+import { graphql, resultOf } from "../../data/query/graph.ts";
 import { toastSuccess } from "../../data/toast.ts";
-import { ConfirmDialog, Dialog } from "../../parts/dialog.tsx";
-import { SelectField, TextField } from "../../parts/fields.tsx";
-import { GraphForm } from "../../parts/form.tsx";
+import { ConfirmDialog, Dialog } from "../../parts/form/dialog.tsx";
+import { SelectField, TextField } from "../../parts/form/fields.tsx";
+import { GraphForm } from "../../parts/form/form.tsx";
 import type { OpenDialog } from "./operations-query.ts";
 
 const CLOSE = graphql(`

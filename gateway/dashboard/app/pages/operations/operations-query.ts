@@ -1,5 +1,5 @@
 import type { ResultOf } from "gql.tada";
-import { graphql } from "../../data/graph.ts";
+import { graphql } from "../../data/query/graph.ts";
 
 export const OPERATIONS = graphql(`
   query OperationsPage {

@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
 import Gauge from "lucide-react/icons/gauge";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 
 const route = createRoute({
   getParentRoute: () => rootRoute,

@@ -1,9 +1,9 @@
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { Hash } from "../../parts/hash.tsx";
-import { Section } from "../../parts/page.tsx";
-import { Pill } from "../../parts/state-badge.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Section } from "../../parts/page/page.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { Pill } from "../../parts/value/state-badge.tsx";
+import { Time } from "../../parts/value/time.tsx";
 import type { ServiceProcess } from "./operations-query.ts";
 
 /** From this delay on, people notice it. */

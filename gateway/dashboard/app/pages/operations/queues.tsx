@@ -1,10 +1,10 @@
 import { secondsText } from "../../data/durations.ts";
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { Hash } from "../../parts/hash.tsx";
-import { Columns, Pair, Pairs, Section } from "../../parts/page.tsx";
-import { inWords, StateBadge } from "../../parts/state-badge.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { Columns, Pair, Pairs, Section } from "../../parts/page/page.tsx";
+import { EmptyState } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { inWords, StateBadge } from "../../parts/value/state-badge.tsx";
 import type { Operations } from "./operations-query.ts";
 
 type Jobs = Operations["queues"]["jobs"][number];

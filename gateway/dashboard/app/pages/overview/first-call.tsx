@@ -2,11 +2,11 @@ import { Button } from "@mantine/core";
 import { useState } from "react";
 import { useMutation, useQuery } from "urql";
 import { useLive } from "../../../../../packages/client/src/react.ts";
-import { graphql, resultOf } from "../../data/graph.ts";
-import { ActionButton } from "../../parts/action-button.tsx";
-import { callSnippets, NO_SECRET } from "../../parts/call-snippets.ts";
-import { CodeSnippet } from "../../parts/code-snippet.tsx";
-import { Note } from "../../parts/states.tsx";
+import { graphql, resultOf } from "../../data/query/graph.ts";
+import { callSnippets, NO_SECRET } from "../../parts/code/call-snippets.ts";
+import { CodeSnippet } from "../../parts/code/code-snippet.tsx";
+import { ActionButton } from "../../parts/form/action-button.tsx";
+import { Note } from "../../parts/page/states.tsx";
 import { BALANCE } from "./overview-query.ts";
 
 const CREATE = graphql(`

@@ -1,5 +1,5 @@
 import type { ResultOf } from "gql.tada";
-import { graphql } from "../../data/graph.ts";
+import { graphql } from "../../data/query/graph.ts";
 
 /** Everything that the page shows. The sums are those that the server stores, so that a long history costs nothing. */
 export const OVERVIEW = graphql(`

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { parameter } from "../../data/list-search.ts";
+import { parameter } from "../../data/list/list-search.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

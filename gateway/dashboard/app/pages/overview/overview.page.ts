@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
 import LayoutDashboard from "lucide-react/icons/layout-dashboard";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 import { overviewSearch } from "./overview-range.ts";
 
 const route = createRoute({

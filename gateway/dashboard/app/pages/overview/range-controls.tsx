@@ -1,5 +1,5 @@
 import { Group, SegmentedControl, TextInput } from "@mantine/core";
-import { useFilters } from "../../data/use-list.ts";
+import { useFilters } from "../../data/list/use-list.ts";
 import { dateOf, type OverviewSearch, type Range } from "./overview-range.ts";
 
 const RANGES = [

@@ -1,11 +1,11 @@
 import { SegmentedControl } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { useNetwork } from "../../data/session.tsx";
-import { useFilters } from "../../data/use-list.ts";
-import { Section } from "../../parts/page.tsx";
-import { StackedChart } from "../../parts/stacked-chart.tsx";
-import { EmptyState, Failure } from "../../parts/states.tsx";
+import { useFilters } from "../../data/list/use-list.ts";
+import { useNetwork } from "../../data/session/session.tsx";
+import { StackedChart } from "../../parts/chart/stacked-chart.tsx";
+import { Section } from "../../parts/page/page.tsx";
+import { EmptyState, Failure } from "../../parts/page/states.tsx";
 import type { Account, Bucket } from "./overview-query.ts";
 import { type OverviewSearch, type Range, startsOf } from "./overview-range.ts";
 import { spendingOf, totalOf } from "./spending.ts";

@@ -1,5 +1,5 @@
 import { toChartValue, toTokens } from "../../data/amounts.ts";
-import { MAX_SERIES, type Series } from "../../parts/series.ts";
+import { MAX_SERIES, type Series } from "../../parts/chart/series.ts";
 
 const OTHERS = "Others";
 const PLACES = 6;

@@ -1,9 +1,9 @@
 import { createRoute } from "@tanstack/react-router";
 import MessageSquare from "lucide-react/icons/message-square";
 import * as z from "zod/mini";
-import { parameter } from "../../data/list-search.ts";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { parameter } from "../../data/list/list-search.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 
 const route = createRoute({
   getParentRoute: () => rootRoute,

@@ -1,6 +1,6 @@
 import { useId } from "react";
-import { Hatch } from "../../parts/hatch.tsx";
-import "../../parts/health-days.css";
+import { Hatch } from "../../parts/chart/hatch.tsx";
+import "../../parts/chart/health-days.css";
 
 /** The state of a provider at one moment. */
 export type Sample = { readonly at: number; readonly latencyMs: number | null; readonly state: string };

@@ -1,17 +1,17 @@
 import type { ResultOf } from "gql.tada";
 import { useEffect, useMemo, useState } from "react";
-import { graphql } from "../../data/graph.ts";
-import { useNetwork } from "../../data/session.tsx";
-import { useList } from "../../data/use-list.ts";
-import { attestationText, trustText } from "../../parts/attestation.ts";
-import type { Column } from "../../parts/column.ts";
-import { Hash } from "../../parts/hash.tsx";
-import { ListTable } from "../../parts/list-table.tsx";
-import { Page } from "../../parts/page.tsx";
-import { serviceText } from "../../parts/service-names.ts";
-import { Pill, StateBadge } from "../../parts/state-badge.tsx";
-import { Time } from "../../parts/time.tsx";
-import { PricePair } from "../../parts/unit-price.tsx";
+import { useList } from "../../data/list/use-list.ts";
+import { graphql } from "../../data/query/graph.ts";
+import { useNetwork } from "../../data/session/session.tsx";
+import { Page } from "../../parts/page/page.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { ListTable } from "../../parts/table/list-table.tsx";
+import { attestationText, trustText } from "../../parts/value/attestation.ts";
+import { Hash } from "../../parts/value/hash.tsx";
+import { serviceText } from "../../parts/value/service-names.ts";
+import { Pill, StateBadge } from "../../parts/value/state-badge.tsx";
+import { Time } from "../../parts/value/time.tsx";
+import { PricePair } from "../../parts/value/unit-price.tsx";
 import { Health, MAX_SAMPLES, type Sample } from "./health.tsx";
 
 const PROVIDERS = graphql(`

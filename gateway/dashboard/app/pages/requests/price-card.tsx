@@ -1,9 +1,9 @@
 import { placesOf } from "../../data/amounts.ts";
-import { useNetwork } from "../../data/session.tsx";
-import { Amount } from "../../parts/amount.tsx";
-import { Section } from "../../parts/page.tsx";
-import { Note } from "../../parts/states.tsx";
-import { isPerToken, priceUnit, statedPrice } from "../../parts/unit-price.tsx";
+import { useNetwork } from "../../data/session/session.tsx";
+import { Section } from "../../parts/page/page.tsx";
+import { Note } from "../../parts/page/states.tsx";
+import { Amount } from "../../parts/value/amount.tsx";
+import { isPerToken, priceUnit, statedPrice } from "../../parts/value/unit-price.tsx";
 import { priceLinesOf } from "./price-lines.ts";
 import type { Request } from "./request-query.ts";
 

@@ -1,11 +1,11 @@
 import { toPlainTokens } from "../../data/amounts.ts";
 import { milliseconds } from "../../data/durations.ts";
-import { Amount } from "../../parts/amount.tsx";
-import { ClockTime } from "../../parts/clock-time.tsx";
-import type { Column } from "../../parts/column.ts";
-import { Hash } from "../../parts/hash.tsx";
-import { serviceText } from "../../parts/service-names.ts";
-import { StateBadge } from "../../parts/state-badge.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { Amount } from "../../parts/value/amount.tsx";
+import { ClockTime } from "../../parts/value/clock-time.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { serviceText } from "../../parts/value/service-names.ts";
+import { StateBadge } from "../../parts/value/state-badge.tsx";
 import type { RequestRow } from "./requests-query.ts";
 
 const count = (value: number | null) => value?.toLocaleString("en") ?? "–";

@@ -1,11 +1,11 @@
 import { saveFile } from "../../data/save-file.ts";
-import { useNetwork } from "../../data/session.tsx";
-import { ActionButton } from "../../parts/action-button.tsx";
-import { FullTime } from "../../parts/clock-time.tsx";
-import { CodeSnippet } from "../../parts/code-snippet.tsx";
-import { Pair, Pairs, Section } from "../../parts/page.tsx";
-import { Pill, StateBadge } from "../../parts/state-badge.tsx";
-import { Note } from "../../parts/states.tsx";
+import { useNetwork } from "../../data/session/session.tsx";
+import { CodeSnippet } from "../../parts/code/code-snippet.tsx";
+import { ActionButton } from "../../parts/form/action-button.tsx";
+import { Pair, Pairs, Section } from "../../parts/page/page.tsx";
+import { Note } from "../../parts/page/states.tsx";
+import { FullTime } from "../../parts/value/clock-time.tsx";
+import { Pill, StateBadge } from "../../parts/value/state-badge.tsx";
 import { checksOf } from "./evidence-checks.ts";
 
 type Evidence = NonNullable<Parameters<typeof checksOf>[0]> & {

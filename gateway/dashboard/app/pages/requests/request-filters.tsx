@@ -1,11 +1,11 @@
 import { Button, Group, NativeSelect, Popover, Stack, TextInput } from "@mantine/core";
 import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import { useQuery } from "urql";
-import { graphql } from "../../data/graph.ts";
-import { useNetwork } from "../../data/session.tsx";
-import { SERVICES } from "../../parts/service-names.ts";
-import { inWords } from "../../parts/state-badge.tsx";
-import { TypedFilter } from "../../parts/typed-filter.tsx";
+import { graphql } from "../../data/query/graph.ts";
+import { useNetwork } from "../../data/session/session.tsx";
+import { TypedFilter } from "../../parts/table/typed-filter.tsx";
+import { SERVICES } from "../../parts/value/service-names.ts";
+import { inWords } from "../../parts/value/state-badge.tsx";
 import { FILTERS, MORE_FILTERS, RANGES, type RequestSearch, STATUSES, VERDICTS } from "./request-search.ts";
 
 const CHOICES = graphql(`

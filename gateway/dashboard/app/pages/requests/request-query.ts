@@ -1,5 +1,5 @@
 import type { ResultOf } from "gql.tada";
-import { graphql } from "../../data/graph.ts";
+import { graphql } from "../../data/query/graph.ts";
 
 /** Everything that is stored of a request. */
 export const REQUEST = graphql(`

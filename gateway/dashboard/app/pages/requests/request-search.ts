@@ -1,7 +1,7 @@
 import type { VariablesOf } from "gql.tada";
 import * as z from "zod/mini";
-import { listSearch, parameter } from "../../data/list-search.ts";
-import { SERVICES } from "../../parts/service-names.ts";
+import { listSearch, parameter } from "../../data/list/list-search.ts";
+import { SERVICES } from "../../parts/value/service-names.ts";
 import type { REQUESTS } from "./requests-query.ts";
 
 /** How far back the list goes, by the parameter `range`; `custom` is from `from` to `before`. */

@@ -1,5 +1,5 @@
 import type { ResultOf } from "gql.tada";
-import { graphql } from "../../data/graph.ts";
+import { graphql } from "../../data/query/graph.ts";
 
 /** A page of the requests that match a filter; the first one counts them. */
 export const REQUESTS = graphql(`

@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
 import ArrowLeftRight from "lucide-react/icons/arrow-left-right";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 import { requestSearch } from "./request-search.ts";
 
 const route = createRoute({

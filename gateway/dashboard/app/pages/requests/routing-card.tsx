@@ -1,9 +1,9 @@
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { Hash } from "../../parts/hash.tsx";
-import { Section } from "../../parts/page.tsx";
-import { StateBadge } from "../../parts/state-badge.tsx";
-import { Note } from "../../parts/states.tsx";
+import { Section } from "../../parts/page/page.tsx";
+import { Note } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { StateBadge } from "../../parts/value/state-badge.tsx";
 import { inTime } from "./phases.ts";
 import type { Routing } from "./request-query.ts";
 

@@ -1,6 +1,6 @@
-import { Hash } from "../../parts/hash.tsx";
-import { Section } from "../../parts/page.tsx";
-import { Note } from "../../parts/states.tsx";
+import { Section } from "../../parts/page/page.tsx";
+import { Note } from "../../parts/page/states.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
 import { inTime, phasesOf, totalMsOf } from "./phases.ts";
 import type { Request } from "./request-query.ts";
 

@@ -4,16 +4,16 @@ import { useState } from "react";
 import { useWatch } from "react-hook-form";
 import { useMutation } from "urql";
 import * as z from "zod";
-import { graphql, resultOf } from "../../data/graph.ts";
-import { useList } from "../../data/use-list.ts";
-import type { Column } from "../../parts/column.ts";
-import { ChecksField, SelectField } from "../../parts/fields.tsx";
-import { KeyActions, KeyDialogs, type OpenDialog } from "../../parts/key-dialogs.tsx";
-import { ListTable } from "../../parts/list-table.tsx";
-import { Section } from "../../parts/page.tsx";
-import { Live, StateBadge } from "../../parts/state-badge.tsx";
-import { EmptyState } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { useList } from "../../data/list/use-list.ts";
+import { graphql, resultOf } from "../../data/query/graph.ts";
+import { ChecksField, SelectField } from "../../parts/form/fields.tsx";
+import { KeyActions, KeyDialogs, type OpenDialog } from "../../parts/form/key-dialogs.tsx";
+import { Section } from "../../parts/page/page.tsx";
+import { EmptyState } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { ListTable } from "../../parts/table/list-table.tsx";
+import { Live, StateBadge } from "../../parts/value/state-badge.tsx";
+import { Time } from "../../parts/value/time.tsx";
 
 const KEYS = graphql(`
   query ManagementKeys($first: Int, $last: Int, $after: Cursor, $before: Cursor) {

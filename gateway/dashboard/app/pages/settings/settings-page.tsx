@@ -1,10 +1,10 @@
 import { Group } from "@mantine/core";
 import { useQuery } from "urql";
-import { graphql } from "../../data/graph.ts";
-import { useSession } from "../../data/session.tsx";
-import { ActionButton } from "../../parts/action-button.tsx";
-import { FullTime } from "../../parts/clock-time.tsx";
-import { Page, Section } from "../../parts/page.tsx";
+import { graphql } from "../../data/query/graph.ts";
+import { useSession } from "../../data/session/session.tsx";
+import { ActionButton } from "../../parts/form/action-button.tsx";
+import { Page, Section } from "../../parts/page/page.tsx";
+import { FullTime } from "../../parts/value/clock-time.tsx";
 import { ManagementKeys } from "./management-keys.tsx";
 
 const SESSION = graphql("query SettingsSession { viewer { session { expiresAt } account { address } } }");

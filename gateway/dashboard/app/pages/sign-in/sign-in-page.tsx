@@ -1,10 +1,10 @@
 import { Title } from "@mantine/core";
 import { useEffect, useState } from "react";
-import { useSession } from "../../data/session.tsx";
-import { hasEnded } from "../../data/session-watch.ts";
-import { developmentWallet, type Wallet, watchWallets } from "../../data/wallet.ts";
-import { ActionButton } from "../../parts/action-button.tsx";
-import { EmptyState, Failure, Loading } from "../../parts/states.tsx";
+import { useSession } from "../../data/session/session.tsx";
+import { hasEnded } from "../../data/session/session-watch.ts";
+import { developmentWallet, type Wallet, watchWallets } from "../../data/wallet/wallet.ts";
+import { ActionButton } from "../../parts/form/action-button.tsx";
+import { EmptyState, Failure, Loading } from "../../parts/page/states.tsx";
 
 /** The sign-in page: with a wallet of this browser, or with the built-in wallet of a development network. */
 export function SignInPage() {

@@ -2,18 +2,18 @@ import { Button, Checkbox } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useSyncExternalStore } from "react";
 import { bytes } from "../../data/amounts.ts";
-import { graphql } from "../../data/graph.ts";
-import { useSession } from "../../data/session.tsx";
-import { useFilters, useList } from "../../data/use-list.ts";
-import type { Column } from "../../parts/column.ts";
-import { Hash } from "../../parts/hash.tsx";
-import { ListTable } from "../../parts/list-table.tsx";
-import { Section } from "../../parts/page.tsx";
-import { StateBadge } from "../../parts/state-badge.tsx";
-import { EmptyState } from "../../parts/states.tsx";
+import { useFilters, useList } from "../../data/list/use-list.ts";
+import { graphql } from "../../data/query/graph.ts";
+import { useSession } from "../../data/session/session.tsx";
+import { Section } from "../../parts/page/page.tsx";
+import { EmptyState } from "../../parts/page/states.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { ListTable } from "../../parts/table/list-table.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { StateBadge } from "../../parts/value/state-badge.tsx";
 import { FindForm, hash32Fault } from "./find-form.tsx";
 import type { StorageSearch } from "./storage-search.ts";
-import { uploadQueue } from "./upload-queue.ts";
+import { uploadQueue } from "./upload/upload-queue.ts";
 
 const FILES = graphql(`
   query Files($owner: Address, $first: Int, $last: Int, $after: Cursor, $before: Cursor) {

@@ -1,10 +1,10 @@
 import { Tabs } from "@mantine/core";
-import { useFilters } from "../../data/use-list.ts";
-import { Page } from "../../parts/page.tsx";
+import { useFilters } from "../../data/list/use-list.ts";
+import { Page } from "../../parts/page/page.tsx";
 import { Files } from "./files.tsx";
-import { KeyValues } from "./key-values.tsx";
+import { KeyValues } from "./kv/key-values.tsx";
 import type { StorageSearch } from "./storage-search.ts";
-import { Upload } from "./upload.tsx";
+import { Upload } from "./upload/upload.tsx";
 import "./storage.css";
 
 /** Files by root, and key-value streams. */

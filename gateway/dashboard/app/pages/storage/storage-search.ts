@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { listSearch, parameter } from "../../data/list-search.ts";
+import { listSearch, parameter } from "../../data/list/list-search.ts";
 
 /**
  * `tab`: the files, or the key-value streams. `all`: files of everyone. `stream`, and of it `prefix` (as text), `key`

@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
 import FolderOpen from "lucide-react/icons/folder-open";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 import { fileSearch, storageSearch } from "./storage-search.ts";
 
 const route = createRoute({
@@ -14,7 +14,7 @@ const fileRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/storage/$root",
   validateSearch: fileSearch,
-  component: lazyPage(async () => (await import("./file-page.tsx")).FilePage),
+  component: lazyPage(async () => (await import("./file/file-page.tsx")).FilePage),
 });
 
 export const storagePage = definePage({

@@ -3,12 +3,12 @@ import type { ReactNode } from "react";
 import { useMutation } from "urql";
 import * as z from "zod";
 import { toNeuron, toPlainTokens, toTokens } from "../../data/amounts.ts";
-import { graphql, resultOf } from "../../data/graph.ts";
-import { useNetwork } from "../../data/session.tsx";
+import { graphql, resultOf } from "../../data/query/graph.ts";
+import { useNetwork } from "../../data/session/session.tsx";
 import { toastSuccess } from "../../data/toast.ts";
-import { ConfirmDialog, Dialog } from "../../parts/dialog.tsx";
-import { SelectField, TextField } from "../../parts/fields.tsx";
-import { GraphForm } from "../../parts/form.tsx";
+import { ConfirmDialog, Dialog } from "../../parts/form/dialog.tsx";
+import { SelectField, TextField } from "../../parts/form/fields.tsx";
+import { GraphForm } from "../../parts/form/form.tsx";
 import { textOf } from "./spend-rows.ts";
 import type { Budget, Tag } from "./tag-queries.ts";
 

@@ -1,9 +1,9 @@
 import { createRoute } from "@tanstack/react-router";
 import Tags from "lucide-react/icons/tags";
 import * as z from "zod/mini";
-import { listSearch, parameter } from "../../data/list-search.ts";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { listSearch, parameter } from "../../data/list/list-search.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 
 /** `range`: how far back the spend goes, 30 days by default; `name`: only tags with this name. */
 export const tagsSearch = z.extend(listSearch, {

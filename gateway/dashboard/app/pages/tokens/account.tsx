@@ -1,5 +1,5 @@
-import { useSession } from "../../data/session.tsx";
-import { Hash } from "../../parts/hash.tsx";
+import { useSession } from "../../data/session/session.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
 import { isSame } from "./token-queries.ts";
 
 /** An account by its address, and whether it is the reader's own. */

@@ -1,13 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import type { ResultOf } from "gql.tada";
-import { graphql } from "../../data/graph.ts";
-import { useList } from "../../data/use-list.ts";
-import type { Column } from "../../parts/column.ts";
-import { Hash } from "../../parts/hash.tsx";
-import { ListTable } from "../../parts/list-table.tsx";
-import { Section } from "../../parts/page.tsx";
-import { inWords, Live, Pill } from "../../parts/state-badge.tsx";
-import { Time } from "../../parts/time.tsx";
+import { useList } from "../../data/list/use-list.ts";
+import { graphql } from "../../data/query/graph.ts";
+import { Section } from "../../parts/page/page.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { ListTable } from "../../parts/table/list-table.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { inWords, Live, Pill } from "../../parts/value/state-badge.tsx";
+import { Time } from "../../parts/value/time.tsx";
 import { SealedKeys } from "./sealed-keys.tsx";
 import { PUBLISHED, shortId } from "./token-queries.ts";
 

@@ -1,4 +1,4 @@
-import { Note } from "../../parts/states.tsx";
+import { Note } from "../../parts/page/states.tsx";
 
 type Key = {
   readonly index: number;

@@ -1,12 +1,12 @@
 import { useEffect } from "react";
 import { useLive } from "../../../../../packages/client/src/react.ts";
-import { isRefusal, reasonOf } from "../../data/graph.ts";
-import type { List } from "../../data/use-list.ts";
-import { useRefresh } from "../../data/use-refresh.ts";
-import { Pager } from "../../parts/list-table.tsx";
-import { Section } from "../../parts/page.tsx";
-import { Live } from "../../parts/state-badge.tsx";
-import { EmptyState, Failure, Loading, NoPermission } from "../../parts/states.tsx";
+import type { List } from "../../data/list/use-list.ts";
+import { isRefusal, reasonOf } from "../../data/query/graph.ts";
+import { useRefresh } from "../../data/query/use-refresh.ts";
+import { Section } from "../../parts/page/page.tsx";
+import { EmptyState, Failure, Loading, NoPermission } from "../../parts/page/states.tsx";
+import { Pager } from "../../parts/table/list-table.tsx";
+import { Live } from "../../parts/value/state-badge.tsx";
 import { TimelineEntry } from "./timeline-entry.tsx";
 import { type Entry, PUBLISHED, TRANSFERRED } from "./token-queries.ts";
 

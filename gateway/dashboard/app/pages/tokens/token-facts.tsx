@@ -1,11 +1,11 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { useSession } from "../../data/session.tsx";
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { Hash } from "../../parts/hash.tsx";
-import { Pair, Pairs, Section, Stat, Stats } from "../../parts/page.tsx";
-import { Pill } from "../../parts/state-badge.tsx";
+import { useSession } from "../../data/session/session.tsx";
+import { Pair, Pairs, Section, Stat, Stats } from "../../parts/page/page.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { Pill } from "../../parts/value/state-badge.tsx";
 import { Account } from "./account.tsx";
 import type { Open } from "./actions/token-dialogs.tsx";
 import { isSame, shortId, type Token } from "./token-queries.ts";

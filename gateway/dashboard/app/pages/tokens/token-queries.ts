@@ -1,5 +1,5 @@
 import type { ResultOf } from "gql.tada";
-import { graphql } from "../../data/graph.ts";
+import { graphql } from "../../data/query/graph.ts";
 
 /** A page of the tokens of an owner, a contract, or everyone. */
 export const TOKENS = graphql(`

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { listSearch, parameter } from "../../data/list-search.ts";
+import { listSearch, parameter } from "../../data/list/list-search.ts";
 
 const address = z.string().check(z.regex(/^0x[0-9A-Fa-f]{40}$/));
 

@@ -1,8 +1,8 @@
 import { createRoute } from "@tanstack/react-router";
 import Bot from "lucide-react/icons/bot";
-import { listSearch } from "../../data/list-search.ts";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { listSearch } from "../../data/list/list-search.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 import { tokensSearch } from "./tokens-url.ts";
 
 const route = createRoute({

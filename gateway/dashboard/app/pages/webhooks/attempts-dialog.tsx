@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
-import { ClockTime } from "../../parts/clock-time.tsx";
-import type { Column } from "../../parts/column.ts";
-import { DataTable } from "../../parts/data-table.tsx";
-import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
-import { Hash } from "../../parts/hash.tsx";
-import { inWords, StateBadge } from "../../parts/state-badge.tsx";
+import { Dialog, DialogButtons } from "../../parts/form/dialog.tsx";
+import type { Column } from "../../parts/table/column.ts";
+import { DataTable } from "../../parts/table/data-table.tsx";
+import { ClockTime } from "../../parts/value/clock-time.tsx";
+import { Hash } from "../../parts/value/hash.tsx";
+import { inWords, StateBadge } from "../../parts/value/state-badge.tsx";
 import { type Attempt, type Webhook, wordsOf } from "./webhook.ts";
 
 const ATTEMPTS: readonly Column<Attempt>[] = [

@@ -1,12 +1,12 @@
 import { Button } from "@mantine/core";
 import { useMutation } from "urql";
 import * as z from "zod";
-import { graphql, resultOf } from "../../data/graph.ts";
+import { graphql, resultOf } from "../../data/query/graph.ts";
 import { toastSuccess } from "../../data/toast.ts";
-import { ActionButton } from "../../parts/action-button.tsx";
-import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
-import { TextField } from "../../parts/fields.tsx";
-import { GraphForm } from "../../parts/form.tsx";
+import { ActionButton } from "../../parts/form/action-button.tsx";
+import { Dialog, DialogButtons } from "../../parts/form/dialog.tsx";
+import { TextField } from "../../parts/form/fields.tsx";
+import { GraphForm } from "../../parts/form/form.tsx";
 import type { Open, Webhook } from "./webhook.ts";
 
 const REPLAY = graphql(`

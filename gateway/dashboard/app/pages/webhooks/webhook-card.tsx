@@ -1,12 +1,12 @@
 import { Button, Group } from "@mantine/core";
 import { useState } from "react";
 import { useMutation } from "urql";
-import { graphql, resultOf } from "../../data/graph.ts";
-import { ActionButton } from "../../parts/action-button.tsx";
-import { Section } from "../../parts/page.tsx";
-import { inWords, StateBadge } from "../../parts/state-badge.tsx";
-import { Note } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { graphql, resultOf } from "../../data/query/graph.ts";
+import { ActionButton } from "../../parts/form/action-button.tsx";
+import { Section } from "../../parts/page/page.tsx";
+import { Note } from "../../parts/page/states.tsx";
+import { inWords, StateBadge } from "../../parts/value/state-badge.tsx";
+import { Time } from "../../parts/value/time.tsx";
 import { DISABLED, type Open, type Result, type Webhook, wordsOf } from "./webhook.ts";
 
 const ENABLE = graphql(`

@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useMutation } from "urql";
-import { graphql, resultOf } from "../../data/graph.ts";
-import { ConfirmDialog, Dialog } from "../../parts/dialog.tsx";
-import { GraphForm } from "../../parts/form.tsx";
-import { SecretDialog } from "../../parts/secret-dialog.tsx";
+import { graphql, resultOf } from "../../data/query/graph.ts";
+import { ConfirmDialog, Dialog } from "../../parts/form/dialog.tsx";
+import { GraphForm } from "../../parts/form/form.tsx";
+import { SecretDialog } from "../../parts/form/secret-dialog.tsx";
 import { AttemptsDialog } from "./attempts-dialog.tsx";
 import { ReplayDialog, RotateDialog } from "./replay-dialog.tsx";
 import type { Open } from "./webhook.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { toNeuron, toPlainTokens } from "../../data/amounts.ts";
-import { useNetwork } from "../../data/session.tsx";
-import { ChecksField, TextField } from "../../parts/fields.tsx";
+import { useNetwork } from "../../data/session/session.tsx";
+import { ChecksField, TextField } from "../../parts/form/fields.tsx";
 import type { Webhook } from "./webhook.ts";
 
 const EVENTS = [

@@ -1,7 +1,7 @@
 import { createRoute } from "@tanstack/react-router";
 import Webhook from "lucide-react/icons/webhook";
-import { definePage, lazyPage } from "../../shell/page.ts";
-import { rootRoute } from "../../shell/root-route.ts";
+import { definePage, lazyPage } from "../../shell/routes/page.ts";
+import { rootRoute } from "../../shell/routes/root-route.ts";
 
 const route = createRoute({
   getParentRoute: () => rootRoute,

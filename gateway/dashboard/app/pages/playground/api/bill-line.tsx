@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Amount } from "../../../parts/amount.tsx";
-import { Hash } from "../../../parts/hash.tsx";
-import { Pill } from "../../../parts/state-badge.tsx";
+import { Amount } from "../../../parts/value/amount.tsx";
+import { Hash } from "../../../parts/value/hash.tsx";
+import { Pill } from "../../../parts/value/state-badge.tsx";
 import type { Bill } from "./bill.ts";
 
 /** The price, the provider and the evidence of an answer; its children are more facts of it, such as its tokens. */

@@ -1,9 +1,9 @@
 import { Button, NativeSelect, Stack } from "@mantine/core";
 import Code from "lucide-react/icons/code";
 import { useState } from "react";
-import { CodeSnippet } from "../../../parts/code-snippet.tsx";
-import { Dialog } from "../../../parts/dialog.tsx";
-import { Note } from "../../../parts/states.tsx";
+import { CodeSnippet } from "../../../parts/code/code-snippet.tsx";
+import { Dialog } from "../../../parts/form/dialog.tsx";
+import { Note } from "../../../parts/page/states.tsx";
 import { codeOf } from "./code.ts";
 import type { ApiRequest } from "./request.ts";
 

@@ -2,7 +2,7 @@ import { Alert, Button, Group } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import CircleAlert from "lucide-react/icons/circle-alert";
 import { useEffect, useState } from "react";
-import { ActionButton } from "../../../parts/action-button.tsx";
+import { ActionButton } from "../../../parts/form/action-button.tsx";
 import { usePlaygroundKey } from "../key/playground-key.tsx";
 import { adviceFor, type Failure } from "./failure.ts";
 

@@ -1,8 +1,8 @@
 import { Button, Group } from "@mantine/core";
 import RotateCcw from "lucide-react/icons/rotate-ccw";
 import { useRef } from "react";
-import { CopyButton } from "../../../parts/copyable.tsx";
-import { Pill } from "../../../parts/state-badge.tsx";
+import { CopyButton } from "../../../parts/value/copyable.tsx";
+import { Pill } from "../../../parts/value/state-badge.tsx";
 import { BillLine } from "../api/bill-line.tsx";
 import { FailureNote } from "../api/failure-note.tsx";
 import { Markdown } from "../markdown/markdown.tsx";

@@ -1,5 +1,5 @@
 import { stringifyDocument } from "urql";
-import { graphql } from "../../../data/graph.ts";
+import { graphql } from "../../../data/query/graph.ts";
 import type { ApiRequest } from "../api/request.ts";
 import type { Parameters } from "./parameters.ts";
 

@@ -4,7 +4,7 @@ import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import Trash2 from "lucide-react/icons/trash-2";
 import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 import { FormProvider } from "react-hook-form";
-import { EmptyState } from "../../../parts/states.tsx";
+import { EmptyState } from "../../../parts/page/states.tsx";
 import { CodeButton } from "../api/code-button.tsx";
 import { usePlaygroundKey } from "../key/playground-key.tsx";
 import { type ChatModel, takesEffort, toChatRequest } from "./chat-request.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { readOwn, writeOwn } from "../../../data/own-storage.ts";
+import { readOwn, writeOwn } from "../../../data/session/own-storage.ts";
 import { MAX_COLUMNS, MAX_TURNS, type Turn, toKept } from "./conversation.ts";
 
 const NAME = "conversation";

@@ -1,4 +1,10 @@
-import { CheckField, ChecksField, LongTextField, SelectField, TextField } from "../../../parts/fields.tsx";
+import {
+  CheckField,
+  ChecksField,
+  LongTextField,
+  SelectField,
+  TextField,
+} from "../../../parts/form/fields.tsx";
 
 const TOOL_EXAMPLE = `[{"name": "weather", "description": "…", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]`;
 const SCHEMA_EXAMPLE = `{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}`;

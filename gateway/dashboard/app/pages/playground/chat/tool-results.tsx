@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { LongTextField } from "../../../parts/fields.tsx";
-import { GraphForm } from "../../../parts/form.tsx";
+import { LongTextField } from "../../../parts/form/fields.tsx";
+import { GraphForm } from "../../../parts/form/form.tsx";
 import type { ToolCall, ToolResults } from "./conversation.ts";
 
 const MAX_RESULT = 100_000;

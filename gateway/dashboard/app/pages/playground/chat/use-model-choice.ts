@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import * as z from "zod/mini";
-import { readOwn, writeOwn } from "../../../data/own-storage.ts";
+import { readOwn, writeOwn } from "../../../data/session/own-storage.ts";
 import { MAX_COLUMNS } from "./conversation.ts";
 
 const NAME = "models";

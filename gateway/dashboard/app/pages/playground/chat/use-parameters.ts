@@ -1,7 +1,7 @@
 import { zodResolver } from "@hookform/resolvers/zod";
 import { useEffect } from "react";
 import { type UseFormReturn, useForm } from "react-hook-form";
-import { readOwn, writeOwn } from "../../../data/own-storage.ts";
+import { readOwn, writeOwn } from "../../../data/session/own-storage.ts";
 import { NO_PARAMETERS, type ParameterFields, type Parameters, parameterSchema } from "./parameters.ts";
 
 const NAME = "parameters";

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from "react";
-import { createSessionKey, readSessionKey, revokeSessionKey } from "../../../data/session-key.ts";
+import { createSessionKey, readSessionKey, revokeSessionKey } from "../../../data/session/session-key.ts";
 
 /** The key that pays the requests of the playground. */
 export type PlaygroundKey = {

@@ -1,12 +1,12 @@
 import { useState } from "react";
 import { stringifyDocument } from "urql";
 import * as z from "zod";
-import { graphql } from "../../../data/graph.ts";
-import type { Column } from "../../../parts/column.ts";
-import { DataTable } from "../../../parts/data-table.tsx";
-import { LongTextField, SelectField, TextField } from "../../../parts/fields.tsx";
-import { Columns, Section } from "../../../parts/page.tsx";
-import { EmptyState } from "../../../parts/states.tsx";
+import { graphql } from "../../../data/query/graph.ts";
+import { LongTextField, SelectField, TextField } from "../../../parts/form/fields.tsx";
+import { Columns, Section } from "../../../parts/page/page.tsx";
+import { EmptyState } from "../../../parts/page/states.tsx";
+import type { Column } from "../../../parts/table/column.ts";
+import { DataTable } from "../../../parts/table/data-table.tsx";
 import { type Bill, billOf } from "../api/bill.ts";
 import { BillLine } from "../api/bill-line.tsx";
 import type { ApiRequest } from "../api/request.ts";

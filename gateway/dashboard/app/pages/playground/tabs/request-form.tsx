@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { type DefaultValues, type FieldValues, useFormContext } from "react-hook-form";
 import type * as z from "zod";
-import { GraphForm } from "../../../parts/form.tsx";
+import { GraphForm } from "../../../parts/form/form.tsx";
 import { CodeButton } from "../api/code-button.tsx";
 import { type Failure, failureOf } from "../api/failure.ts";
 import { FailureNote } from "../api/failure-note.tsx";

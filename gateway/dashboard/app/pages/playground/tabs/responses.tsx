@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { stringifyDocument } from "urql";
 import * as z from "zod";
-import { graphql } from "../../../data/graph.ts";
-import { CheckField, LongTextField, SelectField, TextField } from "../../../parts/fields.tsx";
-import { Columns, Section } from "../../../parts/page.tsx";
-import { Pill } from "../../../parts/state-badge.tsx";
-import { EmptyState } from "../../../parts/states.tsx";
+import { graphql } from "../../../data/query/graph.ts";
+import { CheckField, LongTextField, SelectField, TextField } from "../../../parts/form/fields.tsx";
+import { Columns, Section } from "../../../parts/page/page.tsx";
+import { EmptyState } from "../../../parts/page/states.tsx";
+import { Pill } from "../../../parts/value/state-badge.tsx";
 import { type Bill, billOf } from "../api/bill.ts";
 import { BillLine } from "../api/bill-line.tsx";
 import { RequestFailed } from "../api/failure.ts";

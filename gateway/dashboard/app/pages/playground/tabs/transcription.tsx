@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { stringifyDocument } from "urql";
 import * as z from "zod";
-import { graphql } from "../../../data/graph.ts";
-import { CopyButton } from "../../../parts/copyable.tsx";
-import { FileField, SelectField, TextField } from "../../../parts/fields.tsx";
-import { Columns, Section } from "../../../parts/page.tsx";
-import { EmptyState } from "../../../parts/states.tsx";
+import { graphql } from "../../../data/query/graph.ts";
+import { FileField, SelectField, TextField } from "../../../parts/form/fields.tsx";
+import { Columns, Section } from "../../../parts/page/page.tsx";
+import { EmptyState } from "../../../parts/page/states.tsx";
+import { CopyButton } from "../../../parts/value/copyable.tsx";
 import { type Bill, billOf } from "../api/bill.ts";
 import { BillLine } from "../api/bill-line.tsx";
 import type { ApiRequest } from "../api/request.ts";

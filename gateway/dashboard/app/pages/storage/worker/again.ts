@@ -1,4 +1,4 @@
-import { pause } from "../../../data/fetch-again.ts";
+import { pause } from "../../../data/query/fetch-again.ts";
 import { Passing } from "./segment-failure.ts";
 
 const MAX_ATTEMPTS = 6;

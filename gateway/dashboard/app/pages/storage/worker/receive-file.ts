@@ -1,4 +1,4 @@
-import { decodeFolder, FOLDER_LIMITS, findEntry } from "../../../../../../src/storage/folder.ts";
+import { decodeFolder, FOLDER_LIMITS, findEntry } from "../../../../../../src/storage/folders/folder.ts";
 import { Keccak } from "../../../../../../src/storage/keccak/keccak.ts";
 import { FileCheck } from "../../../../../../src/storage/merkle/file-check.ts";
 import { SEGMENT_BYTES } from "../../../../../../src/storage/merkle/shape.ts";

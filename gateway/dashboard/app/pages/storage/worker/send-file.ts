@@ -2,7 +2,7 @@ import { Keccak } from "../../../../../../src/storage/keccak/keccak.ts";
 import { type FileTree, hashFile } from "../../../../../../src/storage/merkle/file-tree.ts";
 import { SEGMENT_BYTES, segmentBytes } from "../../../../../../src/storage/merkle/shape.ts";
 import { toBase64 } from "../../../data/base64.ts";
-import { pause } from "../../../data/fetch-again.ts";
+import { pause } from "../../../data/query/fetch-again.ts";
 import { again, fetchOnce } from "./again.ts";
 import type { FileReport } from "./messages.ts";
 import { Progress, REPORT_EVERY_MS } from "./progress.ts";

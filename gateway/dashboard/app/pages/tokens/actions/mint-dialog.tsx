@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { toastSuccess } from "../../../data/toast.ts";
-import { SelectField, TextField } from "../../../parts/fields.tsx";
-import { GraphForm } from "../../../parts/form.tsx";
+import { SelectField, TextField } from "../../../parts/form/fields.tsx";
+import { GraphForm } from "../../../parts/form/form.tsx";
 import { addressField, hashField } from "./address-field.ts";
 import { MINT, prepare } from "./prepare.ts";
 import { CancelButton, TransactionDialog } from "./transaction-dialog.tsx";

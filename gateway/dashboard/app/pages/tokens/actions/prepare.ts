@@ -1,5 +1,5 @@
 import type { TypedDocumentNode } from "urql";
-import { client, graphql, InputRefused, reasonOf } from "../../../data/graph.ts";
+import { client, graphql, InputRefused, reasonOf } from "../../../data/query/graph.ts";
 
 /** An unsigned transaction: `value` is in neuron. */
 export type Prepared = {

@@ -1,12 +1,12 @@
 import { Button, Stack } from "@mantine/core";
 import { type ReactNode, useRef, useState } from "react";
-import { reasonOf } from "../../../data/graph.ts";
-import { useNetwork } from "../../../data/session.tsx";
-import { useBrowserWallets, useDevelopmentWallet } from "../../../data/use-wallet.ts";
-import type { Wallet } from "../../../data/wallet.ts";
-import type { WalletChain } from "../../../data/wallet-requests.ts";
-import { DialogButtons } from "../../../parts/dialog.tsx";
-import { EmptyState, Failure, Loading } from "../../../parts/states.tsx";
+import { reasonOf } from "../../../data/query/graph.ts";
+import { useNetwork } from "../../../data/session/session.tsx";
+import { useBrowserWallets, useDevelopmentWallet } from "../../../data/wallet/use-wallet.ts";
+import type { Wallet } from "../../../data/wallet/wallet.ts";
+import type { WalletChain } from "../../../data/wallet/wallet-requests.ts";
+import { DialogButtons } from "../../../parts/form/dialog.tsx";
+import { EmptyState, Failure, Loading } from "../../../parts/page/states.tsx";
 import { isSame } from "../token-queries.ts";
 import type { Prepared } from "./prepare.ts";
 

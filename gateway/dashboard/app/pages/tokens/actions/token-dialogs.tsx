@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import * as z from "zod";
-import { useSession } from "../../../data/session.tsx";
-import { TextField } from "../../../parts/fields.tsx";
-import { GraphForm } from "../../../parts/form.tsx";
+import { useSession } from "../../../data/session/session.tsx";
+import { TextField } from "../../../parts/form/fields.tsx";
+import { GraphForm } from "../../../parts/form/form.tsx";
 import { Account } from "../account.tsx";
 import { isSame, shortId, type Token } from "../token-queries.ts";
 import { addressField } from "./address-field.ts";

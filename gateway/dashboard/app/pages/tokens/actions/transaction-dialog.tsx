@@ -1,10 +1,10 @@
 import { Alert, Button, Stack } from "@mantine/core";
 import TriangleAlert from "lucide-react/icons/triangle-alert";
 import { type ReactNode, useState } from "react";
-import type { Wallet } from "../../../data/wallet.ts";
-import { Amount } from "../../../parts/amount.tsx";
-import { Dialog } from "../../../parts/dialog.tsx";
-import { Pair, Pairs } from "../../../parts/page.tsx";
+import type { Wallet } from "../../../data/wallet/wallet.ts";
+import { Dialog } from "../../../parts/form/dialog.tsx";
+import { Pair, Pairs } from "../../../parts/page/page.tsx";
+import { Amount } from "../../../parts/value/amount.tsx";
 import { Account } from "../account.tsx";
 import type { Prepared } from "./prepare.ts";
 import { SignButtons } from "./sign-buttons.tsx";

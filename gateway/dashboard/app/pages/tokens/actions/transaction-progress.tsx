@@ -1,11 +1,11 @@
 import { Button, Loader } from "@mantine/core";
 import Check from "lucide-react/icons/check";
 import { useEffect, useRef, useState } from "react";
-import { reasonOf } from "../../../data/graph.ts";
-import type { Wallet } from "../../../data/wallet.ts";
-import { DialogButtons } from "../../../parts/dialog.tsx";
-import { Failure, Note } from "../../../parts/states.tsx";
-import { Transaction } from "../../../parts/transaction.tsx";
+import { reasonOf } from "../../../data/query/graph.ts";
+import type { Wallet } from "../../../data/wallet/wallet.ts";
+import { DialogButtons } from "../../../parts/form/dialog.tsx";
+import { Failure, Note } from "../../../parts/page/states.tsx";
+import { Transaction } from "../../../parts/value/transaction.tsx";
 
 type State = { readonly kind: "waiting" | "mined" } | { readonly kind: "failed"; readonly reason: string };
 

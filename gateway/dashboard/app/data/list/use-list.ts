@@ -1,0 +1,112 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useState } from "react";
+import { type AnyVariables, type CombinedError, type TypedDocumentNode, useQuery } from "urql";
+import type { TypedDocument } from "../../../../../packages/client/src/index.ts";
+import { useLive } from "../../../../../packages/client/src/react.ts";
+import { useRefresh } from "../query/use-refresh.ts";
+import type { Position } from "./list-search.ts";
+
+/** The search parameters of whichever route is shown: its schema has checked them. */
+const useAnySearch = useSearch as unknown as (options: { readonly strict: false }) => unknown;
+
+type Connection<Row> = {
+  readonly nodes: readonly Row[];
+  readonly pageInfo: {
+    readonly hasNextPage: boolean;
+    readonly endCursor: string | null;
+    readonly hasPreviousPage?: boolean;
+    readonly startCursor?: string | null;
+  };
+};
+
+/** One page of a list, and where to go from it. */
+export type List<Row> = {
+  /** Undefined until the first answer. */
+  readonly rows: readonly Row[] | undefined;
+  readonly error: CombinedError | undefined;
+  readonly fetching: boolean;
+  refetch(): void;
+  /** Undefined where there is nothing newer. */
+  readonly newer: (() => void) | undefined;
+  /** Undefined where there is nothing older. */
+  readonly older: (() => void) | undefined;
+  /** Whether the list follows its changes; undefined for one that does not. */
+  readonly liveness: Pick<ReturnType<typeof useLive>, "state" | "error"> | undefined;
+};
+
+type Options<Data, Row> = {
+  readonly query: TypedDocumentNode<Data, never> | TypedDocumentNode<Data, AnyVariables>;
+  /** The variables besides those of the page: filters and the order. */
+  readonly variables?: object;
+  /** The connection in the answer. */
+  pick(data: Data): Connection<Row> | null | undefined;
+  /** How many rows a page has. Default: 20. The graph allows 100. */
+  readonly size?: number;
+  /** A subscription after whose events the list is queried again, at most every 0.4 s. */
+  readonly changes?: TypedDocument<unknown, never> | undefined;
+  readonly changeVariables?: object;
+  /** Waits with the query. */
+  readonly pause?: boolean;
+  /** For a second list of a page: its position is not part of the URL. */
+  readonly isLocal?: boolean;
+};
+
+/**
+ * A list of the graph by pages. Its query takes `$first: Int, $last: Int, $after: Cursor, $before: Cursor` and reads
+ * `pageInfo { hasNextPage endCursor hasPreviousPage startCursor }`. The position is in the search parameters `after` and
+ * `before` of the URL, so that Back and a reload work.
+ */
+export function useList<Data, Row>(options: Options<Data, Row>): List<Row> {
+  const { size = 20, pause = false, isLocal = false } = options;
+  const inUrl = useAnySearch({ strict: false }) as Position;
+  const navigate = useNavigate();
+  const [local, setLocal] = useState<Position>({});
+  const { after, before } = isLocal ? local : inUrl;
+  const go = useCallback(
+    (position: Position) => {
+      if (isLocal) return setLocal(position);
+      const search = (now: object) => ({ ...now, after: undefined, before: undefined, ...position });
+      void navigate({ to: ".", search: search as never });
+    },
+    [isLocal, navigate],
+  );
+  const page = before ? { last: size, before } : { first: size, ...(after && { after }) };
+  const [{ data, error, fetching }, query] = useQuery({
+    query: options.query as TypedDocumentNode<Data, AnyVariables>,
+    variables: { ...options.variables, ...page },
+    pause,
+  });
+  const refetch = useCallback(() => query({ requestPolicy: "network-only" }), [query]);
+  const refresh = useRefresh(refetch);
+  const followed = useLive(
+    (options.changes as TypedDocument<unknown, object> | undefined) ?? null,
+    options.changeVariables ?? {},
+    { onEvent: refresh, keep: 1 },
+  );
+  // An operation that failed as a whole has null as its data.
+  const connection = data ? options.pick(data) : undefined;
+  const { hasNextPage, endCursor, hasPreviousPage, startCursor } = connection?.pageInfo ?? {};
+  // A page that was reached forwards has newer rows before it, whatever `hasPreviousPage` says of it.
+  const hasNewer = after ? true : before ? hasPreviousPage : false;
+  const hasOlder = before ? true : hasNextPage;
+  return {
+    rows: connection?.nodes,
+    error,
+    fetching,
+    refetch,
+    newer: hasNewer && startCursor ? () => go({ before: startCursor }) : after ? () => go({}) : undefined,
+    older: hasOlder && endCursor ? () => go({ after: endCursor }) : undefined,
+    liveness: options.changes ? followed : undefined,
+  };
+}
+
+/** The filters and the order in the URL of a page: each change begins at the first page again. */
+export function useFilters<Search extends object>(): readonly [Search, (change: Partial<Search>) => void] {
+  const search = useAnySearch({ strict: false }) as Search;
+  const navigate = useNavigate();
+  const change = (fields: Partial<Search>) => {
+    const next = (now: object) => ({ ...now, after: undefined, before: undefined, ...fields });
+    void navigate({ to: ".", search: next as never, replace: true });
+  };
+  return [search, change];
+}

@@ -1,0 +1,99 @@
+import { initGraphQLTada } from "gql.tada";
+import { type CombinedError, cacheExchange, createClient, fetchExchange, mapExchange } from "urql";
+import type { introspection } from "../../../graphql-env.d.ts";
+import { noteRefusal } from "../session/session-watch.ts";
+import { fetchAgain } from "./fetch-again.ts";
+
+/** Creates documents whose results are typed by the schema. */
+export const graphql = initGraphQLTada<{
+  introspection: introspection;
+  scalars: {
+    Address: string;
+    BigInt: string;
+    Cursor: string;
+    Date: string;
+    DateTime: string;
+    Decimal: string;
+    Hash32: string;
+    Hex: string;
+    JSON: unknown;
+    Neuron: string;
+  };
+}>();
+
+/** The GraphQL client of this origin. The session's cookie identifies the caller; no script can read it. */
+export const client = createClient({
+  url: "/graphql",
+  exchanges: [
+    cacheExchange,
+    mapExchange({
+      onError: (error) => {
+        for (const code of codesOf(error)) noteRefusal(code);
+      },
+    }),
+    fetchExchange,
+  ],
+  requestPolicy: "cache-and-network",
+  preferGetMethod: false,
+  fetchOptions: { credentials: "same-origin" },
+  fetch: fetchAgain,
+});
+
+/** A user-readable message for an error. */
+export function reasonOf(error: unknown): string {
+  const { graphQLErrors, networkError } = error as Partial<CombinedError>;
+  if (graphQLErrors?.[0]) return graphQLErrors[0].message;
+  if (networkError) return "The gateway cannot be reached.";
+  if (Array.isArray(error)) return String((error[0] as Error | undefined)?.message ?? "Refused.");
+  if (error instanceof Error) return error.message;
+  return "The connection to the gateway was lost.";
+}
+
+const REFUSALS = new Set(["missing_authorization", "session_ended", "insufficient_scope", "access_denied"]);
+
+/** Whether the caller may not read what was queried, so that trying again does not help. */
+export function isRefusal(error: unknown): boolean {
+  return codesOf(error).some((code) => REFUSALS.has(code));
+}
+
+/** Whether the caller has a session that has ended: as long as its cookie is sent, everything is refused. */
+export function isSessionEnded(error: unknown): boolean {
+  return codesOf(error).includes("session_ended");
+}
+
+/** Whether the caller has no session. */
+export function isAnonymous(error: unknown): boolean {
+  return codesOf(error).includes("missing_authorization");
+}
+
+function codesOf(error: unknown): readonly string[] {
+  const { graphQLErrors } = error as Partial<CombinedError>;
+  return graphQLErrors?.map(({ extensions }) => String(extensions.code)) ?? [];
+}
+
+/** What a user can correct: `field` is the field of `input`, as a path with dots; null if it is not one field. */
+export type UserError = { readonly field?: string | null; readonly message: string };
+
+/** A mutation that was not carried out, because of what the user entered. */
+export class InputRefused extends Error {
+  readonly userErrors: readonly UserError[];
+
+  constructor(userErrors: readonly UserError[]) {
+    super(userErrors.map(({ message }) => message).join(" "));
+    this.name = "InputRefused";
+    this.userErrors = userErrors;
+  }
+}
+
+/**
+ * The payload of a mutation. Throws `InputRefused` with what the user can correct, which a `GraphForm` shows at the
+ * fields, and an `Error` with the reason of any other failure.
+ */
+export function resultOf<Payload extends { readonly userErrors: readonly UserError[] }>(
+  payload: Payload | null | undefined,
+  error?: unknown,
+): Payload {
+  if (!payload) throw new Error(reasonOf(error));
+  if (payload.userErrors.length > 0) throw new InputRefused(payload.userErrors);
+  return payload;
+}

@@ -1,0 +1,93 @@
+import { client, graphql, reasonOf } from "../../../data/query/graph.ts";
+import type { Wallet } from "../../../data/wallet/wallet.ts";
+import type { WalletChain } from "../../../data/wallet/wallet-requests.ts";
+import { FileWorker } from "../file-worker.ts";
+import type { FileReport, HashedFile } from "../worker/messages.ts";
+import {
+  forgetUnfinished,
+  isJustPaid,
+  rememberStored,
+  rememberUnfinished,
+  storedSegments,
+} from "./unfinished.ts";
+
+const PREPARE = graphql(`
+  query PrepareUpload($input: PrepareUploadInput!) {
+    prepareUpload(input: $input) { root alreadyFinalized fee transaction { to data value } }
+  }
+`);
+
+const STATUS = graphql("query UploadedFile($root: Hash32!) { file(root: $root) { status } }");
+
+/** Who pays for an upload, and on which chain. */
+export type Payer = { readonly wallet: Wallet; readonly address: string; readonly chain: WalletChain };
+
+/** The steps of an upload as they begin. */
+export type UploadSteps = {
+  onReport(report: FileReport): void;
+  onHashed(file: HashedFile): void;
+  /** `fee`: in neuron. */
+  onPaying(fee: string): void;
+  onSending(): void;
+};
+
+/**
+ * Uploads a file: hashes it, submits its root to the chain unless the chain has it, and sends its segments. Of a file
+ * that was submitted before, only the missing segments are sent, and nothing is paid again.
+ */
+export async function uploadFile(
+  file: File,
+  { wallet, address, chain }: Payer,
+  steps: UploadSteps,
+  signal: AbortSignal,
+): Promise<HashedFile> {
+  const worker = new FileWorker(signal);
+  try {
+    const hashed = await worker.hash(file, steps.onReport);
+    steps.onHashed(hashed);
+    const kept = { root: hashed.root, name: file.name, sizeBytes: file.size };
+    rememberUnfinished(address, kept);
+    const input = { sizeBytes: String(file.size), nodes: [...hashed.nodes], from: address };
+    const made = await client.query(PREPARE, { input }, { requestPolicy: "network-only" }).toPromise();
+    signal.throwIfAborted();
+    const upload = made.data?.prepareUpload;
+    if (!upload) throw new Error(reasonOf(made.error));
+    if (upload.root !== hashed.root) throw new Error("The gateway computed another root than this page.");
+    if (!upload.alreadyFinalized) {
+      if (upload.transaction && !isJustPaid(address, hashed.root)) {
+        steps.onPaying(upload.fee);
+        await wallet.send({ ...upload.transaction, chain });
+        rememberUnfinished(address, { ...kept, paidAt: Date.now() });
+        signal.throwIfAborted();
+      }
+      steps.onSending();
+      await sendMissing(worker, { address, root: hashed.root }, steps.onReport);
+    }
+    forgetUnfinished(address, hashed.root);
+    return hashed;
+  } finally {
+    worker.end();
+  }
+}
+
+type Sent = { readonly address: string; readonly root: string };
+
+/**
+ * Sends what the gateway has not stored, as far as this browser kept it. If it does not have the whole file then, as
+ * after a reorg that removed it, everything is sent.
+ */
+async function sendMissing(
+  worker: FileWorker,
+  { address, root }: Sent,
+  onReport: (report: FileReport) => void,
+): Promise<void> {
+  const watch = (report: FileReport) => {
+    if (report.kind === "segments") rememberStored(address, root, report.states);
+    onReport(report);
+  };
+  const stored = storedSegments(address, root);
+  await worker.send(stored, watch);
+  if (stored.size === 0) return;
+  const { data } = await client.query(STATUS, { root }, { requestPolicy: "network-only" }).toPromise();
+  if (data?.file?.status !== "FINALIZED") await worker.send(new Set(), watch);
+}

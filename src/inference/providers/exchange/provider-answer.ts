@@ -1,0 +1,164 @@
+import { ForbiddenAddress } from "../../../kernel/address-guard.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import { redact } from "../../../kernel/log.ts";
+import { toStorable } from "../../../kernel/text/storable.ts";
+import type { MemoryBudget, MemoryLease } from "../../../load/memory-budget.ts";
+import { AnswerBody } from "./answer-body.ts";
+import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
+import { ProviderFailure } from "./provider-failure.ts";
+import { SilenceTimer } from "./silence-timer.ts";
+
+/** A provider's whole answer. */
+export type ProviderAnswer = ProviderHead & { readonly body: Buffer };
+
+/** Default maximum size of a collected answer. */
+const MAX_ANSWER_BYTES = 16 * 1_048_576;
+/** Smaller answers are bounded by the number of requests, and not worth counting. */
+const MIN_COUNTED_BYTES = 16_384;
+/** A longer error body is not read. */
+const MAX_REFUSAL_BYTES = 65_536;
+const MAX_REASON_LENGTH = 500;
+
+/**
+ * Collects one answer of at most `maxBytes`. `post` starts the exchange. Rejects with a `ProviderFailure` when the
+ * answer does not arrive completely, and when `signal` aborts.
+ */
+export async function gatherAnswer(
+  post: (listener: ProviderListener) => Promise<ProviderExchange>,
+  given: {
+    readonly signal: AbortSignal;
+    readonly maxBytes?: number | undefined;
+    /** Accounts the answer's memory while it is collected. Never rejects it: the provider has already done the work. */
+    readonly memory?: Pick<MemoryBudget, "open">;
+    /** Deadline for the first byte of the body after the head, milliseconds. No limit by default. */
+    readonly firstTokenMs?: number | undefined;
+    /** Maximum silence after the first byte of the body, milliseconds. No limit by default. */
+    readonly silenceMs?: number | undefined;
+    onHead?(): void;
+  },
+): Promise<ProviderAnswer> {
+  const { signal, maxBytes = MAX_ANSWER_BYTES } = given;
+  let lease: MemoryLease | undefined;
+  const { promise, resolve, reject } = Promise.withResolvers<ProviderAnswer>();
+  const body = new AnswerBody(maxBytes);
+  let head: ProviderHead = { status: 0, contentType: "", responseKey: undefined };
+  const silence = new SilenceTimer((failure) => exchange.abort(failure));
+  const exchange = await post({
+    onHead(received) {
+      given.onHead?.();
+      head = received;
+      silence.allow(received.status === 200 ? given.firstTokenMs : given.silenceMs);
+    },
+    onChunk(chunk) {
+      silence.allow(given.silenceMs);
+      if (!body.add(chunk)) return exchange.abort(new ProviderFailure("malformed", TOO_LONG));
+      if (body.sizeBytes <= MIN_COUNTED_BYTES) return;
+      lease ??= given.memory?.open({ kind: "account", id: "answers of providers" });
+      lease?.charge(body.sizeBytes - lease.bytes);
+    },
+    onEnd: () => resolve({ ...head, body: body.toBuffer() }),
+    onError: (cause) => reject(failureOf(cause)),
+  });
+  const onAbort = () => exchange.abort(new Error("the client disconnected"));
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await promise;
+  } finally {
+    silence.stop();
+    lease?.release();
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+const TOO_LONG = { message: "The provider's answer is too long." };
+
+const SILENCES: ReadonlySet<string> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
+
+/** Converts the error of an incomplete exchange to a failure. The error's own text is only logged. */
+export function failureOf(cause: unknown): AppError {
+  if (cause instanceof AppError) return cause;
+  if (cause instanceof ForbiddenAddress) return new ProviderFailure("forbidden_address", { cause });
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return new ProviderFailure(SILENCES.has(code) ? "silent" : "unreachable", { cause });
+}
+
+/** Reasons that clients handle; they mean that the request itself is at fault, whatever the status. */
+const REASONS = {
+  context_length_exceeded: "context_length_exceeded",
+  content_policy_violation: "content_policy_violation",
+  content_filter: "content_policy_violation",
+} as const;
+/** How servers without that code (vLLM, llama.cpp, Anthropic's format) report that a request is too long. */
+const TOO_LONG_FOR_MODEL =
+  /maximum context length|exceeds? the (?:available )?context|context (?:length|window|size) exceeded|prompt is too long/i;
+
+/**
+ * The failure for a provider's answer with a status other than 200. If it blames the request (400, 413, 422), it is the
+ * answer: its reason is forwarded, truncated to 500 characters and redacted, and no other provider is tried. Everything
+ * else is a `ProviderFailure`.
+ */
+export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, body: Buffer): AppError {
+  const { status, retryAfterMs } = head;
+  const { reason, code } = readError(body);
+  if (status === 400 || status === 413 || status === 422) {
+    if (code === "model_not_found") return failed("model_missing", head, body);
+    return blame(code, reason);
+  }
+  if (status === 401 || status === 403) return failed("credential", head, body);
+  if (status === 404) return failed("model_missing", head, body);
+  const isBusy = status === 429 || (status === 503 && retryAfterMs !== undefined);
+  return failed(isBusy ? "busy" : "failed", head, body);
+}
+
+/** The failure for an error that arrived as an answer: in a body with status 200, or as an event. */
+export function statedFailure(error: unknown): AppError {
+  const { reason, code } = readError(Buffer.from(JSON.stringify({ error })));
+  if (reasonFor(code, reason)) return blame(code, reason);
+  return new ProviderFailure("failed", { message: "The provider failed.", cause: new Error(logged(code)) });
+}
+
+function reasonFor(code: string, reason: string): (typeof REASONS)[keyof typeof REASONS] | undefined {
+  if (Object.hasOwn(REASONS, code)) return REASONS[code as keyof typeof REASONS];
+  return TOO_LONG_FOR_MODEL.test(reason) ? "context_length_exceeded" : undefined;
+}
+
+function blame(code: string, reason: string): AppError {
+  return new AppError(
+    reasonFor(code, reason) ?? "invalid_body",
+    `The provider rejected the request: ${reason}`,
+  );
+}
+
+function failed(
+  kind: ProviderFailure["kind"],
+  head: Pick<ProviderHead, "status" | "retryAfterMs">,
+  body: Buffer,
+) {
+  const { status, retryAfterMs } = head;
+  const cause = new Error(`status ${status} ${logged(readError(body).code)}`.trim());
+  return new ProviderFailure(kind, { message: "The provider failed.", cause, status, retryAfterMs });
+}
+
+/** A provider's code is logged if it is a single word; its text is not, because it may repeat the prompt. */
+function logged(code: string): string {
+  return /^[\w.-]{1,64}$/.test(code) ? code : "";
+}
+
+function readError(body: Buffer): { readonly reason: string; readonly code: string } {
+  if (body.length > MAX_REFUSAL_BYTES) return { reason: "no reason was given", code: "" };
+  const text = body.toString("utf8");
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    if (typeof error !== "object" || error === null) return { reason: shown(error), code: "" };
+    const { message, code, type } = error as Record<string, unknown>;
+    return { reason: shown(message), code: String(code ?? type ?? "") };
+  } catch {
+    return { reason: "no reason was given", code: "" };
+  }
+}
+
+function shown(reason: unknown): string {
+  const text = typeof reason === "string" ? reason : (JSON.stringify(reason) ?? "no reason was given");
+  return toStorable(redact(text), MAX_REASON_LENGTH);
+}

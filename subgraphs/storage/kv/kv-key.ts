@@ -1,0 +1,45 @@
+import { AppError } from "../../../src/kernel/errors.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
+
+/** A key as clients name it: its bytes, or its text. */
+export type NamedKey = {
+  readonly key?: Hex | null | undefined;
+  readonly keyText?: string | null | undefined;
+};
+
+/** The bytes of a key. Throws `invalid_parameter` unless it is named in exactly one way, and not empty. */
+export function readKey({ key, keyText }: NamedKey): Buffer {
+  if ((key == null) === (keyText == null))
+    throw new AppError("invalid_parameter", "Name the key by its bytes or as text: exactly one of the two.", {
+      param: "key",
+    });
+  return keyBytes(key, keyText) ?? Buffer.alloc(0);
+}
+
+/** The bytes of a prefix; undefined without one. Throws `invalid_parameter` if it is named in both ways. */
+export function readPrefix(
+  prefix: Hex | null | undefined,
+  text: string | null | undefined,
+): Buffer | undefined {
+  if (prefix != null && text != null)
+    throw new AppError("invalid_parameter", "Name the prefix by its bytes or as text.", { param: "prefix" });
+  return keyBytes(prefix, text);
+}
+
+/** Bytes decoded as UTF-8 text; null for invalid UTF-8. */
+export function toText(bytes: Buffer): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+export function toHex(bytes: Buffer): Hex {
+  return `0x${bytes.toString("hex")}`;
+}
+
+function keyBytes(hex: Hex | null | undefined, text: string | null | undefined): Buffer | undefined {
+  if (hex != null) return Buffer.from(hex.slice(2), "hex");
+  return text == null ? undefined : Buffer.from(text);
+}
