@@ -39,10 +39,11 @@ export const READ_REQUEST = `query ReadRequest($id: ID!) {
 
 /** The newest files of the network. */
 export const LIST_FILES = `query ListFiles($first: Int!) {
-  files(first: $first) { nodes { root size status } }
+  files(first: $first) { nodes { root sizeBytes } }
 }`;
 
-const OWN: ReadonlySet<string> = new Set([
+/** All of these. */
+export const OWN_DOCUMENTS: ReadonlySet<string> = new Set([
   SUBMIT_IMAGE,
   FOLLOW_IMAGE,
   READ_IMAGE,
@@ -53,5 +54,5 @@ const OWN: ReadonlySet<string> = new Set([
 
 /** Also trusts the documents of this folder, which anyone with the permission for their fields may run. */
 export function trustingOwn(trusted: TrustedDocuments): TrustedDocuments {
-  return { ...trusted, has: (text) => OWN.has(text) || trusted.has(text) };
+  return { ...trusted, has: (text) => OWN_DOCUMENTS.has(text) || trusted.has(text) };
 }

@@ -4,7 +4,7 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { isHash32, lowerHex } from "../../src/kernel/text/hex.ts";
 import { LIST_FILES, LIST_REQUESTS, READ_REQUEST } from "./documents.ts";
 import type { McpCall, OperationRunner } from "./run-operation.ts";
-import { protocolError, textOf } from "./tool-result.ts";
+import { isDenial, type OperationResult, protocolError, textOf } from "./tool-result.ts";
 
 const JSON_TYPE = "application/json";
 const REQUESTS = "zerograph://requests/";
@@ -37,9 +37,10 @@ export const RESOURCE_TEMPLATES = [
   },
 ] as const;
 
+type Node = Readonly<Record<string, unknown>>;
 type Options = { readonly call: McpCall; readonly runner: OperationRunner; readonly signal: AbortSignal };
 
-/** The newest requests of the caller, as far as it may read them, and the newest files of the network. */
+/** The newest requests of the caller, as far as it may read them, and the newest files of the network. Throws `ProtocolError`. */
 export async function listResources({ call, runner, signal }: Options): Promise<Listed[]> {
   const variables = { first: LISTED };
   const [requests, files] = await Promise.all([
@@ -47,14 +48,14 @@ export async function listResources({ call, runner, signal }: Options): Promise<
     runner.run(call, { query: LIST_FILES, variables }, signal),
   ]);
   return [
-    ...nodesAt(requests.data, ["viewer", "account", "requests"]).map(({ requestId, modelId, status }) => ({
+    ...nodesAt(requests, ["viewer", "account", "requests"]).map(({ requestId, modelId, status }) => ({
       uri: `${REQUESTS}${requestId}`,
       name: `${modelId}, ${status}`,
       mimeType: JSON_TYPE,
     })),
-    ...nodesAt(files.data, ["files"]).map(({ root, size }) => ({
+    ...nodesAt(files, ["files"]).map(({ root, sizeBytes }) => ({
       uri: `${FILES}${root}`,
-      name: `File of ${size} bytes`,
+      name: `File of ${sizeBytes} bytes`,
     })),
   ];
 }
@@ -103,7 +104,10 @@ async function readFile(
   }
 }
 
-function nodesAt(data: unknown, path: readonly string[]): readonly Readonly<Record<string, unknown>>[] {
+/** The nodes of a list, none of one that the caller may not read. Any other failure is thrown. */
+function nodesAt({ data, errors = [] }: OperationResult, path: readonly string[]): readonly Node[] {
+  const failure = errors.find(({ extensions }) => !isDenial(extensions?.code));
+  if (failure) throw protocolError(failure.message, failure.extensions?.code);
   const list = path.reduce<unknown>((value, name) => Object(value)[name], data);
   const { nodes } = Object(list) as { readonly nodes?: unknown };
   return Array.isArray(nodes) ? nodes : [];

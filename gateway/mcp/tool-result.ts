@@ -3,10 +3,11 @@ import type { FormattedExecutionResult } from "graphql";
 import { type ErrorCode, FAILURES } from "../../src/kernel/errors.ts";
 
 type Failure = { readonly code: string; readonly message: string; readonly field?: string | null };
-type Result = FormattedExecutionResult<Readonly<Record<string, unknown>>>;
+/** The result of an operation, as clients see it. */
+export type OperationResult = FormattedExecutionResult<Readonly<Record<string, unknown>>>;
 
 /** The result of an operation as that of a tool: an error if it failed in part, or has `userErrors`. */
-export function toToolResult(result: Result): CallToolResult {
+export function toToolResult(result: OperationResult): CallToolResult {
   const { data, errors } = result;
   const isEmpty = data == null || Object.values(data).every((value) => value === null);
   if ((isEmpty && errors) || data == null || userErrorsIn(data).length > 0) return failureOf(result);
@@ -37,7 +38,7 @@ function invalidArgument(field: string, what: string): CallToolResult {
 }
 
 /** The failure of an operation without data, or by its `userErrors`. */
-export function failureOf(result: Result): CallToolResult {
+export function failureOf(result: OperationResult): CallToolResult {
   const [failure] = [...userErrorsIn(result.data ?? {}), ...errorsIn(result)];
   return toolError(failure ?? { code: "internal_error", message: "Something went wrong on our side." });
 }
@@ -50,10 +51,19 @@ export function toolError({ code, message, field }: Failure): CallToolResult {
 
 /** A failure as an error of the protocol, with the product's error code: `InternalError` only if it is our fault. */
 export function protocolError(message: string, code: unknown): ProtocolError {
-  const isCode = typeof code === "string" && Object.hasOwn(FAILURES, code);
-  const isOurs = !isCode || FAILURES[code as ErrorCode].status >= 500;
+  const isOurs = !isCode(code) || FAILURES[code].status >= 500;
   const kind = isOurs ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidRequest;
   return new ProtocolError(kind, message, { code });
+}
+
+/** Whether an error says that the caller may not read something. */
+export function isDenial(code: unknown): boolean {
+  const { status } = isCode(code) ? FAILURES[code] : {};
+  return status === 401 || status === 403;
+}
+
+function isCode(code: unknown): code is ErrorCode {
+  return typeof code === "string" && Object.hasOwn(FAILURES, code);
 }
 
 /** A value as the text of a result. */
@@ -61,7 +71,7 @@ export function textOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
-function errorsIn({ errors = [] }: Result): readonly Failure[] {
+function errorsIn({ errors = [] }: OperationResult): readonly Failure[] {
   return errors.map(({ message, extensions }) => ({
     code: String(extensions?.code ?? "graphql_refused"),
     message,

@@ -1,6 +1,10 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { OWN_DOCUMENTS } from "../../../gateway/mcp/documents.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { ManagementKeyService } from "../../../src/keys/management-keys/management-key.service.ts";
 import { MODEL } from "../../support/chain/network.ts";
@@ -8,6 +12,7 @@ import { requireAvailable } from "../../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
 import { SERVICES, useServices } from "../../support/services.ts";
 import { useStack } from "../../support/stack.ts";
+import { startPublisher } from "../../support/storage/publisher.ts";
 import { until } from "../../support/until.ts";
 
 type Block = {
@@ -106,6 +111,25 @@ describe.each(ERAS)("the official client (%s)", (mode) => {
       "zerograph://files/{root}",
     ]);
   });
+
+  test("the newest files are listed with their sizes, and read", async () => {
+    const publisher = await startPublisher(stack());
+    const content = randomBytes(300);
+    const file = await publisher.publish(content);
+    const client = await connect(undefined, mode);
+    const uri = `zerograph://files/${file.root}`;
+    await until(async () => {
+      const { resources } = await client.listResources();
+      expect(resources).toContainEqual(expect.objectContaining({ uri, name: "File of 300 bytes" }));
+    });
+    const { contents } = await client.readResource({ uri });
+    expect(contents).toMatchObject([{ uri, blob: content.toString("base64") }]);
+  });
+});
+
+test("every document of the server is valid", () => {
+  const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
+  for (const text of OWN_DOCUMENTS) expect(validate(schema, parse(text)), text).toEqual([]);
 });
 
 describe("the length of an answer", () => {
