@@ -18,7 +18,8 @@ export const NETWORK_SETTINGS = {
   },
   ROUTER_PRIVATE_KEY: {
     schema: privateKey.optional(),
-    about: "The key of the router's wallet, which signs for providers; required on a real network",
+    about:
+      "The private key of the router's wallet, which signs the credentials that providers accept; they charge the wallet's sub-accounts. It also pays for STORE_JOB_IMAGES. Required on a real network",
     example: `0x${"1".repeat(64)}`,
     isSecret: true,
   },
@@ -54,7 +55,7 @@ export const NETWORK_SETTINGS = {
   ROUTER_SECRET: {
     schema: z.string().min(32, "must have 32 characters or more").optional(),
     about:
-      "The secret that a third-party router sends to subgraph processes in x-zerograph-router, beside the client's Authorization (see docs/routers.md); unset: only our gateways are accepted",
+      "The secret that a third-party router sends to subgraph processes in x-zerograph-router, beside the client's Authorization (see docs/routers.md); unset: only zerograph's own gateways are accepted",
     example: "another-secret-of-at-least-32-characters",
     isSecret: true,
   },

@@ -19,7 +19,7 @@ export const PROVIDER_SETTINGS = {
   PROVIDERS_FILE: {
     schema: z.string().min(1).optional(),
     about:
-      "A JSON file of additional providers: OpenAI-compatible servers, their models and prices (see README)",
+      "A JSON file of additional providers: OpenAI-compatible servers, their models and prices (see docs/networks.md)",
     example: "providers.json",
   },
   CATALOGUE_REFRESH_MS: {
@@ -95,7 +95,7 @@ export const PROVIDER_SETTINGS = {
   CACHE_MIB_PER_ACCOUNT: {
     schema: z.coerce.number().int().min(0).max(65_536).default(64),
     about:
-      "The most MiB of answers that are stored for an account whose clients send X-0G-Cache; the oldest are deleted first. 0 stores none",
+      "Maximum size of the answers stored for one account (clients that send X-0G-Cache), MiB. The oldest are deleted first; 0 disables the cache",
     example: "64",
   },
   CACHE_HIT_PRICE_PERCENT: {
@@ -112,7 +112,7 @@ export const PROVIDER_SETTINGS = {
   ATTESTATION_COLLATERAL_URL: {
     schema: z.url({ protocol: /^https?$/ }).optional(),
     about:
-      "The provisioning service whose certificates and revocation lists providers' attestations are verified with, Intel's own or a cache of it; unset: attestations are not appraised, and none passes on the development network",
+      "The provisioning service whose certificates and revocation lists providers' attestations are verified with, Intel's own or a cache of it; unset: attestations are not appraised. The development network still appraises them, but none passes",
     example: "https://api.trustedservices.intel.com",
   },
   ATTESTATION_MEASUREMENTS: {
@@ -170,7 +170,8 @@ export const BATCH_SETTINGS = {
   },
   BATCH_FILES_MIB: {
     schema: z.coerce.number().int().min(1).max(1_048_576).default(1_024),
-    about: "Size of all files of an account from which on it can upload none and create no batch, MiB",
+    about:
+      "Maximum total size of an account's files, MiB. An upload that would exceed it is refused, and above it the account cannot create batches",
     example: "1024",
   },
   BATCH_FILE_DAYS: {
@@ -181,7 +182,7 @@ export const BATCH_SETTINGS = {
   BATCH_FILES_SECRET: {
     schema: z.string().min(32, "must have 32 characters or more").optional(),
     about:
-      "A secret outside of the database from which the keys of the files of batches are derived, the same in every process; unset: whoever has a copy of the database can read them. Files that were stored under another one cannot be read: their batches wait for the former secret until they expire",
+      "Encryption keys for batch files are derived from this secret, which must be the same in every process. If unset, anyone with a copy of the database can read the files. After you change it, files stored under the old secret cannot be read; their batches wait for the old secret until they expire",
     example: "a-secret-of-at-least-32-characters",
     isSecret: true,
   },

@@ -18,7 +18,7 @@ export const OPERATION_SETTINGS = {
   MAX_PROMPT_MIB: {
     schema: z.coerce.number().int().min(1).max(256).default(32),
     about:
-      "Maximum body size of a chat, a message or a token count, MiB; three times the size is reserved from REQUEST_MEMORY_MIB, of which one account may use half",
+      "Maximum body size of a request with a prompt (chat, response, message, token count, completion, embedding, rerank), MiB; three times the size is reserved from REQUEST_MEMORY_MIB, of which one account may use half",
     example: "32",
   },
   REQUEST_MEMORY_MIB: {
@@ -29,7 +29,8 @@ export const OPERATION_SETTINGS = {
   },
   MAX_EVENT_LOOP_DELAY_MS: {
     schema: z.coerce.number().int().min(20).max(3_600_000).default(200),
-    about: "The event loop delay (99th percentile over half a second) from which on requests are rejected",
+    about:
+      "Requests are rejected when the event loop delay (99th percentile over half a second) exceeds this, in ms",
     example: "500",
   },
   OPERATORS: {

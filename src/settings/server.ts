@@ -19,7 +19,7 @@ export const LISTENING_SETTINGS = {
   UPLOAD_MS: {
     schema: ms.default(120_000),
     about:
-      "Deadline for receiving a body that may be large: prompts, audio, images, files of batches, JSON-RPC",
+      "Deadline for receiving a body that may be large: prompts, audio, uploaded images, batch files, JSON-RPC",
     example: "120000",
   },
   CORS_ORIGINS: {

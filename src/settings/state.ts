@@ -13,7 +13,7 @@ export const RECEIPT_SETTINGS = {
   RECEIPT_CHECKPOINT_SECONDS: {
     schema: z.coerce.number().int().min(1).max(3_600).optional(),
     about:
-      "The least time between two signed heads of the log of receipts, seconds; unset: 60, on the development network 1",
+      "Minimum interval between two signed heads of the receipt log, in seconds; unset: 60, on the development network 1",
     example: "60",
   },
 } as const satisfies Settings;
