@@ -4,6 +4,7 @@ import {
   type ExecutionResult,
   execute,
   GraphQLError,
+  type GraphQLErrorExtensions,
   type GraphQLSchema,
 } from "graphql";
 
@@ -152,11 +153,20 @@ function endWithFailure(source: AsyncIterator<unknown>): AsyncIterator<unknown> 
   };
 }
 
-/** The original error of a GraphQLError, unless it is an expected error. */
+/**
+ * The original error of a GraphQLError, unless it is an expected error, which has a code. A value that a scalar cannot
+ * write, or a null that the schema does not allow, is an error without one.
+ */
 function bugBehind(error: GraphQLError): Error | undefined {
   let cause: Error = error;
   while (cause instanceof GraphQLError && cause.originalError) cause = cause.originalError;
-  return cause instanceof GraphQLError || cause instanceof AppError ? undefined : cause;
+  const isExpected = cause instanceof AppError || (cause instanceof GraphQLError && isNamed(cause));
+  return isExpected ? undefined : cause;
+}
+
+/** graphql-jit makes errors without `extensions`. */
+function isNamed({ extensions }: { readonly extensions?: GraphQLErrorExtensions }): boolean {
+  return extensions?.code !== undefined && extensions.code !== "internal_error";
 }
 
 function isIterable(value: object): value is AsyncIterable<unknown> {

@@ -87,6 +87,10 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
       if (reason instanceof ClientLeft) return;
       app.log.error({ err: reason, subgraph }, "a subgraph request failed");
     },
+    reportViolations([first, ...others]) {
+      const facts = { path: first?.path?.join("."), reason: first?.message, others: others.length };
+      app.log.error(facts, "a result does not fit the schema");
+    },
   });
   const engine = observeEngine(bare, { metrics, log, slowMs: app.config.SLOW_OPERATION_MS });
   checkScalars(engine.apiSchema);

@@ -118,7 +118,7 @@ export class ReceiptsService {
     if (!head || !Number.isSafeInteger(from) || from < 0 || from > head.size)
       throw new AppError(
         "invalid_parameter",
-        `There is no signed head after ${from} receipts: the newest has ${head?.size ?? 0}.`,
+        `There is no such signed head: the newest has ${head?.size ?? 0} receipts.`,
         { param: "from" },
       );
     const plan = planConsistency(from, head.size);

@@ -265,6 +265,19 @@ describe("large images", () => {
     return result;
   }
 
+  test("are no files while they are not stored, whatever is selected of the file", async () => {
+    const id = await finishedJob();
+    for (const fields of ["id", "root", "__typename", "status", "url firstTxSeq"]) {
+      const { data, errors } = await ask(
+        stack().origin,
+        owner.secret,
+        `{ imageJob(id: "${id}") { images { root file { ${fields} } } } }`,
+      );
+      expect(errors, fields).toBeUndefined();
+      expect(data.imageJob.images[0].file, fields).toBeNull();
+    }
+  });
+
   test.skipIf(isRouted)(
     "generated synchronously are counted but not refused, as they were paid for",
     async () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { buildSchema } from "graphql";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { Database } from "../../src/db/database.ts";
@@ -9,6 +11,8 @@ import { prepareFile, startPublisher } from "../support/storage/publisher.ts";
 import { until } from "../support/until.ts";
 import { call, query } from "../upgrade/calls.ts";
 import { replayAll } from "../upgrade/events.ts";
+import { readEveryField } from "../upgrade/every-field.ts";
+import { fieldValues } from "../upgrade/field-values.ts";
 import { jobOf, repeat } from "../upgrade/fill-inference.ts";
 import { contentOf, writeStream } from "../upgrade/fill-storage.ts";
 import { type Fixture, LEDGER_TOTALS, listFixtures, readFixture } from "../upgrade/fixture.ts";
@@ -161,6 +165,20 @@ function testUpgrade(name: string, kind: DatabaseKind): void {
         return imageJob.images[0].file !== null && imageJob;
       });
       expect(prepareFile(Buffer.from(images[0].b64Json, "base64")).root).toBe(images[0].file.root);
+    },
+  );
+
+  test.runIf(kind === "server" && name === listFixtures().at(-1))(
+    "every field of the graph is read without a failure of ours",
+    async () => {
+      const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
+      const values = await fieldValues(target(), filled());
+      const secret = filled().account.session;
+      const { read, bugs } = await readEveryField({ origin: target().origin, secret, schema, values });
+      expect(bugs).toEqual([]);
+      expect(read.size).toBeGreaterThan(100);
+      for (const type of ["JobImage", "ConsistencyProof", "KvEntry", "SealedKey"])
+        expect(read).toContain(type);
     },
   );
 

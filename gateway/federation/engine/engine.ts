@@ -20,6 +20,7 @@ import { SubgraphOperations } from "./planning/subgraph-operations.ts";
 import { createTypeIndex } from "./planning/type-index.ts";
 import { type Run, runInParts, runOperation, runSubscription } from "./run-operation.ts";
 import { isPromise, type MaybePromise, type SubgraphExecutor } from "./subgraph-executor.ts";
+import type { ReportViolations } from "./violations.ts";
 
 /** The dependencies of an engine. Executors are keyed by the subgraph names in the supergraph. */
 export type EngineOptions<C> = {
@@ -32,6 +33,7 @@ export type EngineOptions<C> = {
   readonly planLimit?: number;
   /** Receives every failed subgraph request. */
   readonly reportFailure?: ReportFailure;
+  readonly reportViolations?: ReportViolations;
   /** Guards of fields; without it all fields are open. A denied field is not planned. */
   readonly guardOf?: GuardOf<C>;
   /** How long to try resuming a subscription that lost its source before reporting the loss. */
@@ -86,7 +88,7 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   const guardedIn = createGuardedFields(api, options.guardOf);
   const rolloutOf = createRollouts(full, options.rollout);
   const flagsOf = createFlags();
-  const lift = createLifting<C>(api);
+  const lift = createLifting<C>(api, options.reportViolations ?? (() => {}));
   const prepare = (request: LiftedRequest<C>, isIncremental = false) => {
     const { document, operationName = null, context, variables } = request;
     const { denied, key } = denialsOf(guardedIn(document), context);

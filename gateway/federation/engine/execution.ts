@@ -10,6 +10,7 @@ import {
   type SubgraphRequest,
   type SubgraphResult,
 } from "./subgraph-executor.ts";
+import type { ReportViolations } from "./violations.ts";
 
 /** One run of a plan: for a request, or for one event of a subscription. */
 export type Execution<C> = {
@@ -23,6 +24,7 @@ export type Execution<C> = {
   readonly nulled: ResponsePath[];
   /** Whether the data so far makes the whole result null: no further mutation is started then. */
   readonly isBroken: () => boolean;
+  readonly reportViolations: ReportViolations;
   /** The key for per-request state, if this is only a part of an execution; by default the execution itself. */
   readonly scope?: object | undefined;
 };

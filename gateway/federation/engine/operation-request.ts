@@ -9,6 +9,7 @@ import { conditionVariables } from "./document/planner-document.ts";
 import { coerceVariables, refuseNulls } from "./document/variables.ts";
 import { refusal } from "./refusal.ts";
 import type { JsonObject } from "./subgraph-executor.ts";
+import type { ReportViolations } from "./violations.ts";
 
 /** One client operation. The document must be parsed and valid against the engine's `apiSchema`. */
 export type ExecutionRequest<C> = {
@@ -20,10 +21,16 @@ export type ExecutionRequest<C> = {
 };
 
 /** An operation without literals, and the values of all of its variables. */
-export type LiftedRequest<C> = ExecutionRequest<C> & { readonly variables: Readonly<JsonObject> };
+export type LiftedRequest<C> = ExecutionRequest<C> & {
+  readonly variables: Readonly<JsonObject>;
+  readonly reportViolations: ReportViolations;
+};
 
 /** Lifts the literals of a document once per document. */
-export function createLifting<C>(api: GraphQLSchema): (request: ExecutionRequest<C>) => LiftedRequest<C> {
+export function createLifting<C>(
+  api: GraphQLSchema,
+  reportViolations: ReportViolations,
+): (request: ExecutionRequest<C>) => LiftedRequest<C> {
   const known = new WeakMap<DocumentNode, Map<OperationDefinitionNode, LiftedOperation>>();
   const liftedOf = (document: DocumentNode, operation: OperationDefinitionNode) => {
     const operations = known.get(document) ?? new Map<OperationDefinitionNode, LiftedOperation>();
@@ -39,7 +46,8 @@ export function createLifting<C>(api: GraphQLSchema): (request: ExecutionRequest
     const given = coerceVariables(api, operation, request.variables);
     const lifted = liftedOf(document, operation);
     refuseNulls(lifted.required, given);
-    return { ...request, document: lifted.document, variables: { ...given, ...lifted.values(given) } };
+    const variables = { ...given, ...lifted.values(given) };
+    return { ...request, document: lifted.document, variables, reportViolations };
   };
 }
 

@@ -102,10 +102,13 @@ function addFailures<C>(
   nulled.push(...failures.nulled);
 }
 
-function startExecution<C>(project: Project, { context, signal, variables }: LiftedRequest<C>): Execution<C> {
+function startExecution<C>(
+  project: Project,
+  { context, signal, variables, reportViolations }: LiftedRequest<C>,
+): Execution<C> {
   const data: JsonObject = {};
   const isBroken = () => project(data, { variables, path: [], violations: [], isPartial: true }) === null;
-  return { context, signal, variables, data, errors: [], nulled: [], isBroken };
+  return { context, signal, variables, data, errors: [], nulled: [], isBroken, reportViolations };
 }
 
 function finishExecution<C>(
@@ -113,10 +116,10 @@ function finishExecution<C>(
   execution: Execution<C>,
   postponed?: Postponed[],
 ): ExecutionResult {
-  const { variables, errors, nulled } = execution;
+  const { variables, errors } = execution;
   const run = { variables, path: [], violations: [], ...(postponed && { postponed }) };
   const data = project(execution.data, run);
-  if (run.violations.length > 0) errors.push(...explain(run.violations, errors, nulled));
+  if (run.violations.length > 0) errors.push(...explain(run.violations, execution));
   return errors.length > 0 ? { data, errors } : { data };
 }
 

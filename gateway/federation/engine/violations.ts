@@ -9,29 +9,39 @@ export type Violation = {
   readonly code?: string;
 };
 
+/** Receives the errors of results that the public schema does not allow: for the log, as clients get a fixed message. */
+export type ReportViolations = (errors: readonly GraphQLError[]) => void;
+
+const BUG = "internal_error";
 /** The most violation errors of one operation: a long list must not produce as many. */
 const MAX_ERRORS = 100;
 
+/** What explains a null, and who is told of those that nothing explains. */
+type Known = {
+  readonly errors: readonly GraphQLError[];
+  readonly nulled: readonly Readonly<ResponsePath>[];
+  readonly reportViolations: ReportViolations;
+};
+
 /**
- * The errors of violations that are not explained yet. Every null in a non-nullable position needs exactly one
+ * The errors of violations that are not explained yet, which are reported unless they have a code. Every null in a non-nullable position needs exactly one
  * error. An error reported by a subgraph at the same path, above or below it explains the null, and so does an error
  * that set the object to null in its subgraph. Violations with a code are always reported.
  */
 export function explain(
   violations: readonly Violation[],
-  errors: readonly GraphQLError[],
-  nulled: readonly Readonly<ResponsePath>[],
+  { errors, nulled, reportViolations }: Known,
 ): GraphQLError[] {
   const isExplained = (path: ResponsePath) =>
     nulled.some((place) => place.length <= path.length && sameBranch(place, path)) ||
     errors.some((error) => error.path && sameBranch(path, error.path));
   const unexplained = violations.filter(({ path, code }) => code !== undefined || !isExplained(path));
-  return unexplained
+  const found = unexplained
     .slice(0, MAX_ERRORS)
-    .map(
-      ({ path, message, code = "internal_error" }) =>
-        new GraphQLError(message, { path, extensions: { code } }),
-    );
+    .map(({ path, message, code = BUG }) => new GraphQLError(message, { path, extensions: { code } }));
+  const bugs = found.filter(({ extensions }) => extensions.code === BUG);
+  if (bugs.length > 0) reportViolations(bugs);
+  return found;
 }
 
 /** Whether an error is at the place of one of the violations, above or below it. */

@@ -9,6 +9,7 @@ import { IMAGE_JOB } from "../../../src/inference/images/jobs/image-jobs.service
 import type { Model, Provider } from "../../../src/inference/providers/provider.ts";
 import type { InferenceRequest } from "../../../src/inference/requests/requests.service.ts";
 import { type JobView, jobCursor } from "../../../src/jobs/jobs.service.ts";
+import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { permit, reaches } from "../../../src/keys/auth/permissions.ts";
 import { ANSWER_COPIES } from "../../shared/answer-allowance.ts";
 import type { Context } from "../../shared/context.ts";
@@ -213,7 +214,7 @@ export class ImageJobResolver {
 @Resolver(() => JobImageType)
 export class JobImageResolver {
   @FieldResolver(() => Hash32Scalar, { description: "The merkle root of the image as a file." })
-  root(@Root() image: JobImageType, @Ctx() { services }: Context): Promise<string> {
+  root(@Root() image: JobImageType, @Ctx() { services }: Context): Promise<Hex> {
     return rootOf(image, services);
   }
 
@@ -222,11 +223,12 @@ export class JobImageResolver {
     description:
       "The image as a stored file. Null until it is stored, which an operator can turn on for the images of all jobs.",
   })
-  async file(@Root() image: JobImageType, @Ctx() { services }: Context): Promise<FileStub> {
-    return { root: await rootOf(image, services) };
+  async file(@Root() image: JobImageType, @Ctx() { services, loaders }: Context): Promise<FileStub | null> {
+    const root = await rootOf(image, services);
+    return (await loaders.files.load(root)) ? { root } : null;
   }
 }
 
-function rootOf({ b64Json }: JobImageType, { uploads }: Context["services"]): Promise<string> {
+function rootOf({ b64Json }: JobImageType, { uploads }: Context["services"]): Promise<Hex> {
   return uploads.rootOf(Buffer.from(b64Json, "base64"));
 }

@@ -51,10 +51,10 @@ export class ReceiptLogResolver {
     description: "The proof that the newest signed head continues an earlier one.",
   })
   async consistencyProof(
-    @Arg("from", () => BigIntScalar, { description: "The size of the earlier head." }) from: bigint,
+    @Arg("from", () => BigIntScalar, { description: "The size of the earlier head." }) from: string,
     @Ctx() { services }: Context,
   ): Promise<ConsistencyProofType> {
     const { size, hashes, checkpoint } = await services.receipts.consistency(Number(from));
-    return { from, size: BigInt(size), hashes, checkpoint };
+    return { from: BigInt(from), size: BigInt(size), hashes, checkpoint };
   }
 }

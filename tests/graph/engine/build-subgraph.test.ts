@@ -24,6 +24,10 @@ import { Source } from "./support/sources.ts";
 const Neuron = new GraphQLScalarType({
   name: "Neuron",
   description: "10^-18 of a token, as a decimal string.",
+  serialize(value) {
+    if (typeof value !== "string") throw new TypeError(`a Neuron cannot be ${String(value)}`);
+    return value;
+  },
 });
 const balances = new Source<string>();
 
@@ -47,7 +51,7 @@ class PurseResolver {
   ): object {
     if (mode === "named") throw new AppError("not_found", "No such purse.", { param: "address" });
     if (mode === "bug") throw new Error("password is hunter2");
-    return { address, balance: "1" };
+    return { address, balance: mode === "unwritable" ? 1 : mode === "missing" ? null : "1" };
   }
 
   @Subscription(() => Neuron, { subscribe: () => balances.subscribe() })
@@ -169,6 +173,21 @@ test("expected errors are returned with their code, bugs without details", async
   ]);
   expect(JSON.stringify(result)).not.toContain("hunter2");
   expect(bugs.map(String)).toEqual(["Error: password is hunter2"]);
+});
+
+test("a value that cannot be written, or is missing, is reported as a bug", async () => {
+  const { ask, bugs } = startEngine([]);
+  for (const mode of ["unwritable", "missing"]) {
+    const result = await ask(`{ purse(address: "1", mode: "${mode}") { balance } }`);
+    expect(result).toMatchObject({
+      data: { purse: null },
+      errors: [{ path: ["purse", "balance"], extensions: { code: "internal_error" } }],
+    });
+  }
+  expect(bugs.map(String)).toEqual([
+    expect.stringContaining("a Neuron cannot be 1"),
+    expect.stringContaining("Cannot return null for non-nullable field Purse.balance"),
+  ]);
 });
 
 test("a source that fails with an expected error sends it as its last event; a bug is a lost source", async () => {

@@ -6,6 +6,7 @@ import { PlanCache } from "../../../gateway/federation/engine/planning/plan-cach
 import type {
   SubgraphExecutor,
   SubgraphRequest,
+  SubgraphResult,
 } from "../../../gateway/federation/engine/subgraph-executor.ts";
 import { composeSupergraph } from "../../../scripts/compose.ts";
 import { FEDERATION_LINK } from "../../../subgraphs/shared/schema/build-subgraph.ts";
@@ -195,6 +196,34 @@ test("the abort signal is passed on, and no request is sent after it", async () 
   expect(requests).toHaveLength(1);
   expect(requests[0]).toMatchObject({ signal, context });
   expect(failures).toEqual([["two", "Error: the client left"]]);
+});
+
+test("a null that the schema does not allow is reported, unless an error explains it", async () => {
+  const supergraphSdl = composeSupergraph([
+    { name: "one", sdl: `${FEDERATION_LINK} type Query { x: Int! y: A } type A { z: Int! }` },
+  ]);
+  const results: SubgraphResult[] = [
+    { data: { y: { z: null } } },
+    { data: { y: null }, errors: [{ message: "named", path: ["y", "z"], extensions: { code: "named" } }] },
+  ];
+  const one: SubgraphExecutor<TestContext> = {
+    execute: () => results.shift() ?? {},
+    subscribe: () => ({}),
+    close: async () => {},
+  };
+  const reported: string[] = [];
+  const engine = createEngine({
+    supergraphSdl,
+    planner: createNativePlanner(supergraphSdl),
+    executors: { one },
+    reportViolations: (errors) => reported.push(...errors.map(({ message }) => message)),
+  });
+  for (const code of ["internal_error", "named"])
+    expect(await engine.execute({ document: parse("{ y { z } }"), context })).toMatchObject({
+      data: { y: null },
+      errors: [{ path: ["y", "z"], extensions: { code } }],
+    });
+  expect(reported).toEqual(["Cannot return null for non-nullable field A.z."]);
 });
 
 test("an incomplete answer is refused", async () => {

@@ -213,7 +213,11 @@ export class LaterParts<C> extends ReleasingIterator<Part> {
   #explain(violations: readonly Violation[], { errors, nulled }: Failures): readonly GraphQLError[] {
     if (violations.length === 0) return [];
     const before = this.#execution;
-    return explain(violations, [...before.errors, ...errors], [...before.nulled, ...nulled]);
+    return explain(violations, {
+      errors: [...before.errors, ...errors],
+      nulled: [...before.nulled, ...nulled],
+      reportViolations: before.reportViolations,
+    });
   }
 }
 
