@@ -151,8 +151,13 @@ export async function createServer(
 /** Collects the paths of every route registered from now on. OPTIONS is answered everywhere. */
 function knownPaths(server: FastifyInstance): KnownPaths {
   const known = new KnownPaths();
-  server.addHook("onRoute", ({ url, method }) => {
-    if (method !== "OPTIONS") known.add(url, method);
+  // The page for browsers: see `sendLandingPage`.
+  known.add("/", ["GET", "HEAD"]);
+  server.addHook("onRoute", ({ url, method, routePath }) => {
+    if (method === "OPTIONS") return;
+    known.add(url, method);
+    // The root of a prefix is served with a slash, too, of which Fastify does not tell.
+    if (routePath === "") known.add(`${url}/`, method);
   });
   return known;
 }

@@ -4,9 +4,23 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { discardBody, discardRest } from "../../src/rest/http/discard-body.ts";
 import { toFailureText } from "./client-error.ts";
 
-/** Refuses compressed bodies: 415 `unsupported_media_type`, on every route, before the body is read. */
+const CHUNKED = "chunked";
+/** `uri-host [ ":" port ]` (RFC 3986, 3.2.2), which is empty for a target without an authority. */
+const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-fA-Fv.:]+\])(?::\d*)?$/;
+
+/**
+ * Refuses compressed bodies: 415 `unsupported_media_type`, on every route, before the body is read. Node decodes no
+ * transfer coding but `chunked`, and would pass on the bytes of any other.
+ */
 export function refuseEncodedBodies(server: FastifyInstance): void {
   server.addHook("onRequest", ({ headers }, reply, done) => {
+    const coding = headers["transfer-encoding"]?.trim().toLowerCase() ?? CHUNKED;
+    if (coding !== CHUNKED)
+      return done(
+        new AppError("unsupported_media_type", "Send the body without a Transfer-Encoding but chunked.", {
+          param: "Transfer-Encoding",
+        }),
+      );
     const encoding = headers["content-encoding"]?.trim().toLowerCase() || "identity";
     if (encoding === "identity" || !hasBody(headers)) return done();
     reply.header("accept-encoding", "identity");
@@ -44,13 +58,26 @@ export function continueWhenRead(http: Server): void {
   });
 }
 
-/** Refuses an HTTP/1.1 request without a `Host`, as RFC 9112 (3.2) requires. */
+/**
+ * Refuses an HTTP/1.1 request without a `Host`, and any with several or with an invalid one, as RFC 9112 (3.2) requires:
+ * a proxy may have routed it by another than the one that is read here.
+ */
 export function requireHost(server: FastifyInstance): void {
   server.addHook("onRequest", ({ raw }, reply, done) => {
-    if (raw.headers.host !== undefined || raw.httpVersion !== "1.1") return done();
+    const fault = hostFault(raw);
+    if (fault === undefined) return done();
     reply.header("connection", "close");
-    done(new AppError("invalid_parameter", "Send a Host header.", { param: "Host" }));
+    done(new AppError("invalid_parameter", fault, { param: "Host" }));
   });
+}
+
+function hostFault({ headers: { host }, httpVersion, rawHeaders }: IncomingMessage): string | undefined {
+  if (host === undefined) return httpVersion === "1.1" ? "Send a Host header." : undefined;
+  if (!HOST.test(host)) return "The Host header is malformed.";
+  let sent = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === "host") sent++;
+  return sent > 1 ? "Send one Host header." : undefined;
 }
 
 /** Answers 417 to an `Expect` other than `100-continue`. A body that is sent all the same is discarded. */

@@ -7,7 +7,7 @@ import { routingHeaderNames } from "../../src/rest/routing-headers.ts";
 import { TAG_HEADER } from "../../src/rest/tag-header.ts";
 
 const PREFLIGHT_SECONDS = "600";
-const METHODS = "GET, HEAD, POST, PATCH, DELETE";
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const HEADERS = [
   "Accept",
   "Authorization",

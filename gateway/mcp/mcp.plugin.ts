@@ -55,7 +55,7 @@ export async function mcpPlugin(server: FastifyInstance, options: Options): Prom
   const ownOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
   const accounts = new Slot<FastifyRequest, OperationAccount>();
   server.route({
-    method: ["GET", "POST", "DELETE"],
+    method: "POST",
     url: "/mcp",
     exposeHeadRoute: false,
     bodyLimit: streams.limits.bodyBytes,

@@ -97,7 +97,9 @@ function isIndexerRoot(method: string, path: string): boolean {
 }
 
 function unknown(method: string, allowed: readonly string[]): AppError {
-  if (allowed.length === 0) return new AppError("not_found", "There is no such path.");
+  // A path of files that takes the method has no such file.
+  if (allowed.length === 0 || allowed.includes(method))
+    return new AppError("not_found", "There is no such path.");
   return new AppError("method_not_allowed", `This path does not take ${method}.`, {
     headers: { allow: allowed.join(", ") },
   });

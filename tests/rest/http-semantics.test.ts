@@ -124,6 +124,24 @@ describe("OPTIONS", () => {
   });
 });
 
+test.each(["/docs/", "/mcp", "/file/segment", "/graphql/stream", "/v1/models"])(
+  "%s lists the same methods for OPTIONS and for a method that it does not support",
+  async (path) => {
+    const listed = async (method: string) => {
+      const { headers, status } = await rawGet(stack().origin, path, { method });
+      const methods = String(headers.allow).split(", ");
+      return { status, methods: methods.filter((name) => name !== "OPTIONS").toSorted() };
+    };
+    const [refused, options] = [await listed("TRACE"), await listed("OPTIONS")];
+    expect([refused.status, options.status]).toEqual([405, 204]);
+    expect(options.methods).toEqual(refused.methods);
+    for (const method of ["GET", "HEAD"]) {
+      const { status } = await rawGet(stack().origin, path, { method });
+      expect(options.methods.includes(method), method).toBe(status !== 405);
+    }
+  },
+);
+
 describe("a request refused before routing has the error body of every failure:", () => {
   /** The status and the body of the answer to these raw bytes. */
   async function send(...lines: string[]) {
@@ -144,12 +162,59 @@ describe("a request refused before routing has the error body of every failure:"
     expect(await send("GET /v1/nothing HTTP/1.1")).toEqual(refused);
   });
 
+  test.each([
+    ["of two lines", "Host: a.example", "Host: b.example"],
+    ["with a space", "Host: a b"],
+    ["with a path", "Host: a/b?c#d@e"],
+    ["with a user", "Host: user@a"],
+    ["with a port that is no number", "Host: a:b"],
+  ])("a Host %s", async (_name, ...hosts) => {
+    for (const version of ["1.1", "1.0"])
+      expect(await send(`GET /v1/models HTTP/${version}`, ...hosts)).toEqual([
+        400,
+        "invalid_parameter",
+        "Host",
+        "string",
+      ]);
+  });
+
+  test.each(["a", "a.example:80", "127.0.0.1:8080", "[::1]:80", "a:", ""])(
+    "but not the Host %j",
+    async (host) => {
+      const { hostname, port } = new URL(stack().origin);
+      const socket = connect(Number(port), hostname);
+      socket.write(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      const answer = Buffer.concat(await socket.toArray()).toString();
+      expect(answer).toMatch(/^HTTP\/1.1 200 /);
+    },
+  );
+
+  test("a transfer coding that is not decoded", async () => {
+    const lines = ["Host: a", "Content-Type: application/json", "Transfer-Encoding: gzip, chunked"];
+    expect(await send("POST /v1/chat/completions HTTP/1.1", "Connection: close", ...lines, "", "0")).toEqual([
+      415,
+      "unsupported_media_type",
+      "Transfer-Encoding",
+      "string",
+    ]);
+  });
+
   test("an unknown Expect", async () => {
     const refused = [417, "invalid_parameter", "Expect", "string"];
     expect(await send("GET /v1/models HTTP/1.1", "Host: a", "Expect: foo")).toEqual(refused);
     const body = ["Content-Type: application/json", "Content-Length: 9"];
     expect(await send("POST /graphql HTTP/1.1", "Host: a", "Expect: foo", ...body)).toEqual(refused);
   });
+
+  test.each(["/docs/static/nope", "/docs/static/..", "/docs/static/%2e%2e/x", "/docs/static/%00"])(
+    "the file %s, which the documentation does not have",
+    async (path) => {
+      expect((await send(`GET ${path} HTTP/1.1`, "Host: a", "Connection: close")).slice(0, 2)).toEqual([
+        404,
+        "not_found",
+      ]);
+    },
+  );
 
   test("a file that the dashboard does not have", async () => {
     const { status, headers, body } = await ask("/dashboard/assets/nope.js");
@@ -308,6 +373,12 @@ describe("preconditions of a download", () => {
     ["its weak tag", () => ({ "if-match": `W/${etag}` }), 412],
     ["a date after it was stored", () => ({ "if-unmodified-since": inTheFuture }), 200],
     ["a date before it was stored", () => ({ "if-unmodified-since": longAgo }), 412],
+    [
+      "a date before it, as of RFC 850",
+      () => ({ "if-unmodified-since": "Sunday, 06-Nov-94 08:49:37 GMT" }),
+      412,
+    ],
+    ["a date before it, as of asctime", () => ({ "if-unmodified-since": "Sun Nov  6 08:49:37 1994" }), 412],
     ["not a date", () => ({ "if-unmodified-since": "yesterday" }), 200],
     [
       "its tag, which takes precedence over a date",

@@ -71,7 +71,7 @@ export function failureHeaders(failure: AppError): Readonly<Record<string, strin
   return {
     ...(challenge !== undefined && { "www-authenticate": challenge }),
     "x-should-retry": String(mayRetry),
-    ...((failure.status === 503 || mayRetry) && { "retry-after": String(failure.retryAfterSeconds ?? 1) }),
+    ...(mayRetry && { "retry-after": String(failure.retryAfterSeconds ?? 1) }),
   };
 }
 
@@ -81,6 +81,9 @@ export function toAppError(thrown: unknown): AppError {
   if (error instanceof AppError) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new AppError("body_too_large", "The body is too large.");
+  // A path of static files that leaves their folder, or names none.
+  if (code === "FST_STATIC_FORBIDDEN_PATH" || code === "ERR_INVALID_ARG_VALUE")
+    return new AppError("not_found", "There is no such path.");
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE")
     return new AppError("unsupported_media_type", "Send the body as application/json.", {
       param: "Content-Type",

@@ -39,10 +39,15 @@ export function isMatched(ifMatch: string, etag: string): boolean {
   return ifMatch.trim() === "*" || ifMatch.split(",").some((tag) => tag.trim() === etag);
 }
 
-/** The time of an HTTP date; undefined for an invalid date, which must be ignored. */
+/** `Sun Nov  6 08:49:37 1994` */
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
+
+/** The time of an HTTP date, in any of its three forms (RFC 9110, 5.6.7); undefined for an invalid one, which is ignored. */
 export function readHttpDate(text: string): Date | undefined {
-  const date = new Date(text);
-  return /^[A-Z][a-z]+,? .* GMT$/.test(text) && !Number.isNaN(date.getTime()) ? date : undefined;
+  // That of C's asctime states no zone.
+  const date = new Date(ASCTIME.test(text) ? `${text} GMT` : text);
+  const isDate = ASCTIME.test(text) || /^[A-Z][a-z]+,? .* GMT$/.test(text);
+  return isDate && !Number.isNaN(date.getTime()) ? date : undefined;
 }
 
 /** Whether an `If-None-Match` names this tag, so that the client's copy is current. */

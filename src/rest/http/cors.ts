@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Route } from "../route.ts";
 import { EXPOSED_HEADERS } from "./exposed-headers.ts";
+import { KnownPaths } from "./known-paths.ts";
 
 const PREFLIGHT_SECONDS = "43200";
 
@@ -14,9 +15,10 @@ export function openToPages(_request: FastifyRequest, reply: FastifyReply, done:
 /** Answers the CORS preflights of the endpoints that allow any origin. */
 export function servePreflights(server: FastifyInstance, routes: readonly Route[]): void {
   const open = routes.filter(({ allowAnyOrigin }) => allowAnyOrigin);
+  const known = new KnownPaths();
+  for (const { url, method } of open) known.add(url, method === "GET" ? ["GET", "HEAD"] : method);
   for (const url of new Set(open.map((route) => route.url))) {
-    const methods = new Set(open.filter((route) => route.url === url).map(({ method }) => method));
-    const allowed = [...methods, ...(methods.has("GET") ? ["HEAD"] : []), "OPTIONS"].join(", ");
+    const allowed = [...known.methodsOf(url), "OPTIONS"].join(", ");
     const answer = async (_request: FastifyRequest, reply: FastifyReply) =>
       reply
         .code(204)

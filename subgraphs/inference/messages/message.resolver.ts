@@ -2,6 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Field, Int, Mutation, ObjectType, Query, Resolver } from "type-graphql";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
+import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { runOnce } from "../../shared/once.ts";
 import { answerMutation } from "../../shared/user-errors.ts";
@@ -27,6 +28,7 @@ export class MessageTokenCountType {
 /** Messages in Anthropic's format, without streaming. */
 @Resolver()
 export class MessageResolver {
+  @Requires("inference.run")
   @Query(() => MessageTokenCountType, {
     nullable: true,
     description:

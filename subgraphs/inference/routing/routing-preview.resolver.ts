@@ -7,6 +7,7 @@ import type { ServiceType as Type } from "../../../src/inference/providers/provi
 import type { RoutingPreview } from "../../../src/inference/routing/routing.service.ts";
 import { checkInput } from "../../../src/kernel/check.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
+import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 import { ChatMessageInput, toMessage } from "../chat/chat.type.ts";
@@ -19,6 +20,7 @@ const CHAT_SIZE = z.object(CHAT_SIZE_FIELDS);
 /** Previews how a request would be routed. */
 @Resolver()
 export class RoutingPreviewResolver {
+  @Requires("routing.preview")
   @Query(() => RoutingPreviewType, {
     nullable: true,
     description:

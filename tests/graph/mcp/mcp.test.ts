@@ -180,7 +180,13 @@ describe("tools", () => {
     ];
     for (const name of ["models", "networks"])
       for (const listed of [anyone, key, account]) expect(listed).toContain(name);
-    for (const name of ["complete_chat", "generate_image", "create_speech"])
+    for (const name of [
+      "complete_chat",
+      "generate_image",
+      "create_speech",
+      "message_token_count",
+      "routing_preview",
+    ])
       expect(
         [anyone, key, account].map((listed) => listed.includes(name)),
         name,
@@ -192,12 +198,27 @@ describe("tools", () => {
       ).toEqual([false, false, name !== "api_keys"]);
   });
 
+  test("that are listed are not refused for the credential", async () => {
+    const owner = await newOwner();
+    for (const secret of [undefined, owner.secret, await reader(owner)]) {
+      const client = await connect(secret);
+      const { tools } = await client.listTools();
+      const withoutArguments = tools.filter(({ inputSchema: { required = [] } }) => required.length === 0);
+      expect(withoutArguments.length).toBeGreaterThan(3);
+      for (const { name } of withoutArguments)
+        expect(JSON.stringify(await call(client, name)), name).not.toMatch(
+          /insufficient_scope|missing_authorization/,
+        );
+    }
+  });
+
   test("have schemas in which every argument is described, or named as what it is", async () => {
     const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
     const { tools } = await (await connect((await newOwner()).secret)).listTools();
     expect(tools.length).toBeGreaterThan(20);
     for (const { name, description, inputSchema } of tools) {
       expect(description, name).not.toBe("");
+      expect(description, name).not.toMatch(/dashboard|below/i);
       expect(() => ajv.compile(inputSchema), name).not.toThrow();
       for (const [argument, schema] of Object.entries(inputSchema.properties ?? {}))
         expect((schema as { description?: string }).description, `${name}.${argument}`).toBeTruthy();

@@ -56,7 +56,7 @@ export async function gatherAnswer(
       lease ??= given.memory?.open({ kind: "account", id: "answers of providers" });
       lease?.charge(body.sizeBytes - lease.bytes);
     },
-    onEnd: () => resolve({ ...head, body: body.toBuffer() }),
+    onEnd: () => resolve({ ...head, body: withoutMark(body.toBuffer(), head) }),
     onError: (cause) => reject(failureOf(cause)),
   });
   const onAbort = () => exchange.abort(new Error("the client disconnected"));
@@ -69,6 +69,15 @@ export async function gatherAnswer(
     lease?.release();
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** The body without a byte order mark, which JSON may not begin with (RFC 8259, 8.1) and clients cannot parse. */
+function withoutMark(body: Buffer, { contentType }: ProviderHead): Buffer {
+  const isMarked =
+    contentType.includes("json") && body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+  return isMarked ? Buffer.from(body.subarray(BYTE_ORDER_MARK.length)) : body;
 }
 
 const TOO_LONG = { message: "The provider's answer is too long." };
