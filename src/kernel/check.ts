@@ -35,7 +35,9 @@ export function checkInput<Schema extends z.ZodType>(
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
-  const param = [...(issue?.path ?? []), ...unknown].join(".") || "body";
+  // A member may have an empty name.
+  const path = [...(issue?.path ?? []), ...unknown];
+  const param = path.length > 0 ? path.join(".") : "body";
   const what = unknown.length > 0 ? "is not known here" : (issue?.message ?? "malformed");
   throw new AppError(code, `${param}: ${what}`, { param });
 }

@@ -4,6 +4,7 @@ import type { ReplayKey } from "../idempotency/replay-key.ts";
 import type { CacheRequest } from "../inference/answer-cache/cache-request.ts";
 import { parseJson } from "../inference/body/request-fields.ts";
 import { checkInput, checkTexts } from "../kernel/check.ts";
+import { AppError } from "../kernel/errors.ts";
 import { type Action, permit, type Reach } from "../keys/auth/permissions.ts";
 import type { Principal } from "../keys/auth/principal.ts";
 import type { ClientExchange } from "../receipts/client-exchange.ts";
@@ -60,6 +61,8 @@ export type AnswerShape = {
   readonly status?: number;
   readonly json?: z.ZodType;
   readonly media?: Readonly<Record<string, z.ZodType>>;
+  /** When the response is 204 without a body, as a sentence. */
+  readonly empty?: string;
 };
 
 /** One endpoint as data: the server mounts it, the guard reads `access`, and the tests and OpenAPI read all of it. */
@@ -174,7 +177,7 @@ export function defineRoute<
       const { account } = reach;
       checkTexts(call.query as Readonly<Record<string, unknown>>);
       const query = (
-        hasQuery || !isEmpty(call.query) ? checkInput(querySchema, call.query, "invalid_parameter") : {}
+        hasQuery || !isEmpty(call.query) ? checkQuery(querySchema, call.query) : {}
       ) as z.output<Query>;
       const headers = given.headers?.(app, call.rawHeaders) as Headers;
       const { method, url } = given;
@@ -195,7 +198,7 @@ export function defineRoute<
         return given
           .handle(app, { ...call, query, headers, account, reach, cache, body: body as never })
           .catch((error: unknown) => {
-            throw withClientField(error, body, query);
+            throw withClientField(error, { body, query: query as object, rawHeaders: call.rawHeaders });
           });
       };
       if (key === undefined || given.repetition === undefined) return handle();
@@ -224,6 +227,18 @@ function readBody(body: z.ZodType | "bytes" | undefined, bytes: Buffer): unknown
   if (body === "bytes") return bytes;
   if (body === undefined) return {};
   return checkInput(body, bytes.length === 0 ? undefined : parseJson(bytes));
+}
+
+/** Validates a query. A parameter that was sent twice is a list: where one value is expected, that is the fault. */
+function checkQuery(schema: z.ZodType, query: unknown): unknown {
+  try {
+    return checkInput(schema, query, "invalid_parameter");
+  } catch (error) {
+    if (!(error instanceof AppError) || error.param === null) throw error;
+    const { param, message } = error;
+    const isTwice = Array.isArray(Object(query)[param]) && message.startsWith(`${param}: must be a`);
+    throw isTwice ? new AppError("invalid_parameter", `${param}: was sent twice`, { param }) : error;
+  }
 }
 
 function isEmpty(query: unknown): boolean {

@@ -263,6 +263,17 @@ test("an unknown query parameter is refused by every route, by its name", async 
   }
 });
 
+test.each([
+  ["/v1/models?=1", "", ": is not known here"],
+  ["/v1/account/usage/history?limit=1&limit=2", "limit", "limit: was sent twice"],
+  ["/v1/account/usage/history?model_id=a&model_id=b", "model_id", "model_id: was sent twice"],
+  ["/v1/account/usage/history?limit=x", "limit", "limit: must be"],
+])("the fault of the query of %s is that of the parameter %j", async (path, param, reason) => {
+  const { status, body } = await ask(path, "mk");
+  expect([status, body.error.param]).toEqual([400, param]);
+  expect(body.error.message).toContain(reason);
+});
+
 describe("param is the name that the client sent", () => {
   test.each<[string, object | undefined, Record<string, string>, string, keyof Credentials]>([
     ["/v1/api-keys", { label: "a", expiration: "2001-01-01T00:00:00Z" }, {}, "expiration", "mk"],

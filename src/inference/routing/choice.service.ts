@@ -65,7 +65,13 @@ export class ChoiceService {
     const { fallbackModels = [], allowFallbacks } = request.preferences;
     if (fallbackModels.length === 0) return this.#chooseFor(request, restrictions, account);
     if (request.serviceType !== "chatbot")
-      throw new AppError("invalid_parameter", "Only chats may have fallback models.");
+      throw new AppError(
+        "invalid_parameter",
+        "Only chats, messages, responses and completions may have fallback models.",
+        {
+          param: "models",
+        },
+      );
     return chooseAmong(
       [...new Set([request.model, ...fallbackModels])],
       (model) => this.#chooseFor({ ...request, model }, restrictions, account),

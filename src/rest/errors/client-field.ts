@@ -1,4 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
+import { routingFieldOf } from "./routing-field.ts";
 
 /** Fields that services and the GraphQL API name differently from REST. */
 const REST_NAMES: Readonly<Record<string, string>> = {
@@ -7,15 +8,25 @@ const REST_NAMES: Readonly<Record<string, string>> = {
   expires_at: "expiration",
 };
 
+/** What a request sent. */
+type Sent = {
+  readonly body: unknown;
+  readonly query?: object | undefined;
+  readonly rawHeaders: readonly string[];
+};
+
 /**
  * Rewrites a failure's `param` to the field as the client sent it: services name fields once for both APIs. The client
  * may have sent a key's `name` as `label`. A field of the body, or a parameter of the query, that has the service's own
- * name keeps it, such as `after`.
+ * name keeps it, such as `after`. Controls of provider routing are in headers, or in the body's `provider`.
  */
-export function withClientField(error: unknown, body: unknown, query?: object): unknown {
-  if (!(error instanceof AppError) || error.param === null) return error;
-  if (isSent(error.param, query) || isSent(error.param, body)) return error;
-  const param = isLabelled(error.param, body) ? "label" : restNameOf(error.param);
+export function withClientField(error: unknown, sent: Sent): unknown {
+  if (!(error instanceof AppError)) return error;
+  const { body, query } = sent;
+  const own = error.param;
+  if (own !== null && (isSent(own, query) || isSent(own, body))) return error;
+  const renamed = own === null ? undefined : isLabelled(own, body) ? "label" : restNameOf(own);
+  const param = renamed ?? routingFieldOf(error, sent);
   if (param === undefined) return error;
   const { code, message, cause, retryAfterSeconds, headers } = error;
   return new AppError(code, message, {

@@ -87,9 +87,12 @@ function failureOf({ failure, errors }: Route): z.ZodType {
 
 function answersOf({ answer }: Route, schemas: Schemas): Schema {
   if (!answer) return {};
-  const { status = 200, json, media } = answer;
+  const { status = 200, json, media, empty } = answer;
   const content = contentOf({ ...(json && { "application/json": json }), ...media }, schemas, "output");
-  return { [status]: { description: "Success.", content } };
+  return {
+    [status]: { description: "Success.", content },
+    ...(empty !== undefined && { 204: { description: empty } }),
+  };
 }
 
 function contentOf(

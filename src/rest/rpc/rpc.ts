@@ -52,7 +52,7 @@ export const callRpc = defineRoute({
   body: "bytes",
   readsParts: { maxTextLength: MAX_DATA_CHARACTERS },
   bodies: { "application/json": z.union([request, z.array(request).min(1).max(MAX_CALLS)]) },
-  answer: { json: z.union([response, z.array(response)]) },
+  answer: { json: z.union([response, z.array(response)]), empty: "Only notifications were sent." },
   failure: response,
   async handle(app, { parts, rawHeaders, signal, reserve, count }) {
     const memory = new AnswerMemory(reserve);

@@ -128,7 +128,7 @@ export const UsageGroupType = defineEnum<UsageGroup>(
   "UsageGroup",
   "What each period of a chart is divided by.",
   {
-    model: "The requested model.",
+    model: "The model that answered: a fallback model, or the requested one.",
     api_key: "The `sk-` key that paid.",
     trust_mode: "The trust mode of the provider.",
     tag: "The value of the tag with the name `tagName`. Requests without it are left out.",

@@ -36,14 +36,14 @@ export class InferenceRequestResolver {
     return NODE_FINDERS.InferenceRequest(readKeyOf("InferenceRequest", id), context);
   }
 
-  @FieldResolver(() => String, { description: "The id of the requested model." })
+  @FieldResolver(() => String, { description: "The id of the model that answered: a fallback model, or the requested one, also if none answered." })
   modelId(@Root() { model }: InferenceRequest): string {
     return model;
   }
 
   @FieldResolver(() => ModelType, {
     nullable: true,
-    description: "The requested model. Null if no provider offers it any more.",
+    description: "The model of `modelId`. Null if no provider offers it any more.",
   })
   model(@Root() { model }: InferenceRequest, @Ctx() { services }: Context): Model | undefined {
     return services.catalogue.model(model);

@@ -1,0 +1,42 @@
+import type { ErrorCode } from "../../kernel/errors.ts";
+
+/** A control of provider routing: the end of its headers' names, and its member of the `provider` object. */
+type Control = { readonly header: string; readonly member?: string };
+
+const PIN: Control = { header: "address", member: "address" };
+const MAX_PRICE: Control = { header: String.raw`max-price-usd-\w+`, member: "max_price" };
+
+/** The controls that failures are about. */
+const CONTROLS: Partial<Record<ErrorCode, Control>> = {
+  provider_not_found: PIN,
+  provider_model_mismatch: PIN,
+  pinned_provider_exceeds_max_price: PIN,
+  no_provider_for_trust_mode: { header: "trust-mode", member: "trust_mode" },
+  no_provider_with_evidence: { header: "evidence", member: "evidence" },
+  no_provider_within_max_price: MAX_PRICE,
+  invalid_max_price_usd: MAX_PRICE,
+};
+/** The fallback models of a request that may have none, which only a header can name there. */
+const FALLBACK_MODELS: Control = { header: "fallback-models" };
+
+/** What a request sent. */
+type Sent = { readonly body: unknown; readonly rawHeaders: readonly string[] };
+
+/**
+ * The name of the routing control that a failure is about, as the client sent it: a header, which takes precedence, or a
+ * member of the body's `provider`. Undefined if there is none.
+ */
+export function routingFieldOf(
+  { code, param }: { readonly code: ErrorCode; readonly param: string | null },
+  { body, rawHeaders }: Sent,
+): string | undefined {
+  const control = param === "models" ? FALLBACK_MODELS : param === null ? CONTROLS[code] : undefined;
+  if (!control) return undefined;
+  const pattern = new RegExp(`^x-[a-z0-9]+-provider-${control.header}$`, "i");
+  const header = rawHeaders.find((name, at) => at % 2 === 0 && pattern.test(name));
+  if (header !== undefined) return header;
+  const { provider } = Object(body) as { readonly provider?: unknown };
+  return control.member !== undefined && Object(provider)[control.member] != null
+    ? `provider.${control.member}`
+    : undefined;
+}
