@@ -126,7 +126,7 @@ async function firstWord({ urls, keys }: Status): Promise<void> {
   const body = {
     model: "devnet-chat",
     stream: true,
-    messages: [{ role: "user", content: "Tell me of the sea" }],
+    messages: [{ role: "user", content: "Tell me about the sea" }],
   };
   await readUntil(`${urls.openai}/chat/completions`, keys.apiKey, body, /"content":"[^"]/);
 }

@@ -12,7 +12,7 @@ type Trace = {
 };
 
 const { OPENAI_BASE_URL: baseURL = "http://127.0.0.1:4000/v1", MODEL } = process.env;
-const question = process.argv.slice(2).join(" ") || "Tell me of the sea";
+const question = process.argv.slice(2).join(" ") || "Tell me about the sea";
 
 /** The first model that answers chats, unless MODEL names one. */
 async function chooseModel(client: OpenAI): Promise<string> {

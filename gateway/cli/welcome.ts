@@ -41,7 +41,7 @@ export function toStatus(given: { network: string; origin: string; demo?: Demo }
   const status = { network, development: network === "devnet", pid: process.pid, urls };
   if (!demo) return status;
   const { apiKey, managementKey, walletKey, model, chain } = demo;
-  const chat = { model, stream: true, messages: [{ role: "user", content: "Tell me of the sea" }] };
+  const chat = { model, stream: true, messages: [{ role: "user", content: "Tell me about the sea" }] };
   return {
     ...status,
     chain,

@@ -63,7 +63,7 @@ ${hasExplorer ? EXPLORER : ""}
   -H 'Authorization: Bearer sk-...' \\
   -H 'Content-Type: application/json' \\
   -d '{"model":"...","stream":true,
-       "messages":[{"role":"user","content":"Tell me of the sea"}]}'</pre>
+       "messages":[{"role":"user","content":"Tell me about the sea"}]}'</pre>
 </main>
 </html>
 `;

@@ -335,7 +335,7 @@ test("every other kind of request answers in its tab, which the URL names", asyn
   const billed = () => details(page).waitFor();
 
   await tab("Responses");
-  await page.getByLabel("Input").fill("Tell me of the sea");
+  await page.getByLabel("Input").fill("Tell me about the sea");
   await page.getByRole("button", { name: "Respond" }).click();
   await billed();
   await page.getByText("completed", { exact: true }).waitFor();

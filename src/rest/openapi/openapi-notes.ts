@@ -164,7 +164,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
     example: {
       service_type: "chatbot",
       model: "devnet-chat",
-      messages: [{ role: "user", content: "Tell me of the sea" }],
+      messages: [{ role: "user", content: "Tell me about the sea" }],
       max_tokens: 100,
     },
   },

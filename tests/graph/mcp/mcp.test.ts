@@ -133,7 +133,7 @@ test("every document of the server is valid", () => {
 });
 
 describe("the length of an answer", () => {
-  const MESSAGE = { model: SERVICES.messages.model, question: "Tell me of the sea" };
+  const MESSAGE = { model: SERVICES.messages.model, question: "Tell me about the sea" };
   const tokensOf = async (owner: Seeded) => {
     const [row] = await stack().app.database.rows<{ tokens: number }>(
       "select output_tokens::int as tokens from inference_request where account = $1 order by created_at desc limit 1",
@@ -144,7 +144,7 @@ describe("the length of an answer", () => {
 
   test.each([
     ["create_message", MESSAGE],
-    ["complete_chat", { model: MODEL, question: "Tell me of the sea" }],
+    ["complete_chat", { model: MODEL, question: "Tell me about the sea" }],
   ])("of %s is the caller's choice, within the guardrail of its key", async (name, args) => {
     const owner = await newOwner();
     const client = await connect(owner.secret);

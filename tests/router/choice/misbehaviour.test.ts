@@ -82,6 +82,17 @@ const MISBEHAVIOURS: readonly Misbehaviour[] = [
   { name: "answers without choices", script: answer({ choices: [] }), plain: "the second" },
   { name: "answers invalid choices", script: answer({ choices: "four" }), plain: "the second" },
   {
+    name: "begins with a byte order mark",
+    script: ({ body }, response) => {
+      if (!body.stream)
+        return void response
+          .writeHead(200, { "content-type": "application/json" })
+          .end(`\ufeff${JSON.stringify(completion({}))}`);
+      return trickle(openStream(response), ["\ufeff", ...events()]);
+    },
+    ...both("the first"),
+  },
+  {
     name: "answers a choice without a message",
     script: answer({ choices: [{ index: 0 }] }),
     plain: "the second",
@@ -363,7 +374,8 @@ test.each(CASES)(
       { model, max_tokens: 50, stream: mode === "streamed" },
       { cookie: "session=1", "x-platform-internal": "1" },
     );
-    const text = await reply.text();
+    // `text()` would hide a byte order mark.
+    const text = Buffer.from(await reply.arrayBuffer()).toString();
     const request = await until(async () => {
       const { rows } = await app.requests.list(seeded.account, { first: 10 });
       expect(rows).toHaveLength(1);
