@@ -36,7 +36,10 @@ export class InferenceRequestResolver {
     return NODE_FINDERS.InferenceRequest(readKeyOf("InferenceRequest", id), context);
   }
 
-  @FieldResolver(() => String, { description: "The id of the model that answered: a fallback model, or the requested one, also if none answered." })
+  @FieldResolver(() => String, {
+    description:
+      "The id of the model that answered: a fallback model, or the requested one, also if none answered.",
+  })
   modelId(@Root() { model }: InferenceRequest): string {
     return model;
   }

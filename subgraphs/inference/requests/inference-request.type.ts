@@ -164,8 +164,11 @@ export const InferenceRequestNodeResolvers = defineNodeResolvers<InferenceReques
   {
     name: "InferenceRequest",
     keyOf: ({ id }) => id,
-    raw: { field: "requestId", description:
-      "The request's id, as in `x_0g_trace.request_id` of its response, and in the header `X-Request-ID` unless the client sent its own." },
+    raw: {
+      field: "requestId",
+      description:
+        "The request's id, as in `x_0g_trace.request_id` of its response, and in the header `X-Request-ID` unless the client sent its own.",
+    },
   },
 );
 
