@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { openSession } from "../support/callers.ts";
 import {
@@ -53,8 +53,24 @@ async function submit(secret = owner.secret): Promise<string> {
   return data.submitImageJob.imageJob.jobId;
 }
 
-function follow(transport: keyof typeof FOLLOW, field: string, secret = owner.secret): Promise<Following> {
-  return FOLLOW[transport](stack().origin, secret, `subscription { ${field} ${STEP} }`);
+/** Stopped at the end of its test, if not before. */
+async function follow(
+  transport: keyof typeof FOLLOW,
+  field: string,
+  secret = owner.secret,
+): Promise<Following> {
+  const following = await FOLLOW[transport](stack().origin, secret, `subscription { ${field} ${STEP} }`);
+  onTestFinished(() => following.stop());
+  return following;
+}
+
+/** Keeps the jobs that are submitted next in progress, until the returned function is called. */
+function holdJobs(): () => void {
+  const jobs = { processingMs: Number.POSITIVE_INFINITY, retryAfterSeconds: 0 };
+  services().images.behaviour = { jobs };
+  return () => {
+    jobs.processingMs = 0;
+  };
 }
 
 function stepsOf({ results }: Following): Step[] {
@@ -75,8 +91,11 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
   test("a job is followed to its end, by two subscribers at once, and again from any cursor", async () => {
     const all = await follow(transport, "imageJobChanged");
     await until(() => stack().app.events.openStreams > 0);
+    const release = holdJobs();
     const id = await submit();
     const one = await follow(transport, `imageJobProgress(id: "${id}")`);
+    await until(() => [all, one].every((each) => stepsOf(each).some(({ step }) => step === "RUNNING")));
+    release();
     await until(() => isOver(all, id) && isOver(one, id));
     requireInOrder(stepsOf(one));
     const jobSteps = stepsOf(all);
@@ -122,7 +141,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
   });
 
   test("a late subscriber to all jobs first receives the running ones, and no step backwards", async () => {
-    services().images.behaviour = { jobs: { processingMs: 1_500, retryAfterSeconds: 0 } };
+    const release = holdJobs();
     const ids = await Promise.all([submit(), submit()]);
     await until(async () => {
       const { data } = await ask(
@@ -133,6 +152,8 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
       return data.imageJobs.nodes.length === 2;
     });
     const late = await follow(transport, "imageJobChanged");
+    await until(() => ids.every((id) => stepsOf(late).some(({ jobId }) => jobId === id)));
+    release();
     await until(() => ids.every((id) => isOver(late, id)));
     for (const id of ids) requireInOrder(stepsOf(late).filter(({ jobId }) => jobId === id));
     await late.stop();
