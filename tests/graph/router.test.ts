@@ -238,7 +238,8 @@ describe("completeChat as a subscription", () => {
 
   test("unsubscribing before the first token costs nothing", async () => {
     const seeded = await seedAccount(stack().app.database, 10n ** 9n);
-    stack().provider.behaviour = { delayMs: 5_000 };
+    const aborted = Promise.withResolvers<void>();
+    stack().provider.behaviour = { after: aborted.promise };
     const requests = stack().provider.requests;
     const following = await followSocket(stack().origin, seeded.secret, query);
     await until(() => stack().provider.requests > requests);
@@ -247,6 +248,7 @@ describe("completeChat as a subscription", () => {
       const rows = await requestsOf(seeded);
       return rows.some(({ status }) => status === "aborted") && rows;
     });
+    aborted.resolve();
     expect(request?.cost?.total ?? 0n).toBe(0n);
     await expectConsistentLedger();
   });

@@ -99,9 +99,7 @@ describeDatabases("an Idempotency-Key", (kind) => {
     const customer = await newCustomer();
     const asked = stack().provider.requests;
     const key = newId();
-    // As long as a busy machine may take to start all of them.
-    stack().provider.behaviour = { delayMs: 2_000 };
-    const replies = await Promise.all(Array.from({ length: 20 }, () => post(stack(), customer.secret, key)));
+    const replies = await postTwenty(stack(), () => post(stack(), customer.secret, key));
     stack().provider.behaviour = {};
     expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
     for (const { status, code, headers } of replies.filter((reply) => reply.status !== 200))
@@ -332,6 +330,23 @@ describeDatabases("an Idempotency-Key", (kind) => {
   });
 });
 
+/** Sends 20 requests of one key at once. The provider answers when all others are answered. */
+async function postTwenty<Reply>(
+  { provider }: Pick<Stack, "provider">,
+  send: (n: number) => Promise<Reply>,
+): Promise<readonly Reply[]> {
+  const others = Promise.withResolvers<void>();
+  provider.behaviour = { after: others.promise };
+  let answered = 0;
+  return Promise.all(
+    Array.from({ length: 20 }, async (_, n) => {
+      const reply = await send(n);
+      if (++answered === 19) others.resolve();
+      return reply;
+    }),
+  );
+}
+
 describe.skipIf(!inject("postgresUrl"))("two processes on one database", () => {
   const twins = useTwins();
 
@@ -339,10 +354,7 @@ describe.skipIf(!inject("postgresUrl"))("two processes on one database", () => {
     const [one, other] = twins();
     const customer = await seedAccount(one.app.database, 1_000_000n);
     const key = newId();
-    one.provider.behaviour = { delayMs: 300 };
-    const replies = await Promise.all(
-      Array.from({ length: 20 }, (_, n) => post(n % 2 ? one : other, customer.secret, key)),
-    );
+    const replies = await postTwenty(one, (n) => post(n % 2 ? one : other, customer.secret, key));
     one.provider.behaviour = {};
     const [answered, ...others] = replies.filter(({ status }) => status === 200);
     expect(others).toEqual([]);

@@ -109,9 +109,11 @@ describe("/metrics", () => {
     const { secret } = await seedAccount(stack().app.database, 10n ** 9n);
     // What the tests before hold in advance is returned when it has been idle.
     await until(async () => (await seriesOf("zerograph_holds_open")) === 0);
-    stack().provider.behaviour = { delayMs: 3_000 };
+    const seen = Promise.withResolvers<void>();
+    stack().provider.behaviour = { after: seen.promise };
     const running = chat(secret);
     await until(async () => (await seriesOf("zerograph_holds_open")) === 1);
+    seen.resolve();
     stack().provider.behaviour = {};
     await running;
     await until(async () => (await seriesOf("zerograph_holds_open")) === 0);

@@ -22,6 +22,8 @@ import { AnswerSigner, type SigningBehaviour } from "./provider-signature.ts";
 export type ProviderBehaviour = {
   /** Delay before the first byte of a response. */
   readonly delayMs?: number;
+  /** The first byte of a response waits for this. */
+  readonly after?: Promise<unknown>;
   /** Delay between the events of a stream. */
   readonly chunkDelayMs?: number;
   /** The number of events in which the text is streamed; by default one per token. */
@@ -165,6 +167,8 @@ export class StandInProvider {
     const answer = await endpoint({ body, contentType, usageJson, chunks });
     if (answer.kind === "refused") return refuse(response, 400, `Provider: ${answer.reason}`);
     if (behaviour.delayMs) await sleep(behaviour.delayMs, undefined, { signal: gone });
+    await behaviour.after;
+    if (gone.aborted) return;
     for (const [name, value] of Object.entries(behaviour.headers ?? {})) response.setHeader(name, value);
     const { instead } = behaviour;
     if (instead)
