@@ -6,11 +6,13 @@ type ByteLruLimits = {
   readonly maxEntries?: number;
   /** The share of all bytes that one entry may take: a larger one would evict too many others. */
   readonly maxShare?: number;
-  /** Whether it is selective about new keys once it is half full (`#admits`). */
+  /** Whether it is selective about new keys once it is an eighth full (`#admits`). */
   readonly isSelective?: boolean;
 };
 
 const DEFAULT_MAX_SHARE = 1 / 8;
+/** The share of its limits that a selective cache fills with new keys before they come again. */
+const FILLED_FREELY = 1 / 8;
 /** Of new keys that come again, a cache that is full of entries in use stores one in so many. */
 const ADMITTED_WHEN_FULL = 8;
 /** An entry is in use if it was read within so many reads of the cache for each of its entries. */
@@ -67,14 +69,15 @@ export class ByteLru<V> {
   }
 
   /**
-   * A selective cache that is half full stores a new key when it is set for the second time: most never come again. One
+   * A selective cache that is an eighth full stores a new key when it is set for the second time: most never come again. One
    * that is full of entries in use then stores one in eight: where more keys come in turn than fit, each would be evicted
    * before it is read. What was stored and evicted in vain is old garbage, which is expensive to collect.
    */
   #admits(key: string, sizeBytes: number): boolean {
     const { maxEntries = Number.POSITIVE_INFINITY, maxBytes } = this.#limits;
-    const isHalfFull = this.#sizeBytes > maxBytes / 2 || this.#entries.size > maxEntries / 2;
-    if (!this.#sightings || !isHalfFull) return true;
+    const isFilling =
+      this.#sizeBytes <= maxBytes * FILLED_FREELY && this.#entries.size <= maxEntries * FILLED_FREELY;
+    if (!this.#sightings || isFilling) return true;
     if (!this.#sightings.see(key)) return false;
     const isFull = this.#sizeBytes + sizeBytes > maxBytes || this.#entries.size >= maxEntries;
     return !isFull || this.#dropUnused() || this.#candidates++ % ADMITTED_WHEN_FULL === 0;

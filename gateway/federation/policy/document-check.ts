@@ -82,7 +82,7 @@ const MEASURED = [
 /**
  * Creates the document check, which goes from the cheapest to the most expensive step: size, tokens, shape,
  * validity, arguments. Results, good or bad, are cached within a byte limit, so that a repeated text costs one
- * lookup; once the cache is half full, from its second check on.
+ * lookup; once the cache is an eighth full, from its second check on.
  */
 export function createDocumentCheck(rules: DocumentRules): (text: string) => Verdict {
   const check = createUncachedCheck(rules);

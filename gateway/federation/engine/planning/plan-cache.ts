@@ -17,7 +17,7 @@ const MAX_BYTES = 16 * 1_048_576;
 
 /**
  * Caches compiled operations. A document object seen before is found by identity; an equal one by its printed text.
- * At most `maxEntries` texts are kept, and those that are not read are evicted first. A cache that is half full keeps an
+ * At most `maxEntries` texts are kept, and those that are not read are evicted first. A cache that is an eighth full keeps an
  * operation when it comes for the second time: one that never comes again would be old garbage, expensive to collect.
  */
 export class PlanCache<T> {
