@@ -74,12 +74,29 @@ export async function startTlsRedis(
   return port;
 }
 
+const MAX_STARTS = 10;
+
+/** A server may end at once: another process has its port by now, or the one of its cluster bus, 10,000 above. */
 async function startMember(
   onEnd: OnEnd,
   settings: readonly string[],
   flags: readonly string[] = [],
   isEncrypted = false,
 ): Promise<GroupMember> {
+  for (let start = 0; start < MAX_STARTS; start++) {
+    const member = await tryMember(onEnd, settings, flags, isEncrypted);
+    if (member) return member;
+  }
+  throw new Error("a Redis server ends at each start");
+}
+
+/** Undefined if the server ended. */
+async function tryMember(
+  onEnd: OnEnd,
+  settings: readonly string[],
+  flags: readonly string[],
+  isEncrypted: boolean,
+): Promise<GroupMember | undefined> {
   const program = await findRedis();
   const home = mkdtempSync(join(tmpdir(), "redis-"));
   const port = await freePort();
@@ -88,8 +105,9 @@ async function startMember(
   writeFileSync(file, [...listen, "bind 127.0.0.1", `dir ${home}`, ...settings, ""].join("\n"));
   const env = environmentOf(program);
   const server = spawn(program.bin, [file, ...flags], { cwd: home, stdio: "ignore", env });
+  const hasEnded = () => server.exitCode !== null || server.signalCode !== null;
   const kill = async () => {
-    if (server.exitCode !== null || server.signalCode !== null) return;
+    if (hasEnded()) return;
     const gone = new Promise((resolve) => server.once("exit", resolve));
     server.kill("SIGKILL");
     await gone;
@@ -105,6 +123,6 @@ async function startMember(
     await client.connect();
     return client.sendCommand([...words]).finally(() => client.destroy());
   };
-  await until(() => command("PING"));
-  return { port, kill, command };
+  await until(async () => hasEnded() || command("PING"));
+  return hasEnded() ? undefined : { port, kill, command };
 }
