@@ -156,7 +156,7 @@ function knownPaths(server: FastifyInstance): KnownPaths {
   server.addHook("onRoute", ({ url, method, routePath }) => {
     if (method === "OPTIONS") return;
     known.add(url, method);
-    // The root of a prefix is served with a slash, too, of which Fastify does not tell.
+    // The root of a prefix is also served with a slash, which Fastify does not report.
     if (routePath === "") known.add(`${url}/`, method);
   });
   return known;

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { AppError } from "../../src/kernel/errors.ts";
 import { discardBody, discardRest } from "../../src/rest/http/discard-body.ts";
+import { timesSent } from "../../src/rest/http/headers.ts";
 import { toFailureText } from "./client-error.ts";
 
 const CHUNKED = "chunked";
@@ -17,7 +18,7 @@ export function refuseEncodedBodies(server: FastifyInstance): void {
     const coding = headers["transfer-encoding"]?.trim().toLowerCase() ?? CHUNKED;
     if (coding !== CHUNKED)
       return done(
-        new AppError("unsupported_media_type", "Send the body without a Transfer-Encoding but chunked.", {
+        new AppError("unsupported_media_type", "The only supported Transfer-Encoding is chunked.", {
           param: "Transfer-Encoding",
         }),
       );
@@ -59,8 +60,8 @@ export function continueWhenRead(http: Server): void {
 }
 
 /**
- * Refuses an HTTP/1.1 request without a `Host`, and any with several or with an invalid one, as RFC 9112 (3.2) requires:
- * a proxy may have routed it by another than the one that is read here.
+ * Refuses an HTTP/1.1 request without a `Host`, and any request with several or with an invalid one, as RFC 9112 (3.2)
+ * requires: a proxy may have routed it by a line that is not read here.
  */
 export function requireHost(server: FastifyInstance): void {
   server.addHook("onRequest", ({ raw }, reply, done) => {
@@ -74,10 +75,7 @@ export function requireHost(server: FastifyInstance): void {
 function hostFault({ headers: { host }, httpVersion, rawHeaders }: IncomingMessage): string | undefined {
   if (host === undefined) return httpVersion === "1.1" ? "Send a Host header." : undefined;
   if (!HOST.test(host)) return "The Host header is malformed.";
-  let sent = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === "host") sent++;
-  return sent > 1 ? "Send one Host header." : undefined;
+  return timesSent(rawHeaders, "host") > 1 ? "Send one Host header." : undefined;
 }
 
 /** Answers 417 to an `Expect` other than `100-continue`. A body that is sent all the same is discarded. */

@@ -16,7 +16,7 @@ const BUG = "internal_error";
 /** The most violation errors of one operation: a long list must not produce as many. */
 const MAX_ERRORS = 100;
 
-/** What explains a null, and who is told of those that nothing explains. */
+/** What explains nulls, and where those that nothing explains are reported. */
 type Known = {
   readonly errors: readonly GraphQLError[];
   readonly nulled: readonly Readonly<ResponsePath>[];
@@ -24,9 +24,10 @@ type Known = {
 };
 
 /**
- * The errors of violations that are not explained yet, which are reported unless they have a code. Every null in a non-nullable position needs exactly one
- * error. An error reported by a subgraph at the same path, above or below it explains the null, and so does an error
- * that set the object to null in its subgraph. Violations with a code are always reported.
+ * The errors of violations that are not explained yet. Every null in a non-nullable position needs exactly one error.
+ * An error reported by a subgraph at the same path, above or below it explains the null, and so does an error
+ * that set the object to null in its subgraph. A violation with a code always has an error;
+ * one without a code is a bug, and is passed to `reportViolations`, too.
  */
 export function explain(
   violations: readonly Violation[],

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { AppError } from "../../kernel/errors.ts";
+import { BYTE_ORDER_MARK, hasByteOrderMark } from "../../kernel/text/byte-order-mark.ts";
 import { isStorable, toStorable } from "../../kernel/text/storable.ts";
 import { valuesOf } from "../body/json-member.ts";
 import { parseJson } from "../body/request-fields.ts";
@@ -25,7 +26,6 @@ const MAX_NAMED = 64;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 const EMPTY = Buffer.alloc(0);
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 /** 12 bytes of SHA-256: of 50,000 ids, no two are equal by chance. */
 const DIGEST_CHARACTERS = 16;
 
@@ -68,7 +68,7 @@ export class LineSplitter {
   #keep(bytes: Buffer): void {
     this.#waitingBytes += bytes.length;
     // What is longer than a line with its line break and a mark is only counted.
-    if (this.#waitingBytes <= this.#maxLineBytes + BOM.length + 1) this.#waiting.push(bytes);
+    if (this.#waitingBytes <= this.#maxLineBytes + BYTE_ORDER_MARK.length + 1) this.#waiting.push(bytes);
     else this.#waiting = [];
   }
 
@@ -81,7 +81,7 @@ export class LineSplitter {
     this.#waitingBytes = 0;
     this.#startsAt += sizeBytes;
     if (!isWhole) return { n, startsAt, sizeBytes, bytes: undefined };
-    const start = n === 1 && whole.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
+    const start = n === 1 && hasByteOrderMark(whole) ? BYTE_ORDER_MARK.length : 0;
     const end = whole[whole.length - 1] === RETURN ? whole.length - 1 : whole.length;
     const bytes = whole.subarray(start, Math.max(start, end));
     if (isBlank(bytes)) return { n, startsAt, sizeBytes, bytes: EMPTY };

@@ -1,3 +1,5 @@
+import { BYTE_ORDER_MARK, hasByteOrderMark } from "../../kernel/text/byte-order-mark.ts";
+
 /** Strings are truncated to this length: enough for ids, reasons and codes. */
 const MAX_TEXT = 1_024;
 const MAX_ITEMS = 256;
@@ -37,6 +39,5 @@ export function outlineOf(value: unknown): unknown {
 
 /** Parses JSON, ignoring a leading byte order mark. Throws a `SyntaxError`. */
 export function parseJson(bytes: Buffer): unknown {
-  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  return JSON.parse(bytes.toString("utf8", hasMark ? 3 : 0));
+  return JSON.parse(bytes.toString("utf8", hasByteOrderMark(bytes) ? BYTE_ORDER_MARK.length : 0));
 }

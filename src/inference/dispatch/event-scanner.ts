@@ -1,8 +1,8 @@
+import { BYTE_ORDER_MARK } from "../../kernel/text/byte-order-mark.ts";
 import { type JsonLimits, measureJson } from "../../kernel/text/json-shape.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const NOTHING = Buffer.alloc(0);
 /** Shorter events are parsed in less than 5 ms, whatever they contain. */
 const MAX_UNMEASURED = 65_536;

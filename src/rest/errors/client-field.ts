@@ -1,5 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
-import { routingFieldOf } from "./routing-field.ts";
+import { routingFieldOf, type Sent } from "./routing-field.ts";
 
 /** Fields that services and the GraphQL API name differently from REST. */
 const REST_NAMES: Readonly<Record<string, string>> = {
@@ -8,19 +8,15 @@ const REST_NAMES: Readonly<Record<string, string>> = {
   expires_at: "expiration",
 };
 
-/** What a request sent. */
-type Sent = {
-  readonly body: unknown;
-  readonly query?: object | undefined;
-  readonly rawHeaders: readonly string[];
-};
-
 /**
  * Rewrites a failure's `param` to the field as the client sent it: services name fields once for both APIs. The client
  * may have sent a key's `name` as `label`. A field of the body, or a parameter of the query, that has the service's own
  * name keeps it, such as `after`. Controls of provider routing are in headers, or in the body's `provider`.
  */
-export function withClientField(error: unknown, sent: Sent): unknown {
+export function withClientField(
+  error: unknown,
+  sent: Sent & { readonly query?: object | undefined },
+): unknown {
   if (!(error instanceof AppError)) return error;
   const { body, query } = sent;
   const own = error.param;

@@ -81,9 +81,8 @@ export function toAppError(thrown: unknown): AppError {
   if (error instanceof AppError) return error;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "FST_ERR_CTP_BODY_TOO_LARGE") return new AppError("body_too_large", "The body is too large.");
-  // A path of static files that leaves their folder, or names none.
-  if (code === "FST_STATIC_FORBIDDEN_PATH" || code === "ERR_INVALID_ARG_VALUE")
-    return new AppError("not_found", "There is no such path.");
+  // A path of static files that leaves their folder.
+  if (code === "FST_STATIC_FORBIDDEN_PATH") return new AppError("not_found", "There is no such path.");
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE")
     return new AppError("unsupported_media_type", "Send the body as application/json.", {
       param: "Content-Type",

@@ -20,7 +20,7 @@ const CONTROLS: Partial<Record<ErrorCode, Control>> = {
 const FALLBACK_MODELS: Control = { header: "fallback-models" };
 
 /** What a request sent. */
-type Sent = { readonly body: unknown; readonly rawHeaders: readonly string[] };
+export type Sent = { readonly body: unknown; readonly rawHeaders: readonly string[] };
 
 /**
  * The name of the routing control that a failure is about, as the client sent it: a header, which takes precedence, or a

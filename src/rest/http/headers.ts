@@ -8,6 +8,14 @@ export function headerOf(rawHeaders: readonly string[], name: string): string | 
   return undefined;
 }
 
+/** How many headers have this name (in lower case). */
+export function timesSent(rawHeaders: readonly string[], name: string): number {
+  let times = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) times++;
+  return times;
+}
+
 /** The media type of a `Content-Type`, without its parameters, in lower case. */
 export function mediaTypeOf(contentType: string | undefined): string {
   return contentType?.split(";")[0]?.trim().toLowerCase() ?? "";

@@ -3,6 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { Slot } from "../../kernel/slot.ts";
 import { isRequestId, newRequestId } from "../../kernel/text/ids.ts";
 import type { Route } from "../route.ts";
+import { timesSent } from "./headers.ts";
 
 type RequestIds = { readonly own: string; readonly shown: string };
 
@@ -26,10 +27,7 @@ export function requestIdsOf(request: FastifyRequest): RequestIds {
  */
 export function authorizationOf(request: FastifyRequest, { access, errors }: Route): string | undefined {
   if (access === "public") return undefined;
-  const { rawHeaders } = request.raw;
-  let seen = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    if (rawHeaders[at]?.length === 13 && rawHeaders[at]?.toLowerCase() === "authorization") seen++;
+  const seen = timesSent(request.raw.rawHeaders, "authorization");
   if (seen > 1) throw new AppError("invalid_api_key", "Send one Authorization header.");
   const apiKey = request.headers["x-api-key"];
   if (seen === 0 && errors === "anthropic" && typeof apiKey === "string") return `Bearer ${apiKey}`;

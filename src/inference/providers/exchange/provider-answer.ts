@@ -1,6 +1,7 @@
 import { ForbiddenAddress } from "../../../kernel/address-guard.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { redact } from "../../../kernel/log.ts";
+import { BYTE_ORDER_MARK, hasByteOrderMark } from "../../../kernel/text/byte-order-mark.ts";
 import { toStorable } from "../../../kernel/text/storable.ts";
 import type { MemoryBudget, MemoryLease } from "../../../load/memory-budget.ts";
 import { AnswerBody } from "./answer-body.ts";
@@ -71,13 +72,11 @@ export async function gatherAnswer(
   }
 }
 
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-
-/** The body without a byte order mark, which JSON may not begin with (RFC 8259, 8.1) and clients cannot parse. */
+/** JSON without a byte order mark, with which clients cannot parse it. */
 function withoutMark(body: Buffer, { contentType }: ProviderHead): Buffer {
-  const isMarked =
-    contentType.includes("json") && body.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-  return isMarked ? Buffer.from(body.subarray(BYTE_ORDER_MARK.length)) : body;
+  return contentType.includes("json") && hasByteOrderMark(body)
+    ? Buffer.from(body.subarray(BYTE_ORDER_MARK.length))
+    : body;
 }
 
 const TOO_LONG = { message: "The provider's answer is too long." };
