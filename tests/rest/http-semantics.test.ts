@@ -275,6 +275,20 @@ test.each([
 });
 
 describe("param is the name that the client sent", () => {
+  test("also of a maximum price, in a header and in the body", async () => {
+    const path = "/v1/chat/completions";
+    const chat = { model: MODEL, messages: [{ role: "user", content: "a" }] };
+    const inBody = { ...chat, provider: { max_price: { prompt: 0 } } };
+    const header = "X-0G-Provider-Max-Price-Usd-Prompt";
+    const refusals = [
+      await ask(path, "sk", { body: inBody }),
+      await ask(path, "sk", { body: chat, headers: { [header]: "0" } }),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([400, 400]);
+    const [own, sent] = refusals.map(({ body }) => String(body.error.param));
+    expect([own, sent?.toLowerCase()]).toEqual(["provider.max_price", header.toLowerCase()]);
+  });
+
   test.each<[string, object | undefined, Record<string, string>, string, keyof Credentials]>([
     ["/v1/api-keys", { label: "a", expiration: "2001-01-01T00:00:00Z" }, {}, "expiration", "mk"],
     ["/v1/api-keys", { label: "a\u2028b" }, {}, "label", "mk"],

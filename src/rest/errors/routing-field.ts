@@ -19,7 +19,10 @@ const CONTROLS: Partial<Record<ErrorCode, Control>> = {
 /** The fallback models of a request that may have none, which only a header can name there. */
 const FALLBACK_MODELS: Control = { header: "fallback-models" };
 
-/** What a request sent. */
+/** A longer body, which is not parsed here, is not searched for the member. */
+const MAX_PARSED_BYTES = 65_536;
+
+/** What a request sent; the body may be unparsed. */
 export type Sent = { readonly body: unknown; readonly rawHeaders: readonly string[] };
 
 /**
@@ -35,8 +38,19 @@ export function routingFieldOf(
   const pattern = new RegExp(`^x-[a-z0-9]+-provider-${control.header}$`, "i");
   const header = rawHeaders.find((name, at) => at % 2 === 0 && pattern.test(name));
   if (header !== undefined) return header;
-  const { provider } = Object(body) as { readonly provider?: unknown };
+  const { provider } = Object(fieldsOf(body)) as { readonly provider?: unknown };
   return control.member !== undefined && Object(provider)[control.member] != null
     ? `provider.${control.member}`
     : undefined;
+}
+
+/** The fields of a body; undefined if it is long, or no JSON. */
+function fieldsOf(body: unknown): unknown {
+  if (!Buffer.isBuffer(body)) return body;
+  if (body.length > MAX_PARSED_BYTES) return undefined;
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
 }

@@ -63,6 +63,14 @@ test.each<[ErrorCode, string | null, readonly string[], object, string | null]>(
     { provider: { address: "0x" } },
     "provider.address",
   ],
+  [
+    "no_provider_with_evidence",
+    null,
+    [],
+    Buffer.from('{"provider":{"evidence":"bound"}}'),
+    "provider.evidence",
+  ],
+  ["no_provider_with_evidence", null, [], Buffer.from("{"), null],
   ["provider_not_found", null, [], { provider: null }, null],
   ["no_available_provider", null, ["X-A-Provider-Address", "0x"], {}, null],
 ])(
