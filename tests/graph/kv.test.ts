@@ -8,7 +8,8 @@ import { until } from "../support/until.ts";
 const stack = useStack();
 const query = async (text: string, variables: object = {}) => {
   const { data, errors } = await ask(stack().origin, undefined, text, variables);
-  return { data, code: errors?.[0]?.extensions?.code, message: errors?.[0]?.message };
+  const { code, param } = errors?.[0]?.extensions ?? {};
+  return { data, code, param, message: errors?.[0]?.message };
 };
 
 const PREPARE = `query ($input: PrepareKvWriteInput!) { prepareKvWrite(input: $input) { content tags streamIds
@@ -127,26 +128,31 @@ test("a submission shows its effect on streams", async () => {
 test("an invalid write is refused before the wallet pays for it", async () => {
   const streamId = newStream();
   const refused = async (input: object) => {
-    const { code } = await query(PREPARE, { input: { from: writer.address, ...input } });
-    return code;
+    const { code, param } = await query(PREPARE, { input: { from: writer.address, ...input } });
+    return [code, param];
   };
   const key = { streamId, keyText: "k" };
-  const wrong: object[] = [
-    {},
-    { reads: [key] },
-    { writes: [{ ...key, text: "" }] },
-    { writes: [key] },
-    { writes: [{ ...key, text: "v", base64: "AAAA" }] },
-    { writes: [{ ...key, base64: "#" }] },
-    { writes: [{ streamId, text: "v" }] },
-    { writes: [{ ...key, key: "0x00", text: "v" }] },
-    { writes: [{ streamId, keyText: "", text: "v" }] },
-    { controls: [{ op: "GRANT_ADMIN_ROLE", streamId }] },
-    { controls: [{ op: "RENOUNCE_WRITER_ROLE", streamId, account: writer.address }] },
-    { writes: [{ ...key, text: "v" }], version: (2n ** 64n).toString() },
-    { writes: [{ ...key, text: "v" }], recipientPublicKey: "0x02" },
+  const written = { ...key, text: "v" };
+  const wrong: (readonly [input: object, field?: string])[] = [
+    [{}],
+    [{ reads: [key] }],
+    [{ writes: [written, { ...key, text: "" }] }, "writes.1.text"],
+    [{ writes: [key] }, "writes.0"],
+    [{ writes: [{ ...key, text: "v", base64: "AAAA" }] }, "writes.0"],
+    [{ writes: [written, { ...key, base64: "#" }] }, "writes.1.base64"],
+    [{ writes: [{ streamId, text: "v" }] }, "writes.0"],
+    [{ writes: [{ ...key, key: "0x00", text: "v" }] }, "writes.0"],
+    [{ writes: [{ streamId, keyText: "", text: "v" }] }, "writes.0"],
+    [{ writes: [written], reads: [key, { streamId }] }, "reads.1"],
+    [{ writes: [written], deletes: [{ streamId, key: "0x00", keyText: "k" }] }, "deletes.0"],
+    [{ controls: [{ op: "GRANT_ADMIN_ROLE", streamId }] }, "controls.0"],
+    [{ writes: [written], controls: [{ op: "SET_KEY_TO_SPECIAL", ...key, key: "0x00" }] }, "controls.0"],
+    [{ controls: [{ op: "RENOUNCE_WRITER_ROLE", streamId, account: writer.address }] }, "controls.0"],
+    [{ writes: [written], version: (2n ** 64n).toString() }, "version"],
+    [{ writes: [written], recipientPublicKey: "0x02" }],
   ];
-  for (const input of wrong) expect([input, await refused(input)]).toEqual([input, "invalid_parameter"]);
+  for (const [input, field] of wrong)
+    expect([input, await refused(input)]).toEqual([input, ["invalid_parameter", field]]);
   const value = (args: string) => query(`{ kvValue(streamId: "${streamId}", ${args}) { sizeBytes } }`);
   expect((await value('key: "0x00", keyText: "k"')).code).toBe("invalid_parameter");
   expect((await value('key: "0x"')).code).toBe("invalid_parameter");

@@ -1,5 +1,12 @@
 import { readFileSync } from "node:fs";
-import { buildSchema, type GraphQLObjectType } from "graphql";
+import {
+  buildSchema,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputField,
+  type GraphQLObjectType,
+  isInputObjectType,
+} from "graphql";
 import { describe, expect, test } from "vitest";
 import { encodeCursor } from "../../src/kernel/page.ts";
 import { pageOf } from "../../subgraphs/shared/schema/connection.ts";
@@ -308,6 +315,39 @@ describe("a list of the graph", () => {
     );
   });
 
+  test("refuses every range that ends before it starts, and takes one of a single value", async () => {
+    const secret = await openReader();
+    const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
+    const values: Readonly<Record<string, readonly string[]>> = {
+      DateTime: ["2026-11-25T15:09:04.611Z", "2026-11-25T15:09:04.612Z"],
+      BigInt: ["9", "10"],
+      Neuron: ["9", "10"],
+    };
+    const seen: string[] = [];
+    for (const [parent, before, after] of [
+      ["Query", "", ""],
+      ["Account", "viewer { account {", "} }"],
+    ] as const)
+      for (const field of Object.values((schema.getType(parent) as GraphQLObjectType).getFields()))
+        for (const range of rangesOf(field)) {
+          const [low, high] = values[range.type] ?? [];
+          const read = async (start: unknown, end: unknown) => {
+            const sent = `${range.start}: "${start}", ${range.end}: "${end}"`;
+            const args = range.of ? `filter: { ${range.of}: { ${sent} } }` : sent;
+            const selected = range.of ? "totalCount" : "stats { requestCount }";
+            const query = `{ ${before} ${field.name}(${args}) { ${selected} } ${after} }`;
+            return (await ask(stack().origin, secret, query)).errors?.map(
+              ({ extensions }) => extensions?.param,
+            );
+          };
+          const name = `${range.of ? `filter.${range.of}.` : ""}${range.end}`;
+          expect([field.name, await read(high, low)]).toEqual([field.name, [name]]);
+          expect([field.name, await read(low, low)]).toEqual([field.name, undefined]);
+          seen.push(`${field.name} ${name}`);
+        }
+    expect(seen.length).toBeGreaterThan(6);
+  });
+
   test("over REST takes the first and the last day", async () => {
     const owner = await seedAccount(stack().app.database, 1n);
     const { secret } = await stack().app.managementKeys.create(owner.account, "reader", [
@@ -359,3 +399,27 @@ describe("a list of the graph", () => {
     expect(before.nodes.map(({ modelId }: { modelId: string }) => modelId)).toEqual(names.slice(0, -1));
   });
 });
+
+type Range = { readonly of?: string; readonly start: string; readonly end: string; readonly type: string };
+
+/** The ranges that a field takes: as arguments of its own, or in its `filter`. */
+function rangesOf({ args }: GraphQLField<unknown, unknown>): readonly Range[] {
+  const rangeIn = (members: readonly (GraphQLArgument | GraphQLInputField)[]): Range | undefined => {
+    for (const [start, end] of [
+      ["from", "before"],
+      ["min", "max"],
+    ] as const) {
+      const first = members.find(({ name }) => name === start);
+      if (first && members.some(({ name }) => name === end)) return { start, end, type: String(first.type) };
+    }
+    return undefined;
+  };
+  const own = rangeIn(args);
+  const filter = args.find(({ name }) => name === "filter")?.type;
+  const members = isInputObjectType(filter) ? Object.values(filter.getFields()) : [];
+  const filtered = members.flatMap(({ name, type }) => {
+    const range = isInputObjectType(type) && rangeIn(Object.values(type.getFields()));
+    return range ? [{ ...range, of: name }] : [];
+  });
+  return own ? [own, ...filtered] : filtered;
+}

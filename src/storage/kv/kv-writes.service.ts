@@ -3,7 +3,7 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { encryptFile, type Recipient } from "../encryption/file-encryption.ts";
 import { fileShape, SEGMENT_BYTES, segmentBytes } from "../merkle/shape.ts";
 import type { PreparedUpload, UploadsService } from "../uploads/uploads.service.ts";
-import { encodeStreamData, MAX_U64, type StreamData, streamsOf } from "./stream-data.ts";
+import { EncodingError, encodeStreamData, MAX_U64, type StreamData, streamsOf } from "./stream-data.ts";
 import { encodeTags } from "./stream-tags.ts";
 
 /** A transaction on streams to build, and its sender. */
@@ -68,8 +68,10 @@ function encode(data: StreamData): Buffer {
   try {
     return encodeStreamData(data);
   } catch (error) {
-    if (error instanceof RangeError)
-      throw new AppError("invalid_parameter", `The transaction cannot be encoded: ${error.message}.`);
+    if (error instanceof EncodingError)
+      throw new AppError("invalid_parameter", `The transaction cannot be encoded: ${error.message}.`, {
+        param: error.part,
+      });
     throw error;
   }
 }

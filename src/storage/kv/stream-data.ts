@@ -68,23 +68,33 @@ export const CONTROL_SHAPES: Readonly<
 
 /**
  * The file of a transaction (facts: storage section 5.2), all numbers big-endian: version, reads, writes without their
- * values, the values in the same order, controls. Throws a `RangeError` for values that the format cannot encode.
+ * values, the values in the same order, controls. Throws an `EncodingError` for what the format cannot encode.
  */
 export function encodeStreamData({ version, reads, writes, controls }: StreamData): Buffer {
   return Buffer.concat([
-    unsigned(version, 8),
-    count(reads),
-    ...reads.flatMap(({ streamId, key }) => [bytesOf(streamId), keyBytes(key)]),
-    count(writes),
-    ...writes.flatMap(({ streamId, key, value }) => [
+    unsigned(version, 8, "version"),
+    count(reads, "reads"),
+    ...reads.flatMap(({ streamId, key }, n) => [bytesOf(streamId), keyBytes(key, `reads.${n}`)]),
+    count(writes, "writes"),
+    ...writes.flatMap(({ streamId, key, value }, n) => [
       bytesOf(streamId),
-      keyBytes(key),
-      unsigned(BigInt(value.length), 8),
+      keyBytes(key, `writes.${n}`),
+      unsigned(BigInt(value.length), 8, `writes.${n}`),
     ]),
     ...writes.map(({ value }) => value),
-    count(controls),
-    ...controls.flatMap(controlBytes),
+    count(controls, "controls"),
+    ...controls.flatMap((control, n) => controlBytes(control, `controls.${n}`)),
   ]);
+}
+
+/** A transaction that the format cannot encode. `part` is the faulty one, like `controls.2`. */
+export class EncodingError extends RangeError {
+  readonly part: string;
+
+  constructor(part: string, message: string) {
+    super(message);
+    this.part = part;
+  }
 }
 
 /**
@@ -95,30 +105,32 @@ export function streamsOf({ writes, controls }: Pick<StreamData, "writes" | "con
   return [...new Set([...writes, ...controls].map(({ streamId }) => streamId))];
 }
 
-function controlBytes({ op, streamId, key, account }: StreamControl): Buffer[] {
+function controlBytes({ op, streamId, key, account }: StreamControl, part: string): Buffer[] {
   const shape = CONTROL_SHAPES[op];
   if (shape.key !== (key !== undefined) || shape.account !== (account !== undefined))
-    throw new RangeError(`${op} has a missing or unexpected key or account`);
+    throw new EncodingError(part, `${op} has a missing or unexpected key or account`);
   return [
     Buffer.of(CONTROL_OPS[op]),
     bytesOf(streamId),
-    ...(key ? [keyBytes(key)] : []),
+    ...(key ? [keyBytes(key, part)] : []),
     ...(account ? [bytesOf(account)] : []),
   ];
 }
 
-function keyBytes(key: Buffer): Buffer {
-  if (key.length === 0 || key.length > MAX_KEY_BYTES) throw new RangeError("a key has 1 to 2^24 - 1 bytes");
-  return Buffer.concat([unsigned(BigInt(key.length), 3), key]);
+function keyBytes(key: Buffer, part: string): Buffer {
+  if (key.length === 0 || key.length > MAX_KEY_BYTES)
+    throw new EncodingError(part, "a key has 1 to 2^24 - 1 bytes");
+  return Buffer.concat([unsigned(BigInt(key.length), 3, part), key]);
 }
 
-function count(list: readonly unknown[]): Buffer {
-  if (list.length > MAX_LIST) throw new RangeError(`a list has at most ${MAX_LIST} entries`);
-  return unsigned(BigInt(list.length), 4);
+function count(list: readonly unknown[], part: string): Buffer {
+  if (list.length > MAX_LIST) throw new EncodingError(part, `a list has at most ${MAX_LIST} entries`);
+  return unsigned(BigInt(list.length), 4, part);
 }
 
-function unsigned(value: bigint, bytes: number): Buffer {
-  if (value < 0n || value >= 1n << BigInt(8 * bytes)) throw new RangeError("a number is out of range");
+function unsigned(value: bigint, bytes: number, part: string): Buffer {
+  if (value < 0n || value >= 1n << BigInt(8 * bytes))
+    throw new EncodingError(part, "a number is out of range");
   return Buffer.from(value.toString(16).padStart(2 * bytes, "0"), "hex");
 }
 

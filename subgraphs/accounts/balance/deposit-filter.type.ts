@@ -3,7 +3,7 @@ import { ArgsType, Field, InputType } from "type-graphql";
 import type { Deposit, DepositFilter } from "../../../src/accounts/deposits.service.ts";
 import { lowerHex } from "../../../src/kernel/text/hex.ts";
 import { PageArgs } from "../../shared/schema/connection.ts";
-import { AmountRangeInput, TimeRangeInput, toTimes } from "../../shared/schema/range.type.ts";
+import { AmountRangeInput, TimeRangeInput, toBounds, toTimes } from "../../shared/schema/range.type.ts";
 import { Hash32Scalar } from "../../shared/schema/scalars.ts";
 import { DepositStatus } from "./deposit.type.ts";
 
@@ -35,14 +35,15 @@ export class DepositsArgs extends PageArgs {
   filter!: DepositFilterInput | null | undefined;
 }
 
-/** Maps the filter of a client. */
+/** Maps the filter of a client. Throws `invalid_parameter` for a reversed range. */
 export function toDepositFilter(filter: DepositFilterInput | null | undefined): DepositFilter {
   if (!filter) return {};
+  const amounts = toBounds(filter.amount, "filter.amount");
   return {
     statuses: filter.statuses ?? undefined,
-    minAmount: filter.amount?.min ?? undefined,
-    maxAmount: filter.amount?.max ?? undefined,
-    ...toTimes(filter.seenAt),
+    minAmount: amounts.min,
+    maxAmount: amounts.max,
+    ...toTimes(filter.seenAt, "filter.seenAt"),
     transactionHash: filter.transactionHash == null ? undefined : lowerHex(filter.transactionHash),
   };
 }

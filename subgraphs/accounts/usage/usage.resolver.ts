@@ -12,6 +12,7 @@ import { Requires } from "../../shared/access.ts";
 import type { Context } from "../../shared/context.ts";
 import { readApiKeyId, readModelId } from "../../shared/nodes/filter-id.ts";
 import { type Connection, PageArgs, toConnection, toPageRequest } from "../../shared/schema/connection.ts";
+import { toTimes } from "../../shared/schema/range.type.ts";
 import { AccountType } from "../account/account.type.ts";
 import {
   MAX_USAGE_KEYS,
@@ -165,8 +166,7 @@ function toFilter({ source, from, before, trustMode, ...args }: UsageArgs): Usag
     apiKeyId: readApiKeyId(args.apiKeyId, "apiKeyId"),
     apiKeyIds: readApiKeyIds(args.apiKeyIds),
     source: source ?? undefined,
-    from: from == null ? undefined : new Date(from),
-    before: before == null ? undefined : new Date(before),
+    ...toTimes({ from, before }),
     modelId: readModelId(args.modelId, "modelId"),
     trustMode: trustMode ?? undefined,
     tag: args.tag ?? undefined,

@@ -34,13 +34,16 @@ export class ImageJobsArgs extends PageArgs {
   filter!: ImageJobFilterInput | null | undefined;
 }
 
-/** Maps the filter of a client. Throws `invalid_parameter` for an id that is not of a key, or not of a model. */
+/**
+ * Maps the filter of a client. Throws `invalid_parameter` for an id that is not of a key, or not of a model, and a
+ * reversed range.
+ */
 export function toJobFilter(filter: ImageJobFilterInput | null | undefined): JobFilter {
   if (!filter) return {};
   return {
     states: filter.statuses ?? undefined,
     modelId: readModelId(filter.modelId, "filter.modelId"),
     keyId: readApiKeyId(filter.apiKeyId, "filter.apiKeyId"),
-    ...toTimes(filter.createdAt),
+    ...toTimes(filter.createdAt, "filter.createdAt"),
   };
 }

@@ -11,7 +11,7 @@ import { readApiKeyId, readModelId } from "../../shared/nodes/filter-id.ts";
 import { PageArgs } from "../../shared/schema/connection.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { ErrorCodeType, type RecordedCode } from "../../shared/schema/error-code.ts";
-import { AmountRangeInput, TimeRangeInput, toTimes } from "../../shared/schema/range.type.ts";
+import { AmountRangeInput, TimeRangeInput, toBounds, toTimes } from "../../shared/schema/range.type.ts";
 import { AddressScalar } from "../../shared/schema/scalars.ts";
 import { ServiceType } from "../../shared/schema/service-type.ts";
 import { SortDirection } from "../../shared/schema/sort-direction.ts";
@@ -101,19 +101,23 @@ export class RequestsArgs extends PageArgs {
   orderBy!: RequestOrderInput | null | undefined;
 }
 
-/** Maps the filter of a client. Throws `invalid_parameter` for an id that is not of a key, or not of a model. */
+/**
+ * Maps the filter of a client. Throws `invalid_parameter` for an id that is not of a key, or not of a model, and a
+ * reversed range.
+ */
 export function toRequestFilter(filter: RequestFilterInput | null | undefined): RequestFilter {
   if (!filter) return {};
   const { statuses, modelId, providerAddress, apiKeyId, serviceType, cost, createdAt } = filter;
+  const costs = toBounds(cost, "filter.cost");
   return {
     statuses: statuses ?? undefined,
     modelId: readModelId(modelId, "filter.modelId"),
     provider: providerAddress == null ? undefined : lowerHex(providerAddress),
     apiKeyId: readApiKeyId(apiKeyId, "filter.apiKeyId"),
     serviceType: serviceType ?? undefined,
-    minCost: cost?.min ?? undefined,
-    maxCost: cost?.max ?? undefined,
-    ...toTimes(createdAt),
+    minCost: costs.min,
+    maxCost: costs.max,
+    ...toTimes(createdAt, "filter.createdAt"),
     verdict: filter.verdict ?? undefined,
     errorCode: filter.errorCode ?? undefined,
     idPrefix: filter.requestIdPrefix ?? undefined,

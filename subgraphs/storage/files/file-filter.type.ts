@@ -3,7 +3,7 @@ import { ArgsType, Field, InputType } from "type-graphql";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { FileFilter } from "../../../src/storage/submissions/submissions.service.ts";
 import { PageArgs } from "../../shared/schema/connection.ts";
-import { TimeRangeInput, toTimes } from "../../shared/schema/range.type.ts";
+import { TimeRangeInput, toBounds, toTimes } from "../../shared/schema/range.type.ts";
 import { AddressScalar, BigIntScalar } from "../../shared/schema/scalars.ts";
 
 /** A range of sizes. Integers arrive as text. */
@@ -45,14 +45,15 @@ export class FilesArgs extends PageArgs {
   filter!: FileFilterInput | null | undefined;
 }
 
-/** Maps the filter of a client. */
+/** Maps the filter of a client. Throws `invalid_parameter` for a reversed range. */
 export function toFileFilter(filter: FileFilterInput | null | undefined): FileFilter {
   if (!filter) return {};
   const { owner, sizeBytes, seenAt } = filter;
+  const sizes = toBounds(sizeBytes, "filter.sizeBytes");
   return {
     owner: owner ?? undefined,
-    minSize: sizeBytes?.min == null ? undefined : BigInt(sizeBytes.min),
-    maxSize: sizeBytes?.max == null ? undefined : BigInt(sizeBytes.max),
-    ...toTimes(seenAt),
+    minSize: sizes.min,
+    maxSize: sizes.max,
+    ...toTimes(seenAt, "filter.seenAt"),
   };
 }

@@ -7,11 +7,13 @@ export type NamedKey = {
   readonly keyText?: string | null | undefined;
 };
 
-/** The bytes of a key. Throws `invalid_parameter` unless it is named in exactly one way, and not empty. */
-export function readKey({ key, keyText }: NamedKey): Buffer {
+/**
+ * The bytes of a key, which may be empty. Throws `invalid_parameter` for `param` unless it is named in exactly one way.
+ */
+export function readKey({ key, keyText }: NamedKey, param = "key"): Buffer {
   if ((key == null) === (keyText == null))
     throw new AppError("invalid_parameter", "Name the key by its bytes or as text: exactly one of the two.", {
-      param: "key",
+      param,
     });
   return keyBytes(key, keyText) ?? Buffer.alloc(0);
 }

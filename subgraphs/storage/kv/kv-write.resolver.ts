@@ -28,14 +28,14 @@ export class KvWriteResolver {
     { from, version, reads, writes, deletes, controls, recipientPublicKey }: PrepareKvWriteInput,
     @Ctx() { services }: Context,
   ): Promise<PreparedKvWriteType> {
-    const deleted = (deletes ?? []).map(({ streamId, ...key }) => ({
-      ...{ streamId, key: readKey(key) },
+    const deleted = (deletes ?? []).map(({ streamId, ...key }, n) => ({
+      ...{ streamId, key: readKey(key, `deletes.${n}`) },
       value: Buffer.alloc(0),
     }));
     const prepared = await services.kvWrites.prepare({
       from,
       version: version == null ? undefined : BigInt(version),
-      reads: (reads ?? []).map(({ streamId, ...key }) => ({ streamId, key: readKey(key) })),
+      reads: (reads ?? []).map(({ streamId, ...key }, n) => ({ streamId, key: readKey(key, `reads.${n}`) })),
       writes: [...(writes ?? []).map(toWrite), ...deleted],
       controls: (controls ?? []).map(toControl),
       ...(recipientPublicKey != null && {
@@ -62,23 +62,24 @@ export class KvWriteResolver {
   }
 }
 
-function toWrite({ streamId, base64, text, ...key }: KvEntryInput): StreamWrite {
+function toWrite({ streamId, base64, text, ...key }: KvEntryInput, n: number): StreamWrite {
+  const place = `writes.${n}`;
   if ((base64 == null) === (text == null))
     throw new AppError("invalid_parameter", "Give the value in base64 or as text: exactly one of the two.", {
-      param: "writes",
+      param: place,
     });
-  const value = base64 == null ? Buffer.from(text ?? "") : decodeBase64(base64, "writes");
-  if (value.length > 0) return { streamId, key: readKey(key), value };
+  const value = base64 == null ? Buffer.from(text ?? "") : decodeBase64(base64, `${place}.base64`);
+  if (value.length > 0) return { streamId, key: readKey(key, place), value };
   throw new AppError("invalid_parameter", "An empty value deletes its key: put the key into `deletes`.", {
-    param: "writes",
+    param: `${place}.${base64 == null ? "text" : "base64"}`,
   });
 }
 
-function toControl({ op, streamId, account, key, keyText }: KvControlInput): StreamControl {
+function toControl({ op, streamId, account, key, keyText }: KvControlInput, n: number): StreamControl {
   const named = key != null || keyText != null;
   return {
     ...{ op, streamId },
-    ...(named && { key: readKey({ key, keyText }) }),
+    ...(named && { key: readKey({ key, keyText }, `controls.${n}`) }),
     ...(account != null && { account }),
   };
 }

@@ -9,7 +9,7 @@ export type GraphResult = {
   readonly errors?: readonly {
     message: string;
     path?: readonly (string | number)[];
-    extensions?: { code?: string };
+    extensions?: { code?: string; param?: string };
   }[];
 };
 
