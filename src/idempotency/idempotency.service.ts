@@ -218,7 +218,7 @@ function checkKey(key: string): void {
   if (key.length > MAX_KEY_LENGTH || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key))
     throw new AppError(
       "invalid_parameter",
-      `${HEADER}: must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`,
+      `${HEADER}: must be one header of 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`,
       { param: HEADER },
     );
 }

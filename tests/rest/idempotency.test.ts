@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { type IncomingMessage, request } from "node:http";
+import { json } from "node:stream/consumers";
 import { describe, expect, inject, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { hashRequest } from "../../src/idempotency/canonical-body.ts";
@@ -300,6 +302,23 @@ describeDatabases("an Idempotency-Key", (kind) => {
       expect(await chargedTo(stack(), customer)).toBe(0n);
     },
   );
+
+  test("that is sent twice is refused before anything is done", async () => {
+    const customer = await newCustomer();
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const headers = { "content-type": "application/json", authorization: `Bearer ${customer.secret}` };
+    request(`${stack().origin}/v1/chat/completions`, {
+      method: "POST",
+      headers: { ...headers, "idempotency-key": ["a", "b"] },
+    })
+      .on("response", resolve)
+      .on("error", reject)
+      .end(JSON.stringify(ASK));
+    const reply = await promise;
+    const { error } = (await json(reply)) as { error: { param: string } };
+    expect([reply.statusCode, error.param]).toEqual([400, "Idempotency-Key"]);
+    expect(await chargedTo(stack(), customer)).toBe(0n);
+  });
 
   test("is deleted after 24 h, in batches; and a request lost with its process is not executed again", async () => {
     const customer = await newCustomer();

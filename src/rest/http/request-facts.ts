@@ -34,10 +34,11 @@ export function authorizationOf(request: FastifyRequest, { access, errors }: Rou
   return request.headers.authorization;
 }
 
-/** The `Idempotency-Key` of a request; several are joined, which makes it malformed. */
-export function idempotencyKeyOf({ headers }: FastifyRequest): string | undefined {
+/** The `Idempotency-Key` of a request; of several, an empty one, which is malformed. Node joins them to one. */
+export function idempotencyKeyOf({ headers, raw }: FastifyRequest): string | undefined {
   const key = headers["idempotency-key"];
-  return Array.isArray(key) ? key.join(", ") : key;
+  if (typeof key !== "string") return undefined;
+  return timesSent(raw.rawHeaders, "idempotency-key") === 1 ? key : "";
 }
 
 /** Aborts when the client disconnects before the response was written. */
