@@ -23,6 +23,8 @@ export function loadEnvFile(environment: Environment, settings: readonly string[
   if (text === undefined) return;
   const malformed: number[] = [];
   const misspelled: string[] = [];
+  // Of several lines with one name the last one counts, as for Node, systemd and Compose.
+  const found: Record<string, string> = {};
   for (const [at, line] of text.split(/\r\n|\n|\r/).entries()) {
     if (/^\s*(?:#.*)?$/.test(line)) continue;
     const variable = readVariable(line);
@@ -33,11 +35,12 @@ export function loadEnvFile(environment: Environment, settings: readonly string[
     const { name, value } = variable;
     const meant = settings.includes(name) ? undefined : settings.find((setting) => isNear(name, setting));
     if (meant !== undefined) misspelled.push(`${name} is no setting, ${meant} is`);
-    environment[name] ??= value;
+    found[name] = value;
   }
   if (malformed.length > 0)
     throw new StartupError(`${path}: must be NAME=value, one a line: line ${malformed.join(", line ")}.`);
   if (misspelled.length > 0) throw new StartupError(`${path}: ${misspelled.join("; ")}.`);
+  for (const [name, value] of Object.entries(found)) environment[name] ??= value;
 }
 
 /** Whether two names are at most two edits apart: missing, added or replaced characters, or one swapped pair. */

@@ -3,6 +3,7 @@ import { NETWORKS } from "../../src/chain/networks.ts";
 import { WatcherAcceptanceService } from "../../src/chain/watcher/watcher-acceptance.service.ts";
 import { readConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
+import { readCommandLine } from "./command-line.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 
 /**
@@ -11,7 +12,7 @@ import { runOrExplain } from "./run-or-explain.ts";
  * starts again.
  */
 await runOrExplain(async () => {
-  const [name = ""] = process.argv.slice(2);
+  const [name = ""] = readCommandLine({ usage: "npm run watcher:accept -- NAME", words: 1 }).words;
   const config = readConfig();
   const { chainId } = NETWORKS[config.NETWORK];
   const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }));

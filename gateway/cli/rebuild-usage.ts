@@ -3,6 +3,7 @@ import { databaseOf } from "../../src/app-connections.ts";
 import { readConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { createLogger } from "../../src/kernel/log.ts";
+import { readCommandLine } from "./command-line.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 
 /**
@@ -10,6 +11,7 @@ import { runOrExplain } from "./run-or-explain.ts";
  * requests were removed (`RETENTION_REQUESTS_MONTHS`) stay as they are. The service may run.
  */
 await runOrExplain(async () => {
+  readCommandLine({ usage: "npm run usage:rebuild" });
   const config = readConfig();
   const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }));
   try {

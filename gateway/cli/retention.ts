@@ -6,6 +6,7 @@ import { readConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { StartupError } from "../../src/kernel/errors.ts";
 import { createLogger } from "../../src/kernel/log.ts";
+import { readCommandLine } from "./command-line.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 
 /**
@@ -13,6 +14,7 @@ import { runOrExplain } from "./run-or-explain.ts";
  * `-- --dry-run` it only prints them. The service may run, unless its database is the embedded one.
  */
 await runOrExplain(async () => {
+  const { flags } = readCommandLine({ usage: "npm run retention [-- --dry-run]", flags: ["--dry-run"] });
   const config = readConfig();
   const policy = policyOf(config);
   if (!policy)
@@ -26,7 +28,7 @@ await runOrExplain(async () => {
     const rollups = new UsageRollups({ database, log });
     const retention = new RetentionService({ database, log, policy, ledger, rollups });
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => retention.stop());
-    const isDryRun = process.argv.includes("--dry-run");
+    const isDryRun = flags.has("--dry-run");
     const months = isDryRun ? await retention.preview() : await retention.run();
     for (const { kind, month, rows } of months)
       console.log(`${month}: ${rows} ${kind === "ledger" ? "transfers" : "requests"}`);

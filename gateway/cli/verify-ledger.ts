@@ -5,6 +5,7 @@ import { readConfig } from "../../src/config.ts";
 import type { Queries } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { StartupError } from "../../src/kernel/errors.ts";
+import { readCommandLine } from "./command-line.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 
 /**
@@ -13,13 +14,17 @@ import { runOrExplain } from "./run-or-explain.ts";
  * exits 1 if there is one.
  */
 await runOrExplain(async () => {
+  const { flags } = readCommandLine({
+    usage: "npm run ledger:verify [-- --full [--archives]]",
+    flags: ["--full", "--archives"],
+  });
   // Reads many rows, so the statements have no timeout.
   const config = readConfig();
   const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }));
   try {
     const ledger = new LedgerService(database);
-    const hasArchives = process.argv.includes("--archives");
-    const isFull = hasArchives || process.argv.includes("--full");
+    const hasArchives = flags.has("--archives");
+    const isFull = hasArchives || flags.has("--full");
     const found = isFull ? undefined : await ledger.verifyNew();
     if (found?.faults.length === 0) {
       console.log(`The ledger is exact: ${found.transfers} transfers since the last verification`);

@@ -33,8 +33,8 @@ type Extra = {
 
 /**
  * graphql-transport-ws at /graphql. The credential is the connection parameter `authorization`, or the header of the
- * upgrade request; an invalid credential closes the socket with 4403, and so does one that ends while the socket is
- * open. An oversized frame closes it with 1009; too many sockets, streams or messages, and a socket beyond the rate
+ * upgrade request; an invalid credential closes the socket with 4403 and its code (`invalid_api_key: ...`), and so does
+ * one that ends while the socket is open. An oversized frame closes it with 1009; too many sockets, streams or messages, and a socket beyond the rate
  * limit, with 4429. An operation beyond the rate limit is refused without closing the socket.
  */
 export function serveWebSockets(http: Server, streams: Streams, turns: Turns): { close(): Promise<void> } {
@@ -99,6 +99,8 @@ function createProtocol(streams: Streams) {
         if (error.code === "rate_limit_exceeded")
           extra.socket.close(CloseCode.TooManyInitialisationRequests, error.message);
         if (error.status >= 500) extra.socket.close(CloseCode.InternalServerError, error.message);
+        // Without effect after one of these. The library would say "Forbidden" alone.
+        extra.socket.close(CloseCode.Forbidden, closeReason(error));
         return false;
       }
     },
@@ -160,6 +162,12 @@ function refusalsIn(error: GraphQLError): readonly GraphQLError[] {
   return error.originalError instanceof Refused ? error.originalError.errors : [error];
 }
 
+/** The code and the text of a refusal, as far as a close frame has room: 123 bytes (RFC 6455, section 5.5). */
+function closeReason({ code, message }: AppError): string {
+  const reason = Buffer.from(`${code}: ${message}`).subarray(0, 123).toString();
+  return reason.replace(/\ufffd$/, "");
+}
+
 /** Authenticates the socket, acquires the caller's slot, and closes the socket when the credential ends. */
 async function enter(streams: Streams, extra: Extra, authorization: unknown): Promise<void> {
   const { socket, request } = extra;
@@ -169,7 +177,7 @@ async function enter(streams: Streams, extra: Extra, authorization: unknown): Pr
   if (socket.readyState !== socket.OPEN) return;
   const release = streams.take("sockets", principal, hop);
   if (!release) throw new AppError("rate_limit_exceeded", "Too many sockets for one key");
-  const stopWatching = streams.watch(principal, ({ message }) => socket.close(CloseCode.Forbidden, message));
+  const stopWatching = streams.watch(principal, (end) => socket.close(CloseCode.Forbidden, closeReason(end)));
   socket.once("close", () => {
     release();
     stopWatching();

@@ -24,7 +24,11 @@ export const NETWORK_SETTINGS = {
     isSecret: true,
   },
   START_BLOCK: {
-    schema: z.coerce.bigint().min(0n).optional(),
+    schema: z
+      .string()
+      .regex(/^\d{1,15}$/, "must be a whole number of at most 15 digits")
+      .transform(BigInt)
+      .optional(),
     about: "The first block to read from the chain",
     example: "940000",
   },

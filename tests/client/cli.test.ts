@@ -1,8 +1,22 @@
-import { execFile } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { hashFile } from "../../packages/client/src/files/file-tree.ts";
 import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { ask } from "../support/clients/graph-client.ts";
@@ -11,6 +25,7 @@ import type { OnEnd } from "../support/servers/database.ts";
 import { newFolder } from "../support/servers/process.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
 import { answerWith, startReceiver, verify } from "../support/webhooks/receiver.ts";
 
 const stack = useStack();
@@ -22,18 +37,43 @@ const NOBODY = "http://127.0.0.1:1";
 type Run = { readonly status: number; readonly stdout: string; readonly stderr: string };
 type Environment = Readonly<Record<string, string>>;
 
-/** Runs the command in an empty folder, without any environment but the given one. */
-function zerograph(words: readonly string[], env: Environment = {}, cwd = emptyFolder()): Promise<Run> {
+/** Starts the command in an empty folder, without any environment but the given one. */
+function start(
+  words: readonly string[],
+  env: Environment = {},
+  { cwd = emptyFolder(), stdout = "pipe" }: { readonly cwd?: string; readonly stdout?: "pipe" | number } = {},
+) {
   const { PATH = "", TMPDIR = "" } = process.env;
   const args = ["--import", resolve("node_modules/tsx/dist/esm/index.mjs"), CLI, ...words];
-  return new Promise((done) => {
-    execFile(
-      resolve("scripts/node"),
-      args,
-      { cwd, env: { PATH, TMPDIR, ZEROGRAPH_URL: stack().origin, ...env } },
-      (error, stdout, stderr) => done({ status: error ? Number(error.code) : 0, stdout, stderr }),
-    );
+  const child = spawn(resolve("scripts/node"), args, {
+    cwd,
+    env: { PATH, TMPDIR, ZEROGRAPH_URL: stack().origin, ...env },
+    stdio: ["ignore", stdout, "pipe"],
   });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const texts = Promise.all(
+    [child.stdout, child.stderr].map((stream) => (stream ? text(stream).catch(() => "") : "")),
+  );
+  const ended = once(child, "close").then(async ([status, signal]): Promise<Run & { signal: unknown }> => {
+    const [out = "", err = ""] = await texts;
+    return { status, signal, stdout: out, stderr: err };
+  });
+  return { child, ended };
+}
+
+async function zerograph(words: readonly string[], env: Environment = {}, cwd = emptyFolder()): Promise<Run> {
+  return start(words, env, { cwd }).ended;
+}
+
+/** A server that answers every request in the same way; its origin. */
+async function startServer(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 function emptyFolder(): string {
@@ -195,6 +235,117 @@ describe("zerograph", () => {
     expect(readdirSync(folder).sort()).toEqual(["copy.bin", "sea.bin"]);
   });
 
+  test("files get stores nothing but the file of this root, and replaces only regular files", async () => {
+    const content = randomBytes(700_000);
+    const { root } = await hashFile(content, () => {});
+    const right = await startServer((_, response) => void response.end(content));
+    const folder = emptyFolder();
+    writeFileSync(join(folder, "notes"), "my notes");
+    writeFileSync(join(folder, "copy.part"), "mine");
+    symlinkSync("notes", join(folder, "link"));
+    for (const answer of [content.subarray(1), "<html>sign in</html>", ""]) {
+      const wrong = await startServer((_, response) => void response.end(answer));
+      const got = await zerograph(
+        ["files", "get", root, "--out", "link", "--json", "--url", wrong],
+        {},
+        folder,
+      );
+      expect([got.status, JSON.parse(got.stderr).error.code]).toEqual([1, "root_mismatch"]);
+      expect(readFileSync(join(folder, "notes"), "utf8")).toBe("my notes");
+    }
+    const get = (out: string) => zerograph(["files", "get", root, "--out", out, "--url", right], {}, folder);
+    expect((await get("link")).status).toBe(0);
+    expect(readFileSync(join(folder, "notes")).equals(content)).toBe(true);
+    expect((await get("copy")).status).toBe(0);
+    execFileSync("mkfifo", [join(folder, "pipe")]);
+    const [piped, read] = await Promise.all([get("pipe"), readFile(join(folder, "pipe"))]);
+    expect([piped.status, read.equals(content)]).toEqual([0, true]);
+    expect(statSync(join(folder, "pipe")).isFIFO()).toBe(true);
+    expect((await get(".")).status).toBe(2);
+    expect(readdirSync(folder).sort()).toEqual(["copy", "copy.part", "link", "notes", "pipe"]);
+  });
+
+  test("files get that is interrupted leaves nothing", async () => {
+    const folder = emptyFolder();
+    const silent = await startServer((_, response) => void response.write("the beginning"));
+    const { child, ended } = start(
+      ["files", "get", `0x${"ab".repeat(32)}`, "--out", "file", "--url", silent],
+      {},
+      { cwd: folder },
+    );
+    await until(() => readdirSync(folder).length === 1);
+    child.kill("SIGTERM");
+    expect((await ended).signal).toBe("SIGTERM");
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test("a secret that cannot be written is a failure that names its key", async () => {
+    const { env } = await newOwner();
+    const full = openSync("/dev/full", "w");
+    const { status, stderr } = await start(["keys", "create", "lost"], env, { stdout: full }).ended;
+    closeSync(full);
+    const listed = JSON.parse((await zerograph(["keys", "list", "--json"], env)).stdout);
+    const { key_id: id } = listed.find(({ name }: { name: string }) => name === "lost");
+    expect([status, stderr]).toEqual([1, expect.stringMatching(new RegExp(`ENOSPC.*${id}.*revoke it`))]);
+  });
+
+  test("chat ends quietly when its reader leaves, and fails for an answer that is cut off", async () => {
+    const chunk = `data: ${JSON.stringify({ choices: [{ delta: { content: "sea " } }] })}\n\n`;
+    const endless = await startServer((_, response) => {
+      const timer = setInterval(() => response.write(chunk), 5);
+      response.once("close", () => clearInterval(timer));
+    });
+    const words = ["chat", "x", "--model", "m", "--url"];
+    const key = { ZEROGRAPH_KEY: "sk-1" };
+    const { child, ended } = start([...words, endless], key);
+    child.stdout?.once("data", () => child.stdout?.destroy());
+    expect(await once(child, "exit")).toEqual([0, null]);
+    await ended.catch(() => {});
+    const cut = await startServer((_, response) => void response.end(chunk));
+    const half = await zerograph([...words, cut, "--json"], key);
+    expect([half.status, half.stdout, JSON.parse(half.stderr).error.code]).toEqual([1, "", "answer_cut_off"]);
+    const odd = await startServer((_, response) => void response.end("data: sea\n\n"));
+    expect((await zerograph([...words, odd], key)).stderr).toMatch(/\(invalid_answer\)/);
+  });
+
+  test("another server than a gateway is noticed by every command", async () => {
+    const page = await startServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/html" }).end("<html>sign in</html>");
+    });
+    const empty = await startServer((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end("{}");
+    });
+    const env = { ZEROGRAPH_KEY: "sk-1", ZEROGRAPH_MANAGEMENT_KEY: "mk-1" };
+    for (const url of [page, empty]) {
+      for (const words of [
+        ["status"],
+        ["chat", "x"],
+        ["keys", "list"],
+        ["keys", "create", "x"],
+        ["webhooks", "list"],
+        ["jobs", "watch", "x"],
+      ]) {
+        const { status, stdout, stderr } = await zerograph([...words, "--json", "--url", url], env);
+        expect([words, status, stdout, JSON.parse(stderr).error.code]).toEqual([
+          ...[words, 1, ""],
+          "invalid_answer",
+        ]);
+      }
+      const doctor = await zerograph(["doctor", "--url", url], env);
+      expect(doctor.stdout).toMatch(/^FAILED {2}gateway: /m);
+    }
+  });
+
+  test("jobs watch does not wait for a gateway that cannot be reached", async () => {
+    const { status } = await zerograph(["jobs", "watch", "x", "--url", NOBODY], { ZEROGRAPH_KEY: "sk-1" });
+    expect(status).toBe(3);
+  });
+
+  test.each(["sk-\u00fc", "sk-a b", "sk-a\n"])("a malformed key, %j, is wrong usage", async (key) => {
+    const { status, stderr } = await zerograph(["chat", "x"], { ZEROGRAPH_KEY: key });
+    expect([status, stderr]).toEqual([2, expect.stringMatching(/^ZEROGRAPH_KEY /)]);
+  });
+
   test.each([
     ["no command", [], 2, /zerograph status/],
     ["an unknown command", ["fly"], 2, /no command fly/],
@@ -203,6 +354,10 @@ describe("zerograph", () => {
     ["a webhook without events", ["webhooks", "create", "https://example.com"], 2, /webhooks list \| create/],
     ["an unknown action", ["webhooks", "constructor"], 2, /webhooks list \| create/],
     ["a missing key", ["chat", "x"], 2, /Set ZEROGRAPH_KEY/],
+    ["an address of another protocol", ["status", "--url", "ftp://router"], 2, /is not an address/],
+    ["an option of another command", ["status", "--model", "x"], 2, /status has no option --model/],
+    ["an empty option", ["files", "get", `0x${"ab".repeat(32)}`, "--out", ""], 2, /--out has no value/],
+    ["an empty argument", ["keys", "revoke", ""], 2, /keys list \| create <name>/],
     ["an address that is none", ["status", "--url", "router"], 2, /router is not an address/],
     ["a root that is none", ["files", "get", "sea"], 2, /64 hexadecimal digits/],
     ["a wallet's key that is none", ["files", "put", CLI], 2, /ZEROGRAPH_WALLET_KEY/],

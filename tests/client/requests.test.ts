@@ -4,9 +4,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import {
   ConnectionLost,
   createClient,
+  multipart,
   OperationRefused,
   openaiConfig,
+  serverSentEvents,
   type TypedDocument,
+  webSocket,
 } from "../../packages/client/src/index.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
@@ -68,6 +71,44 @@ describe("requests to the product", () => {
     });
     await expect(client.query(WHO)).rejects.toMatchObject({ code: "invalid_api_key", status: 401 });
     await expect(client.query(WHO)).resolves.toMatchObject({ viewer: { kind: "API_KEY" } });
+  });
+});
+
+describe("what cannot be sent", () => {
+  const url = "http://127.0.0.1:1";
+
+  test.each(["router.example", "127.0.0.1:4000", "localhost:4000", "ftp://router.example", ""])(
+    "the address %j is refused",
+    (wrong) => {
+      expect(() => createClient({ url: wrong })).toThrow(TypeError);
+      expect(() => openaiConfig({ url: wrong, credential: "sk-1" })).toThrow(TypeError);
+    },
+  );
+
+  test.each(["/", "/graphql"])("a path of the page's own server, %s, is an address", (path) => {
+    expect(createClient({ url: path }).url).toBe("/graphql");
+  });
+
+  test("a credential or variables that no request can have are refused, and not sent again", async () => {
+    const broken = createClient({ url, credential: "sk-\u00fc\n" });
+    await expect(broken.query(WHO)).rejects.toMatchObject({
+      name: "OperationRefused",
+      code: "invalid_credential",
+    });
+    const client = createClient({ url });
+    const query: TypedDocument<unknown, { n: bigint }> = "query ($n: Int) { viewer(n: $n) { kind } }";
+    await expect(client.query(query, { n: 1n })).rejects.toMatchObject({ code: "invalid_variables" });
+  });
+
+  test.each([
+    ["WebSocket", webSocket()],
+    ["server-sent events", serverSentEvents()],
+    ["multipart", multipart()],
+  ])("a subscription with such variables ends over %s", async (_, transport) => {
+    const client = createClient({ url, transport });
+    onTestFinished(() => client.dispose());
+    const events = client.subscribe("subscription ($n: Int) { blockAdded(n: $n) { number } }", { n: 1n });
+    await expect(events.next()).rejects.toMatchObject({ code: "invalid_variables" });
   });
 });
 

@@ -116,6 +116,28 @@ describe("a start that cannot succeed is refused in one line that names the inva
     expect(missing).toEqual(["ENV_FILE: missing.env cannot be read (ENOENT)."]);
   });
 
+  test("arguments that a command does not take, before it does anything", async () => {
+    const run = (name: string, args: readonly string[], settings: Record<string, string> = {}) =>
+      runProcess({ script: `dist/gateway/cli/${name}.js`, args, folder: newFolder(), settings });
+    const retention = { RETENTION_REQUESTS_MONTHS: "1", RETENTION_ARCHIVE_FOLDER: newFolder() };
+    const refused = await Promise.all([
+      run("retention", ["--dry-rnu"], retention),
+      run("retention", ["--dry-run=true"], retention),
+      run("retention", [], { ...retention, npm_config_dry_run: "true" }),
+      run("verify-ledger", ["--ful"]),
+      run("migrate", ["now"]),
+      run("rebuild-usage", ["--bogus"]),
+      run("accept-reorg", []),
+      run("accept-reorg", ["vault", "deposits"]),
+      run("status", ["--jsno"]),
+    ]);
+    for (const { code, stdout, stderr } of refused)
+      expect([code, stdout, stderr.trim()]).toEqual([1, "", expect.stringMatching(/: npm run \S.*$/)]);
+    const commands = ["retention", "verify-ledger", "migrate", "rebuild-usage", "accept-reorg", "status"];
+    for (const { code, stdout, stderr } of await Promise.all(commands.map((name) => run(name, ["--help"]))))
+      expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^npm run \S/), ""]);
+  });
+
   test("an RPC_URL that does not answer, and one of another chain", async () => {
     const other = await startOtherChain();
     const [nobody, wrong] = await Promise.all([

@@ -21,6 +21,11 @@ test("settings are parsed as Node parses them, and a variable of the environment
   });
 });
 
+test("of two lines with one name the last one counts", () => {
+  expect(load("PORT=1\nA=x\nPORT=2\n")).toEqual({ PORT: "2", A: "x" });
+  expect(load("PORT=1\nPORT=2\n", { PORT: "3" })).toEqual({ PORT: "3" });
+});
+
 test("lines that would be skipped, or would swallow the following lines, are reported", () => {
   const text = 'PORT=1\nNETWORK mainnet\nNETWORK: mainnet\nHOST="10.0.0.1\nDATA_DIR=x\n=5\nMY NAME=4\n';
   expect(() => load(text)).toThrow(

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { parseArgs } from "node:util";
-import type { Command } from "./cli/command.ts";
+import type { Command, Invocation } from "./cli/command.ts";
 import { exitCodeOf, messageOf, UsageError } from "./cli/exit.ts";
+import { createOutput, printable } from "./cli/output.ts";
 import { readSettings } from "./cli/settings.ts";
 
 const USAGE = `zerograph: a zerograph gateway from the command line.
@@ -32,17 +33,26 @@ keys are used.
 
 Exit status: 0 done; 1 refused or failed; 2 wrong usage; 3 the gateway cannot be reached.`;
 
-/** Each command is loaded when it runs: most need no more than `fetch`. */
-const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command: Command }>>> = {
-  start: () => import("./cli/start.ts"),
-  status: () => import("./cli/status.ts"),
-  doctor: () => import("./cli/doctor.ts"),
-  chat: () => import("./cli/chat.ts"),
-  keys: () => import("./cli/keys.ts"),
-  webhooks: () => import("./cli/webhooks.ts"),
-  jobs: () => import("./cli/jobs.ts"),
-  files: () => import("./cli/files.ts"),
+type OwnOption = Exclude<keyof Invocation["options"], undefined>;
+type Loader = {
+  readonly load: () => Promise<{ readonly command: Command }>;
+  /** The options that only some commands have. */
+  readonly options?: readonly OwnOption[];
 };
+
+/** Each command is loaded when it runs: most need no more than `fetch`. */
+const COMMANDS: Readonly<Record<string, Loader>> = {
+  start: { load: () => import("./cli/start.ts") },
+  status: { load: () => import("./cli/status.ts") },
+  doctor: { load: () => import("./cli/doctor.ts") },
+  chat: { load: () => import("./cli/chat.ts"), options: ["model"] },
+  keys: { load: () => import("./cli/keys.ts") },
+  webhooks: { load: () => import("./cli/webhooks.ts"), options: ["name", "threshold"] },
+  jobs: { load: () => import("./cli/jobs.ts"), options: ["out"] },
+  files: { load: () => import("./cli/files.ts"), options: ["out"] },
+};
+const OWN_OPTIONS: readonly OwnOption[] = ["model", "out", "name", "threshold"];
+const MIN_NODE = 22;
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -54,25 +64,31 @@ async function main([name = "", ...words]: readonly string[]): Promise<number> {
   if (name === "verify") return verify(words);
   const isJson = words.includes("--json");
   try {
-    const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-    if (!load) throw new UsageError(`There is no command ${name}. Run: zerograph help`);
+    const { node } = process.versions;
+    if (Number.parseInt(node, 10) < MIN_NODE)
+      throw new UsageError(`Node ${node} is too old: install ${MIN_NODE}.`);
+    const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+    if (!known) throw new UsageError(`There is no command ${name}. Run: zerograph help`);
     const { values, positionals } = parse(words);
     if (values.help) {
       console.log(USAGE);
       return 0;
     }
-    const print = (data: unknown, text: () => string) => console.log(isJson ? JSON.stringify(data) : text());
-    const { command } = await load();
+    for (const option of OWN_OPTIONS)
+      if (values[option] !== undefined && !known.options?.includes(option))
+        throw new UsageError(`${name} has no option --${option}. Run: zerograph help`);
+      else if (values[option] === "") throw new UsageError(`--${option} has no value.`);
+    const { command } = await known.load();
     return await command({
       words: positionals,
       options: values,
       settings: readSettings(values.url),
       isJson,
-      print,
+      ...createOutput(isJson),
     });
   } catch (error) {
     const message = messageOf(error);
-    console.error(isJson ? JSON.stringify({ error: message }) : message.message);
+    console.error(isJson ? JSON.stringify({ error: message }) : printable(message.message, process.stderr));
     return exitCodeOf(error);
   }
 }

@@ -118,14 +118,18 @@ describe("a socket is closed with", () => {
 
   test("4403 for a wrong credential", async () => {
     const { closed } = await openAcknowledged("sk-wrong");
-    expect((await closed).code).toBe(CloseCode.Forbidden);
+    expect(await closed).toEqual({
+      code: CloseCode.Forbidden,
+      reason: expect.stringMatching(/^invalid_api_key: /),
+    });
   });
 
   test("4403 when the credential ends", async () => {
     const { account, secret, keyId } = await newOwner();
     const { closed } = await openAcknowledged(secret);
     await stack().app.managementKeys.revoke(account, keyId);
-    expect((await closed).code).toBe(CloseCode.Forbidden);
+    const { code, reason } = await closed;
+    expect([code, reason]).toEqual([CloseCode.Forbidden, expect.stringMatching(/^[a-z_]+: \S/)]);
   });
 
   test("4406 for another protocol than graphql-transport-ws", async () => {

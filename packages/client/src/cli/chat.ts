@@ -1,5 +1,4 @@
-import { OperationRefused } from "../core/errors.ts";
-import { failureOfNetwork } from "../core/failures.ts";
+import { OperationRefused, ZerographError } from "../core/errors.ts";
 import type { Command } from "./command.ts";
 import { UsageError } from "./exit.ts";
 import { send, sendForJson } from "./rest.ts";
@@ -22,7 +21,7 @@ const ANSWER_MS = 600_000;
 const MAX_LINE_CHARACTERS = 16 * 1_048_576;
 
 /** `chat`: sends a question to the first chat model, or to `--model`, and prints the answer as it comes. */
-export const command: Command = async ({ words, options, settings, isJson, print }) => {
+export const command: Command = async ({ words, options, settings, isJson, print, write }) => {
   const question = words.join(" ");
   if (question === "") throw new UsageError("zerograph chat <question> [--model <id>]");
   const credential = required(settings.apiKey, "ZEROGRAPH_KEY", "an sk- key");
@@ -44,7 +43,7 @@ export const command: Command = async ({ words, options, settings, isJson, print
     if (chunk.error) throw new OperationRefused(chunk.error.code ?? "provider_error", chunk.error.message);
     const text = chunk.choices?.[0]?.delta?.content ?? "";
     answer += text;
-    if (!isJson) process.stdout.write(text);
+    if (!isJson) write(text);
     trace = chunk.x_0g_trace ?? trace;
   }
   const { request_id: requestId, provider, billing } = trace ?? {};
@@ -55,27 +54,46 @@ export const command: Command = async ({ words, options, settings, isJson, print
 };
 
 async function firstModel(url: string): Promise<string> {
-  const { data } = await sendForJson<{ readonly data: readonly Model[] }>(`${url}/v1/models`);
+  const { data } = await sendForJson<{ readonly data: readonly Model[] }>(`${url}/v1/models`, "data");
   const found = data.find(({ type }) => type === "chatbot");
   if (!found) throw new OperationRefused("no_available_provider", "No provider offers chat at the moment.");
   return found.id;
 }
 
-/** The JSON of each server-sent event, up to `[DONE]`. */
+/** The JSON of each server-sent event, up to `[DONE]`. Throws `answer_cut_off` if the stream ends without it. */
 async function* chunksOf({ body }: Response): AsyncGenerator<Chunk> {
+  for await (const data of eventsOf(body))
+    if (data === "[DONE]") return;
+    else yield toChunk(data);
+  throw new ZerographError("answer_cut_off", "The answer ended before it was complete.");
+}
+
+function toChunk(data: string): Chunk {
+  try {
+    return Object(JSON.parse(data)) as Chunk;
+  } catch (cause) {
+    throw new ZerographError("invalid_answer", "The gateway sent an event that is not JSON.", { cause });
+  }
+}
+
+async function* eventsOf(body: Response["body"]): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";
   try {
     for await (const bytes of body ?? []) {
       const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
-      if (rest.length > MAX_LINE_CHARACTERS) throw new Error("the gateway sent a line that is too long");
+      if (rest.length > MAX_LINE_CHARACTERS)
+        throw new ZerographError("invalid_answer", "The gateway sent a line that is too long.");
       for (const line of lines) {
         const data = line.startsWith("data:") ? line.slice(5).trim() : "";
-        if (data !== "" && data !== "[DONE]") yield JSON.parse(data) as Chunk;
+        if (data !== "") yield data;
       }
     }
-  } catch (reason) {
-    throw failureOfNetwork(reason).error;
+  } catch (cause) {
+    if (cause instanceof ZerographError) throw cause;
+    throw new ZerographError("answer_cut_off", "The connection was lost in the middle of the answer.", {
+      cause,
+    });
   }
 }

@@ -12,8 +12,13 @@ export type Invocation = {
   };
   readonly settings: Settings;
   readonly isJson: boolean;
-  /** Prints a result: as JSON in one line, or for people. */
-  readonly print: (data: unknown, text: () => string) => void;
+  /**
+   * Prints a result: as JSON in one line, or for people. `ifLost` says what to do if it cannot be written, for a result
+   * that is shown once.
+   */
+  readonly print: (data: unknown, text: () => string, ifLost?: string) => void;
+  /** Writes a part of a text to standard output. */
+  readonly write: (text: string) => void;
 };
 
 /** Runs, and resolves with the exit status. Throws what `exitCodeOf` knows. */

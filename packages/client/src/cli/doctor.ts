@@ -4,7 +4,7 @@ import { serverSentEvents } from "../transports/server-sent-events.ts";
 import { webSocket } from "../transports/web-socket.ts";
 import type { Command } from "./command.ts";
 import { messageOf, UsageError } from "./exit.ts";
-import { send } from "./rest.ts";
+import { readReadiness } from "./readiness.ts";
 import type { Settings } from "./settings.ts";
 
 type Result = {
@@ -13,7 +13,6 @@ type Result = {
   readonly detail: string;
 };
 
-const MIN_NODE = 22;
 /** Signing in and receipts compare times. */
 const MAX_SKEW_MS = 60_000;
 const STREAM_MS = 15_000;
@@ -25,7 +24,7 @@ export const command: Command = async ({ words, settings, print }) => {
   if (words.length > 0) throw new UsageError("zerograph doctor [--url <origin>] [--json]");
   const { url } = settings;
   const results = await Promise.all([
-    check("node", checkNode),
+    check("node", () => `version ${process.versions.node}`),
     check("gateway", () => checkGateway(settings)),
     check("graph", async () => {
       await createClient({ url }).query(KIND);
@@ -57,16 +56,10 @@ async function check(name: string, run: () => string | Promise<string | NotCheck
 
 type NotChecked = { readonly why: string };
 
-function checkNode(): string {
-  const { node } = process.versions;
-  if (Number.parseInt(node, 10) < MIN_NODE)
-    throw new UsageError(`Node ${node} is too old: install ${MIN_NODE}.`);
-  return `version ${node}`;
-}
-
 async function checkGateway({ url, from }: Settings): Promise<string> {
-  const response = await send(`${url}/readyz`);
-  const skewMs = Math.abs(Date.parse(response.headers.get("date") ?? "") - Date.now());
+  const { isReady, status, date } = await readReadiness(url);
+  if (!isReady) throw new UsageError(`${url} (from ${from}) is ${status}: run zerograph status.`);
+  const skewMs = Math.abs(Date.parse(date ?? "") - Date.now());
   if (skewMs > MAX_SKEW_MS)
     throw new UsageError(`This clock differs from the gateway's by ${Math.round(skewMs / 1_000)} s: set it.`);
   return `${url} (from ${from}) is ready.`;

@@ -4,6 +4,7 @@ import { createClient } from "../index.ts";
 import { ImageJobProgressDocument, type ImageJobProgressSubscription } from "../operations/graphql.ts";
 import type { Command } from "./command.ts";
 import { UsageError } from "./exit.ts";
+import { readReadiness } from "./readiness.ts";
 import { required } from "./settings.ts";
 
 type Step = ImageJobProgressSubscription["imageJobProgress"];
@@ -13,13 +14,15 @@ type Step = ImageJobProgressSubscription["imageJobProgress"];
  * Exit status 1 unless it is completed.
  */
 export const command: Command = async ({ words: [what, id, ...rest], options, settings, print }) => {
-  if (what !== "watch" || id === undefined || rest.length > 0)
+  if (what !== "watch" || !id || rest.length > 0)
     throw new UsageError("zerograph jobs watch <id> [--out <folder>]");
   const credential = required(
     settings.apiKey ?? settings.managementKey,
     "ZEROGRAPH_KEY",
     "the sk- key that created the job",
   );
+  // A subscription would wait for a gateway for a day.
+  await readReadiness(settings.url);
   const client = createClient({ url: settings.url, credential });
   const stop = client.onState((state) => {
     if (state === "reconnecting") console.error("The connection was lost; connecting again ...");

@@ -9,6 +9,7 @@ type Key = {
   readonly status: string;
   readonly last_used_at: string | null;
 };
+type Created = Key & { readonly key: string };
 type Page = { readonly data: readonly Key[]; readonly next_cursor?: string | null };
 
 const PAGE = 100;
@@ -18,7 +19,7 @@ const USAGE = "zerograph keys list | create <name> | revoke <id>";
 /** `keys`: lists, creates and revokes `sk-` keys with a management key. */
 export const command: Command = async ({ words: [what, given, ...rest], settings, print }) => {
   const isList = what === "list" && given === undefined;
-  const takesWord = (what === "create" || what === "revoke") && given !== undefined && rest.length === 0;
+  const takesWord = (what === "create" || what === "revoke") && !!given && rest.length === 0;
   if (!isList && !takesWord) throw new UsageError(USAGE);
   const credential = required(
     settings.managementKey,
@@ -31,8 +32,12 @@ export const command: Command = async ({ words: [what, given, ...rest], settings
     print(found, () => found.map(toLine).join("\n") || "There are no keys.");
   } else if (what === "create") {
     const body = { name: given };
-    const created = await sendForJson<Record<string, unknown>>(keys, { method: "POST", credential, body });
-    print(created, () => `${String(created.key)}\nThe secret is shown once: store it now.`);
+    const created = await sendForJson<Created>(keys, "key", { method: "POST", credential, body });
+    print(
+      created,
+      () => `${created.key}\nThe secret is shown once: store it now.`,
+      `The key ${created.key_id} exists, but its secret is lost: revoke it.`,
+    );
   } else {
     await send(`${keys}/${encodeURIComponent(given ?? "")}`, { method: "DELETE", credential });
     print({ key_id: given, status: "revoked" }, () => `${given} is revoked.`);
@@ -45,7 +50,7 @@ async function listKeys(url: string, credential: string): Promise<readonly Key[]
   let cursor: string | null | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const query = new URLSearchParams({ limit: String(PAGE), ...(cursor && { cursor }) });
-    const { data, next_cursor: next } = await sendForJson<Page>(`${url}?${query}`, { credential });
+    const { data, next_cursor: next } = await sendForJson<Page>(`${url}?${query}`, "data", { credential });
     found.push(...data);
     cursor = next;
     if (!cursor) break;

@@ -7,6 +7,8 @@ type RestRequest = {
   readonly credential?: string | undefined;
   readonly body?: unknown;
   readonly timeoutMs?: number;
+  /** Statuses other than 2xx that are answers. */
+  readonly accepts?: readonly number[];
 };
 
 const TIMEOUT_MS = 30_000;
@@ -14,7 +16,7 @@ const TIMEOUT_MS = 30_000;
 /** Sends a request. Throws `OperationRefused` with the server's code, or `ConnectionLost`. */
 export async function send(
   url: string,
-  { method = "GET", credential, body, timeoutMs = TIMEOUT_MS }: RestRequest = {},
+  { method = "GET", credential, body, timeoutMs = TIMEOUT_MS, accepts = [] }: RestRequest = {},
 ): Promise<Response> {
   let response: Response;
   try {
@@ -30,16 +32,31 @@ export async function send(
   } catch (reason) {
     throw failureOfNetwork(reason).error;
   }
-  if (!response.ok) throw failureOfStatus(response.status, await response.text()).error;
+  if (!response.ok && !accepts.includes(response.status))
+    throw failureOfStatus(response.status, await response.text()).error;
   return response;
 }
 
-/** The JSON of an answer. */
-export async function sendForJson<T>(url: string, request?: RestRequest): Promise<T> {
-  const response = await send(url, request);
+/** The JSON object of an answer. Throws `invalid_answer` for one without this member, which every right answer has. */
+export async function sendForJson<T extends object>(
+  url: string,
+  member: keyof T & string,
+  request?: RestRequest,
+): Promise<T> {
+  return readJson(await send(url, request), member);
+}
+
+/** The same, of a response. */
+export async function readJson<T extends object>(response: Response, member: keyof T & string): Promise<T> {
+  const text = await response.text();
   try {
-    return (await response.json()) as T;
-  } catch (cause) {
-    throw new ZerographError("invalid_answer", `${url} did not answer with JSON.`, { cause });
+    const answer: unknown = JSON.parse(text);
+    if (typeof answer === "object" && answer !== null && member in answer) return answer as T;
+  } catch {
+    // Reported below.
   }
+  throw new ZerographError(
+    "invalid_answer",
+    `${response.url} did not answer as a zerograph gateway does. Is --url right?`,
+  );
 }

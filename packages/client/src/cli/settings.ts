@@ -23,7 +23,7 @@ const DEFAULT_URL = "http://127.0.0.1:4000";
 
 /**
  * Reads the settings: the option, the environment, then the product that runs in this folder. Its keys are used for
- * its own address only. Throws a `UsageError` for an address that is none.
+ * its own address only. Throws a `UsageError` for an address that is none, and a malformed key.
  */
 export function readSettings(option: string | undefined): Settings {
   const { env } = process;
@@ -36,9 +36,9 @@ export function readSettings(option: string | undefined): Settings {
   return {
     url,
     from,
-    apiKey: env.ZEROGRAPH_KEY ?? keys?.apiKey,
-    managementKey: env.ZEROGRAPH_MANAGEMENT_KEY ?? keys?.managementKey,
-    walletKey: env.ZEROGRAPH_WALLET_KEY ?? keys?.walletKey,
+    apiKey: keyIn(env, "ZEROGRAPH_KEY") ?? keys?.apiKey,
+    managementKey: keyIn(env, "ZEROGRAPH_MANAGEMENT_KEY") ?? keys?.managementKey,
+    walletKey: keyIn(env, "ZEROGRAPH_WALLET_KEY") ?? keys?.walletKey,
   };
 }
 
@@ -48,13 +48,17 @@ export function required(value: string | undefined, name: string, what: string):
   throw new UsageError(`Set ${name} to ${what}.`);
 }
 
+/** A key of the environment; an empty one is not set. Throws a `UsageError` for one that no header can have. */
+function keyIn(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const key = env[name];
+  if (!key) return undefined;
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new UsageError(`${name} has a space, a line break or a character that no key has.`);
+}
+
 function originOf(url: string): string {
-  try {
-    const { origin } = new URL(url);
-    if (origin !== "null") return origin;
-  } catch {
-    // Reported below.
-  }
+  const { protocol, origin } = URL.parse(url) ?? {};
+  if (origin !== undefined && (protocol === "http:" || protocol === "https:")) return origin;
   throw new UsageError(`${url} is not an address such as https://router.example.`);
 }
 

@@ -40,7 +40,7 @@ const WORDS: Readonly<Record<string, readonly [number, number]>> = {
  */
 export const command: Command = async ({ words: [what = "", ...given], options, settings, print }) => {
   const [least, most] = (Object.hasOwn(WORDS, what) && WORDS[what]) || [1, 0];
-  if (given.length < least || given.length > most) throw new UsageError(USAGE);
+  if (given.length < least || given.length > most || given.includes("")) throw new UsageError(USAGE);
   const [first = "", ...rest] = given;
   const credential = required(
     settings.managementKey,
@@ -49,45 +49,50 @@ export const command: Command = async ({ words: [what = "", ...given], options, 
   );
   const webhooks = `${settings.url}/v1/webhooks`;
   const one = `${webhooks}/${encodeURIComponent(first)}`;
-  const post = <T>(url: string, body: object = {}) =>
-    sendForJson<T>(url, { method: "POST", credential, body });
+  const post = <T extends object>(url: string, member: keyof T & string, body: object = {}) =>
+    sendForJson<T>(url, member, { method: "POST", credential, body });
   switch (what) {
     case "list": {
-      const { data } = await sendForJson<{ readonly data: readonly Webhook[] }>(webhooks, { credential });
+      const { data } = await sendForJson<{ readonly data: readonly Webhook[] }>(webhooks, "data", {
+        credential,
+      });
       print(data, () => data.map(toLine).join("\n") || "There are no webhooks.");
       return 0;
     }
     case "create": {
       const { name = hostOf(first), threshold } = options;
       const body = { name, url: first, events: rest, balance_threshold: threshold };
-      const created = await post<Secret>(webhooks, body);
-      print(created, () => `${created.webhook_id}\n${secretLines(created)}`);
+      const created = await post<Secret>(webhooks, "secret", body);
+      print(created, () => `${created.webhook_id}\n${secretLines(created)}`, ifLost(created));
       return 0;
     }
     case "test": {
-      const result = await post<Tested>(`${one}/test`);
+      const result = await post<Tested>(`${one}/test`, "delivered");
       const status = result.status === null ? "no answer" : `status ${result.status}`;
       print(result, () => `${result.failure ?? "delivered"}, ${status}, ${result.duration_ms} ms`);
       return result.delivered ? 0 : 1;
     }
     case "rotate": {
-      const rotated = await post<Secret>(`${one}/rotate-secret`);
-      print(rotated, () => secretLines(rotated));
+      const rotated = await post<Secret>(`${one}/rotate-secret`, "secret");
+      print(rotated, () => secretLines(rotated), ifLost(rotated));
       return 0;
     }
     case "replay": {
-      const replayed = await post<Webhook>(`${one}/replay`, { after: rest[0] });
+      const replayed = await post<Webhook>(`${one}/replay`, "url", { after: rest[0] });
       print(replayed, () => `The events after the cursor are delivered to ${replayed.url} again.`);
       return 0;
     }
     case "delete": {
-      const deleted = await sendForJson(one, { method: "DELETE", credential });
+      const deleted = await sendForJson<{ readonly deleted: boolean }>(one, "deleted", {
+        method: "DELETE",
+        credential,
+      });
       print(deleted, () => `${first} is deleted.`);
       return 0;
     }
     default: {
       const body = { enabled: what === "enable" };
-      const changed = await sendForJson<Webhook>(one, { method: "PATCH", credential, body });
+      const changed = await sendForJson<Webhook>(one, "status", { method: "PATCH", credential, body });
       print(changed, () => toLine(changed));
       return 0;
     }
@@ -100,6 +105,10 @@ function hostOf(url: string): string {
 
 function secretLines({ secret }: Secret): string {
   return `${secret}\nThe secret is shown once: store it now.`;
+}
+
+function ifLost({ webhook_id: id }: Webhook): string {
+  return `The webhook ${id} has a new secret, which is lost: rotate it.`;
 }
 
 function toLine({ webhook_id: id, status, disabled_reason: reason, url, events }: Webhook): string {

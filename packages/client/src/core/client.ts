@@ -1,3 +1,4 @@
+import { addressOf } from "./address.ts";
 import { type TypedDocument, textOf } from "./document.ts";
 import { dataOf, type RequestOptions, sendRequest } from "./request.ts";
 import { ResumingSubscription } from "./resuming-subscription.ts";
@@ -136,7 +137,7 @@ export function createClientWith(openTransport: OpenTransport, options: ClientOp
 }
 
 function destinationOf({ url, credential, fetch: given }: ClientOptions): TransportOptions {
-  const path = url.replace(/\/+$/, "");
+  const path = addressOf(url);
   return {
     url: path.endsWith("/graphql") ? path : `${path}/graphql`,
     // The global one is looked up at each call: pages and tests replace it.

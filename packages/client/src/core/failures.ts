@@ -1,4 +1,4 @@
-import { ConnectionLost, type GraphError, OperationRefused, type ZerographError } from "./errors.ts";
+import { ConnectionLost, type GraphError, OperationRefused, ZerographError } from "./errors.ts";
 
 /** Why a request or a connection failed, and whether another attempt can succeed. */
 export type Failure = {
@@ -51,20 +51,29 @@ export function failureOfStatus(status: number, body: string, retryAfter?: strin
   return { error, canRetry, ...(seconds >= 0 && { retryAfterMs: seconds * 1_000 }) };
 }
 
-/** A closed socket. */
+/** A closed socket. Its reason is a text, or the code of a refusal and its text (`invalid_api_key: ...`). */
 export function failureOfClose(code: number, reason: string): Failure {
   const canRetry = !FINAL_CLOSES.has(code);
-  const message = reason || `The server closed the socket with code ${code}.`;
+  const [, named, text] = /^([a-z_]+): (.+)$/s.exec(reason) ?? [];
+  const message = (text ?? reason) || `The server closed the socket with code ${code}.`;
+  const refusal = named ?? (isAuthClose(code) ? "access_refused" : "operation_refused");
   const error = canRetry
     ? new ConnectionLost("connection_lost", message, { status: code })
-    : new OperationRefused(isAuthClose(code) ? "access_refused" : "operation_refused", message, {
-        status: code,
-      });
+    : new OperationRefused(refusal, message, { status: code });
   return { error, canRetry };
 }
 
-/** A connection that broke, or could not be opened. */
+/** A response with a status of success that is no answer of the graph. */
+export function failureOfAnswer(body: string, contentType: string): Failure {
+  const errors = errorsIn(body);
+  if (errors.length > 0) return failureOfErrors(errors);
+  const message = `The server did not answer with ${contentType}.`;
+  return { error: new OperationRefused("invalid_answer", message), canRetry: false };
+}
+
+/** A connection that broke, or could not be opened. An error of this package stays what it is. */
 export function failureOfNetwork(cause: unknown): Failure {
+  if (cause instanceof ZerographError) return { error: cause, canRetry: false };
   const error = new ConnectionLost("connection_lost", "The connection to the server was lost.", { cause });
   return { error, canRetry: true };
 }

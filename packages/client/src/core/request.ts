@@ -1,7 +1,13 @@
 import { pauseMs, RETRY_DEFAULTS, wake } from "./backoff.ts";
 import type { Operation } from "./document.ts";
 import { OperationRefused, type ZerographError } from "./errors.ts";
-import { type Failure, failureOfErrors, failureOfNetwork, failureOfStatus } from "./failures.ts";
+import {
+  type Failure,
+  failureOfAnswer,
+  failureOfErrors,
+  failureOfNetwork,
+  failureOfStatus,
+} from "./failures.ts";
 import type { GraphResult, TransportOptions } from "./transport.ts";
 
 /** How a request is sent. */
@@ -76,19 +82,20 @@ async function sendOnce(
   }
 }
 
-/** Sends an operation, and resolves with the response to it. */
+/**
+ * Sends an operation, and resolves with the response to it. Throws `invalid_credential` and `invalid_variables` for what
+ * cannot be sent.
+ */
 export async function post(
   { url, fetch, authorization }: TransportOptions,
   { query, operationName, variables }: Operation,
   accept: string,
   signal: AbortSignal,
 ): Promise<Response> {
-  return fetch(url, {
-    method: "POST",
-    headers: await headersOf(authorization, accept),
-    body: JSON.stringify({ query, ...(operationName && { operationName }), variables }),
-    signal,
-  });
+  const value = await authorization();
+  const headers = headersOf(value, accept);
+  const body = bodyOf({ query, ...(operationName && { operationName }), variables });
+  return fetch(url, { method: "POST", headers, body, signal });
 }
 
 /** The result that a response has, or why it has none. */
@@ -96,21 +103,39 @@ export async function resultOf(response: Response): Promise<GraphResult | Failur
   const text = await response.text();
   const result = text.length <= MAX_CHARACTERS ? resultIn(text) : undefined;
   if (response.ok && result) return result;
+  if (response.ok) return failureOfAnswer(text, "GraphQL");
   return failureOfStatus(response.status, text, response.headers.get("retry-after"));
 }
 
 /** A failure to send, or to read the response. What took too long once would take as long again. */
 export function failureOfAttempt(reason: unknown, signal: AbortSignal): Failure {
-  return { ...failureOfNetwork(reason), canRetry: !signal.aborted };
+  const failure = failureOfNetwork(reason);
+  return { ...failure, canRetry: failure.canRetry && !signal.aborted };
 }
 
 /** The headers of a request to the graph. */
-async function headersOf(
-  authorization: TransportOptions["authorization"],
-  accept: string,
-): Promise<Record<string, string>> {
-  const value = await authorization();
-  return { accept, "content-type": "application/json", ...(value !== undefined && { authorization: value }) };
+function headersOf(authorization: string | undefined, accept: string): Record<string, string> {
+  if (authorization !== undefined && !/^[\x20-\x7e]*$/.test(authorization))
+    throw new OperationRefused(
+      "invalid_credential",
+      "The credential has a line break or a character that no key has.",
+    );
+  return {
+    accept,
+    "content-type": "application/json",
+    ...(authorization !== undefined && { authorization }),
+  };
+}
+
+/** The JSON of a request. Throws `invalid_variables` if there is none. */
+export function bodyOf(request: object): string {
+  try {
+    return JSON.stringify(request);
+  } catch (cause) {
+    throw new OperationRefused("invalid_variables", `The variables are not JSON: ${String(cause)}`, {
+      cause,
+    });
+  }
 }
 
 /** A response of GraphQL over HTTP: it has data, or errors in the form of the specification. */

@@ -29,9 +29,7 @@ export async function hashFile(
   onSegment: (done: number, of: number) => void,
 ): Promise<FileTree> {
   const chunks = Math.ceil(bytes.length / CHUNK);
-  const power = 2 ** Math.ceil(Math.log2(chunks));
-  const unit = power >= 16 ? power / 16 : 1;
-  const padded = Math.ceil(chunks / unit) * unit;
+  const padded = paddedChunks(chunks);
   const segmentCount = Math.ceil(padded / SEGMENT_CHUNKS);
   const leavesOf = (first: number, count: number) =>
     Array.from({ length: count }, (_, n) => keccak_256(chunkAt(bytes, first + n)));
@@ -60,6 +58,45 @@ export async function hashFile(
     return { index, data, proof: proofOf(levels, index, root) };
   });
   return { root, nodes, segments };
+}
+
+/** The root of a file that is read in parts, with the memory of one segment. */
+export class RootHasher {
+  sizeBytes = 0;
+  readonly #roots: Uint8Array[] = [];
+  readonly #segment = new Uint8Array(SEGMENT);
+
+  update(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      const start = this.sizeBytes % SEGMENT;
+      const part = bytes.subarray(at, at + SEGMENT - start);
+      this.#segment.set(part, start);
+      at += part.length;
+      this.sizeBytes += part.length;
+      if (this.sizeBytes % SEGMENT === 0) this.#roots.push(this.#rootOf(this.#segment, SEGMENT_CHUNKS));
+    }
+  }
+
+  /** The root of what was given so far; of an empty file, zeros. */
+  root(): string {
+    const padded = paddedChunks(Math.ceil(this.sizeBytes / CHUNK));
+    const roots = [...this.#roots];
+    let rest = this.#segment.subarray(0, this.sizeBytes % SEGMENT);
+    for (; roots.length * SEGMENT_CHUNKS < padded; rest = rest.subarray(0, 0))
+      roots.push(this.#rootOf(rest, Math.min(SEGMENT_CHUNKS, padded - roots.length * SEGMENT_CHUNKS)));
+    return toHex(rootOf(roots));
+  }
+
+  #rootOf(bytes: Uint8Array, chunks: number): Uint8Array {
+    return rootOf(Array.from({ length: chunks }, (_, n) => keccak_256(chunkAt(bytes, n))));
+  }
+}
+
+/** The number of leaves of a file: its chunks and empty ones, up to a sixteenth of the next power of two. */
+function paddedChunks(chunks: number): number {
+  const power = 2 ** Math.ceil(Math.log2(chunks));
+  const unit = power >= 16 ? power / 16 : 1;
+  return Math.ceil(chunks / unit) * unit;
 }
 
 function chunkAt(bytes: Uint8Array, index: number): Uint8Array {

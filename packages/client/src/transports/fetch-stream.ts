@@ -1,5 +1,5 @@
 import type { Operation } from "../core/document.ts";
-import { failureOfNetwork, failureOfStatus } from "../core/failures.ts";
+import { failureOfAnswer, failureOfNetwork, failureOfStatus } from "../core/failures.ts";
 import { post } from "../core/request.ts";
 import type { OpenedSubscription, TransportOptions, TransportSink } from "../core/transport.ts";
 
@@ -28,8 +28,11 @@ export function subscribeByFetch(
     const type = response.headers.get("content-type") ?? "";
     if (!response.ok || !type.startsWith(contentType) || !response.body) {
       const text = await response.text();
-      const status = response.ok ? 400 : response.status;
-      return sink.failed(failureOfStatus(status, text, response.headers.get("retry-after")));
+      return sink.failed(
+        response.ok
+          ? failureOfAnswer(text, contentType)
+          : failureOfStatus(response.status, text, response.headers.get("retry-after")),
+      );
     }
     sink.opened();
     const read = reader(sink, type);

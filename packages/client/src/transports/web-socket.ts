@@ -1,6 +1,7 @@
 import { createClient, type Client as SocketClient } from "graphql-ws";
 import type { GraphError } from "../core/errors.ts";
 import { type Failure, failureOfClose, failureOfErrors, failureOfNetwork } from "../core/failures.ts";
+import { bodyOf } from "../core/request.ts";
 import type { GraphResult, OpenTransport, Transport, TransportOptions } from "../core/transport.ts";
 
 /** Settings of the socket. */
@@ -57,6 +58,12 @@ class SocketTransport implements Transport {
   subscribe(...[operation, sink]: Parameters<Transport["subscribe"]>): ReturnType<Transport["subscribe"]> {
     const client = this.#client;
     const { query, operationName, variables } = operation;
+    try {
+      bodyOf(variables);
+    } catch (reason) {
+      queueMicrotask(() => sink.failed(failureOfNetwork(reason)));
+      return { stop() {}, abandon() {} };
+    }
     // A result is a message as well.
     const listening = [client.on("message", () => sink.heard()), client.on("connected", () => sink.opened())];
     let isOver = false;
