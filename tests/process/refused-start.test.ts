@@ -101,7 +101,8 @@ describe("a start that cannot succeed is refused in one line that names the inva
     const folder = newFolder();
     writeFileSync(join(folder, ".env"), "\uFEFFNETWORK=mainnet\nLOG_LEVEL = 'loud' # all of it\n");
     const refusal = async (name: string, settings: Record<string, string> = {}) => {
-      const ran = await runProcess({ script: `dist/gateway/${name}.js`, folder, settings });
+      const args = name === "cli/accept-reorg" ? ["deposits"] : [];
+      const ran = await runProcess({ script: `dist/gateway/${name}.js`, args, folder, settings });
       expect(ran, name).toMatchObject({ code: 1, stdout: "" });
       return ran.stderr.trim().split("\n");
     };
