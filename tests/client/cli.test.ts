@@ -370,6 +370,18 @@ describe("zerograph", () => {
     expect(stderr).toMatch(text);
   });
 
+  test.each([
+    [["missing.json"], "file_error"],
+    [[], "usage"],
+    [["--wings"], "usage"],
+    [["package.json"], "invalid_bundle"],
+  ])("verify %j --json prints its failure as JSON", async (words, code) => {
+    const folder = emptyFolder();
+    writeFileSync(join(folder, "package.json"), "not a bundle");
+    const { status, stdout, stderr } = await zerograph(["verify", ...words, "--json"], {}, folder);
+    expect([status, stdout, JSON.parse(stderr).error.code]).toEqual([2, "", code]);
+  });
+
   test("help names every command", async () => {
     const { status, stdout } = await zerograph(["help"]);
     expect(status).toBe(0);

@@ -24,8 +24,16 @@ const MARKS = { passed: "passed     ", failed: "FAILED     ", not_checked: "not 
 try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
+  const message = error instanceof Error ? error.message : String(error);
+  console.error(process.argv.includes("--json") ? JSON.stringify({ error: failureOf(error, message) }) : message);
   process.exitCode = 2;
+}
+
+/** The code of a failure, as the other commands have it. */
+function failureOf(error: unknown, message: string): { readonly code: string; readonly message: string } {
+  if (error instanceof Error && "syscall" in error) return { code: "file_error", message };
+  const isUsage = message === USAGE || (error instanceof TypeError && "code" in error);
+  return { code: isUsage ? "usage" : "invalid_bundle", message };
 }
 
 async function run(args: string[]): Promise<number> {
