@@ -25,7 +25,9 @@ try {
   process.exitCode = await run(process.argv.slice(2));
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
-  console.error(process.argv.includes("--json") ? JSON.stringify({ error: failureOf(error, message) }) : message);
+  console.error(
+    process.argv.includes("--json") ? JSON.stringify({ error: failureOf(error, message) }) : message,
+  );
   process.exitCode = 2;
 }
 
