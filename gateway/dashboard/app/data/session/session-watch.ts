@@ -1,4 +1,4 @@
-/** The codes of refusals without a session, or after its end; `access_refused` is that of a closed socket. */
+/** The codes of refusals without a session, or after its end; `access_refused` is that of a socket closed without one. */
 const CODES: ReadonlySet<unknown> = new Set(["missing_authorization", "session_ended", "access_refused"]);
 const NOTE = "zerograph-session-ended";
 
