@@ -4,12 +4,11 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { migrations } from "../../src/db/migrations/index.ts";
-import { rest } from "../support/clients/rest-client.ts";
 import { type DatabaseKind, openTestDatabase } from "../support/servers/database.ts";
 import { newWriter } from "../support/storage/kv.ts";
 import { prepareFile, startPublisher } from "../support/storage/publisher.ts";
 import { until } from "../support/until.ts";
-import { call, query } from "../upgrade/calls.ts";
+import { call, patientRest, query } from "../upgrade/calls.ts";
 import { replayAll } from "../upgrade/events.ts";
 import { readEveryField } from "../upgrade/every-field.ts";
 import { fieldValues } from "../upgrade/field-values.ts";
@@ -45,7 +44,7 @@ function testUpgrade(name: string, kind: DatabaseKind): void {
   const target = () => upgraded.target;
   const filled = () => fixture.expected.filled;
   const statusOf = async (secret: string, path = "/v1/models", body?: object) =>
-    (await rest(target().origin, path, secret, { body })).status;
+    (await patientRest(target().origin, path, secret, { body })).status;
   const chat = (secret: string, fields: object = {}) =>
     statusOf(secret, "/v1/chat/completions", {
       model: "devnet-chat",
