@@ -211,7 +211,10 @@ describe("the command", () => {
     ]) {
       expect(JSON.parse(changed)).toEqual(JSON.parse(text));
       const { status, stderr } = await command({ bundle: changed });
-      expect([status, stderr.trim()]).toEqual([2, "The bundle has a repeated member."]);
+      expect([status, JSON.parse(stderr)]).toEqual([
+        2,
+        { error: { code: "invalid_bundle", message: "The bundle has a repeated member." } },
+      ]);
     }
   });
 
