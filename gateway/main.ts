@@ -4,6 +4,7 @@ import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger } from "../src/kernel/log.ts";
 import { startTraces } from "../src/metrics/trace-export.ts";
 import { runOrExplain } from "./cli/run-or-explain.ts";
+import { keepNewObjectsYoung } from "./garbage-collection.ts";
 import { choosePort, requireFreePort } from "./listen.ts";
 import { countProcesses, isSupervised, ProcessSupervisor, processNumber, reportReady } from "./processes.ts";
 import type { Ends, Start } from "./roles/start.ts";
@@ -22,6 +23,7 @@ const ROLES: Readonly<Record<string, () => Promise<(start: Start) => Promise<voi
 
 await runOrExplain(async () => {
   setDefaultResultOrder("ipv4first");
+  keepNewObjectsYoung();
   const [role = "all", name = ""] = process.argv.slice(2);
   const load = Object.hasOwn(ROLES, role) ? ROLES[role] : undefined;
   if (!load) throw new StartupError(`There is no role ${role}: ${Object.keys(ROLES).join(", ")}.`);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { PRODUCT } from "./build.ts";
 
 /** A program in its own process, once it has printed where it listens. */
 export type Child = { readonly origin: string; readonly process: ChildProcess; stop(): Promise<void> };
@@ -17,13 +18,16 @@ export async function startChild(
     readonly ready: RegExp;
     readonly env: Readonly<Record<string, string>>;
     readonly nodeFlags?: readonly string[];
+    /** Whether Node gets the flags that the product starts with. */
+    readonly isOurs?: boolean;
     /** Called with everything that it has written so far, until it is ready. */
     readonly onOutput?: (text: string) => void;
   },
 ): Promise<Child> {
   const loader = file.endsWith(".ts") ? ["--import", "tsx"] : [];
   const flags = [...(options.nodeFlags ?? []), ...loader, file];
-  const child = spawn(process.execPath, flags, {
+  const { isOurs = file === PRODUCT } = options;
+  const child = spawn(isOurs ? "scripts/node" : process.execPath, flags, {
     cwd: ROOT,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR, ...options.env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],

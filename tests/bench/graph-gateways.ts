@@ -15,10 +15,10 @@ const READY = /ready at (\S+)/;
 export function startPeer(
   name: string,
   env: Readonly<Record<string, string>>,
-  nodeFlags: readonly string[] = [],
+  isOurs = false,
 ): Promise<Child> {
   return startChild(builtFile(`peers/graph/${name}`), {
-    ...{ ready: READY, nodeFlags },
+    ...{ ready: READY, isOurs },
     env: { NODE_ENV: "production", ...env },
   });
 }
@@ -45,7 +45,7 @@ export async function openGateways(
   };
   const gateways = new Map<GatewayName, Child>();
   for (const name of names) {
-    const child = await startPeer("gateway", { ...env, GATEWAY: name });
+    const child = await startPeer("gateway", { ...env, GATEWAY: name }, name === "zerograph");
     onEnd(async () => killChild(child));
     gateways.set(name, child);
   }

@@ -51,7 +51,7 @@ type OperationPrice = { readonly cost: Cost; readonly requests: number };
 type Verdict = CheckedDocument | readonly GraphQLError[];
 
 const MAX_CACHED = 4_000;
-const MAX_CACHED_BYTES = 12 * 1_048_576;
+const MAX_CACHED_BYTES = 8 * 1_048_576;
 /** A cached document, with everything compiled for it here, takes about this many bytes per character. */
 const BYTES_PER_CHARACTER = 24;
 /** A refusal has a few messages, each cut to its first 500 characters. */

@@ -23,7 +23,7 @@ const NESTED = `query Nested($first: Int!) {
     reviews { id stars text author { id name country } product { upc name } }
   }
 }`;
-/** Our plans are cached for 1,000 documents, and Hive's for 1,024. */
+/** Our plans are cached for about 900 of these documents, and Hive's for 1,024. */
 const FITTING = 800;
 const TOO_MANY = 2_500;
 /** The answers that are compared before a load. */

@@ -13,7 +13,7 @@ export type PlanCacheOptions<T> = {
   readonly bytesOf?: (value: T) => number;
 };
 
-const MAX_BYTES = 16 * 1_048_576;
+const MAX_BYTES = 12 * 1_048_576;
 
 /**
  * Caches compiled operations. A document object seen before is found by identity; an equal one by its printed text.

@@ -5,6 +5,7 @@ import type { DocumentNode } from "graphql";
 import type { SubgraphExecutor } from "../../../../gateway/federation/engine/subgraph-executor.ts";
 import { createRemoteExecutor } from "../../../../gateway/federation/executor.remote.ts";
 import type { GraphContext } from "../../../../gateway/federation/graph.ts";
+import { keepNewObjectsYoung } from "../../../../gateway/garbage-collection.ts";
 import { importPeer } from "../../../peers/install.ts";
 import { openDoor } from "./door.ts";
 
@@ -16,6 +17,7 @@ type OpenGateway = (supergraphSdl: string, urls: Urls) => Promise<string>;
  */
 export const GATEWAYS = {
   zerograph: async (supergraphSdl, urls) => {
+    keepNewObjectsYoung();
     const executors: Record<string, SubgraphExecutor<GraphContext>> = {};
     for (const [name, url] of Object.entries(urls))
       executors[name] = createRemoteExecutor({ url, headers: () => ({}), connectionParams: () => ({}) });
