@@ -36,9 +36,9 @@ export type LocalExecutorOptions<C, S> = {
 };
 
 const DEFAULT_COMPILED_LIMIT = 2_000;
-const MAX_COMPILED_BYTES = 64 * 1_048_576;
-/** A compiled operation takes about this many bytes per character. */
-const BYTES_PER_CHARACTER = 40;
+const MAX_COMPILED_BYTES = 32 * 1_048_576;
+/** A compiled operation takes about this many bytes per character of its text. */
+const BYTES_PER_CHARACTER = 400;
 
 /** Runs a subgraph's operations in this process, compiled to JavaScript once per text. */
 export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): SubgraphExecutor<C> {
@@ -117,7 +117,9 @@ function createCompiler(
   limit: number,
 ): (request: Pick<SubgraphRequest<unknown>, "document" | "text">) => Compiled {
   const byDocument = new WeakMap<DocumentNode, Compiled>();
-  const byText = new ByteLru<Compiled>({ maxEntries: limit, maxBytes: MAX_COMPILED_BYTES });
+  const byText = new ByteLru<Compiled>({
+    ...{ maxEntries: limit, maxBytes: MAX_COMPILED_BYTES, isSelective: true },
+  });
   return ({ document, text }) => {
     const known = byDocument.get(document);
     if (known) return known;
