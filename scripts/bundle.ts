@@ -1,6 +1,9 @@
 import { cpSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
+
+const require = createRequire(import.meta.url);
 
 /** Files that the product reads. */
 const READ_FILES = [
@@ -46,6 +49,18 @@ const fromOwnPlace: Plugin = {
   },
 };
 
+/** The packages of Node find the CommonJS files of graphql, whose every use by a module goes through a getter. */
+const graphqlAsModules: Plugin = {
+  name: "graphql-as-modules",
+  resolveId: {
+    filter: { id: /^graphql(\/|$)/ },
+    handler(id) {
+      const path = require.resolve(id).replace(/\.js$/, ".mjs");
+      return { id: path, moduleSideEffects: false };
+    },
+  },
+};
+
 /**
  * V8 keeps the source of loaded modules, and Node gives it two bytes a character unless all are in ASCII: with escapes
  * instead, a process needs 13 MiB less.
@@ -72,7 +87,7 @@ export async function bundle(entries: readonly string[], folder: string): Promis
     platform: "node",
     tsconfig: "tsconfig.json",
     external: EXTERNAL,
-    plugins: [fromOwnPlace, inAscii],
+    plugins: [graphqlAsModules, fromOwnPlace, inAscii],
     onLog(level, log, handle) {
       // A package's, before its first statement, and without an effect.
       if (log.code === "MODULE_LEVEL_DIRECTIVE") return;

@@ -1,13 +1,5 @@
-import {
-  type DocumentNode,
-  type FieldNode,
-  type GraphQLSchema,
-  getNamedType,
-  Kind,
-  TypeInfo,
-  visit,
-  visitWithTypeInfo,
-} from "graphql";
+import { type DocumentNode, type FieldNode, type GraphQLSchema, getNamedType, Kind, visit } from "graphql";
+import { visitSelections } from "./document/typed-selections.ts";
 
 /** Why a caller is denied a field. */
 export type Denial = { readonly code: string; readonly message: string };
@@ -36,18 +28,12 @@ export function findGuardedFields<C>(
   guardOf: GuardOf<C>,
 ): GuardedFields<C> {
   const found: { node: FieldNode; guard: Guard<C> }[] = [];
-  const types = new TypeInfo(schema);
-  visit(
-    document,
-    visitWithTypeInfo(types, {
-      Field(node) {
-        const parent = types.getParentType();
-        const field = types.getFieldDef();
-        const guard = parent && field && guardOf(parent.name, field.name, getNamedType(field.type).name);
-        if (guard) found.push({ node, guard });
-      },
-    }),
-  );
+  for (const definition of document.definitions)
+    visitSelections(schema, definition, (node, parent, field) => {
+      if (node.kind !== Kind.FIELD || !field) return;
+      const guard = guardOf(parent.name, field.name, getNamedType(field.type).name);
+      if (guard) found.push({ node, guard });
+    });
   return found;
 }
 

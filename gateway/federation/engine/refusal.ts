@@ -1,4 +1,5 @@
-import { type DocumentNode, GraphQLError, visit } from "graphql";
+import { type DocumentNode, GraphQLError } from "graphql";
+import { contentsOf } from "./document/contents.ts";
 import type { Denied } from "./guards.ts";
 
 /** The error for an operation that the engine refuses, for a reason that its author can fix. */
@@ -15,10 +16,6 @@ export function denial(denied: Denied): GraphQLError {
 
 /** Throws for valid GraphQL that is not supported: response keys that are members of every JavaScript object. */
 export function refuseUnsupported(document: DocumentNode): void {
-  visit(document, {
-    Field({ alias, name }) {
-      const key = (alias ?? name).value;
-      if (key in Object.prototype) throw refusal(`"${key}" cannot be a response key.`);
-    },
-  });
+  for (const key of contentsOf(document).responseKeys)
+    if (key in Object.prototype) throw refusal(`"${key}" cannot be a response key.`);
 }

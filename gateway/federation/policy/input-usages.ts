@@ -1,6 +1,7 @@
 import {
   type ArgumentNode,
   type DefinitionNode,
+  type DirectiveNode,
   type DocumentNode,
   type GraphQLArgument,
   type GraphQLError,
@@ -11,11 +12,9 @@ import {
   isListType,
   Kind,
   type OperationDefinitionNode,
-  TypeInfo,
   type ValueNode,
-  visit,
-  visitWithTypeInfo,
 } from "graphql";
+import { visitSelections } from "../engine/document/typed-selections.ts";
 import { fieldOf, type InputLimits, isAnyJson } from "./input-limits.ts";
 
 /** A place where a variable is used. */
@@ -76,27 +75,24 @@ class Reader {
   read(schema: GraphQLSchema, definition: DefinitionNode): Found {
     const usages = new Map<string, Usage>();
     const spreads = new Set<string>();
-    const types = new TypeInfo(schema);
     const collect = (args: readonly ArgumentNode[] = [], owner: Owner | undefined, name: string) => {
       for (const { name: given, value } of args) {
         const argument = owner?.args.find((one) => one.name === given.value);
         if (argument) this.#walk(value, argument.type, `${name}(${argument.name})`, usages);
       }
     };
-    visit(
-      definition,
-      visitWithTypeInfo(types, {
-        Field: ({ arguments: args }) =>
-          collect(
-            args,
-            types.getFieldDef() ?? undefined,
-            `${types.getParentType()?.name}.${types.getFieldDef()?.name}`,
-          ),
-        Directive: ({ arguments: args, name }) =>
-          collect(args, types.getDirective() ?? undefined, `@${name.value}`),
-        FragmentSpread: ({ name }) => void spreads.add(name.value),
-      }),
-    );
+    const collectDirectives = ({ directives = [] }: { readonly directives?: readonly DirectiveNode[] }) => {
+      for (const { arguments: args, name } of directives)
+        collect(args, schema.getDirective(name.value) ?? undefined, `@${name.value}`);
+    };
+    if ("directives" in definition) collectDirectives(definition);
+    if ("variableDefinitions" in definition) definition.variableDefinitions?.forEach(collectDirectives);
+    visitSelections(schema, definition, (selection, parent, field) => {
+      collectDirectives(selection);
+      if (selection.kind === Kind.FRAGMENT_SPREAD) spreads.add(selection.name.value);
+      if (field && selection.kind === Kind.FIELD)
+        collect(selection.arguments, field, `${parent.name}.${field.name}`);
+    });
     return { usages, spreads };
   }
 

@@ -2,39 +2,43 @@ import {
   type ASTNode,
   type ASTVisitFn,
   type ASTVisitor,
-  type ASTVisitorKeyMap,
   type DocumentNode,
+  FragmentsOnCompositeTypesRule,
   GraphQLError,
   type GraphQLSchema,
   Kind,
+  KnownDirectivesRule,
+  KnownFragmentNamesRule,
+  NoFragmentCyclesRule,
+  NoUnusedFragmentsRule,
+  PossibleFragmentSpreadsRule,
   TypeInfo,
+  UniqueDirectivesPerLocationRule,
+  UniqueFragmentNamesRule,
   ValidationContext,
   type ValidationRule,
   visit,
 } from "graphql";
+import { CHILDREN, contentsOf } from "../engine/document/contents.ts";
+import { IncrementalRule } from "./incremental-rule.ts";
 
 type Visit = ASTVisitFn<ASTNode>;
 type Call = { readonly rule: number; readonly run: Visit };
 type Calls = { readonly enter: Call[]; readonly leave: Call[] };
 
-/** The children of the nodes of an operation, but for names: no rule visits these, and they are two fifths of all. */
-const CHILDREN: ASTVisitorKeyMap = {
-  Document: ["definitions"],
-  OperationDefinition: ["variableDefinitions", "directives", "selectionSet"],
-  VariableDefinition: ["variable", "type", "defaultValue", "directives"],
-  SelectionSet: ["selections"],
-  Field: ["arguments", "directives", "selectionSet"],
-  Argument: ["value"],
-  FragmentSpread: ["directives"],
-  InlineFragment: ["typeCondition", "directives", "selectionSet"],
-  FragmentDefinition: ["typeCondition", "directives", "selectionSet"],
-  ListValue: ["values"],
-  ObjectValue: ["fields"],
-  ObjectField: ["value"],
-  Directive: ["arguments"],
-  ListType: ["type"],
-  NonNullType: ["type"],
-};
+const OF_FRAGMENTS: ReadonlySet<ValidationRule> = new Set([
+  FragmentsOnCompositeTypesRule,
+  KnownFragmentNamesRule,
+  NoFragmentCyclesRule,
+  NoUnusedFragmentsRule,
+  PossibleFragmentSpreadsRule,
+  UniqueFragmentNamesRule,
+]);
+const OF_DIRECTIVES: ReadonlySet<ValidationRule> = new Set([
+  IncrementalRule,
+  KnownDirectivesRule,
+  UniqueDirectivesPerLocationRule,
+]);
 const KINDS = [
   ...Object.keys(CHILDREN),
   ...[Kind.VARIABLE, Kind.NAMED_TYPE, Kind.INT, Kind.FLOAT, Kind.STRING, Kind.BOOLEAN, Kind.NULL, Kind.ENUM],
@@ -53,7 +57,7 @@ export function passesRules(
   const types = new TypeInfo(schema);
   const context = new QuickContext(schema, document, types);
   try {
-    const visitors = rules.map((rule) => rule(context));
+    const visitors = neededRules(rules, document).map((rule) => rule(context));
     visit(document, inParallel([context.findVariables, ...visitors], types), CHILDREN);
     return true;
   } catch (error) {
@@ -61,6 +65,15 @@ export function passesRules(
     if (error instanceof GraphQLError) return false;
     throw error;
   }
+}
+
+/** The rules for what a document contains: most have no directives, and many no fragments. */
+function neededRules(rules: readonly ValidationRule[], document: DocumentNode): readonly ValidationRule[] {
+  const { directives, hasFragments } = contentsOf(document);
+  return rules.filter(
+    (rule) =>
+      (hasFragments || !OF_FRAGMENTS.has(rule)) && (directives.length > 0 || !OF_DIRECTIVES.has(rule)),
+  );
 }
 
 type Definition = Parameters<ValidationContext["getVariableUsages"]>[0];

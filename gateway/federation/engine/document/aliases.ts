@@ -1,4 +1,5 @@
 import { type DocumentNode, type FieldNode, Kind, visit } from "graphql";
+import { CHILDREN, contentsOf } from "./contents.ts";
 
 /** Prefix of every client alias in the planner's document. No field of ours starts with it. */
 const PREFIX = "_alias_";
@@ -22,12 +23,12 @@ export function clientKey(key: string): string {
  * under the client's.
  */
 export function renameAliases(document: DocumentNode): DocumentNode {
-  return visit(document, {
-    Field(field) {
-      if (!field.alias) return undefined;
-      const { alias: _, ...plain } = field;
-      if (field.name.value === "__typename") return plain;
-      return { ...plain, alias: { kind: Kind.NAME, value: dataKey(field) } };
-    },
-  });
+  if (!contentsOf(document).hasAliases) return document;
+  const rename = (field: FieldNode): FieldNode | undefined => {
+    if (!field.alias) return undefined;
+    const { alias: _, ...plain } = field;
+    if (field.name.value === "__typename") return plain;
+    return { ...plain, alias: { kind: Kind.NAME, value: dataKey(field) } };
+  };
+  return visit(document, { Field: rename }, CHILDREN);
 }

@@ -25,6 +25,7 @@ import {
 } from "graphql";
 import { readExactly } from "../../../../subgraphs/shared/schema/exact-literal.ts";
 import type { JsonObject } from "../subgraph-executor.ts";
+import { CHILDREN } from "./contents.ts";
 import { isRecursive } from "./variable-usage.ts";
 
 /** An operation without literals in its arguments. */
@@ -47,18 +48,20 @@ export function liftLiterals(
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): LiftedOperation {
-  const own = separateOperations(document)[operation.name?.value ?? ""] ?? document;
+  const isAlone = document.definitions.length === 1;
+  const own = isAlone ? document : (separateOperations(document)[operation.name?.value ?? ""] ?? document);
   const lifting = new Lifting(api, prefixFor(operation));
-  const lifted = visit(own, lifting.visitor());
+  const lifted = visit(own, lifting.visitor(), CHILDREN);
   const { fixed, computed, added, required } = lifting;
   return {
-    document: visit(lifted, {
-      OperationDefinition: (node) => {
+    document: {
+      ...lifted,
+      definitions: lifted.definitions.map((node) => {
+        if (node.kind !== Kind.OPERATION_DEFINITION) return node;
         const existing = (node.variableDefinitions ?? []).map((one) => withoutDefault(one, required));
         return { ...node, variableDefinitions: [...existing, ...added] };
-      },
-      SelectionSet: () => false,
-    }),
+      }),
+    },
     values(variables) {
       const values = { ...fixed };
       for (const [name, node] of computed) values[name] = readExactly(node, variables);

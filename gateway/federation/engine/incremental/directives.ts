@@ -1,11 +1,5 @@
-import {
-  type DirectiveNode,
-  type DocumentNode,
-  Kind,
-  type SelectionNode,
-  type ValueNode,
-  visit,
-} from "graphql";
+import { type DirectiveNode, type DocumentNode, Kind, type SelectionNode, type ValueNode } from "graphql";
+import { contentsOf } from "../document/contents.ts";
 import type { JsonObject } from "../subgraph-executor.ts";
 
 /** The directives of incremental delivery, as the public schema publishes them. */
@@ -28,20 +22,9 @@ directive @stream(
 ) on FIELD
 `;
 
-const known = new WeakMap<DocumentNode, boolean>();
-
-/** Whether a document asks for incremental delivery; found once per document. */
+/** Whether a document asks for incremental delivery. */
 export function asksForParts(document: DocumentNode): boolean {
-  const seen = known.get(document);
-  if (seen !== undefined) return seen;
-  let found = false;
-  visit(document, {
-    Directive(directive) {
-      found ||= isIncremental(directive);
-    },
-  });
-  known.set(document, found);
-  return found;
+  return contentsOf(document).directives.some(isIncremental);
 }
 
 /** Whether a directive is one of incremental delivery. */
