@@ -40,7 +40,11 @@ const MAX_COMPILED_BYTES = 32 * 1_048_576;
 /** A compiled operation takes about this many bytes per character of its text. */
 const BYTES_PER_CHARACTER = 400;
 
-/** Runs a subgraph's operations in this process, compiled to JavaScript once per text. */
+/**
+ * Runs a subgraph's operations in this process, compiled to JavaScript where the code is kept; graphql-js runs the
+ * others, nearly all of which come once. Code that runs once costs more than it saves, and stays in memory until a full
+ * garbage collection.
+ */
 export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): SubgraphExecutor<C> {
   const { schema, contextOf, reportBug = () => {} } = options;
   const compile = createCompiler(schema, options.compiledLimit ?? DEFAULT_COMPILED_LIMIT);
@@ -95,10 +99,7 @@ type Compiled = Runnable | ExecutionResult;
  * those operations.
  */
 function compileOperation(schema: GraphQLSchema, document: DocumentNode): Compiled {
-  const interpreted: Runnable = {
-    query: (rootValue, contextValue, given) =>
-      execute({ schema, document, rootValue, contextValue, variableValues: given ?? {} }),
-  };
+  const interpreted = interpretOperation(schema, document);
   if (hasRecursiveVariable(schema, document)) return interpreted;
   const compiled = compileQuery(schema, document);
   const nested = nestedVariables(document);
@@ -111,22 +112,31 @@ function compileOperation(schema: GraphQLSchema, document: DocumentNode): Compil
   };
 }
 
+function interpretOperation(schema: GraphQLSchema, document: DocumentNode): Runnable {
+  return {
+    query: (rootValue, contextValue, given) =>
+      execute({ schema, document, rootValue, contextValue, variableValues: given ?? {} }),
+  };
+}
+
 /** Compiled operations, by document object and then by text: many plans send the same one. */
 function createCompiler(
   schema: GraphQLSchema,
   limit: number,
 ): (request: Pick<SubgraphRequest<unknown>, "document" | "text">) => Compiled {
   const byDocument = new WeakMap<DocumentNode, Compiled>();
-  const byText = new ByteLru<Compiled>({
+  const byText = new ByteLru<{ compiled?: Compiled }>({
     ...{ maxEntries: limit, maxBytes: MAX_COMPILED_BYTES, isSelective: true },
   });
   return ({ document, text }) => {
     const known = byDocument.get(document);
     if (known) return known;
-    const compiled = byText.get(text) ?? compileOperation(schema, document);
-    byText.set(text, compiled, text.length * BYTES_PER_CHARACTER);
-    byDocument.set(document, compiled);
-    return compiled;
+    const kept = byText.get(text) ?? {};
+    const isKept = kept.compiled || byText.set(text, kept, text.length * BYTES_PER_CHARACTER);
+    if (!isKept) return interpretOperation(schema, document);
+    kept.compiled ??= compileOperation(schema, document);
+    byDocument.set(document, kept.compiled);
+    return kept.compiled;
   };
 }
 

@@ -38,14 +38,20 @@ export function openRedis(
       // Otherwise one command at a time would be sent.
       reserveClient: true,
     }).on("error", onError) as unknown as RedisConnection;
-  return createCluster({
+  const cluster = createCluster({
     rootNodes: nodes.map(({ host, port }) => ({ socket: { host, port } })),
     defaults: options,
+    // Otherwise it would not open while one of the masters is away.
     minimizeConnections: true,
     topologyRefreshOnReconnectionAttemptStrategy: CLUSTER_REFRESH_MS,
   })
     .on("error", onError)
-    .on("node-error", onError) as unknown as RedisConnection;
+    .on("node-error", onError);
+  // Who replaced a master is asked only if the connection to it was ready once: it is not left to the first command.
+  cluster.on("connect", () => {
+    for (const master of cluster.masters) Promise.resolve(cluster.nodeClient(master)).catch(() => {});
+  });
+  return cluster as unknown as RedisConnection;
 }
 
 /** Closes the connection at once; pending commands fail. */

@@ -56,16 +56,17 @@ export class ByteLru<V> {
     return entry.value;
   }
 
-  /** Stores a value, unless it is larger than the share of one entry, or not admitted yet. */
-  set(key: string, value: V, sizeBytes: number): void {
+  /** Stores a value, unless it is larger than the share of one entry, or not admitted yet; whether it did. */
+  set(key: string, value: V, sizeBytes: number): boolean {
     const isNew = !this.#entries.has(key);
     this.delete(key);
     const { maxBytes, maxShare = DEFAULT_MAX_SHARE } = this.#limits;
-    if (sizeBytes > maxBytes * maxShare) return;
-    if (isNew && !this.#admits(key, sizeBytes)) return;
+    if (sizeBytes > maxBytes * maxShare) return false;
+    if (isNew && !this.#admits(key, sizeBytes)) return false;
     this.#makeRoom(sizeBytes);
     this.#entries.set(key, { value, sizeBytes, wasRead: false, readAt: this.#reads });
     this.#sizeBytes += sizeBytes;
+    return true;
   }
 
   /**

@@ -21,6 +21,8 @@ import { until } from "../support/until.ts";
 
 const filter = { topic: "file.submitted", subject: "0xaa" } as const;
 const LIMIT = 5;
+/** So many keys are on every master of a cluster. */
+const MANY = 12;
 
 describe.skipIf(!inject("redisUrl"))("Redis as a group of servers", () => {
   test("sentinels: when the master is killed no event is lost, none comes twice, and limits are counted again", async () => {
@@ -71,9 +73,9 @@ describe.skipIf(!inject("redisUrl"))("Redis as a group of servers", () => {
 /** Kills the master of the events under them, and compares what a process receives with what was written. */
 async function survives(url: string, master: GroupMember): Promise<void> {
   const { write, seen } = await follow(url);
-  const { take: takeOne, shared } = await limitOn(url);
-  for (let n = 0; n < LIMIT; n++) expect(await takeOne("a")).toMatchObject({ isOver: false });
-  expect(await takeOne("a")).toMatchObject({ isOver: true });
+  const { shared } = await limitOn(url);
+  // A process counts by itself while Redis is slow, as on a busy machine.
+  await until(shared);
   let count = 0;
   for (; count < 20; count++) await write(`${count}`);
   await master.kill();
@@ -83,7 +85,10 @@ async function survives(url: string, master: GroupMember): Promise<void> {
   for (count++; count < 40; count++) await write(`${count}`);
   await until(() => seen.length >= 40);
   expect(seen.map(noteOf)).toEqual(Array.from({ length: 40 }, (_, n) => `${n}`));
-  await until(shared);
+  await until(async () => {
+    for (let n = 0; n < MANY; n++) if (!(await shared())) return false;
+    return true;
+  });
 }
 
 /** An outbox whose events one process publishes, and what another one receives. */

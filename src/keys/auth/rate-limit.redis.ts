@@ -15,10 +15,12 @@ const RETRY_AFTER_MS = 2_000;
 export class RedisRateLimit implements RateLimit {
   readonly #limiter: RateLimiterRedis;
   readonly #fallback: MemoryRateLimit;
+  readonly #timeoutMs: number;
   #retryAtMs = 0;
 
   /** At most `limit` requests per window for each subject; `name` distinguishes the limits in one Redis. */
-  constructor(redis: RedisConnection, name: string, limit: number) {
+  constructor(redis: RedisConnection, name: string, limit: number, timeoutMs = TIMEOUT_MS) {
+    this.#timeoutMs = timeoutMs;
     this.#limiter = new RateLimiterRedis({
       storeClient: redis,
       useRedisPackage: true,
@@ -35,7 +37,7 @@ export class RedisRateLimit implements RateLimit {
     if (performance.now() < this.#retryAtMs) return this.#fallback.take(subject, requests);
     try {
       return await within(
-        TIMEOUT_MS,
+        this.#timeoutMs,
         quotaOf(this.#limiter.points, this.#limiter.consume(subject, requests)),
       );
     } catch {
