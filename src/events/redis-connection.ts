@@ -47,10 +47,12 @@ export function openRedis(
   })
     .on("error", onError)
     .on("node-error", onError);
-  // Who replaced a master is asked only if the connection to it was ready once: it is not left to the first command.
-  cluster.on("connect", () => {
-    for (const master of cluster.masters) Promise.resolve(cluster.nodeClient(master)).catch(() => {});
-  });
+  // Who replaced a master is asked only if the connection to it was ready once, so it is not left to the first command;
+  // except where a connection without traffic counts as broken.
+  if (silenceMs === undefined)
+    cluster.on("connect", () => {
+      for (const master of cluster.masters) Promise.resolve(cluster.nodeClient(master)).catch(() => {});
+    });
   return cluster as unknown as RedisConnection;
 }
 
