@@ -4,22 +4,30 @@ import base from "../vitest.config.ts";
 
 const FOLDERS = ["unit", "accounts", "keys", "jobs", "operations", "events", "rest", "graph", "sim"];
 
-/** Files of these folders that wait for timeouts, or try thousands of inputs: together they take as long as the rest. */
+/** Files of these folders that wait for timeouts, fill months, or try thousands of inputs: they take longer than the rest. */
 const SLOW = [
   "accounts/expensive-reads",
+  "accounts/retention",
+  "accounts/usage-rollups",
   "keys/permission-table",
   "keys/stored-content",
   "jobs/image-jobs",
   "rest/metrics",
+  "rest/refusals",
+  "rest/refused-bodies",
   "rest/storage/large-rpc",
+  "unit/deploy/deploy-files",
   "unit/inference/body-pool",
   "graph/account-streams",
   "graph/image-jobs",
+  "graph/pages",
   "graph/router",
   "graph/engine/fuzz",
   "graph/gateway/streams",
   "graph/gateway/resume",
+  "graph/policy/fuzz",
   "graph/policy/permissions",
+  "graph/policy/policy-time",
 ];
 
 /**

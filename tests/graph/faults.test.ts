@@ -237,6 +237,13 @@ test.runIf(!isRouted).each([
   expect(errors).toMatchObject([{ extensions: { code, param } }]);
 });
 
+test.runIf(!isRouted)("a literal that is not a cursor is refused as an invalid cursor too", async () => {
+  for (const literal of ['""', '"ä"', '"AAAA"']) {
+    const { errors } = await asked(`{ models(after: ${literal}) { totalCount } }`, {});
+    expect(errors, literal).toMatchObject([{ extensions: { code: "invalid_cursor" } }]);
+  }
+});
+
 describe("a text that no row can have", () => {
   test.each([
     ["models", "ModelFilterInput", { inputModalities: ["image", "\ud800"] }, "filter.inputModalities.1"],

@@ -14,8 +14,11 @@ export function denial(denied: Denied): GraphQLError {
   return refusal("A subscription must have a root field.");
 }
 
-/** Throws for valid GraphQL that is not supported: response keys that are members of every JavaScript object. */
+/** Throws for valid GraphQL that is not supported: names that are members of every JavaScript object. */
 export function refuseUnsupported(document: DocumentNode): void {
-  for (const key of contentsOf(document).responseKeys)
+  const { responseKeys, variables } = contentsOf(document);
+  for (const name of variables)
+    if (name in Object.prototype) throw refusal(`"$${name}" cannot be a variable.`);
+  for (const key of responseKeys)
     if (key in Object.prototype) throw refusal(`"${key}" cannot be a response key.`);
 }

@@ -4,6 +4,7 @@ import {
   GraphQLError,
   type GraphQLSchema,
   Kind,
+  NoFragmentCyclesRule,
   NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
   parse,
@@ -14,6 +15,7 @@ import {
 import type { GraphLimits } from "../../../src/graph-limits.ts";
 import { ByteLru } from "../../../src/kernel/byte-lru.ts";
 import { requestsOf } from "../../../subgraphs/shared/schema/root-requests.ts";
+import { refuseUnsupported } from "../engine/refusal.ts";
 import type { SupergraphSource } from "../supergraph-source.ts";
 import { type Cost, compileCost, type Prices } from "./cost.ts";
 import type { HideNames } from "./hidden-names.ts";
@@ -60,6 +62,7 @@ const REFUSAL_BYTES = 4_096;
 const MAX_KEY_LENGTH = 4_096;
 const MAX_FAULTS = 20;
 const INVALID = "GRAPHQL_VALIDATION_FAILED";
+const INVALID_CURSOR = "invalid_cursor";
 const RULES = [
   ...specifiedRules.map((rule) => (rule === SingleFieldSubscriptionsRule ? SubscriptionRootRule : rule)),
   IncrementalRule,
@@ -114,25 +117,36 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
   const share = createPartSharing(schema);
   const findFaults = (document: DocumentNode) =>
     passesRules(schema, document, rules) ? [] : validate(schema, document, rules, { maxErrors: MAX_FAULTS });
+  const findCycles = (document: DocumentNode) => {
+    const found = validate(schema, document, [NoFragmentCyclesRule], { maxErrors: MAX_FAULTS });
+    // graphql-js looks at the first of two fragments of one name only.
+    return found.length > 0 ? found : [new GraphQLError("A fragment cannot be spread within itself.")];
+  };
+  /** Only an invalid document is parsed again with its locations. */
+  const locateFaults = (text: string, find: (placed: DocumentNode) => readonly GraphQLError[]) => {
+    const placed = parse(text);
+    const locator = new Locator(text, placed);
+    return find(placed).map((fault) => {
+      const message = hideNames ? hideNames(fault.message, text) : fault.message;
+      const code = fault.extensions.code === INVALID_CURSOR ? INVALID_CURSOR : INVALID;
+      return new LocatedError(message, code, { locations: locator.locate(fault) });
+    });
+  };
   return (text: string): Verdict => {
     const refusal = refuseText(text, limits);
     if (refusal) return [refusal];
     const document = parseWithin(text, limits.tokens, hideNames);
     if (document instanceof GraphQLError) return [document];
-    const excess = findExcess(measureDocument(document), limits);
+    const measures = measureDocument(document);
+    if (measures.cycles > 0) return locateFaults(text, findCycles);
+    const excess = findExcess(measures, limits);
     if (excess.length > 0) return excess;
     const faults = findFaults(document);
     if (faults.length > 0 && faults.every(({ message }) => message === TOO_DEEP))
       return [refuse(`${TOO_DEEP}.`, { limit: "introspectionDepth" })];
-    if (faults.length > 0) {
-      // Only an invalid document is parsed again with its locations.
-      const placed = parse(text);
-      const locator = new Locator(text, placed);
-      return findFaults(placed).map((fault) => {
-        const message = hideNames ? hideNames(fault.message, text) : fault.message;
-        return new LocatedError(message, INVALID, { locations: locator.locate(fault) });
-      });
-    }
+    if (faults.length > 0) return locateFaults(text, findFaults);
+    const unsupported = findUnsupported(document);
+    if (unsupported) return [unsupported];
     for (const part of document.definitions)
       if (part.kind === Kind.OPERATION_DEFINITION && isLongIntrospection(document, part))
         return [refuse(LONG_INTROSPECTION, { limit: "introspection" })];
@@ -141,6 +155,16 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
     if (inputs.refusal) return [inputs.refusal];
     return { document, inputs, priceOf: createPriceOf(schema, prices, document) };
   };
+}
+
+function findUnsupported(document: DocumentNode): GraphQLError | undefined {
+  try {
+    refuseUnsupported(document);
+    return undefined;
+  } catch (error) {
+    if (error instanceof GraphQLError) return error;
+    throw error;
+  }
 }
 
 /** Of many operations in one document, only the requested ones are compiled. */
@@ -177,7 +201,6 @@ function parseWithin(
 }
 
 function findExcess(measures: Measures, limits: GraphLimits): readonly GraphQLError[] {
-  if (measures.cycles > 0) return [new LocatedError("A fragment cannot be spread within itself.", INVALID)];
   return MEASURED.filter((name) => measures[name] > limits[name]).map((name) =>
     tooMuch(name, measures[name], limits[name]),
   );

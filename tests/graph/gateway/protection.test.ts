@@ -199,6 +199,52 @@ describe("pathological documents are refused within 50 ms", () => {
   });
 });
 
+describe("a cycle of fragments", () => {
+  test.each([
+    [
+      "names its fragments and places",
+      "{ node { ...a } } fragment a on Node { ...b } fragment b on Node { ...a }",
+    ],
+    [
+      "also of fragments that are not used",
+      "{ plain } fragment a on Node { ...b } fragment b on Node { ...a }",
+    ],
+  ])("%s", (_, query) => {
+    const [fault, ...others] = refusals({ query });
+    expect(others).toEqual([]);
+    expect(fault?.toJSON()).toEqual({
+      message: 'Cannot spread fragment "a" within itself via "b".',
+      locations: [query.indexOf("...b"), query.lastIndexOf("...a")].map((at) => ({
+        line: 1,
+        column: at + 1,
+      })),
+      extensions: { code: "GRAPHQL_VALIDATION_FAILED" },
+    });
+  });
+
+  test("is refused in the second of two fragments of one name", () => {
+    const query = "{ node { ...a } } fragment a on Node { id } fragment a on Node { ...a }";
+    expect(refusals({ query }).map(({ extensions }) => extensions.code)).toEqual([
+      "GRAPHQL_VALIDATION_FAILED",
+    ]);
+  });
+});
+
+describe("names that every JavaScript object has are refused", () => {
+  test.each(["toString", "valueOf", "constructor", "isPrototypeOf", "__proto__"])("%s", (name) => {
+    const queries = [
+      `query ($${name}: Int) { page(first: $${name}) { nodes { id } } }`,
+      `query ($${name}: Boolean = false) { plain @include(if: $${name}) }`,
+      `{ ${name}: plain }`,
+    ];
+    for (const query of queries) {
+      const found = refusals({ query });
+      expect(found.map(({ extensions }) => extensions.code)).toEqual(["graphql_refused"]);
+      expect(found[0]?.message).toContain(name);
+    }
+  });
+});
+
 describe("with introspection off", () => {
   const closed = policyWith({ introspection: false });
   test.each(["{ __schema { types { name } } }", '{ __type(name: "Node") { name } }'])(

@@ -15,6 +15,8 @@ export type DocumentContents = {
   readonly hasAliases: boolean;
   /** The aliases of its fields, or their names. */
   readonly responseKeys: ReadonlySet<string>;
+  /** The variables that its operations declare, without their `$`. */
+  readonly variables: ReadonlySet<string>;
 };
 
 /**
@@ -53,6 +55,7 @@ function readContents({ definitions }: DocumentNode): DocumentContents {
   let hasFragments = false;
   let hasAliases = false;
   const responseKeys = new Set<string>();
+  const variables = new Set<string>();
   const add = (set: SelectionSetNode) => {
     for (const selection of set.selections) {
       if (selection.directives) directives.push(...selection.directives);
@@ -66,9 +69,12 @@ function readContents({ definitions }: DocumentNode): DocumentContents {
   for (const definition of definitions) {
     if (!("selectionSet" in definition)) continue;
     if (definition.kind === Kind.FRAGMENT_DEFINITION) hasFragments = true;
-    for (const part of [definition, ...(definition.variableDefinitions ?? [])])
-      if (part.directives) directives.push(...part.directives);
+    if (definition.directives) directives.push(...definition.directives);
+    for (const { variable, directives: own = [] } of definition.variableDefinitions ?? []) {
+      variables.add(variable.name.value);
+      directives.push(...own);
+    }
     add(definition.selectionSet);
   }
-  return { directives, hasFragments, hasAliases, responseKeys };
+  return { directives, hasFragments, hasAliases, responseKeys, variables };
 }
