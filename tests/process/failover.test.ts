@@ -3,6 +3,7 @@ import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { startNetwork } from "../support/chain/network.ts";
 import { scaled } from "../support/machine.ts";
+import { PATIENT_PROVIDERS } from "../support/patient-providers.ts";
 import { openPatiently } from "../support/servers/database.ts";
 import { newFolder, type ReadyProcess, runProcess, startReady } from "../support/servers/process.ts";
 import { startRedis } from "../support/servers/redis.ts";
@@ -47,6 +48,7 @@ describe.skipIf(skipped)("two processes over a primary with a synchronous standb
     const start = () =>
       startReady({
         settings: {
+          ...PATIENT_PROVIDERS,
           ...{ DATABASE_URL: servers.url(), REDIS_URL: redis.url, RPC_URL: rpcUrl },
           ...{ DATA_DIR: newFolder(onEnd), CATALOGUE_REFRESH_MS: "1000" },
         },

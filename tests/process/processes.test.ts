@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { MODEL, startNetwork } from "../support/chain/network.ts";
+import { PATIENT_PROVIDERS } from "../support/patient-providers.ts";
 import { createServerDatabase, openPatiently } from "../support/servers/database.ts";
 import { freePort } from "../support/servers/postgres.ts";
 import {
@@ -57,6 +58,7 @@ describe.skipIf(skipped)("two processes on one port", () => {
     customer = await newCustomer(database, 10_000_000n);
     metricsPort = await freePort();
     const settings = {
+      ...PATIENT_PROVIDERS,
       ...{ DATABASE_URL: url, REDIS_URL: redis.url, RPC_URL: rpcUrl, DATA_DIR: newFolder(onEnd) },
       ...{ PROCESSES: "2", METRICS_PORT: String(metricsPort), CATALOGUE_REFRESH_MS: "1000" },
     };

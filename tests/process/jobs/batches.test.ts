@@ -17,6 +17,7 @@ import {
 import { startNetwork } from "../../support/chain/network.ts";
 import { completion, sendJson, startScripted } from "../../support/inference/scripted-provider.ts";
 import { scaled } from "../../support/machine.ts";
+import { PATIENT_PROVIDERS } from "../../support/patient-providers.ts";
 import { seedAccount } from "../../support/seed.ts";
 import type { OnEnd } from "../../support/servers/database.ts";
 import { newFolder, startReady } from "../../support/servers/process.ts";
@@ -37,6 +38,7 @@ test("killed while a batch is checked and while lines are in flight, the product
   onEnd(() => provider.stop());
   const folder = newFolder(onEnd);
   const settings = {
+    ...PATIENT_PROVIDERS,
     ...{ DATA_DIR: folder, RPC_URL: rpcUrl, PROVIDERS_FILE: offerBatchModel(newFolder(onEnd), provider) },
     BATCH_LINES_PARALLEL: "4",
   };

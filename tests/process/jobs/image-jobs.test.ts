@@ -4,6 +4,7 @@ import { openDatabase } from "../../../src/db/open.ts";
 import { done, startJobBroker, working } from "../../support/chain/job-broker.ts";
 import { startNetwork } from "../../support/chain/network.ts";
 import { scaled } from "../../support/machine.ts";
+import { PATIENT_PROVIDERS } from "../../support/patient-providers.ts";
 import { seedAccount } from "../../support/seed.ts";
 import type { OnEnd } from "../../support/servers/database.ts";
 import { newFolder, startReady } from "../../support/servers/process.ts";
@@ -23,7 +24,7 @@ test("killed with a job at every step, the product ends all of them within 30 s 
   const broker = await startJobBroker(onEnd);
   await register(rpcUrl, broker);
   const folder = newFolder(onEnd);
-  const settings = { DATA_DIR: folder, RPC_URL: rpcUrl, JOBS_PARALLEL: "4" };
+  const settings = { ...PATIENT_PROVIDERS, DATA_DIR: folder, RPC_URL: rpcUrl, JOBS_PARALLEL: "4" };
   const database = await openDatabase({ kind: "folder", path: folder });
   const { secret, account } = await seedAccount(database, MONEY);
   await database.close();

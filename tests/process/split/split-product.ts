@@ -4,6 +4,7 @@ import { systemClock } from "../../../src/kernel/clock.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { ManagementKeyService } from "../../../src/keys/management-keys/management-key.service.ts";
 import { startNetwork, type TestNetwork } from "../../support/chain/network.ts";
+import { PATIENT_PROVIDERS } from "../../support/patient-providers.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
 import { createServerDatabase, type OnEnd, openPatiently } from "../../support/servers/database.ts";
 import { type PausableProxy, startPausableProxy } from "../../support/servers/pausable-proxy.ts";
@@ -62,6 +63,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
   const internalSecret = randomBytes(24).toString("hex");
   const places = SUBGRAPHS.map((name, n) => [`${name.toUpperCase()}_URL`, `http://127.0.0.1:${ports[n]}`]);
   const settings = {
+    ...PATIENT_PROVIDERS,
     DATABASE_URL: away.href,
     REDIS_URL: redis.url,
     RPC_URL: rpcUrl,
