@@ -49,7 +49,10 @@ const fromOwnPlace: Plugin = {
   },
 };
 
-/** The packages of Node find the CommonJS files of graphql, whose every use by a module goes through a getter. */
+/**
+ * Bundles the ES modules of graphql. Node resolves it to CommonJS files, and every use of their exports by a module would
+ * go through a getter.
+ */
 const graphqlAsModules: Plugin = {
   name: "graphql-as-modules",
   resolveId: {

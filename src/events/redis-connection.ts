@@ -47,8 +47,8 @@ export function openRedis(
   })
     .on("error", onError)
     .on("node-error", onError);
-  // Who replaced a master is asked only if the connection to it was ready once, so it is not left to the first command;
-  // except where a connection without traffic counts as broken.
+  // The client looks for the replacement of a master only if it was connected to that master before, so it connects to
+  // all of them at once; except where a connection without traffic counts as broken.
   if (silenceMs === undefined)
     cluster.on("connect", () => {
       for (const master of cluster.masters) Promise.resolve(cluster.nodeClient(master)).catch(() => {});

@@ -14,11 +14,12 @@ export function denial(denied: Denied): GraphQLError {
   return refusal("A subscription must have a root field.");
 }
 
-/** Throws for valid GraphQL that is not supported: names that are members of every JavaScript object. */
-export function refuseUnsupported(document: DocumentNode): void {
+/** The error for valid GraphQL that is not supported: names that are members of every JavaScript object. */
+export function findUnsupported(document: DocumentNode): GraphQLError | undefined {
   const { responseKeys, variables } = contentsOf(document);
   for (const name of variables)
-    if (name in Object.prototype) throw refusal(`"$${name}" cannot be a variable.`);
+    if (name in Object.prototype) return refusal(`"$${name}" cannot be a variable.`);
   for (const key of responseKeys)
-    if (key in Object.prototype) throw refusal(`"${key}" cannot be a response key.`);
+    if (key in Object.prototype) return refusal(`"${key}" cannot be a response key.`);
+  return undefined;
 }

@@ -15,7 +15,7 @@ import {
 import type { GraphLimits } from "../../../src/graph-limits.ts";
 import { ByteLru } from "../../../src/kernel/byte-lru.ts";
 import { requestsOf } from "../../../subgraphs/shared/schema/root-requests.ts";
-import { refuseUnsupported } from "../engine/refusal.ts";
+import { findUnsupported } from "../engine/refusal.ts";
 import type { SupergraphSource } from "../supergraph-source.ts";
 import { type Cost, compileCost, type Prices } from "./cost.ts";
 import type { HideNames } from "./hidden-names.ts";
@@ -155,16 +155,6 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
     if (inputs.refusal) return [inputs.refusal];
     return { document, inputs, priceOf: createPriceOf(schema, prices, document) };
   };
-}
-
-function findUnsupported(document: DocumentNode): GraphQLError | undefined {
-  try {
-    refuseUnsupported(document);
-    return undefined;
-  } catch (error) {
-    if (error instanceof GraphQLError) return error;
-    throw error;
-  }
 }
 
 /** Of many operations in one document, only the requested ones are compiled. */

@@ -18,7 +18,7 @@ import { readNeeds } from "../incremental/needs.ts";
 import { partitionPlan } from "../incremental/partition.ts";
 import type { Planner } from "../planner.ts";
 import { compileProjection, type Project } from "../projection.ts";
-import { denial, refusal, refuseUnsupported } from "../refusal.ts";
+import { denial, findUnsupported, refusal } from "../refusal.ts";
 import type { JsonObject } from "../subgraph-executor.ts";
 import {
   compilePlan,
@@ -80,7 +80,8 @@ export async function prepareOperation<C>(
   const { document, operationName, denied, rollout } = toPrepare;
   const operation = getOperationAST(document, operationName);
   if (!operation) throw refusal("The document does not have this operation.");
-  refuseUnsupported(document);
+  const unsupported = findUnsupported(document);
+  if (unsupported) throw unsupported;
   if (toPrepare.isIncremental && operation.operation !== OperationTypeNode.SUBSCRIPTION) {
     const expanded = expandOperation(document, operation, toPrepare);
     if (expanded.hasStreams || expanded.deferred.length > 0)
