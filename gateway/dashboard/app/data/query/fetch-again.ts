@@ -22,16 +22,36 @@ export function pause(failures: number, signal?: AbortSignal | null): Promise<vo
 
 const MAX_ATTEMPTS = 4;
 
+type Retries = {
+  readonly maxAttempts: number;
+  readonly signal?: AbortSignal | null | undefined;
+  /** Whether a retry may succeed. Without it, every failure is retried. */
+  readonly isTransient?: (error: unknown) => boolean;
+  readonly onFailure?: () => void;
+};
+
+/**
+ * Runs `run`, and retries it after pauses. Throws its last failure. What fails while the browser is offline is retried
+ * until it is online again: only attempts with a network count.
+ */
+export async function retry<T>(run: () => Promise<T>, options: Retries): Promise<T> {
+  const { maxAttempts, signal, isTransient, onFailure } = options;
+  for (let failures = 0, counted = 0; ; failures++)
+    try {
+      return await run();
+    } catch (error) {
+      if (navigator.onLine) counted++;
+      if (counted === maxAttempts || signal?.aborted || isTransient?.(error) === false) throw error;
+      onFailure?.();
+      await pause(failures, signal);
+    }
+}
+
 /** Fetches, and retries while the network is down. Mutations are not retried: they may have arrived. */
 export async function fetchAgain(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const isMutation = /"query":"(?:\s|\\n)*mutation\b/.test(String(init?.body));
-  for (let attempts = 1; ; attempts++)
-    try {
-      return await fetch(input, init);
-    } catch (error) {
-      if (isMutation || attempts === MAX_ATTEMPTS || init?.signal?.aborted) throw error;
-      await pause(attempts - 1, init?.signal);
-    }
+  if (isMutation) return await fetch(input, init);
+  return await retry(() => fetch(input, init), { maxAttempts: MAX_ATTEMPTS, signal: init?.signal });
 }
 
 /** A part of the dashboard that could not be loaded: the network is down, or another version was deployed. */
@@ -44,11 +64,9 @@ export class PartMissing extends Error {
 
 /** Loads a module, and retries while the network is down. Throws `PartMissing`. */
 export async function loadAgain<T>(load: () => Promise<T>): Promise<T> {
-  for (let attempts = 1; ; attempts++)
-    try {
-      return await load();
-    } catch (error) {
-      if (attempts === MAX_ATTEMPTS) throw new PartMissing(error);
-      await pause(attempts - 1);
-    }
+  try {
+    return await retry(load, { maxAttempts: MAX_ATTEMPTS });
+  } catch (error) {
+    throw new PartMissing(error);
+  }
 }

@@ -1,18 +1,12 @@
-import { pause } from "../../../data/query/fetch-again.ts";
+import { retry } from "../../../data/query/fetch-again.ts";
 import { Passing } from "./segment-failure.ts";
 
 const MAX_ATTEMPTS = 6;
 
-/** Does something, and again after a pause while it fails with `Passing`. Throws its last failure. */
-export async function again<T>(act: () => Promise<T>, onFailure: () => void): Promise<T> {
-  for (let attempts = 1; ; attempts++)
-    try {
-      return await act();
-    } catch (error) {
-      if (!(error instanceof Passing) || attempts === MAX_ATTEMPTS) throw error;
-      onFailure();
-      await pause(attempts - 1);
-    }
+/** Runs `run`, and retries it while it fails with `Passing`. Throws its last failure. */
+export async function again<T>(run: () => Promise<T>, onFailure: () => void): Promise<T> {
+  const isTransient = (error: unknown) => error instanceof Passing;
+  return await retry(run, { maxAttempts: MAX_ATTEMPTS, isTransient, onFailure });
 }
 
 /** Fetches. Throws `Passing` when the gateway cannot be reached, or is busy. */
