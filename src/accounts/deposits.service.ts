@@ -123,7 +123,7 @@ export class DepositsService implements LogHandler {
   #queries(account: Hex, filter: DepositFilter = {}, signal?: AbortSignal): Queries {
     const { database } = this.#dependencies;
     const isCovered = Object.values(filter).every((value) => value === undefined);
-    return isCovered ? database : queriesOf(database.reads, lowerHex(account), signal);
+    return isCovered ? database : queriesOf({ reads: database.reads, account: lowerHex(account), signal });
   }
 
   #toDeposit(deposit: StoredDeposit, scanned: bigint | undefined): Deposit {

@@ -167,7 +167,7 @@ export function countDeposits(
 ): Promise<RowCount> {
   const where = new Parameters(account);
   const text = `select 1 from deposit d where ${conditionsOf(where, filter)}`;
-  return countRows(queries, { text, values: where.values });
+  return countRows(queries, { text, values: where.values }, "d.seen_at, d.id");
 }
 
 function conditionsOf(where: Parameters, filter: DepositFilter): string {

@@ -9,11 +9,14 @@ export type AccountRead<Filter> = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The reads of an account as queries of a store. */
-export function queriesOf(reads: AccountReads, account: string, signal?: AbortSignal): Queries {
+/** The reads of an account as queries of a store, each planned with `plan`. */
+export function queriesOf(
+  { reads, account, signal }: Omit<AccountRead<unknown>, "filter">,
+  plan: Pick<Statement, "isOrdered"> = {},
+): Queries {
   return {
     rows: <Row>(text: string, values: readonly unknown[] = []) =>
-      reads.rows<Row>(account, { text, values }, signal),
+      reads.rows<Row>(account, { text, values, ...plan }, signal),
   };
 }
 

@@ -1,5 +1,10 @@
 /** A statement with `$1` parameters and their values. */
-export type Statement = { readonly text: string; readonly values: readonly unknown[] };
+export type Statement = {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** Whether it has an order and a limit that an index serves: it is planned without bitmaps, which begin with all matches. */
+  readonly isOrdered?: boolean;
+};
 
 /**
  * Expensive reads, each on behalf of an account: totals and lists over a whole history. They have a separate queue,

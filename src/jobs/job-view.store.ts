@@ -99,7 +99,7 @@ export async function listUnfinished(
 export function countJobs(queries: Queries, reach: JobReach, filter: JobFilter): Promise<RowCount> {
   const where = new Parameters(reach.account);
   const text = `select 1 from job j where ${conditionsOf(where, reach, filter)}`;
-  return countRows(queries, { text, values: where.values });
+  return countRows(queries, { text, values: where.values }, "j.created_at, j.id");
 }
 
 function conditionsOf(where: Parameters, { keyId, kind }: JobReach, filter: JobFilter): string {

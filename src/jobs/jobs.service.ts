@@ -95,7 +95,7 @@ export class JobsService {
   #queries({ account }: Reach, { states, ...others }: JobFilter, signal: AbortSignal | undefined): Queries {
     const { database } = this.#dependencies;
     const isCovered = Object.values(others).every((value) => value === undefined);
-    return isCovered ? database : queriesOf(database.reads, account, signal);
+    return isCovered ? database : queriesOf({ reads: database.reads, account, signal });
   }
 
   /**

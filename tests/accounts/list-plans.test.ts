@@ -1,12 +1,12 @@
 import pg from "pg";
 import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
-import { listDeposits } from "../../src/accounts/deposits.store.ts";
-import { listSealedKeys } from "../../src/chain/agents/sealed-keys/sealed-keys.store.ts";
-import { listTokens } from "../../src/chain/agents/tokens/agent-tokens.store.ts";
-import { listFills, listMoves } from "../../src/chain/market/market.store.ts";
+import { countDeposits, listDeposits } from "../../src/accounts/deposits.store.ts";
+import { countSealedKeys, listSealedKeys } from "../../src/chain/agents/sealed-keys/sealed-keys.store.ts";
+import { countTokens, listTokens } from "../../src/chain/agents/tokens/agent-tokens.store.ts";
+import { countFills, countMoves, listFills, listMoves } from "../../src/chain/market/market.store.ts";
 import type { Database } from "../../src/db/database.ts";
-import { listRequestIds } from "../../src/inference/requests/request-list.store.ts";
-import { listJobs } from "../../src/jobs/job-view.store.ts";
+import { countRequests, listRequestIds } from "../../src/inference/requests/request-list.store.ts";
+import { countJobs, listJobs } from "../../src/jobs/job-view.store.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import {
   cursorOf,
@@ -20,7 +20,12 @@ import {
 import { newId } from "../../src/kernel/text/ids.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { ManagementKeyService } from "../../src/keys/management-keys/management-key.service.ts";
-import { listFirst, listSubmissions } from "../../src/storage/submissions/submission-lists.store.ts";
+import {
+  countFirst,
+  countSubmissions,
+  listFirst,
+  listSubmissions,
+} from "../../src/storage/submissions/submission-lists.store.ts";
 import { borrowServerDatabase, openPatiently } from "../support/servers/database.ts";
 
 const ACCOUNT = "0x0000000000000000000000000000000000000001";
@@ -35,6 +40,8 @@ type List = {
   /** Whether the list is in ascending order. */
   readonly isAscending?: boolean;
   list(database: Database, page: PageRequest): Promise<unknown>;
+  /** Without it, the list has no total. */
+  count?(database: Database): Promise<unknown>;
 };
 
 const keys = (database: Database) => ({ database, clock: systemClock, committed: () => {} });
@@ -51,6 +58,7 @@ const LISTS: readonly List[] = [
     cursor: encodeCursor("deposits", "2026-01-01T00:00:00.000000Z", "x"),
     compared: /Index Cond: .*account = .*ROW\(seen_at, id\)/,
     list: (database, page) => listDeposits(database, ACCOUNT, page),
+    count: (database) => countDeposits(database, ACCOUNT),
   },
   ...([undefined, "failed"] as const).map((state) => ({
     name: `jobs of state ${state}`,
@@ -62,6 +70,12 @@ const LISTS: readonly List[] = [
       const query = { limit: pageLimit(page), scan: scanOf(page, "desc"), filter, from };
       return listJobs(database, { account: ACCOUNT, keyId: undefined, kind: "image" }, query);
     },
+    count: (database: Database) =>
+      countJobs(
+        database,
+        { account: ACCOUNT, keyId: undefined, kind: "image" },
+        state === undefined ? {} : { states: [state] },
+      ),
   })),
   {
     name: "requests",
@@ -74,6 +88,7 @@ const LISTS: readonly List[] = [
         { sort: "created", scan: scanOf(page, "desc"), from, limit: pageLimit(page) },
       );
     },
+    count: (database) => countRequests({ reads: database.reads, account: ACCOUNT, filter: {} }),
   },
   {
     name: "sk- keys",
@@ -93,41 +108,49 @@ const LISTS: readonly List[] = [
     name: "tokens",
     ...byEvent("agent-tokens"),
     list: (database, page) => listTokens(database, CHAIN, { owner: ACCOUNT }, page),
+    count: (database) => countTokens(database, CHAIN, { owner: ACCOUNT }),
   },
   {
     name: "sealed keys",
     ...byEvent("sealed-keys"),
     list: (database, page) => listSealedKeys(database, CHAIN, { to: ACCOUNT }, page),
+    count: (database) => countSealedKeys(database, CHAIN, { to: ACCOUNT }),
   },
   {
     name: "fills",
     ...byEvent("market-fills"),
     list: (database, page) => listFills(database, MARKET, {}, page),
+    count: (database) => countFills(database, MARKET, {}),
   },
   {
     name: "moves",
     ...byEvent("market-moves"),
     list: (database, page) => listMoves(database, MARKET, ACCOUNT, page),
+    count: (database) => countMoves(database, MARKET, ACCOUNT),
   },
   {
     name: "submissions",
     ...byNumber("submissions"),
     list: (database, page) => listSubmissions(database, CHAIN, {}, page),
+    count: (database) => countSubmissions(database, CHAIN, {}),
   },
   {
     name: "submissions of a sender",
     ...byNumber("submissions"),
     list: (database, page) => listSubmissions(database, CHAIN, { sender: ACCOUNT }, page),
+    count: (database) => countSubmissions(database, CHAIN, { sender: ACCOUNT }),
   },
   {
     name: "files",
     ...byNumber("files"),
     list: (database, page) => listFirst(database, CHAIN, {}, page),
+    count: (database) => countFirst(database, CHAIN, {}),
   },
   {
     name: "files of a sender",
     ...byNumber("files"),
     list: (database, page) => listFirst(database, CHAIN, { owner: ACCOUNT }, page),
+    count: (database) => countFirst(database, CHAIN, { owner: ACCOUNT }),
   },
 ];
 
@@ -155,6 +178,30 @@ describe.skipIf(!inject("postgresUrl"))("lists", () => {
       }
     },
   );
+
+  test.each(LISTS.filter(({ count }) => count))(
+    "$name are counted in the order of an index, from one of its ends",
+    async ({ count }) => {
+      const url = await borrowServerDatabase(onTestFinished);
+      const database = await openPatiently(url, 2);
+      onTestFinished(() => database.close());
+      const [statement] = await recordStatements(async () => void (await count?.(database)));
+      const plan = await explain(url, statement?.text ?? "", statement?.values ?? []);
+      expect(plan).toMatch(/Index.* Scan/);
+      expect(plan).not.toMatch(/Seq Scan|Bitmap|^ *->? *Sort/m);
+    },
+  );
+
+  test("what an index serves in order is planned without bitmaps, and nothing else", async () => {
+    const database = await openPatiently(await borrowServerDatabase(onTestFinished), 2);
+    onTestFinished(() => database.close());
+    const settings: unknown[] = [];
+    for (const isOrdered of [true, false]) {
+      const statement = { text: "show enable_bitmapscan", values: [], isOrdered };
+      settings.push(...(await database.reads.rows(ACCOUNT, statement)));
+    }
+    expect(settings).toEqual([{ enable_bitmapscan: "off" }, { enable_bitmapscan: "on" }]);
+  });
 });
 
 type Recorded = { readonly text: string; readonly values: readonly unknown[] };

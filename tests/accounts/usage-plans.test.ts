@@ -3,6 +3,12 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { type UsageFilter, UsageService, usageCursor } from "../../src/accounts/usage/usage.service.ts";
 import type { Statement } from "../../src/db/account-reads.ts";
 import type { Queries } from "../../src/db/database.ts";
+import {
+  countRequests,
+  listRequestIds,
+  type RequestFilter,
+} from "../../src/inference/requests/request-list.store.ts";
+import { scanOf } from "../../src/kernel/page.ts";
 import { type SeededUsage, seedUsage, type UsageVolume } from "../support/seed-usage.ts";
 import { borrowServerDatabase, openTestDatabase } from "../support/servers/database.ts";
 
@@ -112,6 +118,59 @@ test.skipIf(!inject("postgresUrl"))(
     });
   },
 );
+
+test.skipIf(!inject("postgresUrl"))(
+  "on a server, no filter of requests reads another index entirely beside the one that has the filter",
+  async () => {
+    const client = new pg.Client(await borrowServerDatabase(onTestFinished));
+    await client.connect();
+    onTestFinished(() => client.end());
+    const rows = async <Row>(sql: string, values: readonly unknown[] = []) =>
+      (await client.query(sql, [...values])).rows as Row[];
+    await withUsage({ rows }, VOLUME, async (seeded) => {
+      // A table as small as this one is read as a whole in no time.
+      await rows("set enable_seqscan = off");
+      for (const { text, values, isOrdered } of await requestStatements(seeded)) {
+        await rows(`set enable_bitmapscan = ${isOrdered ? "off" : "on"}`);
+        const nodes = nodesOf(await planOf({ rows }, `explain (format json) ${text}`, values));
+        expect(
+          nodes.map((node) => node["Node Type"]),
+          text,
+        ).not.toContain("BitmapAnd");
+      }
+    });
+  },
+);
+
+/** The first page, the page by cost and the count for each filter of requests that an index has. */
+async function requestStatements({ account, keyId, model }: SeededUsage): Promise<readonly Statement[]> {
+  const statements: Statement[] = [];
+  const reads = {
+    rows: async <Row>(_account: string, statement: Statement) => {
+      statements.push(statement);
+      return [] as Row[];
+    },
+  };
+  const day = new Date(Date.now() - 30 * 86_400_000);
+  const filters: readonly RequestFilter[] = [
+    ...[
+      {},
+      { modelId: model },
+      { apiKeyId: keyId },
+      { provider: "0x01" },
+      { modelId: model, apiKeyId: keyId },
+    ],
+    ...[{ statuses: ["completed"] as const }, { errorCode: "timeout" }, { minCost: 1n }, { from: day }],
+    ...[{ tag: { name: "team", value: "a" } }, { modelId: model, tag: { name: "team", value: "a" } }],
+  ];
+  for (const filter of filters) {
+    const read = { reads, account, filter };
+    for (const sort of ["created", "cost"] as const)
+      await listRequestIds(read, { sort, scan: scanOf({ first: 20 }, "desc"), from: undefined, limit: 21 });
+    await countRequests(read);
+  }
+  return statements;
+}
 
 test("embedded, with one generic plan, no usage filter reads another account's requests", async () => {
   const database = await openTestDatabase("embedded");

@@ -90,6 +90,8 @@ export async function revertEvents(
   return reverted.map(toFill);
 }
 
+const IN_CHAIN_ORDER = "event.block_number, event.log_index";
+
 /** The lists, in their cursors. */
 const LISTS = { fills: "market-fills", moves: "market-moves" } as const;
 
@@ -116,7 +118,7 @@ export function countFills(
 ): Promise<RowCount> {
   const where = new Parameters(chainId, contract.address);
   const text = `select 1 from market_event as event where ${FULFILLED} and ${fillConditions(where, filter)}`;
-  return countRows(queries, { text, values: where.values });
+  return countRows(queries, { text, values: where.values }, IN_CHAIN_ORDER);
 }
 
 function fillConditions(where: Parameters, { tokenId, account }: FillFilter): string {
@@ -152,7 +154,7 @@ export function countMoves(
   account: Hex,
 ): Promise<RowCount> {
   const text = `select 1 from market_event as event where ${MOVED}`;
-  return countRows(queries, { text, values: [chainId, contract.address, account] });
+  return countRows(queries, { text, values: [chainId, contract.address, account] }, IN_CHAIN_ORDER);
 }
 
 /** The token contract of the market's latest `token-set` event, undefined if there is none. */

@@ -37,7 +37,8 @@ export class ReadPool {
     try {
       if (signal?.aborted) throw new ClientLeftError();
       await client.query(`begin read only; set local statement_timeout = ${this.#timeoutMs};
-        set local max_parallel_workers_per_gather = 0`);
+        set local max_parallel_workers_per_gather = 0;
+        set local enable_bitmapscan = ${statement.isOrdered ? "off" : "on"}`);
       const { rows } = await client.query({ text: statement.text, values: [...statement.values] });
       await client.query("commit");
       isReusable = cancelling === undefined;

@@ -71,7 +71,7 @@ export async function listRequestIds(
   const order = KEYS[sort].map((key) => `${key} ${scan.order}`).join(", ");
   const text = `select r.id from inference_request r where ${conditions.join(" and ")}
     order by ${order} limit ${where.add(limit)}::integer`;
-  const rows = await runRead<{ id: string }>(read, { text, values: where.values });
+  const rows = await runRead<{ id: string }>(read, { text, values: where.values, ...planOf(read.filter) });
   return rows.map(({ id }) => id);
 }
 
@@ -79,7 +79,13 @@ export async function listRequestIds(
 export function countRequests(read: RequestRead): Promise<RowCount> {
   const where = new Parameters(read.account);
   const text = `select 1 from inference_request r where ${conditionsOf(where, read.filter).join(" and ")}`;
-  return countRows(queriesOf(read.reads, read.account, read.signal), { text, values: where.values });
+  const queries = queriesOf(read, planOf(read.filter));
+  return countRows(queries, { text, values: where.values }, KEYS.created.join(", "));
+}
+
+/** The index of tags has no order, and is read by bitmaps alone. */
+function planOf({ tag }: RequestFilter): { readonly isOrdered: boolean } {
+  return { isOrdered: !tag };
 }
 
 function conditionsOf(where: Parameters, filter: RequestFilter): readonly string[] {

@@ -64,7 +64,7 @@ export function countSubmissions(
 ): Promise<RowCount> {
   const where = new Parameters(chainId);
   const text = `select 1 from submission where ${submissionConditions(where, filter)}`;
-  return countRows(queries, { text, values: where.values });
+  return countRows(queries, { text, values: where.values }, "submission.tx_seq");
 }
 
 /** Files that match a filter, newest first by their first submission. */
@@ -90,7 +90,7 @@ export async function listFirst(
 export function countFirst(queries: Queries, chainId: number, filter: FileFilter): Promise<RowCount> {
   const where = new Parameters(chainId);
   const text = `select 1 from submission where ${fileConditions(where, filter)}`;
-  return countRows(queries, { text, values: where.values });
+  return countRows(queries, { text, values: where.values }, "submission.tx_seq");
 }
 
 function submissionConditions(where: Parameters, { root, sender }: SubmissionFilter): string {

@@ -1,5 +1,8 @@
+import type { AccountReads } from "../../../src/db/account-reads.ts";
 import { openDatabase } from "../../../src/db/open.ts";
+import { countRequests, listRequestIds } from "../../../src/inference/requests/request-list.store.ts";
 import { type RequestFilter, RequestsService } from "../../../src/inference/requests/requests.service.ts";
+import { scanOf } from "../../../src/kernel/page.ts";
 import type { SeededUsage } from "../../support/seed-usage.ts";
 import { quantile } from "../load.ts";
 
@@ -18,7 +21,10 @@ const RARE = [
    from inference_request where account = $1 and usage_number % 3 = 0`,
 ];
 
-/** The time of a first page of the requests of the account with most of them, in both orders, and of their count. */
+/**
+ * The time of a first page of the requests of the account with most of them, in both orders, and of their count; in
+ * brackets the execution time of PostgreSQL, and how it reads the table of requests.
+ */
 export async function benchRequestFilters(
   url: string,
   seeded: SeededUsage,
@@ -39,11 +45,52 @@ export async function benchRequestFilters(
         await timeOf(page(byCost)),
         await timeOf(() => requests.count(seeded.account, filter)),
       ].map((ms) => ms.toFixed(1).padStart(6));
-      print(`  ${times[0]} ms, by cost ${times[1]} ms, count ${times[2]} ms  ${name}`);
+      const read = { reads: explaining(database.reads), account: seeded.account, filter };
+      const limits = { scan: scanOf({ first: 20 }, "desc"), from: undefined, limit: 21 };
+      for (const sort of ["created", "cost"] as const) await listRequestIds(read, { sort, ...limits });
+      await countRequests(read);
+      const [first, second, third] = read.reads.plans;
+      print(
+        `  ${times[0]} ms (${first}), by cost ${times[1]} ms (${second}), count ${times[2]} ms (${third})  ${name}`,
+      );
     }
   } finally {
     await database.close();
   }
+}
+
+/** Reads that explain and execute each statement, and return no rows. */
+function explaining(reads: AccountReads): AccountReads & { readonly plans: readonly string[] } {
+  const plans: string[] = [];
+  return {
+    plans,
+    async rows(account, statement) {
+      const text = `explain (analyze, format json) ${statement.text}`;
+      const [row] = await reads.rows<{ "QUERY PLAN": [Explained] }>(account, { ...statement, text });
+      if (row) plans.push(describe(row["QUERY PLAN"][0]));
+      return [];
+    },
+  };
+}
+
+type Plan = {
+  readonly "Node Type": string;
+  readonly "Index Name"?: string;
+  readonly "Relation Name"?: string;
+  readonly Plans?: readonly Plan[];
+};
+type Explained = { readonly Plan: Plan; readonly "Execution Time": number };
+
+function describe({ Plan: plan, "Execution Time": ms }: Explained): string {
+  const scans = nodesOf(plan).flatMap((node) => {
+    const of = node["Index Name"] ?? node["Relation Name"];
+    return of === undefined ? [] : [`${node["Node Type"]} ${of}`];
+  });
+  return `${ms.toFixed(1)}: ${scans.join(", ")}`;
+}
+
+function nodesOf(plan: Plan): readonly Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 }
 
 function filtersOf({ keyId, model }: SeededUsage): Readonly<Record<string, RequestFilter>> {

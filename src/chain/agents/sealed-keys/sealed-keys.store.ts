@@ -6,6 +6,7 @@ import type { PageRequest } from "../../../kernel/page.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import {
   type ContractKey,
+  IN_CHAIN_ORDER,
   PLACED,
   type PlacedRow,
   pageKey,
@@ -69,7 +70,7 @@ export function countSealedKeys(
 ): Promise<RowCount> {
   const where = new Parameters(chainId);
   const text = `select 1 from sealed_key t where ${conditionsOf(where, filter)}`;
-  return countRows(queries, { text, values: where.values });
+  return countRows(queries, { text, values: where.values }, IN_CHAIN_ORDER);
 }
 
 function conditionsOf(where: Parameters, filter: SealedKeyFilter): string {

@@ -5,6 +5,7 @@ import type { PageRequest } from "../../../kernel/page.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import type { IntelligentData } from "../log/agent-event.ts";
 import {
+  IN_CHAIN_ORDER,
   orNull,
   PLACED,
   type Placed,
@@ -71,7 +72,7 @@ export async function listTokens(
 export function countTokens(queries: Queries, chainId: number, filter: TokenFilter): Promise<RowCount> {
   const where = new Parameters(chainId);
   const text = `select 1 from agent_transfer t where ${conditionsOf(where, filter)}`;
-  return countRows(queries, { text, values: where.values });
+  return countRows(queries, { text, values: where.values }, IN_CHAIN_ORDER);
 }
 
 function conditionsOf(where: Parameters, filter: TokenFilter): string {

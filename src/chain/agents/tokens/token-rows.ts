@@ -72,12 +72,14 @@ export function pageKey(list: string, page: PageRequest): readonly [string, stri
   return [...readChainCursor(page, list, scanOf(page, "desc")), limit];
 }
 
-/**
- * Common parts of every list statement, newest first: columns, and the bound from `pageKey`, the parameters after the
- * chain's, with the order.
- */
+/** The columns of an event's place, in every list statement; events are named `t`. */
 export const PLACED = `t.block_number::text as block_number, t.log_index, t.transaction_hash,
   floor(extract(epoch from t.seen_at) * 1000)::bigint::text as seen_at_ms`;
+
+/** The order of a list of events, to count them. */
+export const IN_CHAIN_ORDER = "t.block_number, t.log_index";
+
+/** The bound from `pageKey`, whose parameters follow the chain's, and the order of a list of events. */
 export function pageSql(page: PageRequest): { readonly beyond: string; readonly order: string } {
   const { order, beyond }: Scan = scanOf(page, "desc");
   return {
