@@ -124,7 +124,7 @@ function createCompiler(
   schema: GraphQLSchema,
   limit: number,
 ): (request: Pick<SubgraphRequest<unknown>, "document" | "text">) => Compiled {
-  const byDocument = new WeakMap<DocumentNode, Compiled>();
+  const byDocument = new Slot<DocumentNode, Compiled>();
   const byText = new ByteLru<{ compiled?: Compiled }>({
     ...{ maxEntries: limit, maxBytes: MAX_COMPILED_BYTES, isSelective: true },
   });

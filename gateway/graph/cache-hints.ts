@@ -8,6 +8,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from "graphql";
+import { oncePer } from "../../src/kernel/once-per.ts";
 import type { Principal } from "../../src/keys/auth/principal.ts";
 import type { GuardOf } from "../federation/engine/guards.ts";
 import type { Admitted } from "../federation/policy/policy.ts";
@@ -33,16 +34,15 @@ export function createCacheHints(
   guardOf: GuardOf<{ readonly principal: Principal }>,
 ): CacheHints {
   const { cacheControl = new Map() } = readDirectiveUses(supergraph, ["cacheControl"]);
-  const known = new WeakMap<DocumentNode, number>();
   const hintOf = (coordinate: string): number | undefined => {
     const maxAge = cacheControl.get(coordinate)?.maxAge;
     return maxAge === undefined ? undefined : Number(maxAge);
   };
+  const maxAgeOf = oncePer((document: DocumentNode) => leastAge(schema, document, hintOf, guardOf));
   return {
     of({ document, operation }, { kind }) {
       if (operation.operation !== OperationTypeNode.QUERY || cacheControl.size === 0) return NOT_AT_ALL;
-      const maxAge = known.get(document) ?? leastAge(schema, document, hintOf, guardOf);
-      known.set(document, maxAge);
+      const maxAge = maxAgeOf(document);
       if (maxAge <= 0) return NOT_AT_ALL;
       return `max-age=${Math.floor(maxAge)}, ${kind === "anonymous" ? "public" : "private"}`;
     },

@@ -1,8 +1,7 @@
 import { type ExecutionResult, type FormattedExecutionResult, GraphQLError } from "graphql";
+import { oncePer } from "../../src/kernel/once-per.ts";
 import { showError } from "../federation/policy/refusals.ts";
 import type { Results } from "./streamed-operation.ts";
-
-const texts = new WeakMap<ExecutionResult, string>();
 
 /** A result in the form clients see. */
 export function showResult(result: ExecutionResult): FormattedExecutionResult {
@@ -11,13 +10,7 @@ export function showResult(result: ExecutionResult): FormattedExecutionResult {
 }
 
 /** A result as JSON: serialized once, however many clients receive it. */
-export function resultText(result: ExecutionResult): string {
-  const known = texts.get(result);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(showResult(result));
-  texts.set(result, text);
-  return text;
-}
+export const resultText = oncePer((result: ExecutionResult) => JSON.stringify(showResult(result)));
 
 /** The result that reports a lost stream to the client. */
 export function lossResult(reason: unknown, report: (error: unknown) => void): ExecutionResult {

@@ -5,6 +5,7 @@ import { CloseCode, handleProtocols, makeServer } from "graphql-ws";
 import { type WebSocket, WebSocketServer } from "ws";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
 import { AppError } from "../../src/kernel/errors.ts";
+import { TransientMap } from "../../src/kernel/transient-map.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
 import type { OperationMemory } from "../../src/load/operation-memory.ts";
 import { toGraphFailure } from "../../subgraphs/shared/failures.ts";
@@ -26,7 +27,7 @@ type Extra = {
   /** Aborts when the socket is closed. */
   readonly signal: AbortSignal;
   /** Memory budgets of its operations, by the message that started them. */
-  readonly memories: Map<unknown, OperationMemory>;
+  readonly memories: TransientMap<unknown, OperationMemory>;
   account?: OperationAccount;
   replayKey?: StreamContext["replayKey"];
 };
@@ -46,7 +47,7 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
     if (!release) return socket.close(1013, "Try again later");
     socket.once("close", release);
     const abort = new AbortController();
-    const memories = new Map<unknown, OperationMemory>();
+    const memories = new TransientMap<unknown, OperationMemory>();
     socket.once("close", () => {
       abort.abort(new ClientLeft());
       for (const memory of memories.values()) memory.end();

@@ -1,4 +1,5 @@
 import { type DocumentNode, type FieldNode, type GraphQLSchema, getNamedType, Kind, visit } from "graphql";
+import { oncePer } from "../../../src/kernel/once-per.ts";
 import { visitSelections } from "./document/typed-selections.ts";
 
 /** Why a caller is denied a field. */
@@ -76,10 +77,5 @@ export function createGuardedFields<C>(
   guardOf: GuardOf<C> | undefined,
 ): (document: DocumentNode) => GuardedFields<C> {
   if (!guardOf) return () => [];
-  const known = new WeakMap<DocumentNode, GuardedFields<C>>();
-  return (document) => {
-    const fields = known.get(document) ?? findGuardedFields(api, document, guardOf);
-    known.set(document, fields);
-    return fields;
-  };
+  return oncePer((document) => findGuardedFields(api, document, guardOf));
 }

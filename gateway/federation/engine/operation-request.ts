@@ -4,6 +4,7 @@ import {
   getOperationAST,
   type OperationDefinitionNode,
 } from "graphql";
+import { oncePer } from "../../../src/kernel/once-per.ts";
 import { type LiftedOperation, liftLiterals } from "./document/lift-literals.ts";
 import { conditionVariables } from "./document/planner-document.ts";
 import { coerceVariables, refuseNulls } from "./document/variables.ts";
@@ -31,10 +32,9 @@ export function createLifting<C>(
   api: GraphQLSchema,
   reportViolations: ReportViolations,
 ): (request: ExecutionRequest<C>) => LiftedRequest<C> {
-  const known = new WeakMap<DocumentNode, Map<OperationDefinitionNode, LiftedOperation>>();
+  const operationsOf = oncePer((_: DocumentNode) => new Map<OperationDefinitionNode, LiftedOperation>());
   const liftedOf = (document: DocumentNode, operation: OperationDefinitionNode) => {
-    const operations = known.get(document) ?? new Map<OperationDefinitionNode, LiftedOperation>();
-    known.set(document, operations);
+    const operations = operationsOf(document);
     const lifted = operations.get(operation) ?? liftLiterals(api, document, operation);
     operations.set(operation, lifted);
     return lifted;
@@ -53,10 +53,9 @@ export function createLifting<C>(
 
 /** The values of an operation's conditions, as a cache key: each combination has its own plan. */
 export function createFlags(): (document: DocumentNode, variables: Readonly<JsonObject>) => string {
-  const known = new WeakMap<DocumentNode, readonly string[]>();
+  const namesOf = oncePer(conditionVariables);
   return (document, variables) => {
-    const names = known.get(document) ?? conditionVariables(document);
-    known.set(document, names);
+    const names = namesOf(document);
     return names.length > 0 ? `?${names.map((name) => (variables[name] === true ? 1 : 0)).join("")}` : "";
   };
 }

@@ -1,3 +1,4 @@
+import { TransientMap } from "../../../src/kernel/transient-map.ts";
 import type { Overrides, QueryPlan } from "../engine/planner.ts";
 
 /** An operation that waits for its plan. */
@@ -26,7 +27,7 @@ export class PlanQueue {
   readonly #onLate: (job: PlanJob) => void;
   #jobs: PlanJob[] = [];
   /** Of the jobs that wait, also of those that were taken and have not begun. */
-  readonly #timers = new Map<PlanJob, NodeJS.Timeout>();
+  readonly #timers = new TransientMap<PlanJob, NodeJS.Timeout>();
   #characters = 0;
 
   constructor(limits: PlanQueueLimits, onLate: (job: PlanJob) => void) {

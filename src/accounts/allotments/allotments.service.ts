@@ -5,6 +5,7 @@ import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { newId } from "../../kernel/text/ids.ts";
+import { TransientMap } from "../../kernel/transient-map.ts";
 import { chargeClaimed } from "../claimed-charges.ts";
 import { type HoldRequest, hasOtherBudgets } from "../holds.store.ts";
 import { failedSettlement, type Settlement, withoutAnswer } from "../settlements.store.ts";
@@ -62,7 +63,7 @@ export class AllotmentsService {
   readonly #settlements: NaturalBatch<Settlement, bigint | undefined>;
   readonly #byKey = new Map<string, Allotment>();
   /** In the order of their admission. */
-  readonly #running = new Map<string, Running>();
+  readonly #running = new TransientMap<string, Running>();
   readonly #spendable = new QuickLru<string, bigint>({ maxSize: REMEMBERED_KEYS });
   readonly #beats = new PeriodicTask({
     everyMs: BEAT_MS,
@@ -307,10 +308,11 @@ export class AllotmentsService {
   /** Requests whose ends could not be recorded, and those that their owner forgot. */
   #unrecorded(nowMs: number): readonly End[] {
     const due: End[] = [];
-    for (const [id, running] of this.#running) {
+    for (const running of this.#running.values()) {
       if (due.length === BATCH) break;
       const isForgotten = nowMs - running.sinceMs > 1_000 * running.request.expiresInSeconds;
-      const settlement = running.settlement ?? (isForgotten ? failedSettlement(id, "expired") : undefined);
+      const settlement =
+        running.settlement ?? (isForgotten ? failedSettlement(running.request.id, "expired") : undefined);
       if (settlement) due.push({ running, settlement });
     }
     return due;

@@ -1,5 +1,6 @@
 import QuickLru from "quick-lru";
 import type { Queries } from "../../db/database.ts";
+import { TransientMap } from "../../kernel/transient-map.ts";
 import type { Tags } from "../tags/tags.ts";
 import { readBudgetTags } from "./tag-budgets.store.ts";
 
@@ -23,7 +24,7 @@ export class KnownBudgets {
     maxSize: MAX_ACCOUNTS,
     maxAge: MAX_AGE_MS,
   });
-  readonly #reads = new Map<string, Promise<void>>();
+  readonly #reads = new TransientMap<string, Promise<void>>();
 
   constructor(queries: Queries) {
     this.#queries = queries;

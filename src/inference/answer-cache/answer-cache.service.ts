@@ -1,5 +1,6 @@
 import type { Database } from "../../db/database.ts";
 import { type KeptAnswer, openAnswer, sealAnswer } from "../../idempotency/sealed-answer.ts";
+import { InProgress } from "../../kernel/async/in-progress.ts";
 import { inBatches, PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
@@ -29,7 +30,7 @@ const SWEEP_BATCH = 1_000;
 /** Stores the answers of providers for equal requests of the same credential, encrypted under its secret. */
 export class AnswerCacheService {
   readonly #dependencies: Dependencies;
-  readonly #stores = new Set<Promise<void>>();
+  readonly #stores = new InProgress();
   readonly #sweeps = new PeriodicTask({
     everyMs: SWEEP_EVERY_MS,
     work: () => this.sweep(),
@@ -118,11 +119,10 @@ export class AnswerCacheService {
     const sealed = sealAnswer(key, toKept(cached), { scopeName: SCOPE, bodyName: name });
     if (sealed.length > maxBytesPerAccount) return Promise.resolve();
     const row = { account, name, sealed, keptSeconds: maxAgeSeconds };
-    const done = storeAnswer(database, row, maxBytesPerAccount)
-      .catch((error: unknown) => log.error({ err: error }, "an answer could not be cached"))
-      .finally(() => this.#stores.delete(done));
-    this.#stores.add(done);
-    return done;
+    const stored = storeAnswer(database, row, maxBytesPerAccount).catch((error: unknown) =>
+      log.error({ err: error }, "an answer could not be cached"),
+    );
+    return this.#stores.add(stored);
   }
 
   /** Deletes the answers whose time is over. Returns the count. */
@@ -138,7 +138,7 @@ export class AnswerCacheService {
   /** Stops sweeping, and waits until every answer is stored. */
   async stop(): Promise<void> {
     await this.#sweeps.stop();
-    await Promise.all(this.#stores);
+    await this.#stores.settled();
   }
 }
 

@@ -1,3 +1,4 @@
+import { InProgress } from "../../kernel/async/in-progress.ts";
 import { AppError, FAILURES } from "../../kernel/errors.ts";
 import { memoizeLast } from "../../kernel/memoize-last.ts";
 import type { MemoryBudget } from "../../load/memory-budget.ts";
@@ -70,7 +71,7 @@ const MS_PER_TOKEN = 8;
 /** Sends admitted requests to their candidates, and relays and bills the answer of the one that answers. */
 export class DispatchService {
   readonly #dependencies: Dependencies;
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #running = new InProgress();
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
@@ -216,14 +217,12 @@ export class DispatchService {
 
   /** Makes `drain` wait for a request, including its admission. */
   track<T>(request: Promise<T>): Promise<T> {
-    const done = request.finally(() => this.#running.delete(done));
-    this.#running.add(done);
-    return done;
+    return this.#running.add(request);
   }
 
   /** Waits until every running request is billed. */
   async drain(): Promise<void> {
-    await Promise.allSettled(this.#running);
+    await this.#running.settled();
   }
 
   /** Deadline of a whole answer while another provider can be tried: answers with more tokens get more time. */

@@ -1,6 +1,8 @@
+import { TransientMap } from "../transient-map.ts";
+
 /** Runs work with the same key sequentially; work with different keys runs concurrently. */
 export class KeyedQueue {
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #last = new TransientMap<string, Promise<unknown>>();
 
   /** Resolves and rejects as the work does. Work run from within work of the same key would deadlock. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {

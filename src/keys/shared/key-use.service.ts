@@ -1,6 +1,7 @@
 import type { BlockList } from "node:net";
 import QuickLru from "quick-lru";
 import type { Database } from "../../db/database.ts";
+import { InProgress } from "../../kernel/async/in-progress.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -24,7 +25,7 @@ const QUIET_MS = 60_500;
 export class KeyUseService {
   readonly #dependencies: Dependencies;
   readonly #lastMs = new QuickLru<string, number>({ maxSize: REMEMBERED_KEYS });
-  readonly #writes = new Set<Promise<void>>();
+  readonly #writes = new InProgress();
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
@@ -41,13 +42,12 @@ export class KeyUseService {
       this.#lastMs.delete(keyId);
       this.#dependencies.log.error({ err: error, keyId }, "the use of a key could not be recorded");
     });
-    this.#writes.add(write);
-    write.finally(() => this.#writes.delete(write));
+    void this.#writes.add(write);
   }
 
   /** Waits until all recorded uses are written. */
   async drain(): Promise<void> {
-    await Promise.all(this.#writes);
+    await this.#writes.settled();
   }
 
   async #write({ kind, keyId }: Used, hop: Hop): Promise<void> {

@@ -1,6 +1,7 @@
 import { DONE, ReleasingIterator } from "../../kernel/async/releasing-iterator.ts";
 import { ByteLru } from "../../kernel/byte-lru.ts";
 import { AppError } from "../../kernel/errors.ts";
+import { TransientMap } from "../../kernel/transient-map.ts";
 import { fileFailure } from "../file-failures.ts";
 import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import type { NodeFile, StorageNode } from "./storage-node.ts";
@@ -30,7 +31,7 @@ export class FileReader {
   readonly #cache: ByteLru<Buffer>;
   /** Larger files are not cached, because they would evict all others. */
   readonly #maxCachedBytes: number;
-  readonly #reading = new Map<string, SharedRead>();
+  readonly #reading = new TransientMap<string, SharedRead>();
 
   constructor({ node, cacheBytes }: Dependencies) {
     this.#node = node;

@@ -5,6 +5,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from "graphql";
+import { oncePer } from "../../../../src/kernel/once-per.ts";
 
 /** What a document contains, so that a step for what it does not contain is left out. */
 export type DocumentContents = {
@@ -41,14 +42,8 @@ export const CHILDREN: ASTVisitorKeyMap = {
   NonNullType: ["type"],
 };
 
-const known = new WeakMap<DocumentNode, DocumentContents>();
-
 /** Reads the contents of a document: once per document, in a tenth of the time of `visit`. */
-export function contentsOf(document: DocumentNode): DocumentContents {
-  const contents = known.get(document) ?? readContents(document);
-  known.set(document, contents);
-  return contents;
-}
+export const contentsOf = oncePer(readContents);
 
 function readContents({ definitions }: DocumentNode): DocumentContents {
   const directives: DirectiveNode[] = [];

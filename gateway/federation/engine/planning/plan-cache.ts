@@ -1,5 +1,7 @@
 import { type DocumentNode, print } from "graphql";
 import { ByteLru } from "../../../../src/kernel/byte-lru.ts";
+import { oncePer } from "../../../../src/kernel/once-per.ts";
+import { TransientMap } from "../../../../src/kernel/transient-map.ts";
 import { isPromise, type MaybePromise } from "../subgraph-executor.ts";
 
 /** A document has one or a few operations, each for a few kinds of callers. */
@@ -21,9 +23,9 @@ const MAX_BYTES = 12 * 1_048_576;
  * operation when it comes for the second time: one that never comes again would be old garbage, expensive to collect.
  */
 export class PlanCache<T> {
-  readonly #texts = new WeakMap<DocumentNode, Map<string, string>>();
+  readonly #textsOf = oncePer((_: DocumentNode) => new Map<string, string>());
   /** Operations that are being compiled. */
-  readonly #making = new Map<string, Promise<T>>();
+  readonly #making = new TransientMap<string, Promise<T>>();
   readonly #made: ByteLru<{ readonly value: T }>;
   readonly #bytesOf: (value: T) => number;
 
@@ -57,13 +59,13 @@ export class PlanCache<T> {
 
   /** The document object caches its text but not its value, so that evicted values are freed. */
   #textOf(document: DocumentNode, variant: string): string {
-    const variants = this.#texts.get(document) ?? new Map<string, string>();
+    const variants = this.#textsOf(document);
     const known = variants.get(variant);
     if (known !== undefined) return known;
     // Joined, and not concatenated: V8 keeps every piece of a concatenated text.
     const text = [variant, print(document)].join("\n");
     if (variants.size >= MAX_VARIANTS) variants.clear();
-    this.#texts.set(document, variants.set(variant, text));
+    variants.set(variant, text);
     return text;
   }
 
