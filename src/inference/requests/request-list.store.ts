@@ -80,7 +80,9 @@ export function countRequests(read: RequestRead): Promise<RowCount> {
   const where = new Parameters(read.account);
   const text = `select 1 from inference_request r where ${conditionsOf(where, read.filter).join(" and ")}`;
   const queries = queriesOf(read, planOf(read.filter));
-  return countRows(queries, { text, values: where.values }, KEYS.created.join(", "));
+  // Evidence is found by its request: each request of the account would be looked up.
+  const isCostly = read.filter.verdict !== undefined;
+  return countRows(queries, { text, values: where.values }, KEYS.created.join(", "), { isCostly });
 }
 
 /** The index of tags has no order, and is read by bitmaps alone. */
