@@ -115,7 +115,7 @@ async function cachedByOne(isLong: boolean): Promise<number> {
   return sum(await converse(conversations({ isLong }), () => pinned), cachedTokens);
 }
 
-describe("10 conversations of 10 turns at two providers that cache prompts", () => {
+describe("conversations at two providers that cache prompts", () => {
   test.each<[string, boolean, (number: number) => Extra]>([
     ["nothing but their first messages", true, () => ({})],
     ["session_id", false, (number) => ({ body: { session_id: `session-${sets}-${number}` } })],
@@ -128,9 +128,18 @@ describe("10 conversations of 10 turns at two providers that cache prompts", () 
     const turns = await converse(conversations({ isLong }), extra);
     expect(sum(turns, cachedTokens)).toBeGreaterThanOrEqual(possible * 0.9);
     const [first = []] = turns;
-    expect(new Set(first.map(providerOf))).toEqual(new Set(ADDRESSES));
     for (const replies of turns) expect(replies.map(providerOf)).toEqual(first.map(providerOf));
     await requireAvailable(stack().app, owner, { available: BALANCE - BigInt(sum(turns, costOf)) });
+  });
+
+  test("are spread over both providers", async () => {
+    // Each goes to either by a hash of its own: of ten, all go to the same one in 1 of 512 runs.
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, (_, number) =>
+        chat({ messages: [{ role: "user", content: "The sea?" }], session_id: `spread-${number}` }),
+      ),
+    );
+    expect(new Set(replies.map(providerOf))).toEqual(new Set(ADDRESSES));
   });
 
   test.each([
