@@ -111,7 +111,7 @@ test("a tampered segment is refused by its number, and nothing is saved", async 
   await page.getByLabel("Files to upload").setInputFiles(bytesFile("tampered.bin"));
   await openUploaded(page, "tampered.bin");
   await page.route(/withProof=true/, async (route) => {
-    const response = await route.fetch();
+    const response = await route.fetch({ maxRetries: 3 });
     const body = await response.body();
     if (route.request().headers().range?.startsWith(`bytes=${SEGMENT_BYTES}-`))
       body[100_000] = (body[100_000] ?? 0) ^ 1;
@@ -247,7 +247,7 @@ test("a file that the gateway names in a folder in place of another is refused",
   ]);
   const other = root?.split("/").at(-1) ?? "";
   await page.route("**/graphql", async (route) => {
-    const response = await route.fetch();
+    const response = await route.fetch({ maxRetries: 3 });
     const body = await response.text();
     if (!body.includes('"one.txt"')) return route.fulfill({ response });
     const answer = JSON.parse(body);

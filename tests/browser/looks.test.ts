@@ -117,7 +117,8 @@ function answerWith(page: Page, answer: Answer): Promise<unknown> {
     if (FRAME.test(route.request().postData() ?? "")) return route.continue();
     if (answer === "loading") return;
     if (answer === "empty") {
-      const response = await route.fetch();
+      // The gateway may close a connection that it kept open just as it is used again.
+      const response = await route.fetch({ maxRetries: 3 });
       const text = JSON.stringify(await response.json(), (key, value) => (key === "nodes" ? [] : value));
       return route.fulfill({ response, body: text });
     }
