@@ -11,6 +11,7 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from "graphql-jit";
 import { ByteLru } from "../../src/kernel/byte-lru.ts";
 import { AppError } from "../../src/kernel/errors.ts";
+import { oncePer } from "../../src/kernel/once-per.ts";
 import { Slot } from "../../src/kernel/slot.ts";
 import { hasRecursiveVariable, nestedVariables } from "./engine/document/variable-usage.ts";
 import { MapIterator } from "./engine/map-iterator.ts";
@@ -124,18 +125,18 @@ function createCompiler(
   schema: GraphQLSchema,
   limit: number,
 ): (request: Pick<SubgraphRequest<unknown>, "document" | "text">) => Compiled {
-  const byDocument = new Slot<DocumentNode, Compiled>();
+  const knownOf = oncePer((_: DocumentNode): { compiled?: Compiled } => ({}));
   const byText = new ByteLru<{ compiled?: Compiled }>({
     ...{ maxEntries: limit, maxBytes: MAX_COMPILED_BYTES, isSelective: true },
   });
   return ({ document, text }) => {
-    const known = byDocument.get(document);
-    if (known) return known;
+    const known = knownOf(document);
+    if (known.compiled) return known.compiled;
     const kept = byText.get(text) ?? {};
     const isKept = kept.compiled || byText.set(text, kept, text.length * BYTES_PER_CHARACTER);
     if (!isKept) return interpretOperation(schema, document);
     kept.compiled ??= compileOperation(schema, document);
-    byDocument.set(document, kept.compiled);
+    known.compiled = kept.compiled;
     return kept.compiled;
   };
 }
