@@ -98,14 +98,19 @@ function requireIndexes(plan: Plan, text: string): void {
   }
 }
 
+/** Queries of an empty database of the server, on one connection. */
+async function connectToServer(): Promise<Queries["rows"]> {
+  const client = new pg.Client(await borrowServerDatabase(onTestFinished));
+  await client.connect();
+  onTestFinished(() => client.end());
+  return async <Row>(sql: string, values: readonly unknown[] = []) =>
+    (await client.query(sql, [...values])).rows as Row[];
+}
+
 test.skipIf(!inject("postgresUrl"))(
   "on a server, no usage filter reads another account's requests, and sums never read the table of requests",
   async () => {
-    const client = new pg.Client(await borrowServerDatabase(onTestFinished));
-    await client.connect();
-    onTestFinished(() => client.end());
-    const rows = async <Row>(sql: string, values: readonly unknown[] = []) =>
-      (await client.query(sql, [...values])).rows as Row[];
+    const rows = await connectToServer();
     await withUsage({ rows }, VOLUME, async (seeded) => {
       const statements = await statementsOf(seeded);
       expect(statements.length).toBeGreaterThan(200);
@@ -122,11 +127,7 @@ test.skipIf(!inject("postgresUrl"))(
 test.skipIf(!inject("postgresUrl"))(
   "on a server, no filter of requests reads another index entirely beside the one that has the filter",
   async () => {
-    const client = new pg.Client(await borrowServerDatabase(onTestFinished));
-    await client.connect();
-    onTestFinished(() => client.end());
-    const rows = async <Row>(sql: string, values: readonly unknown[] = []) =>
-      (await client.query(sql, [...values])).rows as Row[];
+    const rows = await connectToServer();
     await withUsage({ rows }, VOLUME, async (seeded) => {
       // A table as small as this one is read as a whole in no time.
       await rows("set enable_seqscan = off");
