@@ -6,7 +6,7 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import { FAILURES, RECORDED_ENDINGS } from "../../src/kernel/errors.ts";
+import { FAILURES, GRAPHQL_FAILURES, RECORDED_ENDINGS } from "../../src/kernel/errors.ts";
 import { fieldsOf, rootFieldsOf } from "./schema-walk.ts";
 
 /** A mutation has at most one argument: `input`, of the type `<Mutation>Input`. */
@@ -39,7 +39,7 @@ export function mutationsAnswerPayloads(schema: GraphQLSchema): readonly string[
 export function errorsHaveCodes(schema: GraphQLSchema): readonly string[] {
   const type = schema.getType("ErrorCode");
   const found = isEnumType(type) ? type.getValues().map(({ name }) => name) : [];
-  const known = Object.keys({ ...FAILURES, ...RECORDED_ENDINGS });
+  const known = Object.keys({ ...FAILURES, ...RECORDED_ENDINGS, ...GRAPHQL_FAILURES });
   return [
     ...known.filter((code) => !found.includes(code)).map((code) => `ErrorCode lacks ${code}`),
     ...found

@@ -36,7 +36,7 @@ export function elementsAreSpeltAndDescribed(schema: GraphQLSchema): readonly st
 }
 
 /** The codes of failures are spelt as they are sent. */
-const SENT_AS_SPELT = /^ErrorCode\.[a-z0-9_]+$/;
+const SENT_AS_SPELT = /^ErrorCode\.([a-z0-9_]+|[A-Z_]+)$/;
 
 function faultsOf({ kind, path, name, description }: Named): readonly string[] {
   const faults: string[] = [];

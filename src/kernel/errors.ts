@@ -439,6 +439,24 @@ export const RECORDED_ENDINGS = {
   interrupted: "The worker that sent the request of a batch ended; the request was sent again, or given up.",
 } as const;
 
+/**
+ * Why a request to the graph was not run, where GraphQL clients know a code already: Apollo Server's codes, as it spells
+ * them. They occur in `extensions.code` alone.
+ */
+export const GRAPHQL_FAILURES = {
+  GRAPHQL_PARSE_FAILED: "The document has a syntax error.",
+  GRAPHQL_VALIDATION_FAILED: "The document does not match the schema.",
+  OPERATION_RESOLUTION_FAILURE:
+    "The document has no operation with the name that was sent, or none was sent for one of several.",
+  PERSISTED_QUERY_NOT_FOUND: "The persisted query is not known. Send its text with its hash.",
+  PERSISTED_QUERY_NOT_SUPPORTED:
+    "Persisted queries are not available. Send the text, or the id of a trusted document.",
+  BAD_REQUEST: "The HTTP request is not a request of GraphQL over HTTP.",
+} as const;
+
+/** The code of a request to the graph that was not run. */
+export type GraphqlCode = keyof typeof GRAPHQL_FAILURES;
+
 /** Whether the user can correct a failure with this code. */
 export function isUserError(code: ErrorCode): boolean {
   const failure: Failure = FAILURES[code];

@@ -140,9 +140,9 @@ export function invalidCursor(param: CursorParam = "after", message = INVALID_CU
   return new AppError("invalid_cursor", message, { param });
 }
 
-/** The error for a page whose cursor no list issued. */
+/** The error for a page whose cursor has another key than the list's: most are of another list or order. */
 export function invalidCursorOf(page: PageRequest): AppError {
-  return invalidCursor(paramOf(page));
+  return invalidCursor(paramOf(page), CURSOR_OF_ANOTHER_LIST);
 }
 
 function paramOf(page: PageRequest): CursorParam {

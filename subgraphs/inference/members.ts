@@ -1,8 +1,19 @@
+import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../src/kernel/errors.ts";
 
-/** The members of an object that an input has as any JSON; none if it is not given. Throws `invalid_body` for other JSON. */
-export function membersOf(value: unknown, param: string): object {
-  if (value === undefined || value === null) return {};
-  if (typeof value === "object" && !Array.isArray(value)) return value;
-  throw new AppError("invalid_body", `${param}: must be an object`, { param });
+/**
+ * What an input's own fields and the operation set, with the additional members that the input's `param` has as JSON.
+ * Throws `invalid_body` for JSON that is no object, and for a member that is set to another value already.
+ */
+export function withMembers<Own extends object>(own: Own, more: unknown, param: string): Own {
+  if (more === undefined || more === null) return own;
+  if (typeof more !== "object" || Array.isArray(more)) throw fault(param, "must be an object");
+  for (const [name, value] of Object.entries(more))
+    if (Object.hasOwn(own, name) && !isDeepStrictEqual(own[name as keyof Own], value))
+      throw fault(`${param}.${name}`, "is already set to another value");
+  return { ...more, ...own };
+}
+
+function fault(param: string, what: string): AppError {
+  return new AppError("invalid_body", `${param}: ${what}`, { param });
 }

@@ -51,10 +51,20 @@ export function guard(resolve: (...call: Call) => unknown): (...call: Call) => u
 function attempt(run: () => unknown, args?: Arguments): unknown {
   try {
     const result = run();
-    return result instanceof Promise ? result.catch((reason) => fail(reason, args)) : result;
+    if (!(result instanceof Promise)) return guardItems(result, args);
+    return result.then(
+      (value) => guardItems(value, args),
+      (reason) => fail(reason, args),
+    );
   } catch (reason) {
     return fail(reason, args);
   }
+}
+
+/** The items of a list fail one by one, if they are promises. */
+function guardItems(value: unknown, args?: Arguments): unknown {
+  if (!Array.isArray(value) || !value.some((item) => item instanceof Promise)) return value;
+  return value.map((item) => attempt(() => item, args));
 }
 
 /**

@@ -49,7 +49,7 @@ describe("editImages", () => {
     const { images, bill, userErrors } = await edit({
       n: 2,
       mask: { fileBase64, filename: "hole.png" },
-      options: { background: "opaque", output_compression: 50, model: "another" },
+      options: { background: "opaque", output_compression: 50, model },
       verifyTee: true,
     });
     expect(userErrors).toEqual([]);
@@ -95,6 +95,7 @@ describe("editImages", () => {
     [{ n: 11 }, "n"],
     [{ prompt: "" }, "prompt"],
     [{ options: { background: ["opaque"] } }, "options.background"],
+    [{ options: { model: "another" } }, "options.model"],
     [{ options: { response_format: "url" } }, "options.response_format"],
   ])("refuses %j at its field, without calling a provider", async (input, at) => {
     expect(await edit(input)).toMatchObject({

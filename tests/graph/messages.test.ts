@@ -86,7 +86,7 @@ describe("createMessage", () => {
       messages: [{ role: "USER", content: [{ type: "text", text: "Look up the sea." }] }],
       system: "Be short.",
       tools: [TOOL],
-      options: { temperature: 0.5, model: "another", stream: true },
+      options: { temperature: 0.5, model, stream: false },
       anthropicVersion: "2023-01-01",
       anthropicBeta: ["one-2024", "two-2025"],
     });

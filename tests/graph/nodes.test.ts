@@ -216,17 +216,36 @@ describe.each(["one process", "subgraphs in other processes"])("in %s", (where) 
   });
 });
 
-test("a caller that may not read an entity gets the error of the entity's own field, by either way", async () => {
-  const PRIVATE = ["ApiKey", "ManagementKey", "Deposit", "InferenceRequest"] as const;
-  const ids = await Promise.all(PRIVATE.map(async (name) => [name, (await find(name)).id] as const));
-  const node = "query ($id: ID!) { node(id: $id) { id } }";
-  for (const [name, id] of ids) {
-    const own = failureCode(await ask(stack().origin, world.outsider, world.lookups[name].query));
-    expect([name, own]).toEqual([name, "insufficient_scope"]);
-    const answer = await ask(stack().origin, world.outsider, node, { id });
-    expect([name, answer.data.node, failureCode(answer)]).toEqual([name, null, "insufficient_scope"]);
-    const anonymous = await ask(stack().origin, undefined, node, { id });
-    expect([name, failureCode(anonymous)]).toEqual([name, "missing_authorization"]);
+test("a caller that may not read an entity gets the error of the entity's own field, by any way", async () => {
+  const forManagers = [
+    "ApiKey",
+    "ManagementKey",
+    "Deposit",
+    "InferenceRequest",
+    "Webhook",
+    "TagBudget",
+  ] as const;
+  const refused = [
+    ...forManagers.map((name) => [name, world.outsider, "insufficient_scope"] as const),
+    ...([...forManagers, "ImageJob", "Batch"] as const).map(
+      (name) => [name, undefined, "missing_authorization"] as const,
+    ),
+  ];
+  for (const [name, secret, code] of refused) {
+    const { id } = await find(name);
+    const own = await ask(stack().origin, secret, world.lookups[name].query);
+    expect([name, failureCode(own)]).toEqual([name, code]);
+    const one = await ask(stack().origin, secret, "query ($id: ID!) { node(id: $id) { id } }", { id });
+    expect([name, one.data.node, failureCode(one)]).toEqual([name, null, code]);
+    const many = await ask(stack().origin, secret, "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", {
+      ids: [toNodeId("Model", MODEL), id],
+    });
+    expect([name, many.data.nodes, failureCode(many)]).toEqual([
+      name,
+      [{ id: toNodeId("Model", MODEL) }, null],
+      code,
+    ]);
+    expect(many.errors?.[0]?.path).toEqual(["nodes", 1]);
   }
 });
 

@@ -197,10 +197,19 @@ describe("a list of the graph", () => {
   });
 
   test.each([
-    ["providers", "Provider", "address", "pricing { input output } serviceType trustMode"],
-    ["models", "Model", "modelId", "pricing { input output } serviceType"],
+    [
+      "providers",
+      "Provider",
+      "address",
+      "pricing { input output } serviceType trustMode profile { contextLength }",
+    ],
+    ["models", "Model", "modelId", "pricing { input output } serviceType profile { contextLength }"],
   ])("of %s is filtered and ordered", async (list, type, key, fields) => {
-    type Row = { serviceType: string; pricing: { input: string; output: string } };
+    type Row = {
+      serviceType: string;
+      pricing: { input: string; output: string };
+      profile: { contextLength: number | null };
+    };
     const read = async (args: string, variables: object = {}) => {
       const declared = `query ($filter: ${type}FilterInput, $orderBy: ${type}OrderInput, $after: Cursor)`;
       const selection = `{ totalCount nodes { ${key} ${fields} } pageInfo { endCursor hasNextPage } }`;
@@ -231,6 +240,10 @@ describe("a list of the graph", () => {
     expect(cheap.nodes).toEqual(all.filter(({ pricing }) => BigInt(pricing.input) <= middle));
     const long = { filter: { minContextLength: 100_000, apiFormat: "ANTHROPIC" } };
     expect((await read("first: 5", long)).nodes).toEqual(all.filter((row) => price(row) === 18n));
+    const published = all.filter(({ profile }) => profile.contextLength !== null);
+    expect(published.length).toBeLessThan(all.length);
+    const any = await read("first: 100", { filter: { minContextLength: 0 } });
+    expect(any.nodes).toEqual(published);
     const none = { filter: { minContextLength: 2_000_000_000, apiFormat: "OPENAI", trustModes: [] } };
     expect((await read("first: 5", none)).nodes).toEqual([]);
   });
@@ -287,9 +300,10 @@ describe("a list of the graph", () => {
     for (const list of LISTS.filter(({ name }) => name !== "management-key"))
       for (const of of LISTS)
         for (const errors of await readBeyond(list, encodeCursor(of.name, ...of.key), secret)) {
-          const codes = errors.map(({ extensions }) => extensions?.code).join();
-          if (codes !== (of.name === list.name ? "" : "invalid_cursor"))
-            wrong.push(`${list.name} with a cursor of ${of.name}: ${codes}`);
+          const faults = errors.map(({ message, extensions }) => `${extensions?.code}: ${message}`).join();
+          const refusal = "invalid_cursor: This is not a cursor of this list in this order.";
+          if (faults !== (of.name === list.name ? "" : refusal))
+            wrong.push(`${list.name} with a cursor of ${of.name}: ${faults}`);
         }
     expect(wrong).toEqual([]);
   });

@@ -30,6 +30,10 @@ const SEQUENCES: Readonly<Record<string, Columns>> = {
 const ORDERED: Columns = new Map(Object.values(SEQUENCES).flatMap((columns) => [...columns]));
 const DECLARED = EXCEPTIONS.flatMap(({ statements }) => Object.entries(statements));
 
+/** Not waited for: it settles requests with tags whose allotment ran out, or is returned at the same moment. */
+const RARE =
+  "with given as ... service_type text, tags jsonb, n int, account text, key uuid, allotment uuid) ), requested as";
+
 /** Recording takes a few minutes, and on a busy machine many times as long. */
 const RECORDING_MS = 2_700_000;
 
@@ -51,9 +55,13 @@ describe.skipIf(skipped)("the statements of a recorded load of the router, accou
     columns = columnsOf(await database.rows<Column>(COLUMNS));
     sequences = (await database.rows<{ name: string }>(SEQUENCE_NAMES)).map(({ name }) => name);
     await database.close();
-    const isSeen = (seen: readonly string[]) =>
-      DECLARED.every(([part]) => seen.some((statement) => isPart(part, oneLine(statement))));
-    statements = await recordLoad(url, { onEnd, isEnough: isSeen });
+    const awaited = new Set(DECLARED.map(([part]) => part).filter((part) => part !== RARE));
+    const isEnough = (fresh: readonly string[]) => {
+      for (const statement of fresh.map(oneLine))
+        for (const part of awaited) if (isPart(part, statement)) awaited.delete(part);
+      return awaited.size === 0;
+    };
+    statements = await recordLoad(url, { onEnd, isEnough });
   }, RECORDING_MS);
   afterAll(async () => {
     for (const end of ends) await end();

@@ -3,10 +3,13 @@ import { scaled } from "./machine.ts";
 
 /** Below the limit of a test, whose own message would not name the condition. */
 const LIMIT_MS = 600_000;
+const MIN_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 100;
 
 /**
  * Retries until `attempt` neither throws nor returns false, and returns its result. `patienceMs` is for an idle
- * machine: it is extended by as much as this one is slower when it runs out, to at most LIMIT_MS.
+ * machine: it is extended by as much as this one is slower when it runs out, to at most LIMIT_MS. Attempts get rarer:
+ * those of tests that run side by side would take the processor from what they wait for.
  */
 export async function until<T>(
   attempt: () => T | Promise<T>,
@@ -27,6 +30,6 @@ export async function until<T>(
     } catch (error) {
       if (isOver()) throw error;
     }
-    await sleep(10);
+    await sleep(Math.min(MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, (performance.now() - startedMs) / 20)));
   }
 }

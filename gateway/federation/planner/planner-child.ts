@@ -52,6 +52,9 @@ function endWithParent(): void {
   }, ${PARENT_EVERY_MS});`;
   new Worker(watch, {
     eval: true,
+    // Passing its output on would make the standard output of this process non-blocking: a long reply then fails.
+    stdout: true,
+    stderr: true,
     resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 },
   });
 }

@@ -35,6 +35,8 @@ export type Prices = {
   readonly defaultListSize: number;
 };
 
+/** Lists with an item for each of an argument's. Composition accepts only numbers as slicing arguments. */
+const SIZED_BY_LIST: ReadonlyMap<string, string> = new Map([["Query.nodes", "ids"]]);
 const MUTATION_COST = 10;
 const OBJECT_COST = 1;
 
@@ -112,9 +114,9 @@ class Compiler {
   #listSize(coordinate: string, field: GraphQLField<unknown, unknown>, node: FieldNode): Sized | undefined {
     const use = this.#prices.listSize.get(coordinate);
     if (!use) return undefined;
-    const slicing = textsOf(use.slicingArguments).map((path) =>
-      compileSlice(path.split("."), field.args, node),
-    );
+    const list = SIZED_BY_LIST.get(coordinate);
+    const paths = [...textsOf(use.slicingArguments), ...(list ? [list] : [])];
+    const slicing = paths.map((path) => compileSlice(path.split("."), field.args, node));
     const assumed = typeof use.assumedSize === "number" ? use.assumedSize : this.#prices.defaultListSize;
     const size: Cost = (variables) => {
       const given = slicing.map((slice) => slice(variables)).filter((value) => value !== undefined);
@@ -180,7 +182,7 @@ function lengthOf(
   return inner ? (variables) => own(variables) * inner(variables) : own;
 }
 
-/** The value of a slicing argument: literal, variable or default. Undefined if it is not a number. */
+/** The value of a slicing argument: literal, variable or default; of a list, its length. Undefined for all else. */
 function compileSlice(
   [first = "", ...rest]: readonly string[],
   args: readonly GraphQLArgument[],
@@ -194,6 +196,7 @@ function compileSlice(
       (one, key) => Object(one)[key],
       value === undefined ? byDefault : value,
     );
+    if (Array.isArray(number)) return number.length;
     return typeof number === "number" && Number.isFinite(number) ? Math.max(0, number) : undefined;
   };
 }

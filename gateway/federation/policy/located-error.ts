@@ -1,4 +1,5 @@
 import { type ASTNode, type DocumentNode, GraphQLError, type SourceLocation, visit } from "graphql";
+import type { ErrorCode, GraphqlCode } from "../../../src/kernel/errors.ts";
 
 const MAX_MESSAGE = 500;
 const MAX_LOCATIONS = 10;
@@ -14,7 +15,7 @@ export class LocatedError extends GraphQLError {
 
   constructor(
     message: string,
-    code: string,
+    code: ErrorCode | GraphqlCode,
     {
       locations = [],
       param,

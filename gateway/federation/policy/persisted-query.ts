@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { GraphQLError } from "graphql";
+import type { GraphqlCode } from "../../../src/kernel/errors.ts";
 import type { OperationPayload } from "./policy.ts";
 
 /**
@@ -25,5 +26,5 @@ export function refusePersistedQuery({ query, extensions }: OperationPayload): G
 }
 
 function badRequest(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: "BAD_REQUEST" } });
+  return new GraphQLError(message, { extensions: { code: "BAD_REQUEST" satisfies GraphqlCode } });
 }

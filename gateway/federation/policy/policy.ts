@@ -6,7 +6,7 @@ import {
   type OperationDefinitionNode,
 } from "graphql";
 import type { GraphLimits } from "../../../src/graph-limits.ts";
-import { StartupError } from "../../../src/kernel/errors.ts";
+import { type GraphqlCode, StartupError } from "../../../src/kernel/errors.ts";
 import type { SupergraphSource } from "../supergraph-source.ts";
 import { createDocumentCheck } from "./document-check.ts";
 import { createHideNames } from "./hidden-names.ts";
@@ -128,7 +128,7 @@ function notFound(): GraphQLError {
   return withoutPlace("Send a query, or the id of a trusted document.", "PERSISTED_QUERY_NOT_FOUND");
 }
 
-function withoutPlace(message: string, code: string): GraphQLError {
+function withoutPlace(message: string, code: GraphqlCode): GraphQLError {
   return new GraphQLError(message, { extensions: { code } });
 }
 

@@ -9,6 +9,7 @@ import {
   typeFromAST,
   valueFromASTUntyped,
 } from "graphql";
+import type { ErrorCode } from "../../../src/kernel/errors.ts";
 import { LocatedError } from "./located-error.ts";
 
 /** Values of variables, as JSON. */
@@ -109,6 +110,6 @@ function toText(step: string | number): string {
   return typeof step === "number" ? `[${step}]` : `.${step}`;
 }
 
-function fault(message: string, param: string, code = INVALID): GraphQLError {
+function fault(message: string, param: string, code: ErrorCode = INVALID): GraphQLError {
   return new LocatedError(message, code, { param });
 }

@@ -36,7 +36,7 @@ export function matchesOffer(offer: Provider, filter: OfferFilter): boolean {
     (!apiFormat || offer.profile.formats.includes(apiFormat)) &&
     acceptsInput(offer, inputModalities) &&
     supportedParameters.every((name) => offer.profile.supportedParameters?.includes(name)) &&
-    (minContextLength === undefined || (offer.profile.contextLength ?? 0) >= minContextLength) &&
+    (minContextLength === undefined || (offer.profile.contextLength ?? -1) >= minContextLength) &&
     (filter.maxInputPrice === undefined || offer.inputPrice <= filter.maxInputPrice) &&
     (filter.maxOutputPrice === undefined || offer.outputPrice <= filter.maxOutputPrice)
   );

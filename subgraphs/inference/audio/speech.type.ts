@@ -12,7 +12,7 @@ import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
-import { membersOf } from "../members.ts";
+import { withMembers } from "../members.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
 import { VERIFY_TEE } from "../verify-tee.ts";
 
@@ -76,14 +76,13 @@ export function toSpeechRequest(input: CreateSpeechInput): SpeechRequest {
     throw new AppError("invalid_body", what, { param: "text" });
   }
   const body = {
-    ...membersOf(options, "options"),
     ...{ model, input: text, voice },
     ...(instructions != null && { instructions }),
     ...(format != null && { response_format: format }),
     ...(speed != null && { speed }),
     verify_tee: verifyTee ?? false,
   };
-  return readSpeechRequest(Buffer.from(JSON.stringify(body)));
+  return readSpeechRequest(Buffer.from(JSON.stringify(withMembers(body, options, "options"))));
 }
 
 /** Spoken text. */

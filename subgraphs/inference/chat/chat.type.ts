@@ -8,7 +8,7 @@ import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { AddressScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
-import { membersOf } from "../members.ts";
+import { withMembers } from "../members.ts";
 import { TeeEvidenceType, toTeeEvidence } from "../requests/evidence.type.ts";
 import { CostType } from "../requests/inference-request.type.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
@@ -75,13 +75,15 @@ export async function toChatRequest(
   { stream }: { readonly stream: boolean },
 ): Promise<ChatRequest> {
   const { model, messages, maxTokens, options, verifyTee } = input;
-  const body = {
-    ...membersOf(options, "options"),
+  const own = {
     model,
     messages: messages.map(toMessage),
     ...(maxTokens != null && { max_tokens: maxTokens }),
     verify_tee: verifyTee ?? false,
     stream,
+  };
+  const body = {
+    ...withMembers(own, options, "options"),
     ...(stream && { stream_options: { include_usage: true } }),
   };
   const request = await readChatRequest(Buffer.from(JSON.stringify(body)));
@@ -90,8 +92,7 @@ export async function toChatRequest(
 
 /** A message as in OpenAI's API. */
 export function toMessage({ role, content, more }: ChatMessageInput, index: number): object {
-  const members = membersOf(more, `messages.${index}.more`);
-  return { role, ...(content != null && { content }), ...members };
+  return withMembers({ role, ...(content != null && { content }) }, more, `messages.${index}.more`);
 }
 
 /** One choice of a chat completion. */

@@ -14,7 +14,7 @@ import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
-import { membersOf } from "../members.ts";
+import { withMembers } from "../members.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
 import { VERIFY_TEE } from "../verify-tee.ts";
 
@@ -60,14 +60,16 @@ export async function toEmbeddingsRequest(input: CreateEmbeddingsInput): Promise
   const { model, texts, dimensions, options, verifyTee } = input;
   requireTexts(texts);
   const body = {
-    ...membersOf(options, "options"),
     model,
     input: texts,
     ...(dimensions != null && { dimensions }),
     encoding_format: "base64",
     verify_tee: verifyTee ?? false,
   };
-  return withoutAdded(await readEmbeddingsRequest(Buffer.from(JSON.stringify(body))), ["encoding_format"]);
+  return withoutAdded(
+    await readEmbeddingsRequest(Buffer.from(JSON.stringify(withMembers(body, options, "options")))),
+    ["encoding_format"],
+  );
 }
 
 function requireTexts(texts: readonly string[]): void {

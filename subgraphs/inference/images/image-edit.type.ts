@@ -7,7 +7,7 @@ import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType } from "../chat/chat.type.ts";
-import { membersOf } from "../members.ts";
+import { withMembers } from "../members.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
 import { VERIFY_TEE } from "../verify-tee.ts";
 import { ImageJobType, JobImageType } from "./image-job.type.ts";
@@ -116,12 +116,10 @@ export function toEditForm({ model, prompt, images, mask, n, size, options }: Im
 } {
   return imageEditForm({
     ...{ images, mask },
-    texts: {
-      ...membersOf(options, "options"),
-      model,
-      prompt,
-      ...(n != null && { n }),
-      ...(size != null && { size }),
-    },
+    texts: withMembers(
+      { model, prompt, ...(n != null && { n }), ...(size != null && { size }) },
+      options,
+      "options",
+    ),
   });
 }

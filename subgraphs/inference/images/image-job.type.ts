@@ -10,7 +10,7 @@ import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateTimeScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
-import { membersOf } from "../members.ts";
+import { withMembers } from "../members.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
 import { VERIFY_TEE } from "../verify-tee.ts";
 
@@ -85,14 +85,13 @@ export class CancelImageJobInput {
 /** The REST request body of the same job. */
 export function toJobBody({ model, prompt, n, size, options, verifyTee }: ImagesInput): Buffer {
   const body = {
-    ...membersOf(options, "options"),
     model,
     prompt,
     ...(n != null && { n }),
     ...(size != null && { size }),
     verify_tee: verifyTee ?? false,
   };
-  return Buffer.from(JSON.stringify(body));
+  return Buffer.from(JSON.stringify(withMembers(body, options, "options")));
 }
 
 /** A generated image. */

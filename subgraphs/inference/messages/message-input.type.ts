@@ -13,7 +13,7 @@ import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { DateScalar, JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
-import { membersOf } from "../members.ts";
+import { withMembers } from "../members.ts";
 import { RoutingInput, toPreferences } from "../routing/routing-input.type.ts";
 import { VERIFY_TEE } from "../verify-tee.ts";
 
@@ -118,10 +118,12 @@ export async function toMessagesRequest(
   input: MessageInput,
   { stream }: { readonly stream: boolean },
 ): Promise<MessagesRequest> {
-  const { maxTokens, verifyTee } = input;
-  const sent = { ...promptOf(input), ...(maxTokens != null && { max_tokens: maxTokens }) };
+  const { maxTokens, verifyTee, options } = input;
+  const limit = maxTokens != null && { max_tokens: maxTokens };
+  const own = { ...promptOf(input), ...limit, verify_tee: verifyTee ?? false, stream };
+  const sent = withMembers(own, options, "options");
   const isLimitDefault = !("max_tokens" in sent);
-  const body = { max_tokens: DEFAULT_MAX_TOKENS, ...sent, verify_tee: verifyTee ?? false, stream };
+  const body = { max_tokens: DEFAULT_MAX_TOKENS, ...sent };
   const request = await readMessagesRequest(Buffer.from(JSON.stringify(body)));
   const added = ["stream", ...(isLimitDefault ? ["max_tokens"] : [])];
   return { ...withoutAdded(request, added), isLimitDefault };
@@ -129,7 +131,9 @@ export async function toMessagesRequest(
 
 /** The token-count request that REST would parse. Throws `invalid_body`. */
 export function toTokenCountRequest(input: MessageTokenCountInput): Promise<MessagesPrompt> {
-  return readTokenCountRequest(Buffer.from(JSON.stringify(promptOf(input))));
+  return readTokenCountRequest(
+    Buffer.from(JSON.stringify(withMembers(promptOf(input), input.options, "options"))),
+  );
 }
 
 /** The headers and preferences that REST would read. Throws `invalid_parameter` and `invalid_max_price_usd`. */
@@ -142,9 +146,8 @@ export function toMessageOptions(input: MessagePromptInput): MessageOptions {
   };
 }
 
-function promptOf({ model, messages, system, tools, options }: MessagePromptInput): object {
+function promptOf({ model, messages, system, tools }: MessagePromptInput): object {
   return {
-    ...membersOf(options, "options"),
     model,
     messages,
     ...(system != null && { system }),

@@ -7,7 +7,7 @@ import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
 import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
-import { membersOf } from "../members.ts";
+import { withMembers } from "../members.ts";
 import { RoutingInput } from "../routing/routing-input.type.ts";
 import { VERIFY_TEE } from "../verify-tee.ts";
 
@@ -46,13 +46,12 @@ export class RerankDocumentsInput {
 export function toRerankRequest(input: RerankDocumentsInput): Promise<RerankRequest> {
   const { model, query, documents, topN, options, verifyTee } = input;
   const body = {
-    ...membersOf(options, "options"),
     ...{ model, query, documents },
     ...(topN != null && { top_n: topN }),
     return_documents: false,
     verify_tee: verifyTee ?? false,
   };
-  return readRerankRequest(Buffer.from(JSON.stringify(body)));
+  return readRerankRequest(Buffer.from(JSON.stringify(withMembers(body, options, "options"))));
 }
 
 /** One document of a ranking. */

@@ -34,6 +34,19 @@ test("the process returns the plans of an in-process planner, for operations and
   }
 });
 
+test("plans longer than a pipe wait until this process, which is busy, reads them", async () => {
+  const { planner, restarts } = started();
+  await planner.plan("{me{id}}", null, NO_OVERRIDES);
+  const long = (number: number) =>
+    `{me{${Array.from({ length: 14 }, (_, n) => `a${number}_${n}${"x".repeat(3_800)}:name`).join(" ")}}}`;
+  const plans = Array.from({ length: 16 }, (_, number) => planner.plan(long(number), null, NO_OVERRIDES));
+  // Long enough for the planner to fill the pipe, on a fast machine.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+  for (const [number, plan] of (await Promise.all(plans)).entries())
+    expect(JSON.stringify(plan)).toContain(`a${number}_13x`);
+  expect(restarts()).toBe(0);
+});
+
 test("under load, repeatedly killing the planner process causes at most clean refusals", async () => {
   const { planner, restarts } = started();
   let killed = 0;

@@ -1,6 +1,7 @@
 import { createParser } from "eventsource-parser";
 import { createClient } from "graphql-ws";
 import { WebSocket } from "ws";
+import { FAILURES, GRAPHQL_FAILURES } from "../../../src/kernel/errors.ts";
 
 /** A result as received. */
 export type GraphResult = {
@@ -13,6 +14,7 @@ export type GraphResult = {
   }[];
 };
 
+const CODES: ReadonlySet<string> = new Set(Object.keys({ ...FAILURES, ...GRAPHQL_FAILURES }));
 const routers = new Map<string, string>();
 
 /** Whether an external router stands between the tests and the graph. It has its own sockets and statuses. */
@@ -45,7 +47,15 @@ export async function ask(
     headers: { "content-type": "application/json", ...(secret && { authorization: `Bearer ${secret}` }) },
     body: JSON.stringify({ query, variables }),
   });
-  return { status: reply.status, ...((await reply.json()) as GraphResult) };
+  const result = (await reply.json()) as GraphResult;
+  if (!routers.has(origin)) requireKnownCodes(result);
+  return { status: reply.status, ...result };
+}
+
+/** Every error that a test meets has a code of the catalogue, which the schema publishes as `ErrorCode`. */
+function requireKnownCodes({ errors = [] }: GraphResult): void {
+  for (const { message, extensions } of errors)
+    if (!CODES.has(extensions?.code ?? "")) throw new Error(`"${message}" has the code ${extensions?.code}`);
 }
 
 /** An open subscription: its results so far, and how it ended. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { call, query, type Target } from "../../upgrade/calls.ts";
@@ -31,10 +31,10 @@ const READS = [
   "/v1/management-keys",
 ];
 
-/** Whether the recorded load has every statement that it must have. */
 type Recording = {
   readonly onEnd: OnEnd;
-  readonly isEnough: (statements: readonly string[]) => boolean;
+  /** Is given each statement once. Returns whether the load has every statement that it must have. */
+  readonly isEnough: (fresh: readonly string[]) => boolean;
 };
 
 /**
@@ -78,13 +78,35 @@ export async function recordLoad(
   await stopped.end("SIGTERM");
   const product = await startReady({ settings, onEnd });
   await fillSmallRequest(targetOf(product), data.small);
-  const recorded = () => {
-    const lines = readFileSync(file, "utf8").trim().split("\n");
-    return [...new Set(lines.map((line) => JSON.parse(line) as string))];
+  const recorded = new Set<string>();
+  const newLines = readLinesOf(file);
+  const newStatements = () => {
+    const read = new Set(newLines().map((line) => JSON.parse(line) as string));
+    const fresh = [...read].filter((statement) => !recorded.has(statement));
+    for (const statement of fresh) recorded.add(statement);
+    return fresh;
   };
-  await until(() => isEnough(recorded()), PATIENCE_MS).catch(() => {});
+  await until(() => isEnough(newStatements()), PATIENCE_MS).catch(() => {});
   await product.end("SIGTERM");
-  return recorded();
+  newStatements();
+  return [...recorded];
+}
+
+/** Returns the lines of a growing file that were completed since the last call. */
+function readLinesOf(path: string): () => readonly string[] {
+  let offset = 0;
+  return () => {
+    const descriptor = openSync(path, "r");
+    try {
+      const added = Buffer.alloc(fstatSync(descriptor).size - offset);
+      readSync(descriptor, added, 0, added.length, offset);
+      const end = added.lastIndexOf("\n") + 1;
+      offset += end;
+      return end === 0 ? [] : added.toString("utf8", 0, end - 1).split("\n");
+    } finally {
+      closeSync(descriptor);
+    }
+  };
 }
 
 /** The addresses that a product with a development network prints. */

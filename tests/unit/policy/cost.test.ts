@@ -24,6 +24,7 @@ const SDL = `
     priced(a: String @cost(weight: 2), b: String, c: Int @cost(weight: 0)): Node
     searched(filter: Filter, filters: [Filter!] @cost(weight: 1), plain: Plain): Node
     name__: Node
+    nodes(ids: [ID!]!): [Node]! @listSize(assumedSize: 100)
   }
   type Mutation { act: Node  say: String }
   type Subscription { node: Node }
@@ -48,6 +49,16 @@ function costOf(query: string, variables: Readonly<Record<string, unknown>> = {}
 }
 
 describe("an operation costs", () => {
+  test("entities by their ids as many as there are ids", () => {
+    const query = "query ($ids: [ID!]!) { nodes(ids: $ids) { id friend { id } } }";
+    expect(costOf(query, { ids: ["1", "2", "3"] })).toBe(6);
+    expect(costOf('{ nodes(ids: ["1", "2"]) { id } }')).toBe(2);
+    expect(costOf('query ($id: ID!) { nodes(ids: [$id, "2"]) { id } }', { id: "1" })).toBe(2);
+    expect(costOf(query, { ids: [] })).toBe(0);
+    // One value in place of a list, which is not counted.
+    expect(costOf(query, { ids: "1" })).toBe(200);
+  });
+
   test.each([
     [
       "nothing for a leaf, its type name and the schema",

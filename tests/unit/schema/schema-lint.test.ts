@@ -1,9 +1,9 @@
 import { buildSchema } from "graphql";
 import { expect, test } from "vitest";
 import { SCHEMA_RULES } from "../../../scripts/schema-lint/schema-lint.ts";
-import { FAILURES, RECORDED_ENDINGS } from "../../../src/kernel/errors.ts";
+import { FAILURES, GRAPHQL_FAILURES, RECORDED_ENDINGS } from "../../../src/kernel/errors.ts";
 
-const CODES = Object.keys({ ...FAILURES, ...RECORDED_ENDINGS }).join(" ");
+const CODES = Object.keys({ ...FAILURES, ...RECORDED_ENDINGS, ...GRAPHQL_FAILURES }).join(" ");
 
 /** For each rule: types that follow it, and types that break it with the fault that is reported. */
 const CASES: Readonly<Record<string, readonly (readonly [good: string, bad: string, fault: string])[]>> = {

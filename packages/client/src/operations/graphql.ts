@@ -17,8 +17,20 @@ export type BalanceCause =
   /** A request was charged. */
   | 'SETTLEMENT';
 
-/** Why something failed. The values are spelt as they are sent: in `extensions.code` of an error, in `userErrors`, and as `code` of a REST error. */
+/** Why something failed. The values are spelt as they are sent: in `extensions.code` of an error, in `userErrors`, and as `code` of a REST error. Those in capitals are GraphQL's own, and occur in `extensions.code` alone. */
 export type ErrorCode =
+  /** The HTTP request is not a request of GraphQL over HTTP. */
+  | 'BAD_REQUEST'
+  /** The document has a syntax error. */
+  | 'GRAPHQL_PARSE_FAILED'
+  /** The document does not match the schema. */
+  | 'GRAPHQL_VALIDATION_FAILED'
+  /** The document has no operation with the name that was sent, or none was sent for one of several. */
+  | 'OPERATION_RESOLUTION_FAILURE'
+  /** The persisted query is not known. Send its text with its hash. */
+  | 'PERSISTED_QUERY_NOT_FOUND'
+  /** Persisted queries are not available. Send the text, or the id of a trusted document. */
+  | 'PERSISTED_QUERY_NOT_SUPPORTED'
   /** The key's restrictions do not allow the request. */
   | 'access_denied'
   /** The key has expired. */
