@@ -74,7 +74,7 @@ export const DISTRIBUTION: Readonly<Record<string, Distribution>> = {
   ledger_opening: by("account"),
   removed_usage: by("account"),
   removed_tag_usage: by("account"),
-  request_evidence: from("inference_request", "request_id"),
+  request_evidence: by("account"),
   receipt_draft: from("inference_request", "request_id"),
   job_content: from("job", "id"),
   client_file_part: from("client_file", "file_id"),

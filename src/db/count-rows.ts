@@ -10,17 +10,18 @@ const MAX_COUNTED = 10_000;
 /**
  * How many rows a statement selects, which has neither an order nor a limit. Reads at most 10,001 rows in `order`, that of
  * its list, which an index serves: in no order, the planner reads the table from its start, or all of several indexes.
- * Where no index has the condition (`isCostly`), rows are counted only if the planner expects at most 10,000.
+ * Without an order, one index has the condition and nothing else. Where none has it (`isCostly`), rows are counted only if the planner expects at most 10,000.
  */
 export async function countRows(
   queries: Queries,
   { text, values }: Statement,
-  order: string,
+  order: string | undefined,
   { isCostly = false } = {},
 ): Promise<RowCount> {
   const estimated = isCostly ? await estimate(queries, { text, values }) : 0;
   if (estimated > MAX_COUNTED) return { rows: estimated, isExact: false };
-  const counted = `select count(*)::int as rows from (${text} order by ${order} limit ${MAX_COUNTED + 1}) as counted`;
+  const read = `${text}${order === undefined ? "" : ` order by ${order}`} limit ${MAX_COUNTED + 1}`;
+  const counted = `select count(*)::int as rows from (${read}) as counted`;
   const [row] = await queries.rows<{ rows: number }>(counted, values);
   const rows = row?.rows ?? 0;
   if (rows <= MAX_COUNTED) return { rows, isExact: true };

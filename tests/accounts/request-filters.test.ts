@@ -27,8 +27,9 @@ const ROWS = `
     select case n % 5 when 0 then 'failed' when 1 then 'aborted' else 'completed' end as status,
       case when n % 5 > 0 then n % 9 end as cost) s`;
 const EVIDENCE = `
-  insert into request_evidence (request_id, provider, verdict)
-  select id, provider, case when created_at < to_timestamp($1::float8 / 1000 + 10) then 'forged' else 'verified' end
+  insert into request_evidence (request_id, provider, verdict, account)
+  select id, provider, case when created_at < to_timestamp($1::float8 / 1000 + 10) then 'forged' else 'verified' end,
+    case when right(id, 1) in ('1', '3', '8') then '' else account end
   from inference_request where status = 'completed'`;
 
 async function seed(database: Database): Promise<RequestsService> {
@@ -107,6 +108,20 @@ describeDatabases("filters of requests", (kind) => {
     expect(counted.isExact).toBe(false);
     expect(Math.abs(counted.rows - 10_560)).toBeLessThan(600);
     expect(await requests.count(ACCOUNT, { modelId: "model-3" })).toMatchObject({ isExact: true });
+    await database.rows(
+      `insert into request_evidence (request_id, provider, verdict, account)
+       select id, provider, 'missing', account from inference_request where id like 'many-%'`,
+      [],
+    );
+    await database.rows("analyze request_evidence");
+    const missing = await requests.count(ACCOUNT, { verdict: "missing" });
+    expect(missing.isExact).toBe(false);
+    expect(Math.abs(missing.rows - 10_500)).toBeLessThan(600);
+    expect(await requests.count(ACCOUNT, { verdict: "forged" })).toMatchObject({ isExact: true });
+    expect(await requests.count(`0x${"2".repeat(40)}`, { verdict: "missing" })).toEqual({
+      rows: 0,
+      isExact: true,
+    });
   });
 
   test("a cursor of another order is refused, and names its argument", async () => {

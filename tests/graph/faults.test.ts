@@ -161,6 +161,14 @@ describe.each(Object.entries(BILLED))("%s", (field, input) => {
 
 test.each([
   ["completeChat", "ChatInput", { ...CHAT, options: { n: 0 } }, "options.n"],
+  ["completeChat", "ChatInput", { ...CHAT, options: { model: "another" } }, "options.model"],
+  ["completeChat", "ChatInput", { ...CHAT, options: { stream: false } }, "options.stream"],
+  [
+    "completeChat",
+    "ChatInput",
+    { ...CHAT, messages: [{ role: "user", content: "Hi", more: { content: [] } }] },
+    "messages.0.more.content",
+  ],
   ["completeChat", "ChatInput", { ...CHAT, maxTokens: 0 }, "maxTokens"],
   [
     "completeChat",
@@ -174,6 +182,7 @@ test.each([
     { ...MESSAGE, options: { provider: { sort: "x" } } },
     "options.provider.sort",
   ],
+  ["createMessage", "MessageInput", { ...MESSAGE, options: { stream: false } }, "options.stream"],
   ["createMessage", "MessageInput", { ...MESSAGE, maxTokens: 0 }, "maxTokens"],
 ] as const)("the subscription %s names the member of its %s", async (field, type, input, param) => {
   const { secret } = await seedAccount(stack().app.database, 10n ** 9n);

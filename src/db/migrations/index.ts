@@ -43,6 +43,7 @@ import { ListAgentEvents } from "./40-agent-events.ts";
 import { ShowOperations } from "./41-operations.ts";
 import { NameProcessesOfClaims } from "./42-claims-of-processes.ts";
 import { SumCostsOfBatches } from "./43-costs-of-batches.ts";
+import { NameAccountsOfEvidence } from "./44-evidence-of-accounts.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -91,4 +92,5 @@ export const migrations = [
   { name: "41-operations", class: ShowOperations },
   { name: "42-claims-of-processes", class: NameProcessesOfClaims },
   { name: "43-costs-of-batches", class: SumCostsOfBatches },
+  { name: "44-evidence-of-accounts", class: NameAccountsOfEvidence },
 ] as const;

@@ -85,14 +85,14 @@ export class BillingService {
 
   /** Checks the provider's signature of the answer; undefined if that was not requested. Never rejects. */
   #verify(
-    { requestId, isVerified, hasher }: Admitted,
+    { account, requestId, isVerified, hasher }: Admitted,
     provider: Provider,
     { answerId, imageHashes: images }: Ending,
   ): Promise<EvidenceResult> | undefined {
     if (!isVerified) return undefined;
     const isComparable = signerOf(provider) !== undefined;
     const hashes = isComparable ? hasher?.hashes.then((known) => ({ ...known, images })) : undefined;
-    return this.#dependencies.evidence.check({ requestId, provider, answerId, hashes });
+    return this.#dependencies.evidence.check({ account, requestId, provider, answerId, hashes });
   }
 
   #observe(

@@ -16,6 +16,8 @@ type Dependencies = {
 
 /** An answer whose signature is checked. */
 export type CheckedAnswer = {
+  /** The address that paid for the request. */
+  readonly account: string;
   readonly requestId: string;
   readonly provider: Provider;
   /** The provider's own id of the answer: `ZG-Res-Key`, else the id in its body. */
@@ -36,7 +38,7 @@ export class EvidenceService {
    * Checks whether the signer that the network acknowledged signed this answer, and stores the result. Takes at most
    * the time limit of `SignatureClient` and never throws: an answer that cannot be verified is still delivered.
    */
-  async check({ requestId, provider, answerId, hashes }: CheckedAnswer): Promise<EvidenceResult> {
+  async check({ account, requestId, provider, answerId, hashes }: CheckedAnswer): Promise<EvidenceResult> {
     const { queries, signatures, log, observe } = this.#dependencies;
     const expectedSigner = signerOf(provider);
     const judged = await signatures.judge(provider, answerId, { expected: expectedSigner, hashes });
@@ -48,7 +50,7 @@ export class EvidenceService {
       );
     try {
       const known = await hashes;
-      await storeEvidence(queries, {
+      await storeEvidence(queries, account, {
         ...judged,
         requestId,
         provider: provider.address,

@@ -4,7 +4,11 @@ import type { TextForm } from "./signed-text.ts";
 import type { Evidence, Verdict } from "./tee-signature.ts";
 
 /** Stores the evidence of a request. A repeated check, such as of a job that is polled twice, replaces the evidence. */
-export async function storeEvidence(queries: Queries, evidence: Omit<Evidence, "checkedAt">): Promise<void> {
+export async function storeEvidence(
+  queries: Queries,
+  account: string,
+  evidence: Omit<Evidence, "checkedAt">,
+): Promise<void> {
   await queries.rows(STORE, [
     evidence.requestId,
     evidence.provider,
@@ -19,6 +23,7 @@ export async function storeEvidence(queries: Queries, evidence: Omit<Evidence, "
     evidence.responseBound ?? null,
     evidence.requestHash ?? null,
     evidence.responseHash ?? null,
+    account,
   ]);
 }
 
@@ -83,9 +88,9 @@ type EvidenceRow = {
 const STORE = `
   insert into request_evidence
     (request_id, provider, answer_id, verdict, signed_text, signature, signer, expected_signer, text_form,
-    request_bound, response_bound, request_hash, response_hash)
+    request_bound, response_bound, request_hash, response_hash, account)
   values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text,
-    $10::boolean, $11::boolean, $12::text, $13::text)
+    $10::boolean, $11::boolean, $12::text, $13::text, $14::text)
   on conflict (request_id) do update set
     provider = excluded.provider, answer_id = excluded.answer_id, verdict = excluded.verdict,
     signed_text = excluded.signed_text, signature = excluded.signature, signer = excluded.signer,

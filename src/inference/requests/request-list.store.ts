@@ -77,11 +77,14 @@ export async function listRequestIds(
 
 /** How many requests match the filter. */
 export function countRequests(read: RequestRead): Promise<RowCount> {
+  const { verdict, ...others } = read.filter;
   const where = new Parameters(read.account);
-  const text = `select 1 from inference_request r where ${conditionsOf(where, read.filter).join(" and ")}`;
   const queries = queriesOf(read, planOf(read.filter));
-  // Evidence is found by its request: each request of the account would be looked up.
-  const isCostly = read.filter.verdict !== undefined;
+  if (verdict && Object.values(others).every((condition) => condition === undefined))
+    return countRows(queries, { text: COUNT_VERDICT, values: [read.account, verdict] }, undefined);
+  const text = `select 1 from inference_request r where ${conditionsOf(where, read.filter).join(" and ")}`;
+  // With another condition, the evidence of each request is looked up.
+  const isCostly = verdict !== undefined;
   return countRows(queries, { text, values: where.values }, KEYS.created.join(", "), { isCostly });
 }
 
@@ -107,7 +110,7 @@ function conditionsOf(where: Parameters, filter: RequestFilter): readonly string
     ...where.when(
       filter.verdict,
       (parameter) =>
-        `r.id in (select e.request_id from request_evidence e where e.verdict = ${parameter}::text)`,
+        `r.id in (select e.request_id from request_evidence e where ${HAS_VERDICT} = ${parameter}::text)`,
     ),
     // The statuses for the index of requests that failed; only these have a code.
     ...where.when(
@@ -121,6 +124,15 @@ function conditionsOf(where: Parameters, filter: RequestFilter): readonly string
 
 /** SQL: the account as it is in the index by cost. */
 const OF_ACCOUNT = "hashtextextended(r.account, 0) = hashtextextended($1::text, 0)";
+
+/** SQL: evidence `e` is of the account, or of an account that the previous version did not name, and its verdict is. */
+const HAS_VERDICT = "e.account = any(array[$1::text, '']) and e.verdict";
+
+/** Evidence is stored just before its request ends, and removed with it. */
+const COUNT_VERDICT = `
+  select 1 from request_evidence e
+  where ${HAS_VERDICT} = $2::text and (e.account <> '' or exists (
+    select 1 from inference_request r where r.id = e.request_id and r.account = $1::text))`;
 
 /** SQL: a request has a tag, whose hash is in the index of tags. */
 function hasTag(where: Parameters, { name, value }: Tag): string {

@@ -16,8 +16,8 @@ const RARE = [
    where account = $1 and usage_number % 50 = 0`,
   `update inference_request set model = 'rare-model', provider = '0xrare', total_cost = 900000000
    where account = $1 and usage_number % 20000 = 7`,
-  `insert into request_evidence (request_id, provider, verdict)
-   select id, provider, case when usage_number % 5000 = 9 then 'forged' else 'verified' end
+  `insert into request_evidence (request_id, provider, verdict, account)
+   select id, provider, case when usage_number % 5000 = 9 then 'forged' else 'verified' end, account
    from inference_request where account = $1 and usage_number % 3 = 0`,
 ];
 

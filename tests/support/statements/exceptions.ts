@@ -76,6 +76,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
   {
     reason: "A row is found by its id alone: the account is known to the caller and has to be given.",
     statements: {
+      "insert into request_evidence (": ["request_evidence on conflict"],
+      "select e.request_id, e.provider, e.answer_id": ["request_evidence"],
       'update "management_key" set': ["management_key"],
       "update management_key set last_used_at": ["management_key"],
       'update "api_key" set': ["api_key"],
@@ -100,8 +102,6 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "select 1 from allotment where id = any(": ["allotment"],
       "update job_content set request = null": ["job_content"],
       "select result from job_content where id = $1::uuid": ["job_content"],
-      "insert into request_evidence (": ["request_evidence", "request_evidence on conflict"],
-      "select e.request_id, e.provider, e.answer_id": ["request_evidence"],
       "select 1 from inference_request r where r.id = $2::text and r.account = $1::text": ["receipt_draft"],
       "insert into image_file (job_id, ordinal, root)": ["image_file"],
       "update image_file set": ["image_file"],

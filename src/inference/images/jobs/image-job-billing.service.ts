@@ -113,10 +113,16 @@ export class ImageJobBillingService {
   ): Promise<void> {
     const { catalogue, evidence, bodies } = this.#dependencies;
     const provider = catalogue.provider(address);
-    const { requestId } = lease.job;
+    const { requestId, account } = lease.job;
     if (!provider) return;
     const hashes = jobHashes(checkpoint, () => bodies.hashImages(Buffer.from(result).toString("utf8")));
-    await evidence.check({ requestId, provider, answerId: checkpoint.answerId ?? undefined, hashes });
+    await evidence.check({
+      account,
+      requestId,
+      provider,
+      answerId: checkpoint.answerId ?? undefined,
+      hashes,
+    });
   }
 
   #observe(

@@ -98,7 +98,13 @@ export class ImageJobResultsService {
       const result = await jobs.result(job);
       return result === undefined ? [] : bodies.hashImages(result);
     });
-    return evidence.check({ requestId, provider, answerId: checkpoint.answerId ?? undefined, hashes });
+    return evidence.check({
+      account,
+      requestId,
+      provider,
+      answerId: checkpoint.answerId ?? undefined,
+      hashes,
+    });
   }
 }
 
