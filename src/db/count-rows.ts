@@ -10,7 +10,8 @@ const MAX_COUNTED = 10_000;
 /**
  * How many rows a statement selects, which has neither an order nor a limit. Reads at most 10,001 rows in `order`, that of
  * its list, which an index serves: in no order, the planner reads the table from its start, or all of several indexes.
- * Without an order, one index has the condition and nothing else. Where none has it (`isCostly`), rows are counted only if the planner expects at most 10,000.
+ * A statement that has an order inside needs no other.
+ * Where no index has the condition (`isCostly`), rows are counted only if the planner expects at most 10,000.
  */
 export async function countRows(
   queries: Queries,
@@ -20,7 +21,7 @@ export async function countRows(
 ): Promise<RowCount> {
   const estimated = isCostly ? await estimate(queries, { text, values }) : 0;
   if (estimated > MAX_COUNTED) return { rows: estimated, isExact: false };
-  const read = `${text}${order === undefined ? "" : ` order by ${order}`} limit ${MAX_COUNTED + 1}`;
+  const read = `${text} ${order === undefined ? "" : `order by ${order}`} limit ${MAX_COUNTED + 1}`;
   const counted = `select count(*)::int as rows from (${read}) as counted`;
   const [row] = await queries.rows<{ rows: number }>(counted, values);
   const rows = row?.rows ?? 0;

@@ -143,6 +143,39 @@ test.skipIf(!inject("postgresUrl"))(
   },
 );
 
+test.skipIf(!inject("postgresUrl"))(
+  "on a server, a verdict is counted in the index of its account, whatever part of all evidence that has",
+  async () => {
+    const rows = await connectToServer();
+    await withUsage({ rows }, VOLUME, async ({ account }) => {
+      await rows(
+        `insert into request_evidence (request_id, provider, verdict, account)
+         select 'checked-' || n, '0x', 'verified', case when n % 2 = 0 then $1 else '0x' || n % 9 end
+         from generate_series(1, 30000) n`,
+        [account],
+      );
+      await rows("vacuum analyze request_evidence");
+      const statements: Statement[] = [];
+      const reads = {
+        rows: async <Row>(_account: string, statement: Statement) => {
+          statements.push(statement);
+          return [{ rows: 0 }] as Row[];
+        },
+      };
+      await countRequests({ reads, account, filter: { verdict: "verified" } });
+      expect(statements).toHaveLength(1);
+      for (const { text, values } of statements) {
+        const nodes = nodesOf(await planOf({ rows }, `explain (format json) ${text}`, values));
+        const evidence = nodes.filter((node) => node["Relation Name"] === "request_evidence");
+        expect(evidence.map((node) => node["Index Name"])).toEqual(
+          Array(2).fill("request_evidence_of_account"),
+        );
+        expect(nodes.map((node) => node["Node Type"])).not.toContain("Sort");
+      }
+    });
+  },
+);
+
 /** The first page, the page by cost and the count for each filter of requests that an index has. */
 async function requestStatements({ account, keyId, model }: SeededUsage): Promise<readonly Statement[]> {
   const statements: Statement[] = [];

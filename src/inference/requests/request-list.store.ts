@@ -128,11 +128,13 @@ const OF_ACCOUNT = "hashtextextended(r.account, 0) = hashtextextended($1::text, 
 /** SQL: evidence `e` is of the account, or of an account that the previous version did not name, and its verdict is. */
 const HAS_VERDICT = "e.account = any(array[$1::text, '']) and e.verdict";
 
-/** Evidence is stored just before its request ends, and removed with it. */
+/** SQL: the requests with a verdict: evidence is stored just before its request ends. The order is that of the index. */
 const COUNT_VERDICT = `
-  select 1 from request_evidence e
-  where ${HAS_VERDICT} = $2::text and (e.account <> '' or exists (
-    select 1 from inference_request r where r.id = e.request_id and r.account = $1::text))`;
+  select 1 from (
+    (select request_id from request_evidence where account = $1::text and verdict = $2::text order by request_id)
+    union all
+    select request_id from request_evidence n where account = '' and verdict = $2::text
+      and exists (select 1 from inference_request r where r.id = n.request_id and r.account = $1::text)) e`;
 
 /** SQL: a request has a tag, whose hash is in the index of tags. */
 function hasTag(where: Parameters, { name, value }: Tag): string {
