@@ -43,8 +43,10 @@ type Dependencies = {
 
 const SWEEP_EVERY_MS = 5_000;
 const SWEEP_BATCH = 500;
-/** How often money that other allotments do not use is recalled for one request. */
-const MAX_RECALLS = 3;
+/** How often other processes return what their allotments do not use, for one request: what they hold then is used. */
+const MAX_RETURNS = 3;
+/** One that does not answer holds money that may be unused, for at most so long: then it counts as dead. */
+const RECALL_PATIENCE_MS = 15_000;
 /** How often one request is admitted again because budgets of its account changed meanwhile. */
 const MAX_CHANGES = 5;
 
@@ -285,13 +287,16 @@ export class HoldsService {
   }
 
   /** Repeats an admission that was refused while other allotments of the account were not used up, without them. */
-  async #unlessElsewhere<T>(recall: () => Promise<void>, admit: () => Promise<T>): Promise<T> {
-    for (let recalls = 0; ; recalls++) {
+  async #unlessElsewhere<T>(recall: () => Promise<boolean>, admit: () => Promise<T>): Promise<T> {
+    let sinceMs: number | undefined;
+    for (let returns = 0; ; ) {
       try {
         return await admit();
       } catch (error) {
-        if (recalls < MAX_RECALLS && this.#uncertain.has(Object(error))) {
-          await recall();
+        if (returns < MAX_RETURNS && this.#uncertain.has(Object(error))) {
+          sinceMs ??= this.#clock.monotonicMs();
+          if (this.#clock.monotonicMs() - sinceMs >= RECALL_PATIENCE_MS) throw moneyIsUnclear();
+          if (await recall()) returns++;
           continue;
         }
         if (error instanceof AppError && REFUSALS.has(error.code))
@@ -304,11 +309,11 @@ export class HoldsService {
   async #recall(
     account: string,
     except?: { readonly keyId: string; readonly processId: string },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { database } = this.#dependencies;
     const ids = await this.#signal(() => recallAllotments(database, account, except));
     this.#allotments.recalled(account);
-    await awaitReturn(database, this.#clock, ids);
+    return awaitReturn(database, this.#clock, ids);
   }
 
   #refusal(answer: HoldAnswer, request: HoldRequest, unused: bigint): Error {
@@ -330,6 +335,12 @@ const REFUSALS: ReadonlySet<string> = new Set([...MONEY_REFUSALS, "api_key_revok
 
 function isForMoney(refusal: Error): boolean {
   return refusal instanceof AppError && MONEY_REFUSALS.has(refusal.code);
+}
+
+/** Part of the balance is held by a process that neither uses nor returns it: nobody knows whether it is enough. */
+function moneyIsUnclear(): AppError {
+  const message = "A part of the balance is held by a process that does not answer. Try again.";
+  return new AppError("unavailable", message, { retryAfterSeconds: 5 });
 }
 
 /** Runs `transact` again while it fails because budgets were changed. */

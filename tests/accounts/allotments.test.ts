@@ -150,6 +150,49 @@ describeDatabases("an allotment", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
+  test("of a process that is slow to answer does not make a request be refused for the money that it holds", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedAccount(database, 100n);
+    const [slow, other] = [drivenOn(database), processOn(database)];
+    const first = requestFor(seeded, 40n);
+    await slow.hold(first);
+    await slow.settle(settlementOf(first.id, 10n));
+    const statements = vi.spyOn(database, "rows");
+    onTestFinished(() => statements.mockRestore());
+    const waiting = other.hold(requestFor(seeded, 90n));
+    // It answers none of the recalls that it had to answer within the time of its lease.
+    await until(
+      () => statements.mock.calls.filter(([text]) => text.includes("allotment.recalled")).length > 4,
+    );
+    await slow.beat();
+    expect(await waiting).toBe(90n);
+    await expect(other.hold(requestFor(seeded, 1n))).rejects.toMatchObject({ code: "insufficient_balance" });
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("of a process that never answers makes a request be refused as unavailable, and not for a lack of money", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedAccount(database, 100n);
+    const clock = testClock();
+    const [stopped, other] = [drivenOn(database), drivenOn(database, clock)];
+    const first = requestFor(seeded, 40n);
+    await stopped.hold(first);
+    await stopped.settle(settlementOf(first.id, 10n));
+    let refusal: unknown;
+    void other.hold(requestFor(seeded, 90n)).catch((error: unknown) => {
+      refusal = error;
+    });
+    await until(() => {
+      clock.nowMs += 500;
+      return refusal !== undefined;
+    });
+    expect(refusal).toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
+    expect(clock.nowMs).toBeGreaterThanOrEqual(15_000);
+    await stopped.beat();
+    expect(await other.hold(requestFor(seeded, 90n))).toBe(90n);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
   test("of another key of the account, in this process, is recalled as well", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);

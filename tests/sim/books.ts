@@ -98,6 +98,8 @@ export class LedgerModel {
     const key = this.#key(request.keyId);
     const isJust = () => {
       if (error.code === "api_key_revoked") return key.isEnding;
+      // Another process did not return what it held within 15 s.
+      if (error.code === "unavailable") return hasRecalled;
       const left = this.#leftOf(key, nowMs);
       if (error.code === "credit_limit_exceeded")
         return left !== undefined && (hasRecalled || left < request.minimum);

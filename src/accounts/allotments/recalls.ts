@@ -9,19 +9,19 @@ const LAST_PAUSE_MS = 100;
 /**
  * Waits until the processes that hold these allotments have returned the unused part and admit nothing on it any more:
  * until they say so, or until every lease of the moment of the recall is over. A process that is stopped or cut off
- * does not delay the caller any longer.
+ * does not delay the caller any longer. Resolves with false if one did not return it: that is still held.
  */
 export async function awaitReturn(
   queries: Queries,
   clock: WaitingClock,
   allotmentIds: readonly string[],
-): Promise<void> {
+): Promise<boolean> {
   const { signal } = new AbortController();
   const untilMs = clock.monotonicMs() + 1_000 * LEASE_SECONDS;
-  for (let pauseMs = 0; await areLeft(); pauseMs = Math.min(2 * pauseMs + FIRST_PAUSE_MS, LAST_PAUSE_MS))
+  const areLeft = () => (allotmentIds.length === 0 ? false : areRecalled(queries, allotmentIds));
+  for (let pauseMs = 0; await areLeft(); pauseMs = Math.min(2 * pauseMs + FIRST_PAUSE_MS, LAST_PAUSE_MS)) {
+    if (clock.monotonicMs() >= untilMs) return false;
     await clock.sleep(pauseMs, signal);
-
-  async function areLeft(): Promise<boolean> {
-    return allotmentIds.length > 0 && clock.monotonicMs() < untilMs && areRecalled(queries, allotmentIds);
   }
+  return true;
 }

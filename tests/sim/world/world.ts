@@ -414,6 +414,8 @@ export function quiet(): Promise<void> {
 
 const EXPECTED = new Set([
   "insufficient_balance",
+  // Another process does not return what it holds.
+  "unavailable",
   "credit_limit_exceeded",
   "api_key_revoked",
   "provider_error",
