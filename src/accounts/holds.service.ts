@@ -43,9 +43,9 @@ type Dependencies = {
 
 const SWEEP_EVERY_MS = 5_000;
 const SWEEP_BATCH = 500;
-/** How often other processes return what their allotments do not use, for one request: what they hold then is used. */
+/** How often other processes are waited for, per request, to return unused money. After that, what they hold is in use. */
 const MAX_RETURNS = 3;
-/** One that does not answer holds money that may be unused, for at most so long: then it counts as dead. */
+/** How long a request waits for processes that do not return unused money. Within this time, money of a dead one is free. */
 const RECALL_PATIENCE_MS = 15_000;
 /** How often one request is admitted again because budgets of its account changed meanwhile. */
 const MAX_CHANGES = 5;
@@ -295,7 +295,7 @@ export class HoldsService {
       } catch (error) {
         if (returns < MAX_RETURNS && this.#uncertain.has(Object(error))) {
           sinceMs ??= this.#clock.monotonicMs();
-          if (this.#clock.monotonicMs() - sinceMs >= RECALL_PATIENCE_MS) throw moneyIsUnclear();
+          if (this.#clock.monotonicMs() - sinceMs >= RECALL_PATIENCE_MS) throw balanceUnknown();
           if (await recall()) returns++;
           continue;
         }
@@ -337,8 +337,8 @@ function isForMoney(refusal: Error): boolean {
   return refusal instanceof AppError && MONEY_REFUSALS.has(refusal.code);
 }
 
-/** Part of the balance is held by a process that neither uses nor returns it: nobody knows whether it is enough. */
-function moneyIsUnclear(): AppError {
+/** Whether the balance is sufficient is unknown: another process may hold unused money, and does not return it. */
+function balanceUnknown(): AppError {
   const message = "A part of the balance is held by a process that does not answer. Try again.";
   return new AppError("unavailable", message, { retryAfterSeconds: 5 });
 }

@@ -440,18 +440,18 @@ export const RECORDED_ENDINGS = {
 } as const;
 
 /**
- * Why a request to the graph was not run, where GraphQL clients know a code already: Apollo Server's codes, as it spells
- * them. They occur in `extensions.code` alone.
+ * Codes of requests to the graph that were not run, in the spelling of Apollo Server, which GraphQL clients know. They
+ * occur in `extensions.code` only.
  */
 export const GRAPHQL_FAILURES = {
   GRAPHQL_PARSE_FAILED: "The document has a syntax error.",
   GRAPHQL_VALIDATION_FAILED: "The document does not match the schema.",
   OPERATION_RESOLUTION_FAILURE:
-    "The document has no operation with the name that was sent, or none was sent for one of several.",
+    "The document has no operation of the name that was sent, or has several and no name was sent.",
   PERSISTED_QUERY_NOT_FOUND: "The persisted query is not known. Send its text with its hash.",
   PERSISTED_QUERY_NOT_SUPPORTED:
     "Persisted queries are not available. Send the text, or the id of a trusted document.",
-  BAD_REQUEST: "The HTTP request is not a request of GraphQL over HTTP.",
+  BAD_REQUEST: "The request does not follow the GraphQL over HTTP specification.",
 } as const;
 
 /** The code of a request to the graph that was not run. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError } from "../../src/kernel/errors.ts";
+import { invalidField } from "../../src/inference/body/invalid-field.ts";
 
 /**
  * What an input's own fields and the operation set, with the additional members that the input's `param` has as JSON.
@@ -7,13 +7,9 @@ import { AppError } from "../../src/kernel/errors.ts";
  */
 export function withMembers<Own extends object>(own: Own, more: unknown, param: string): Own {
   if (more === undefined || more === null) return own;
-  if (typeof more !== "object" || Array.isArray(more)) throw fault(param, "must be an object");
+  if (typeof more !== "object" || Array.isArray(more)) throw invalidField(param, "must be an object");
   for (const [name, value] of Object.entries(more))
     if (Object.hasOwn(own, name) && !isDeepStrictEqual(own[name as keyof Own], value))
-      throw fault(`${param}.${name}`, "is already set to another value");
+      throw invalidField(`${param}.${name}`, "is already set to another value");
   return { ...more, ...own };
-}
-
-function fault(param: string, what: string): AppError {
-  return new AppError("invalid_body", `${param}: ${what}`, { param });
 }

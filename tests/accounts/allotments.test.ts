@@ -150,7 +150,7 @@ describeDatabases("an allotment", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("of a process that is slow to answer does not make a request be refused for the money that it holds", async () => {
+  test("of a process that is slow to return it is waited for, and the request is admitted", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
     const [slow, other] = [drivenOn(database), processOn(database)];
@@ -160,7 +160,7 @@ describeDatabases("an allotment", (kind) => {
     const statements = vi.spyOn(database, "rows");
     onTestFinished(() => statements.mockRestore());
     const waiting = other.hold(requestFor(seeded, 90n));
-    // It answers none of the recalls that it had to answer within the time of its lease.
+    // More recalls than one request used to wait for.
     await until(
       () => statements.mock.calls.filter(([text]) => text.includes("allotment.recalled")).length > 4,
     );
@@ -170,7 +170,7 @@ describeDatabases("an allotment", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test("of a process that never answers makes a request be refused as unavailable, and not for a lack of money", async () => {
+  test("of a process that never returns it ends the wait as unavailable, and not as insufficient_balance", async () => {
     const database = await openTestDatabase(kind);
     const seeded = await seedAccount(database, 100n);
     const clock = testClock();

@@ -155,13 +155,7 @@ test.skipIf(!inject("postgresUrl"))(
         [account],
       );
       await rows("vacuum analyze request_evidence");
-      const statements: Statement[] = [];
-      const reads = {
-        rows: async <Row>(_account: string, statement: Statement) => {
-          statements.push(statement);
-          return [{ rows: 0 }] as Row[];
-        },
-      };
+      const { reads, statements } = recordStatements();
       await countRequests({ reads, account, filter: { verdict: "verified" } });
       expect(statements).toHaveLength(1);
       for (const { text, values } of statements) {
@@ -176,8 +170,8 @@ test.skipIf(!inject("postgresUrl"))(
   },
 );
 
-/** The first page, the page by cost and the count for each filter of requests that an index has. */
-async function requestStatements({ account, keyId, model }: SeededUsage): Promise<readonly Statement[]> {
+/** Reads that return no rows, and the statements that were sent to them. */
+function recordStatements() {
   const statements: Statement[] = [];
   const reads = {
     rows: async <Row>(_account: string, statement: Statement) => {
@@ -185,6 +179,12 @@ async function requestStatements({ account, keyId, model }: SeededUsage): Promis
       return [] as Row[];
     },
   };
+  return { reads, statements };
+}
+
+/** The first page, the page by cost and the count for each filter of requests that an index has. */
+async function requestStatements({ account, keyId, model }: SeededUsage): Promise<readonly Statement[]> {
+  const { reads, statements } = recordStatements();
   const day = new Date(Date.now() - 30 * 86_400_000);
   const filters: readonly RequestFilter[] = [
     ...[

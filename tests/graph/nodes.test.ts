@@ -216,7 +216,7 @@ describe.each(["one process", "subgraphs in other processes"])("in %s", (where) 
   });
 });
 
-test("a caller that may not read an entity gets the error of the entity's own field, by any way", async () => {
+test("a caller that may not read an entity gets the error of the entity's own field, by node and by nodes", async () => {
   const forManagers = [
     "ApiKey",
     "ManagementKey",

@@ -10,6 +10,7 @@ import {
   readMultipart,
   textsOf,
 } from "../../kernel/text/multipart.ts";
+import { invalidField } from "../body/invalid-field.ts";
 import { readFields, upstreamModel } from "../body/request-fields.ts";
 import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -90,7 +91,7 @@ export async function readTranscriptionForm(
   const { model, response_format: format } = texts;
   const files = form.parts.filter(({ filename }) => filename !== undefined);
   const [file] = files;
-  if (files.length !== 1 || file?.name !== "file") throw fault("file", "exactly one file is required");
+  if (files.length !== 1 || file?.name !== "file") throw invalidField("file", "exactly one file is required");
   const guarded = guardedForm(form, texts, bytes.length);
   const common = { model, format: format ?? "json", preferences: {}, guarded };
   return toRequest(form, { file, field: "file" }, common);
@@ -160,10 +161,10 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 /** Decodes base64, with or without line breaks, or a base64 `data:` URL. Without a media type the audio is WAV. */
 function decodeAudio(text: string): { readonly bytes: Buffer; readonly extension: string } {
   const [prefix = "", type = "", parameters = ""] = DATA_URL.exec(text.slice(0, MAX_DATA_URL_PREFIX)) ?? [];
-  if (prefix !== "" && !/;base64$/i.test(parameters)) throw fault("file_base64", NOT_BASE64);
+  if (prefix !== "" && !/;base64$/i.test(parameters)) throw invalidField("file_base64", NOT_BASE64);
   const data = text.slice(prefix.length);
   const bytes = readBase64(/[\r\n]/.test(data) ? data.replace(/[\r\n]+/g, "") : data);
-  if (!bytes) throw fault("file_base64", NOT_BASE64);
+  if (!bytes) throw invalidField("file_base64", NOT_BASE64);
   const [, subtype = "wav"] = /^(?:audio|video)\/([a-z0-9.-]+)$/i.exec(type) ?? [];
   const name = subtype.toLowerCase();
   return { bytes, extension: EXTENSIONS[name] ?? name };
@@ -203,7 +204,7 @@ function toRequest(
   { file: { bytes }, field }: { readonly file: FormPart; readonly field: "file" | "file_base64" },
   common: Pick<TranscriptionRequest, "model" | "format" | "preferences" | "verifyTee" | "guarded">,
 ): TranscriptionRequest {
-  if (bytes.length === 0) throw fault(field, "is empty");
+  if (bytes.length === 0) throw invalidField(field, "is empty");
   if (bytes.length > MAX_AUDIO_BYTES)
     throw new AppError("body_too_large", "The audio file is larger than 25 MiB.", { param: field });
   const duration = audioDuration(bytes);
@@ -214,8 +215,4 @@ function toRequest(
     contentType: form.contentType,
     bodyFor: (provider) => formBody(form, upstreamModel(provider)),
   };
-}
-
-function fault(param: string, what: string): AppError {
-  return new AppError("invalid_body", `${param}: ${what}`, { param });
 }

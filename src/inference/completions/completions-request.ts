@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { boundPrompt } from "../billing/prompt-bound.ts";
 import { isText } from "../body/elided-text.ts";
+import { invalidField } from "../body/invalid-field.ts";
 import { forwardedBody, readPromptFields } from "../body/request-fields.ts";
 import { contentText, shortText } from "../body/text-schema.ts";
 import type { ChatRequest } from "../chat/chat-request.ts";
-import { invalidField } from "../responses/invalid-field.ts";
 import {
   CACHE_KEYS,
   FALLBACK_MODELS,

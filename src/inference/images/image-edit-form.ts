@@ -1,6 +1,6 @@
-import { AppError } from "../../kernel/errors.ts";
 import { readBase64 } from "../../kernel/text/base64.ts";
 import { type FormPart, formBody, newForm } from "../../kernel/text/multipart.ts";
+import { invalidField } from "../body/invalid-field.ts";
 
 /** An image of an edit that is sent in JSON: base64, and the name of its file. */
 export type EncodedImage = { readonly fileBase64: string; readonly filename?: string | null | undefined };
@@ -32,8 +32,9 @@ export function imageEditForm({ images, mask, texts }: EncodedEdit): {
   readonly contentType: string;
 } {
   const count = images.length + (mask ? 1 : 0);
-  if (images.length === 0) throw fault("images", "is empty");
-  if (count > MAX_FILES) throw fault("images", `at most ${MAX_FILES} files are allowed, with the mask`);
+  if (images.length === 0) throw invalidField("images", "is empty");
+  if (count > MAX_FILES)
+    throw invalidField("images", `at most ${MAX_FILES} files are allowed, with the mask`);
   const name = images.length === 1 ? "image" : "image[]";
   const form = newForm([
     ...Object.entries(texts).flatMap(([field, value]) => toText(field, value)),
@@ -45,16 +46,20 @@ export function imageEditForm({ images, mask, texts }: EncodedEdit): {
 
 function toText(name: string, value: unknown): readonly FormPart[] {
   if (value === undefined || value === null) return [];
-  if (!PLAIN.has(typeof value)) throw fault(`options.${name}`, "must be a text, a number or a boolean");
+  if (!PLAIN.has(typeof value))
+    throw invalidField(`options.${name}`, "must be a text, a number or a boolean");
   return [{ name, bytes: Buffer.from(String(value)) }];
 }
 
 function toFile(name: string, { fileBase64, filename }: EncodedImage, path: string): FormPart {
   const bytes = readBase64(fileBase64);
   if (!bytes || bytes.length === 0)
-    throw fault(`${path}.fileBase64`, "must be base64 in the standard alphabet, padded, and not empty");
+    throw invalidField(
+      `${path}.fileBase64`,
+      "must be base64 in the standard alphabet, padded, and not empty",
+    );
   if (filename != null && (filename === "" || filename.length > MAX_NAME_LENGTH))
-    throw fault(`${path}.filename`, `must have 1 to ${MAX_NAME_LENGTH} characters`);
+    throw invalidField(`${path}.filename`, `must have 1 to ${MAX_NAME_LENGTH} characters`);
   const start = bytes.toString("latin1", 0, 16);
   const { extension, type } = TYPES.find(({ begins }) => begins.test(start)) ?? TYPES[0];
   return {
@@ -63,8 +68,4 @@ function toFile(name: string, { fileBase64, filename }: EncodedImage, path: stri
     contentType: type,
     bytes,
   };
-}
-
-function fault(param: string, what: string): AppError {
-  return new AppError("invalid_body", `${param}: ${what}`, { param });
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { checkInput } from "../../kernel/check.ts";
-import { AppError } from "../../kernel/errors.ts";
 import { type Form, formBody, readMultipart, textsOf } from "../../kernel/text/multipart.ts";
+import { invalidField } from "../body/invalid-field.ts";
 import { forwardedBody, readFields, upstreamModel } from "../body/request-fields.ts";
 import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -108,13 +108,10 @@ export async function readImageEdit(bytes: Buffer, contentType: string): Promise
 function checkFiles({ parts }: Form): void {
   const files = parts.filter(({ filename }) => filename !== undefined);
   const unexpected = files.find(({ name }) => !FILE_FIELDS.includes(name));
-  if (unexpected) throw fault(unexpected.name, "is not a file field of an image edit");
-  if (!files.some(({ name }) => name !== "mask")) throw fault("image", "is missing");
-  if (files.length > MAX_INPUT_IMAGES) throw fault("image", `at most ${MAX_INPUT_IMAGES} files are allowed`);
+  if (unexpected) throw invalidField(unexpected.name, "is not a file field of an image edit");
+  if (!files.some(({ name }) => name !== "mask")) throw invalidField("image", "is missing");
+  if (files.length > MAX_INPUT_IMAGES)
+    throw invalidField("image", `at most ${MAX_INPUT_IMAGES} files are allowed`);
   const empty = files.find(({ bytes }) => bytes.length === 0);
-  if (empty) throw fault(empty.name, "is empty");
-}
-
-function fault(param: string, what: string): AppError {
-  return new AppError("invalid_body", `${param}: ${what}`, { param });
+  if (empty) throw invalidField(empty.name, "is empty");
 }

@@ -83,7 +83,7 @@ export function countRequests(read: RequestRead): Promise<RowCount> {
   if (verdict && Object.values(others).every((condition) => condition === undefined))
     return countRows(queries, { text: COUNT_VERDICT, values: [read.account, verdict] }, undefined);
   const text = `select 1 from inference_request r where ${conditionsOf(where, read.filter).join(" and ")}`;
-  // With another condition, the evidence of each request is looked up.
+  // With other conditions, the evidence of each request is looked up.
   const isCostly = verdict !== undefined;
   return countRows(queries, { text, values: where.values }, KEYS.created.join(", "), { isCostly });
 }
@@ -110,7 +110,9 @@ function conditionsOf(where: Parameters, filter: RequestFilter): readonly string
     ...where.when(
       filter.verdict,
       (parameter) =>
-        `r.id in (select e.request_id from request_evidence e where ${HAS_VERDICT} = ${parameter}::text)`,
+        // The previous version left the account of evidence empty.
+        `r.id in (select e.request_id from request_evidence e
+          where e.account = any(array[$1::text, '']) and e.verdict = ${parameter}::text)`,
     ),
     // The statuses for the index of requests that failed; only these have a code.
     ...where.when(
@@ -125,10 +127,10 @@ function conditionsOf(where: Parameters, filter: RequestFilter): readonly string
 /** SQL: the account as it is in the index by cost. */
 const OF_ACCOUNT = "hashtextextended(r.account, 0) = hashtextextended($1::text, 0)";
 
-/** SQL: evidence `e` is of the account, or of an account that the previous version did not name, and its verdict is. */
-const HAS_VERDICT = "e.account = any(array[$1::text, '']) and e.verdict";
-
-/** SQL: the requests with a verdict: evidence is stored just before its request ends. The order is that of the index. */
+/**
+ * SQL: the requests of an account with a verdict. Their evidence alone is counted: it is stored just before its request
+ * ends. The order keeps the planner from reading the table; evidence without an account is the previous version's.
+ */
 const COUNT_VERDICT = `
   select 1 from (
     (select request_id from request_evidence where account = $1::text and verdict = $2::text order by request_id)

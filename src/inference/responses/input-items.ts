@@ -1,6 +1,6 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
+import { invalidField } from "../body/invalid-field.ts";
 import { chatContent, isFields, shortTextOf, textOf } from "./content-parts.ts";
-import { invalidField } from "./invalid-field.ts";
 import type { Unsupported } from "./unsupported.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { isText } from "../body/elided-text.ts";
+import { invalidField } from "../body/invalid-field.ts";
 import { isFields, shortTextOf } from "./content-parts.ts";
-import { invalidField } from "./invalid-field.ts";
 import type { Unsupported } from "./unsupported.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

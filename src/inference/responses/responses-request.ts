@@ -3,6 +3,7 @@ import { z } from "zod";
 import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
 import { boundPrompt } from "../billing/prompt-bound.ts";
 import { type ElidedTexts, isText } from "../body/elided-text.ts";
+import { invalidField } from "../body/invalid-field.ts";
 import { METADATA, tagsOf } from "../body/metadata.ts";
 import { readPromptFields } from "../body/request-fields.ts";
 import { contentText, readText, shortText } from "../body/text-schema.ts";
@@ -17,7 +18,6 @@ import {
   SESSION_ID,
 } from "../routing/routing-fields.ts";
 import { chatMessages } from "./input-items.ts";
-import { invalidField } from "./invalid-field.ts";
 import type { NativeRequest } from "./native/native-form.ts";
 import { chatTools, readTools, type Tool } from "./response-tools.ts";
 import { Unsupported } from "./unsupported.ts";

@@ -2,12 +2,12 @@ import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Caller } from "../billing/admitted.ts";
 import type { BodyPool } from "../body/body-pool.ts";
+import { invalidField } from "../body/invalid-field.ts";
 import type { ShownAnswer } from "../chat/answer-edits.ts";
 import type { TranslatedChat } from "../chat/answer-translation.ts";
 import type { ChatService } from "../chat/chat.service.ts";
 import type { StreamSink } from "../dispatch/stream-options.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
-import { invalidField } from "./invalid-field.ts";
 import {
   type KeptResponse,
   type KeptResponsesService,

@@ -5,7 +5,7 @@ import {
   type SpeechFormat,
   type SpeechRequest,
 } from "../../../src/inference/audio/speech-request.ts";
-import { AppError } from "../../../src/kernel/errors.ts";
+import { invalidField } from "../../../src/inference/body/invalid-field.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
@@ -71,10 +71,8 @@ export class CreateSpeechInput {
 /** The request that REST would parse. Throws `invalid_body`. */
 export function toSpeechRequest(input: CreateSpeechInput): SpeechRequest {
   const { model, text, voice, instructions, format, speed, options, verifyTee } = input;
-  if (text === "" || text.length > MAX_CHARACTERS) {
-    const what = `text: must have 1 to ${MAX_CHARACTERS} characters`;
-    throw new AppError("invalid_body", what, { param: "text" });
-  }
+  if (text === "" || text.length > MAX_CHARACTERS)
+    throw invalidField("text", `must have 1 to ${MAX_CHARACTERS} characters`);
   const body = {
     ...{ model, input: text, voice },
     ...(instructions != null && { instructions }),

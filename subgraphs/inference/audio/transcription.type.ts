@@ -6,7 +6,7 @@ import {
   type TranscriptFormat,
   type TranscriptionRequest,
 } from "../../../src/inference/audio/audio-request.ts";
-import { AppError } from "../../../src/kernel/errors.ts";
+import { invalidField } from "../../../src/inference/body/invalid-field.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
 import { TAGS, TagInput } from "../../shared/tag.type.ts";
@@ -77,9 +77,9 @@ export class TranscribeAudioInput {
 export function toTranscriptionRequest(input: TranscribeAudioInput): TranscriptionRequest {
   const { model, fileBase64, filename, language, prompt, temperature, verifyTee } = input;
   if (temperature != null && !(temperature >= 0 && temperature <= 1))
-    throw fault("temperature", "must be from 0 to 1");
+    throw invalidField("temperature", "must be from 0 to 1");
   if (input.timestampGranularities?.length && (input.format ?? "verbose_json") !== "verbose_json")
-    throw fault("timestampGranularities", "requires the format `VERBOSE_JSON`");
+    throw invalidField("timestampGranularities", "requires the format `VERBOSE_JSON`");
   const body = {
     model,
     file_base64: fileBase64,
@@ -92,10 +92,6 @@ export function toTranscriptionRequest(input: TranscribeAudioInput): Transcripti
     verify_tee: verifyTee ?? false,
   };
   return readTranscriptionJson(Buffer.from(JSON.stringify(body)));
-}
-
-function fault(param: string, what: string): AppError {
-  return new AppError("invalid_body", `${param}: ${what}`, { param });
 }
 
 /** A word of a transcription. */

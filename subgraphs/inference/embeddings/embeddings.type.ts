@@ -1,13 +1,13 @@
 import "../../shared/schema/reflect.ts";
 import { Field, InputType, Int, ObjectType } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/trace.ts";
+import { invalidField } from "../../../src/inference/body/invalid-field.ts";
 import type { EncodedVectors } from "../../../src/inference/embeddings/embeddings-answer.ts";
 import {
   type EmbeddingsRequest,
   readEmbeddingsRequest,
 } from "../../../src/inference/embeddings/embeddings-request.ts";
 import { withoutAdded } from "../../../src/inference/guardrails/guarded-request.ts";
-import { AppError } from "../../../src/kernel/errors.ts";
 import { CACHE_SECONDS } from "../../shared/cache.ts";
 import { IDEMPOTENCY_KEY } from "../../shared/once.ts";
 import { JsonScalar } from "../../shared/schema/scalars.ts";
@@ -73,13 +73,10 @@ export async function toEmbeddingsRequest(input: CreateEmbeddingsInput): Promise
 }
 
 function requireTexts(texts: readonly string[]): void {
-  if (texts.length < 1 || texts.length > MAX_TEXTS) throw fault("texts", `must be 1 to ${MAX_TEXTS} texts`);
+  if (texts.length < 1 || texts.length > MAX_TEXTS)
+    throw invalidField("texts", `must be 1 to ${MAX_TEXTS} texts`);
   const empty = texts.indexOf("");
-  if (empty !== -1) throw fault(`texts.${empty}`, "is empty");
-}
-
-function fault(param: string, what: string): AppError {
-  return new AppError("invalid_body", `${param}: ${what}`, { param });
+  if (empty !== -1) throw invalidField(`texts.${empty}`, "is empty");
 }
 
 /** The embeddings of some texts. */

@@ -22,7 +22,7 @@ registerEnumType(ErrorCodeType, {
   name: "ErrorCode",
   description:
     "Why something failed. The values are spelt as they are sent: in `extensions.code` of an error, in `userErrors`, " +
-    "and as `code` of a REST error. Those in capitals are GraphQL's own, and occur in `extensions.code` alone.",
+    "and as `code` of a REST error. Those in capitals are of the GraphQL protocol, and occur in `extensions.code` only.",
   valuesConfig: Object.fromEntries(Object.entries(all).map(([code, description]) => [code, { description }])),
 });
 

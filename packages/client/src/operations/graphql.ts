@@ -17,15 +17,15 @@ export type BalanceCause =
   /** A request was charged. */
   | 'SETTLEMENT';
 
-/** Why something failed. The values are spelt as they are sent: in `extensions.code` of an error, in `userErrors`, and as `code` of a REST error. Those in capitals are GraphQL's own, and occur in `extensions.code` alone. */
+/** Why something failed. The values are spelt as they are sent: in `extensions.code` of an error, in `userErrors`, and as `code` of a REST error. Those in capitals are of the GraphQL protocol, and occur in `extensions.code` only. */
 export type ErrorCode =
-  /** The HTTP request is not a request of GraphQL over HTTP. */
+  /** The request does not follow the GraphQL over HTTP specification. */
   | 'BAD_REQUEST'
   /** The document has a syntax error. */
   | 'GRAPHQL_PARSE_FAILED'
   /** The document does not match the schema. */
   | 'GRAPHQL_VALIDATION_FAILED'
-  /** The document has no operation with the name that was sent, or none was sent for one of several. */
+  /** The document has no operation of the name that was sent, or has several and no name was sent. */
   | 'OPERATION_RESOLUTION_FAILURE'
   /** The persisted query is not known. Send its text with its hash. */
   | 'PERSISTED_QUERY_NOT_FOUND'

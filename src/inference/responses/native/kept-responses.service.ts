@@ -1,7 +1,7 @@
 import type { Hex } from "../../../kernel/text/hex.ts";
 import type { Spender } from "../../../keys/auth/permissions.ts";
+import { invalidField } from "../../body/invalid-field.ts";
 import type { RequestsService } from "../../requests/requests.service.ts";
-import { invalidField } from "../invalid-field.ts";
 
 /** A response that its provider keeps. */
 export type KeptResponse = {

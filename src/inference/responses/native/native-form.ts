@@ -1,9 +1,9 @@
 import { AppError } from "../../../kernel/errors.ts";
+import { invalidField } from "../../body/invalid-field.ts";
 import { candidateModel, forwardedBody, type RequestFields } from "../../body/request-fields.ts";
 import type { NativeForm } from "../../chat/answer-translation.ts";
 import { TextMeter } from "../../chat/text-meter.ts";
 import type { Profile } from "../../providers/profile.ts";
-import { invalidField } from "../invalid-field.ts";
 import type { KeptResponse } from "./kept-responses.service.ts";
 import { readNativeResponse } from "./native-answer.ts";
 import { NativeResponseEvents } from "./native-events.ts";
