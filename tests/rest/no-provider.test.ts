@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { inferenceServingAbi } from "../../src/chain/abi/inference-serving.ts";
-import { DEPLOYER, PROVIDER, ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
+import { PROVIDER, ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
 import { registerProvider } from "../../src/devnet/chain/actors.ts";
 import { connectDevnet, mined } from "../../src/devnet/chain/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
 import { balanceAtRest } from "../support/balance.ts";
+import { whileUnacknowledged } from "../support/chain/acknowledgement.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../support/chain/network.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
@@ -49,20 +50,12 @@ test("an unreachable provider is 502, and nothing is charged", async () => {
 });
 
 test("a provider with an unacknowledged signer or an invalid address is not called: 503", async () => {
-  const owner = await connectDevnet(stack().rpcUrl, DEPLOYER.privateKey);
-  const contract = { address: contractAddresses().inference, abi: inferenceServingAbi } as const;
-  const args = [PROVIDER.address] as const;
-  const asked = stack().provider.requests;
-  await mined(
-    owner,
-    await owner.writeContract({ ...contract, functionName: "revokeTEESignerAcknowledgement", args }),
-  );
-  await stack().app.catalogue.refresh();
-  await expectRefusal(503, "no_available_provider");
+  const before = stack().provider.requests;
+  await whileUnacknowledged(stack(), PROVIDER.address, () => expectRefusal(503, "no_available_provider"));
   await registerProvider(stack().rpcUrl, { ...row, url: "file:///etc/passwd" });
   await stack().app.catalogue.refresh();
   await expectRefusal(503, "no_available_provider");
-  expect(stack().provider.requests).toBe(asked);
+  expect(stack().provider.requests).toBe(before);
   await registerProvider(stack().rpcUrl, { ...row, url: stack().provider.url });
   await stack().app.catalogue.refresh();
 });

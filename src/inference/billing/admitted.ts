@@ -71,7 +71,7 @@ export class Admitted {
 
   constructor(given: {
     requestId: string;
-    account?: string;
+    account: string;
     cache?: CacheRequest | undefined;
     request: AdmissionRequest;
     candidates: readonly Provider[];
@@ -88,7 +88,7 @@ export class Admitted {
     client?: ClientExchange | undefined;
   }) {
     this.requestId = given.requestId;
-    this.account = given.account ?? "";
+    this.account = given.account;
     this.cache = given.cache;
     this.request = given.request;
     this.candidates = given.candidates;

@@ -18,6 +18,8 @@ const EMPTY: Snapshot = { providers: new Map(), models: new Map() };
 export class CatalogueService {
   readonly #dependencies: Dependencies;
   #snapshot = EMPTY;
+  #begun = 0;
+  #applied = 0;
   readonly #reads: PeriodicTask;
 
   constructor(dependencies: Dependencies) {
@@ -26,9 +28,13 @@ export class CatalogueService {
     this.#reads = new PeriodicTask({ everyMs: dependencies.refreshMs, work: () => this.refresh(), failed });
   }
 
-  /** Reads the offers now. On an error the snapshot stays unchanged. */
+  /** Reads the offers now. On an error the snapshot stays unchanged, and of overlapping reads the last begun counts. */
   async refresh(): Promise<void> {
-    this.#snapshot = toSnapshot(await this.#dependencies.source.load());
+    const read = ++this.#begun;
+    const loaded = await this.#dependencies.source.load();
+    if (read < this.#applied) return;
+    this.#applied = read;
+    this.#snapshot = toSnapshot(loaded);
   }
 
   /**

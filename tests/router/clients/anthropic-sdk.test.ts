@@ -2,6 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { beforeEach, describe, expect, test } from "vitest";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
 import { balanceAtRest } from "../../support/balance.ts";
+import { whileUnacknowledged } from "../../support/chain/acknowledgement.ts";
 import { MODEL } from "../../support/chain/network.ts";
 import { requireAvailable } from "../../support/inference/bill.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
@@ -121,11 +122,10 @@ describe("failures are the client's own error classes", () => {
   });
 
   test("no available provider is reported as overloaded", async () => {
-    const [offer] = stack().app.catalogue.model(model)?.providers ?? [];
-    if (!offer) throw new Error("no offer");
-    Object.assign(offer, { unroutable: "for this test" });
-    const error = await client.messages.create(ask).catch((thrown: unknown) => thrown);
-    Object.assign(offer, { unroutable: undefined });
+    const { address } = SERVICES.messages.account;
+    const error = await whileUnacknowledged(stack(), address, () =>
+      client.messages.create(ask).catch((thrown: unknown) => thrown),
+    );
     expect(error).toMatchObject({ status: 529, error: { error: { type: "overloaded_error" } } });
   });
 

@@ -1,8 +1,10 @@
 import OpenAI, { toFile } from "openai";
 import { beforeEach, describe, expect, test } from "vitest";
+import { PROVIDER } from "../../../src/devnet/chain/accounts.ts";
 import { drawImage, sizeOfPng } from "../../../src/devnet/provider/endpoints/image.ts";
 import { countPromptTokens } from "../../../src/inference/billing/tokens.ts";
 import { balanceAtRest } from "../../support/balance.ts";
+import { whileUnacknowledged } from "../../support/chain/acknowledgement.ts";
 import { INPUT_PRICE, MODEL, OUTPUT_PRICE } from "../../support/chain/network.ts";
 import { requireAvailable } from "../../support/inference/bill.ts";
 import { toWav } from "../../support/inference/wav.ts";
@@ -283,18 +285,14 @@ describe("retries follow the router's answer", () => {
   });
 
   test("the client retries while no provider is available", async () => {
-    const { catalogue } = stack().app;
-    const model = catalogue.model(MODEL);
-    const [offer] = model?.providers ?? [];
-    if (!offer) throw new Error("no offer");
     let calls = 0;
     const counting = clientOf(owner.secret, { maxRetries: 1, onCall: () => calls++ });
-    Object.assign(offer, { unroutable: "for this test" });
-    await expect(counting.chat.completions.create({ model: MODEL, messages })).rejects.toMatchObject({
-      status: 503,
-      code: "no_available_provider",
-    });
-    Object.assign(offer, { unroutable: undefined });
+    await whileUnacknowledged(stack(), PROVIDER.address, () =>
+      expect(counting.chat.completions.create({ model: MODEL, messages })).rejects.toMatchObject({
+        status: 503,
+        code: "no_available_provider",
+      }),
+    );
     expect(calls).toBe(2);
   });
 });

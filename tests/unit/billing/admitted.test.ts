@@ -12,6 +12,7 @@ function admit(candidates: readonly Provider[] = [FIRST, SECOND], trace?: Reques
   const body = ({ address }: Provider, heldNeuron: bigint) => Buffer.from(`${address} ${heldNeuron}`);
   const admitted = new Admitted({
     requestId: "request-1",
+    account: "account-1",
     request: { body, preferences: {} } as never,
     candidates,
     refused: [],

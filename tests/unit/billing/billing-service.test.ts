@@ -27,6 +27,7 @@ function admit({
   const clock = { nowMs: 100 };
   const admitted = new Admitted({
     requestId: "request-1",
+    account: "account-1",
     request: {
       model: "m",
       preferences: {},
@@ -181,7 +182,13 @@ describe("a completed request", () => {
         },
       });
       expect(checked).toEqual([
-        { requestId: "request-1", provider: FIRST, answerId: "answer-1", hashes: undefined },
+        {
+          requestId: "request-1",
+          account: "account-1",
+          provider: FIRST,
+          answerId: "answer-1",
+          hashes: undefined,
+        },
       ]);
     }
     const { billing, checked } = openBilling();
