@@ -1,0 +1,36 @@
+import type { Reporter, SerializedError, TestCase, TestModule, TestSuite, Vitest } from "vitest/node";
+
+/**
+ * Prints each failure when it happens: the default reporter prints them at the end of the run, so that a run which is
+ * ended before, by its owner or by a limit of time, would lose them.
+ */
+export class FailuresAtOnce implements Reporter {
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
+  }
+
+  onTestCaseResult(test: TestCase): void {
+    this.#print(test, test.fullName, test.result().errors);
+  }
+
+  onTestSuiteResult(suite: TestSuite): void {
+    this.#print(suite, suite.fullName, suite.errors());
+  }
+
+  onTestModuleEnd(file: TestModule): void {
+    this.#print(file, "", file.errors());
+  }
+
+  #print(
+    { project }: TestCase | TestSuite | TestModule,
+    name: string,
+    errors: readonly SerializedError[] = [],
+  ): void {
+    for (const error of errors) {
+      this.#vitest?.logger.error(`\n FAILED  ${name}`);
+      this.#vitest?.logger.printError(error, { project });
+    }
+  }
+}
