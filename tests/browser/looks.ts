@@ -1,4 +1,5 @@
 import type { Page } from "playwright-core";
+import { expect } from "vitest";
 import { shownPages } from "../pictures/pages.ts";
 import type { Sample } from "../pictures/sample-traffic.ts";
 import { heading } from "./signed-in.ts";
@@ -112,6 +113,13 @@ function opened({ token, stream, folder }: Shown): readonly Look[] {
       await page.getByRole("dialog").first().waitFor();
     }),
     on("requests?id=no-such-request", "none matches", (page) => page.locator(".empty").first().waitFor()),
+    // Before other questions: a conversation is kept.
+    on("playground", "comparison", async (page) => {
+      await page.getByRole("button", { name: "Compare" }).click();
+      await page.getByLabel("Your question").fill(`A${"long".repeat(100)}word`);
+      await page.keyboard.press("Control+Enter");
+      await expect.poll(() => page.getByRole("link", { name: "Details" }).count()).toBe(2);
+    }),
     on("playground", "answer", async (page) => {
       await page.getByLabel("Your question").fill(`Why is the sea salty, ${"long".repeat(60)}?`);
       await page.keyboard.press("Control+Enter");
@@ -119,6 +127,12 @@ function opened({ token, stream, folder }: Shown): readonly Look[] {
         .getByText(/tokens in/)
         .first()
         .waitFor();
+    }),
+    on("playground", "parameters", async (page) => {
+      // In a wide window they are always shown.
+      const parameters = page.getByRole("button", { name: "Parameters" });
+      if (await parameters.isVisible()) await parameters.click();
+      await page.getByLabel("System prompt").waitFor();
     }),
     on("playground", "code", press("View code", "curl")),
     ...["responses", "transcription", "speech", "rankings", "embeddings"].map((tab) =>

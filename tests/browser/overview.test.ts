@@ -107,21 +107,3 @@ test("a query that fails is said, and tried again", async (context) => {
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText("Available", { exact: true }).waitFor();
 });
-
-test.for([
-  ["light", { colorScheme: "light" }],
-  ["dark", { colorScheme: "dark" }],
-  ["narrow", { colorScheme: "light", viewport: { width: 390, height: 844 } }],
-] as const)(
-  "%s: no serious finding of accessibility, and no horizontal scrolling",
-  async ([name, options], context) => {
-    if (!dashboard().browser) return context.skip();
-    await chat(dashboard().product.sk);
-    const { page, faults } = await dashboard().signedIn(options);
-    await page.getByRole("table", { name: /^Spend, / }).waitFor({ state: "attached" });
-    await page.getByRole("cell", { name: "devnet-chat" }).first().waitFor();
-    await requireAccessible(page, `overview-${name}`);
-    expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-    expect(faults).toEqual([]);
-  },
-);

@@ -59,12 +59,6 @@ async function sessionKey(page: Page) {
   return { secret, status };
 }
 
-async function requireNoScroll(page: Page): Promise<void> {
-  expect(
-    await page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"),
-  ).toBe(true);
-}
-
 test("a conversation goes on after a reload and another page, with one key, which signing out revokes", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();
@@ -405,45 +399,3 @@ test("an image job shows all its steps after a reload", async (context) => {
   await expect.poll(() => steps.allTextContents()).toEqual(ALL);
   expect(faults).toEqual([]);
 });
-
-test.for([
-  ["light", 1_280],
-  ["dark", 1_280],
-  ["light", 390],
-  ["dark", 390],
-] as const)(
-  "the playground is accessible and does not scroll sideways, %s at %i px",
-  async ([colorScheme, width], context) => {
-    if (!dashboard().browser) return context.skip();
-    const { page, faults } = await open({ colorScheme, viewport: { width, height: 844 } });
-    await page.addInitScript(
-      "window.violations = []; addEventListener('securitypolicyviolation', ({ violatedDirective }) => window.violations.push(violatedDirective))",
-    );
-    await page.reload();
-    const name = (tab: string) => `playground-${tab}-${colorScheme}-${width}`;
-    await page.getByText("Ask a model something.").waitFor();
-    await requireAccessible(page, name("empty"));
-    if (width === 390) {
-      await page.getByRole("button", { name: "Parameters" }).click();
-      await page.getByLabel("System prompt").waitFor();
-      await requireNoScroll(page);
-      await page.getByRole("button", { name: "Parameters" }).click();
-    }
-    await page.getByRole("button", { name: "Compare" }).click();
-    await ask(page, `A${"long".repeat(100)}word`, 2);
-    await requireNoScroll(page);
-    await requireAccessible(page, name("chat"));
-    await page.getByRole("button", { name: "View code" }).click();
-    await page.getByRole("dialog").getByRole("tab", { name: "curl" }).waitFor();
-    await requireAccessible(page, name("code"));
-    await page.keyboard.press("Escape");
-    for (const tab of ["Responses", "Images", "Speech to text", "Text to speech", "Rerank", "Embeddings"]) {
-      await page.getByRole("tab", { name: tab }).click();
-      await page.getByRole("heading", { level: 2, name: "Request" }).waitFor();
-      await requireNoScroll(page);
-      await requireAccessible(page, name(tab.toLowerCase()));
-    }
-    expect(await page.evaluate("window.violations")).toEqual([]);
-    expect(faults).toEqual([]);
-  },
-);

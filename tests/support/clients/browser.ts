@@ -10,7 +10,8 @@ import { findChromium } from "./find-chromium.ts";
 /** How long a page is waited for, whatever the machine's load. */
 export const PATIENCE_MS = 300_000;
 
-const SHOTS = resolve(".cache/screenshots");
+/** Pictures for people; to take them costs as much as axe. */
+const SHOTS = process.env.SCREENSHOTS ? resolve(".cache/screenshots") : undefined;
 /** Only violations are read, and by their HTML: reporting passes and selectors doubles the time of axe. */
 const REPORT = { resultTypes: ["violations"], selectors: false };
 /** No text of these pages has a pseudo-element behind it; searching for them takes half the time of the contrast rule. */
@@ -71,10 +72,12 @@ export async function openPage(
   return { page, faults };
 }
 
-/** Expects that axe finds nothing serious on the page, and saves a screenshot. */
+/** Expects that axe finds nothing serious on the page; with SCREENSHOTS, saves one. */
 export async function requireAccessible(page: Page, name: string): Promise<void> {
-  mkdirSync(SHOTS, { recursive: true });
-  await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+  if (SHOTS) {
+    mkdirSync(SHOTS, { recursive: true });
+    await page.screenshot({ path: `${SHOTS}/${name}.png`, fullPage: true });
+  }
   await requireNoFinding(page, name);
 }
 
