@@ -35,8 +35,9 @@ let idleFiles = 0;
 beforeAll(async () => {
   const { rpcUrl } = await startNetwork(onEnd);
   product = await startReady({
-    // Without a rate limit: only the limits by cost apply.
+    // Without a rate limit: only the limits by cost apply, with the default of the event loop's.
     settings: {
+      MAX_EVENT_LOOP_DELAY_MS: "200",
       ...{ DATA_DIR: newFolder(onEnd), RPC_URL: rpcUrl, LOG_LEVEL: "silent", RATE_LIMIT_PER_ADDRESS: "0" },
     },
     onEnd,

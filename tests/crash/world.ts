@@ -88,8 +88,6 @@ export async function openCrashWorld(
   if (serverUrl === undefined) await database.close();
   const settings = {
     ...{ ...stored, RPC_URL: rpcUrl, PROVIDERS_FILE: providersFile, LOG_LEVEL: "error" },
-    // Load by other work on the machine is not an overload.
-    MAX_EVENT_LOOP_DELAY_MS: "60000",
   };
   let current: WatchedProduct | undefined;
   const running = () => current ?? missing();

@@ -139,8 +139,6 @@ async function commonSettings(folder: string, onEnd: OnEnd) {
       LOG_LEVEL: "warn",
       METRICS_PORT: "0",
     },
-    // Load by other work on the machine is not an overload.
-    MAX_EVENT_LOOP_DELAY_MS: "60000",
   };
   return { rpcUrl, settings };
 }

@@ -42,7 +42,7 @@ export async function openSlowMarket(onEnd: OnEnd): Promise<SlowMarket> {
   writeFileSync(providersFile, JSON.stringify({ providers: [{ name: "slow", url: provider.url, models }] }));
   const settings = {
     ...{ DATABASE_URL: url, REDIS_URL: redis.url, RPC_URL: rpcUrl },
-    ...{ PROVIDERS_FILE: providersFile, LOG_LEVEL: "warn", MAX_EVENT_LOOP_DELAY_MS: "60000" },
+    ...{ PROVIDERS_FILE: providersFile, LOG_LEVEL: "warn" },
   };
   return {
     ...{ database, provider, settings },

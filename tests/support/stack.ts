@@ -21,7 +21,7 @@ import {
   openOwnDatabase,
   openPatiently,
 } from "./servers/database.ts";
-import { newFolder } from "./servers/process.ts";
+import { BUSY_MACHINE, newFolder } from "./servers/process.ts";
 
 /** The whole product in one process, with its own chain and provider, listening on a free port. */
 export type Stack = {
@@ -119,8 +119,7 @@ async function startStack(
     NETWORK: "devnet",
     ROUTER_PRIVATE_KEY: ROUTER_WALLET.privateKey,
     LOG_LEVEL: "error",
-    // Load by other work on the machine is not an overload: tests of overload set their own limit.
-    MAX_EVENT_LOOP_DELAY_MS: "60000",
+    ...BUSY_MACHINE,
     ...settings,
   });
   const network = withAddresses(NETWORKS.devnet, {

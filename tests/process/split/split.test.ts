@@ -455,9 +455,12 @@ function origins(): readonly [string, string] {
   return [first.origin, second.origin];
 }
 
+/** On a busy machine a subgraph may seem to hang, and its fields fail: then it is read again. */
 async function totalOf(origin: string, managementKey: string): Promise<bigint> {
-  const { data } = await ask(origin, managementKey, "{ viewer { account { balance { total } } } }");
-  return BigInt(data.viewer.account.balance.total);
+  return until(async () => {
+    const { data } = await ask(origin, managementKey, "{ viewer { account { balance { total } } } }");
+    return BigInt(data.viewer.account.balance.total);
+  });
 }
 
 async function statusOf(origin: string, token?: string, headers: object = {}): Promise<number | undefined> {
