@@ -35,7 +35,7 @@ let idleFiles = 0;
 beforeAll(async () => {
   const { rpcUrl } = await startNetwork(onEnd);
   product = await startReady({
-    // Without a rate limit: only the limits by cost apply, with the default of the event loop's.
+    // No rate limit, so that only the limits by cost apply; the limit of the event-loop delay is the default one.
     settings: {
       MAX_EVENT_LOOP_DELAY_MS: "200",
       ...{ DATA_DIR: newFolder(onEnd), RPC_URL: rpcUrl, LOG_LEVEL: "silent", RATE_LIMIT_PER_ADDRESS: "0" },

@@ -113,7 +113,7 @@ function opened({ token, stream, folder }: Shown): readonly Look[] {
       await page.getByRole("dialog").first().waitFor();
     }),
     on("requests?id=no-such-request", "none matches", (page) => page.locator(".empty").first().waitFor()),
-    // Before other questions: a conversation is kept.
+    // Before the other questions, as the conversation is kept between pages.
     on("playground", "comparison", async (page) => {
       await page.getByRole("button", { name: "Compare" }).click();
       await page.getByLabel("Your question").fill(`A${"long".repeat(100)}word`);

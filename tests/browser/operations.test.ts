@@ -67,6 +67,12 @@ test("an operator sees processes, circuits, queues and webhooks, and acts on the
   await circuit.getByText("1 of 1").waitFor();
   await region("Watchers").getByText("deposits").waitFor();
   await requireAccessible(page, "operations");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await requireAccessible(page, "operations-dark");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await requireAccessible(page, "operations-narrow");
+  expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+  await page.setViewportSize({ width: 1_280, height: 900 });
 
   const dialog = page.getByRole("dialog");
   await circuit.getByRole("button", { name: /^Use again: away of 0x/ }).click();

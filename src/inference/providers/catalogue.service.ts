@@ -18,8 +18,8 @@ const EMPTY: Snapshot = { providers: new Map(), models: new Map() };
 export class CatalogueService {
   readonly #dependencies: Dependencies;
   #snapshot = EMPTY;
-  #begun = 0;
-  #applied = 0;
+  #lastStarted = 0;
+  #lastApplied = 0;
   readonly #reads: PeriodicTask;
 
   constructor(dependencies: Dependencies) {
@@ -28,12 +28,15 @@ export class CatalogueService {
     this.#reads = new PeriodicTask({ everyMs: dependencies.refreshMs, work: () => this.refresh(), failed });
   }
 
-  /** Reads the offers now. On an error the snapshot stays unchanged, and of overlapping reads the last begun counts. */
+  /**
+   * Reads the offers now. If the read fails, the snapshot stays as it is; if reads overlap, the one that started last
+   * wins.
+   */
   async refresh(): Promise<void> {
-    const read = ++this.#begun;
+    const read = ++this.#lastStarted;
     const loaded = await this.#dependencies.source.load();
-    if (read < this.#applied) return;
-    this.#applied = read;
+    if (read < this.#lastApplied) return;
+    this.#lastApplied = read;
     this.#snapshot = toSnapshot(loaded);
   }
 

@@ -455,7 +455,7 @@ function origins(): readonly [string, string] {
   return [first.origin, second.origin];
 }
 
-/** On a busy machine a subgraph may seem to hang, and its fields fail: then it is read again. */
+/** Repeated until it succeeds: on a busy machine a subgraph may seem to hang, and its fields fail. */
 async function totalOf(origin: string, managementKey: string): Promise<bigint> {
   return until(async () => {
     const { data } = await ask(origin, managementKey, "{ viewer { account { balance { total } } } }");

@@ -7,7 +7,7 @@ import type { Stack } from "../stack.ts";
 
 type Acknowledgement = "acknowledgeTEESignerByOwner" | "revokeTEESignerAcknowledgement";
 
-/** Runs `work` while the contract's owner does not acknowledge the provider's signer: its offers serve no request. */
+/** Runs `work` while the provider's signer is not acknowledged on chain, so that its offers serve no request. */
 export async function whileUnacknowledged<T>(
   { app, rpcUrl }: Pick<Stack, "app" | "rpcUrl">,
   provider: Hex,

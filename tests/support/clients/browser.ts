@@ -10,7 +10,7 @@ import { findChromium } from "./find-chromium.ts";
 /** How long a page is waited for, whatever the machine's load. */
 export const PATIENCE_MS = 300_000;
 
-/** Pictures for people; to take them costs as much as axe. */
+/** Screenshots are for people, and are taken only on request: one costs as much as a run of axe. */
 const SHOTS = process.env.SCREENSHOTS ? resolve(".cache/screenshots") : undefined;
 /** Only violations are read, and by their HTML: reporting passes and selectors doubles the time of axe. */
 const REPORT = { resultTypes: ["violations"], selectors: false };
@@ -72,7 +72,7 @@ export async function openPage(
   return { page, faults };
 }
 
-/** Expects that axe finds nothing serious on the page; with SCREENSHOTS, saves one. */
+/** Expects that axe finds nothing serious on the page. Saves a screenshot if SCREENSHOTS is set. */
 export async function requireAccessible(page: Page, name: string): Promise<void> {
   if (SHOTS) {
     mkdirSync(SHOTS, { recursive: true });

@@ -1,8 +1,8 @@
 import type { Reporter, SerializedError, TestCase, TestModule, TestSuite, Vitest } from "vitest/node";
 
 /**
- * Prints each failure when it happens: the default reporter prints them at the end of the run, so that a run which is
- * ended before, by its owner or by a limit of time, would lose them.
+ * Prints each failure when it happens. The default reporter prints failures at the end of the run: a run that is
+ * interrupted or times out would lose them.
  */
 export class FailuresAtOnce implements Reporter {
   #vitest: Vitest | undefined;
@@ -20,7 +20,7 @@ export class FailuresAtOnce implements Reporter {
   }
 
   onTestModuleEnd(file: TestModule): void {
-    this.#print(file, "", file.errors());
+    this.#print(file, file.relativeModuleId, file.errors());
   }
 
   #print(

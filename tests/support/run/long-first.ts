@@ -1,14 +1,14 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Files that take minutes although their text is short. vitest begins with the largest files when it knows no times, as
- * on a fresh clone: these would be begun last, and the rest of the processor would wait for each of them alone.
+ * Files that take minutes although they are short. Without earlier durations, as on a fresh clone, vitest starts the
+ * largest files first: these would start last and run alone while the other workers are idle.
  */
 const LONG = ["tests/browser/looks", "tests/process/crash", "tests/process/jobs/lost-claims"].map(
   (name) => `${name}.test.ts`,
 );
 
-/** The order in which the files of a run begin. */
+/** Starts the long files first, and the others in the order of vitest. */
 export class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

@@ -31,7 +31,10 @@ export type ReadyProcess = RunningProcess & { readonly origin: string };
 /** What `npm start` runs: the sources. */
 export const NPM_START = "gateway/main.ts";
 
-/** What to run, with these settings and no others but `BUSY_MACHINE`: the built product as deployed, unless another script is named. */
+/**
+ * What to run, with these settings, `BUSY_MACHINE` and no others: the built product as deployed, unless another script
+ * is named.
+ */
 export type ProcessOptions = {
   readonly script?: string;
   readonly args?: readonly string[];
@@ -45,7 +48,7 @@ export type ProcessOptions = {
   readonly onEnd?: OnEnd;
 };
 
-/** Load by other work on the machine is not an overload: tests of overload set their own limit. */
+/** Load from other work on the machine does not count as overload. Tests of overload set their own limit. */
 export const BUSY_MACHINE = { MAX_EVENT_LOOP_DELAY_MS: "60000" } as const;
 
 const ADDRESS = /OpenAI clients {3}(http:\S+)\/v1|ready at (http:\S+)\/graphql|worker ready/;

@@ -17,7 +17,7 @@ function openCatalogue() {
   return { reads, catalogue: new CatalogueService({ source: { load }, log, refreshMs: 60_000 }) };
 }
 
-test("of overlapping reads the last begun counts, in whatever order they end", async () => {
+test("when reads overlap, the one that started last wins, in whatever order they end", async () => {
   const { reads, catalogue } = openCatalogue();
   const refreshes = [catalogue.refresh(), catalogue.refresh()];
   reads[1]?.resolve([offer(2)]);
@@ -27,7 +27,7 @@ test("of overlapping reads the last begun counts, in whatever order they end", a
   expect(catalogue.providers()).toEqual([offer(2)]);
 });
 
-test("a failed read changes nothing, and an earlier one that ends after it counts", async () => {
+test("a failed read changes nothing, and does not discard an earlier one that ends after it", async () => {
   const { reads, catalogue } = openCatalogue();
   const refreshes = [catalogue.refresh(), catalogue.refresh()];
   reads[1]?.reject(new Error("the node is down"));
