@@ -1,38 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import base from "../vitest.config.ts";
+import { filesOf } from "./support/run/sizes.ts";
 
 const FOLDERS = ["unit", "accounts", "keys", "jobs", "operations", "events", "rest", "graph", "sim"];
 
-/** Files of these folders that wait for timeouts, fill months, or try thousands of inputs: they take longer than the rest. */
-const SLOW = [
-  "accounts/expensive-reads",
-  "accounts/retention",
-  "accounts/usage-rollups",
-  "keys/permission-table",
-  "keys/stored-content",
-  "jobs/image-jobs",
-  "rest/metrics",
-  "rest/refusals",
-  "rest/refused-bodies",
-  "rest/storage/large-rpc",
-  "unit/deploy/deploy-files",
-  "unit/inference/body-pool",
-  "graph/account-streams",
-  "graph/image-jobs",
-  "graph/pages",
-  "graph/router",
-  "graph/engine/fuzz",
-  "graph/gateway/streams",
-  "graph/gateway/resume",
-  "graph/policy/fuzz",
-  "graph/policy/permissions",
-  "graph/policy/policy-time",
-];
-
 /**
- * `npm run test:fast`, for the edit loop: rules, services, REST, the graph and the simulation with two seeds. The
- * product runs in the process of its test; no built product, no browser, no attack.
+ * `npm run test:fast`, for the edit loop: rules, services, REST, the graph and the simulation with two seeds,
+ * where they take no longer than it takes to read a change. The product runs in the process of its test; no built
+ * product, no browser, no attack.
  */
 export default defineConfig({
   ...base,
@@ -40,13 +16,14 @@ export default defineConfig({
   test: {
     ...base.test,
     env: { SIM_SEEDS: "2" },
+    exclude: filesOf("medium", "large"),
+    provide: { runs: "without large" },
     projects: [
       {
         extends: true,
         test: {
           name: "fast",
           include: FOLDERS.map((folder) => `tests/${folder}/**/*.test.ts`),
-          exclude: SLOW.map((file) => `tests/${file}.test.ts`),
         },
       },
     ],

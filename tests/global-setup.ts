@@ -5,6 +5,8 @@ import { startRedis } from "./support/servers/redis.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
+    /** Whether large tests are among those that run. */
+    runs: "all" | "without large";
     redisUrl: string | undefined;
     postgresUrl: string | undefined;
   }

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { createClient } from "redis";
 import { describe, expect, test } from "vitest";
 import { newSecret } from "../../src/keys/auth/secret.ts";

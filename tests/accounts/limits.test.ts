@@ -1,3 +1,4 @@
+// @module-tag medium
 import { expect, onTestFinished, test } from "vitest";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
 import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { test } from "vitest";
 import {
   countDeposits,

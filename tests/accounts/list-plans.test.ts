@@ -1,3 +1,4 @@
+// @module-tag large
 import pg from "pg";
 import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import { countDeposits, listDeposits } from "../../src/accounts/deposits.store.ts";

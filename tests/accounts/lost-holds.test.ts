@@ -1,3 +1,4 @@
+// @module-tag medium
 import { expect, onTestFinished, test } from "vitest";
 import { BalanceService } from "../../src/accounts/balance.service.ts";
 import { TagBudgetsService } from "../../src/accounts/budgets/tag-budgets.service.ts";

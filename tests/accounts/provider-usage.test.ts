@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { recordedSaving } from "../../src/accounts/usage/cache-saving.ts";
 import { rollUpProviders } from "../../src/accounts/usage/provider-usage.store.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import {

@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { TagBudgetsService } from "../../src/accounts/budgets/tag-budgets.service.ts";
 import {

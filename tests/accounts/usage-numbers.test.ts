@@ -1,3 +1,4 @@
+// @module-tag large
 import { Migrator } from "@mikro-orm/migrations";
 import { MikroORM } from "@mikro-orm/postgresql";
 import { describe, expect, inject, test } from "vitest";

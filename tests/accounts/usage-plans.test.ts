@@ -1,3 +1,4 @@
+// @module-tag large
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { type UsageFilter, UsageService, usageCursor } from "../../src/accounts/usage/usage.service.ts";

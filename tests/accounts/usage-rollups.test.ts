@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 import {

@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, test } from "vitest";
 import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { balanceAtRest } from "../support/balance.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { isPermitted } from "../../src/keys/auth/permissions.ts";

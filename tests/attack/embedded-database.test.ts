@@ -1,3 +1,4 @@
+// @module-tag large
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { describe, expect, test } from "vitest";
 import { scaled } from "../support/machine.ts";

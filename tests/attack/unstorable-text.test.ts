@@ -1,3 +1,4 @@
+// @module-tag large
 import {
   type GraphQLInputType,
   getNamedType,

@@ -1,3 +1,4 @@
+// @module-tag large
 import { execFile } from "node:child_process";
 import { resolve } from "node:path";
 import { promisify } from "node:util";

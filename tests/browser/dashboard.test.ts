@@ -1,3 +1,4 @@
+// @module-tag large
 import OpenAI from "openai";
 import type { Browser, Page } from "playwright-core";
 import { privateKeyToAccount } from "viem/accounts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { readFile } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { requireAccessible } from "../support/clients/browser.ts";

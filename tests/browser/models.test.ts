@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { go, heading, useDashboard } from "./signed-in.ts";
 

@@ -1,3 +1,4 @@
+// @module-tag large
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import type { Trace } from "../../src/inference/billing/trace.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { DEMO_USER, TOKEN_RECEIVER } from "../../src/devnet/chain/accounts.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";

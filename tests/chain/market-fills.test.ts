@@ -1,3 +1,4 @@
+// @module-tag large
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";

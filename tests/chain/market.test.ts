@@ -1,3 +1,4 @@
+// @module-tag large
 import { erc20Abi, hashTypedData, zeroAddress } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { agentNftAbi } from "../../src/chain/abi/agent-nft.ts";

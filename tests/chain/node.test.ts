@@ -1,3 +1,4 @@
+// @module-tag large
 import { chmodSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, test } from "vitest";
 import { NETWORKS, withAddresses } from "../../src/chain/networks.ts";
 import { DaSignersClient } from "../../src/chain/precompiles/da-signers.client.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { readFileSync } from "node:fs";
 import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from "@apollo/client";
 import { buildSchema, parse } from "graphql";

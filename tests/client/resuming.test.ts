@@ -1,3 +1,4 @@
+// @module-tag large
 import { afterEach, describe, expect, test } from "vitest";
 import {
   type ClientOptions,

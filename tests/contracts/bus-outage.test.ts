@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { RedisBus } from "../../src/events/bus.redis.ts";
 import { collect, publishedFile, take } from "../support/events.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import { type DatabaseConfig, openDatabase } from "../../src/db/open.ts";

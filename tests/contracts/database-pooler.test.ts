@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { type DatabaseConfig, openDatabase } from "../../src/db/open.ts";
 import { createServerDatabase } from "../support/servers/database.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/db/open.ts";
 import { scaled } from "../support/machine.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";

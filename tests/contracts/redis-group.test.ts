@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { RedisBus } from "../../src/events/bus.redis.ts";
 import { EventsService } from "../../src/events/events.service.ts";

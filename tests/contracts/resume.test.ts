@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, onTestFinished, test } from "vitest";
 import { forgetEvents } from "../../src/events/outbox.ts";
 import { newId } from "../../src/kernel/text/ids.ts";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { expect, onTestFinished, test } from "vitest";
 import { MemoryBus } from "../../src/events/bus.memory.ts";
 import type { Bus } from "../../src/events/bus.ts";

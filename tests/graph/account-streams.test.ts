@@ -1,3 +1,4 @@
+// @module-tag large
 import { parseEther } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, inject, test } from "vitest";

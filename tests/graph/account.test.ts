@@ -1,3 +1,4 @@
+// @module-tag medium
 import { describe, expect, test } from "vitest";
 import { openSession } from "../support/callers.ts";
 import { ask } from "../support/clients/graph-client.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { getAddress, parseEventLogs } from "viem";
 import { beforeAll, describe, expect, test } from "vitest";
 import { agentNftAbi } from "../../src/chain/abi/agent-nft.ts";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { expect, test } from "vitest";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { SCOPES, type Scope } from "../../src/keys/auth/principal.ts";

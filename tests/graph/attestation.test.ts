@@ -1,3 +1,4 @@
+// @module-tag large
 import { readFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import { PROVIDER } from "../../src/devnet/chain/accounts.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, expect, test } from "vitest";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { ask } from "../support/clients/graph-client.ts";

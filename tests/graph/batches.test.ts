@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { BatchClient, chatLine, inputOf, numbers } from "../support/batches/batch-world.ts";
 import { ask, type Following, followEvents } from "../support/clients/graph-client.ts";

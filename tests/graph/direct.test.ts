@@ -1,3 +1,4 @@
+// @module-tag large
 import { createTestClient, http, publicActions } from "viem";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { fineTuningServingAbi } from "../../src/chain/abi/fine-tuning-serving.ts";

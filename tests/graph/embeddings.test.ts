@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, expect, test } from "vitest";
 import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { ask } from "../support/clients/graph-client.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, test } from "vitest";
 import { drawImage } from "../../src/devnet/provider/endpoints/image.ts";
 import { newId } from "../../src/kernel/text/ids.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { openSession } from "../support/callers.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeAll, expect, test } from "vitest";
 import type { Hex } from "../../src/kernel/text/hex.ts";
 import { ask, followEvents, followSocket } from "../support/clients/graph-client.ts";

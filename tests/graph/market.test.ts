@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
 import { lowerHex } from "../../src/kernel/text/hex.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, describe, expect, test } from "vitest";
 import { countPromptTokens } from "../../src/inference/billing/tokens.ts";
 import { newId } from "../../src/kernel/text/ids.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, test } from "vitest";
 import { ask } from "../support/clients/graph-client.ts";
 import { rest } from "../support/clients/rest-client.ts";

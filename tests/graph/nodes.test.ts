@@ -1,3 +1,4 @@
+// @module-tag large
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { DEMO_USER, DEPLOYER } from "../../src/devnet/chain/accounts.ts";

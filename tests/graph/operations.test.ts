@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, onTestFinished, test } from "vitest";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { openSession } from "../support/callers.ts";

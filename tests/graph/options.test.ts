@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, test } from "vitest";
 import { drawImage } from "../../src/devnet/provider/endpoints/image.ts";
 import { MODEL } from "../support/chain/network.ts";

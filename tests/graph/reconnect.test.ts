@@ -1,3 +1,4 @@
+// @module-tag large
 import { createClient } from "graphql-ws";
 import { afterEach, expect, test } from "vitest";
 import { WebSocket } from "ws";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { createClient } from "graphql-ws";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";

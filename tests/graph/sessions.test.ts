@@ -1,3 +1,4 @@
+// @module-tag large
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../src/kernel/text/ids.ts";

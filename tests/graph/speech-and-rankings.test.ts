@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, expect, test } from "vitest";
 import { ask } from "../support/clients/graph-client.ts";
 import { requireAvailable } from "../support/inference/bill.ts";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { afterEach, expect, test } from "vitest";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { openHeartbeats } from "../support/attack/heartbeats.ts";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import type { JobStep } from "../../src/events/topics.ts";

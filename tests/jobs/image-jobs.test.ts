@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, onTestFinished, test } from "vitest";
 import { BalanceService } from "../../src/accounts/balance.service.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";

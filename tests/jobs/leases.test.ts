@@ -1,3 +1,4 @@
+// @module-tag medium
 import { expect, onTestFinished, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { Database } from "../../src/db/database.ts";

@@ -1,6 +1,7 @@
+// @module-tag large
 import { createHash } from "node:crypto";
 import { createClient } from "redis";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { beforeAll, expect, inject, test } from "vitest";
 import { hashRequest } from "../../src/idempotency/canonical-body.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
 import { readRedisKey } from "../support/audit.ts";
@@ -13,9 +14,14 @@ import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const redis = inject("postgresUrl") && inject("redisUrl") ? await startRedis() : undefined;
-afterAll(() => redis?.stop());
-const stack = useStack(redis && { REDIS_URL: redis.url, DATABASE_URL: "postgres://the.tests.own/zerograph" });
+let redisUrl = "";
+const stack = useStack(async (onEnd) => {
+  if (!inject("postgresUrl") || !inject("redisUrl")) return {};
+  const redis = await startRedis();
+  onEnd(() => redis.stop());
+  redisUrl = redis.url;
+  return { REDIS_URL: redisUrl, DATABASE_URL: "postgres://the.tests.own/zerograph" };
+});
 const services = useServices(stack, ["images", "messages", "speech"]);
 
 /** A text that occurs nowhere else. */
@@ -92,8 +98,8 @@ async function placesOf(needle: string): Promise<readonly string[]> {
 }
 
 async function inRedis(): Promise<string> {
-  if (!redis) return "";
-  const client = createClient({ url: redis.url });
+  if (!redisUrl) return "";
+  const client = createClient({ url: redisUrl });
   await client.connect();
   const texts: string[] = [];
   for await (const keys of client.scanIterator({ COUNT: 1_000 }))

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { expect, onTestFinished, test } from "vitest";
 import type { Queries } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";

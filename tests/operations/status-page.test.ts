@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, test, vi } from "vitest";
 import { ProviderFailure } from "../../src/inference/providers/exchange/provider-failure.ts";
 import { AheadClock } from "../support/ahead-clock.ts";

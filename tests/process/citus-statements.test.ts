@@ -1,3 +1,4 @@
+// @module-tag large
 import { loadModule, parseSync } from "libpg-query";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { DISTRIBUTION } from "../../scripts/citus/distribution.ts";

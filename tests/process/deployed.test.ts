@@ -1,3 +1,4 @@
+// @module-tag large
 import { execFile, execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {

@@ -1,3 +1,4 @@
+// @module-tag large
 import { cp, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { TagBudgetsService } from "../../src/accounts/budgets/tag-budgets.service.ts";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { newFolder, startReady } from "../support/servers/process.ts";
 

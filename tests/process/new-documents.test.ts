@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, onTestFinished, test } from "vitest";
 import { connectInspector, readLiveHeap } from "../bench/inspector.ts";
 import { newFolder, startReady } from "../support/servers/process.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

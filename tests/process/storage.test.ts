@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startNetwork } from "../support/chain/network.ts";

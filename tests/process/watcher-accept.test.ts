@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, inject, test } from "vitest";
 import { readStatuses } from "../../src/chain/watcher/log-watcher.store.ts";
 import { startChain } from "../support/chain/chain.ts";

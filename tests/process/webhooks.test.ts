@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, onTestFinished, test } from "vitest";
 import { openAccount } from "../../src/accounts/ledger.store.ts";
 import { openDatabase } from "../../src/db/open.ts";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { parseEther } from "viem";
 import { expect, test } from "vitest";
 import { DEPLOYER } from "../../src/devnet/chain/accounts.ts";

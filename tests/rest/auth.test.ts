@@ -1,3 +1,4 @@
+// @module-tag medium
 import {
   encodeFunctionData,
   getAddress,

@@ -1,3 +1,4 @@
+// @module-tag large
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";

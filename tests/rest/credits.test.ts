@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, test } from "vitest";
 import { formatToken } from "../../src/kernel/text/amount.ts";
 import { newId } from "../../src/kernel/text/ids.ts";

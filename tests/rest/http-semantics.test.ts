@@ -1,3 +1,4 @@
+// @module-tag large
 import { once } from "node:events";
 import { connect } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";

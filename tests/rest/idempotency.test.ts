@@ -1,3 +1,4 @@
+// @module-tag medium
 import { createHash } from "node:crypto";
 import { type IncomingMessage, request } from "node:http";
 import { json } from "node:stream/consumers";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { connect } from "node:net";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startMetrics } from "../../gateway/http/metrics.ts";
 import { Metrics } from "../../src/metrics/metrics.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { inferenceServingAbi } from "../../src/chain/abi/inference-serving.ts";
 import { PROVIDER, ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type ErrorCode, FAILURES } from "../../src/kernel/errors.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { parseRedisUrl } from "../../src/events/redis-address.ts";

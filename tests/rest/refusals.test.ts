@@ -1,3 +1,4 @@
+// @module-tag large
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { beforeAll, describe, expect, test } from "vitest";

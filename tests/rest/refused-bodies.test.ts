@@ -1,3 +1,4 @@
+// @module-tag large
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { describe, expect, inject, test } from "vitest";
 import { SCOPES } from "../../src/keys/auth/principal.ts";
 import { MODEL } from "../support/chain/network.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { MODEL } from "../support/chain/network.ts";
 import { rest } from "../support/clients/rest-client.ts";

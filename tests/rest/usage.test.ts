@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { PROVIDER } from "../../src/devnet/chain/accounts.ts";

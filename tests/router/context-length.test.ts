@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { type Script, sendJson } from "../support/inference/scripted-provider.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, describe, expect, test } from "vitest";
 import { priceInUsd } from "../../src/inference/routing/routing-preferences.ts";
 import { formatToken } from "../../src/kernel/text/amount.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, expect, test } from "vitest";
 import type { RestFailure } from "../support/clients/rest-client.ts";
 import { requireAvailable } from "../support/inference/bill.ts";

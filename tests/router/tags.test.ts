@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { beforeEach, describe, expect, test } from "vitest";

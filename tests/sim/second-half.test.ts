@@ -1,3 +1,4 @@
+// @module-tag large
 import { simulate } from "./simulate.ts";
 
 simulate(1, 2);

@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { open, readdir } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { ask } from "../support/clients/graph-client.ts";

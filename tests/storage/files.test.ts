@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomBytes } from "node:crypto";
 import { bytesToHex, keccak256, parseEther } from "viem";
 import { expect, onTestFinished, test } from "vitest";

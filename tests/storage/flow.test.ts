@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomBytes } from "node:crypto";
 import { createTestClient, http } from "viem";
 import { expect, test } from "vitest";

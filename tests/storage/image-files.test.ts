@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
 import { ask } from "../support/clients/graph-client.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { createECDH, createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";

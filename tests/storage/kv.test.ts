@@ -1,3 +1,4 @@
+// @module-tag large
 import { createTestClient, http } from "viem";
 import { expect, test } from "vitest";
 import type { DomainEvent } from "../../src/events/topics.ts";

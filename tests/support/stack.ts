@@ -40,18 +40,20 @@ type Settings = Readonly<Record<string, string>>;
 export const afterStart: ((stack: Stack, onEnd: OnEnd) => Promise<void>)[] = [];
 
 /**
- * Starts one stack for the tests of a file and ends it after them. Read it inside the tests. Its database is
- * any, one of a kind, or in its `folder` on its own thread, as `npm start` has it.
+ * Starts one stack for the tests of a file and ends it after them. Read it inside the tests. Its settings may need
+ * something that is started for it. Its database is any, one of a kind, or in its `folder` on its own thread, as
+ * `npm start` has it.
  */
 export function useStack(
-  settings: Settings = {},
+  settings: Settings | ((onEnd: OnEnd) => Promise<Settings>) = {},
   kind?: DatabaseKind | "folder",
   clock?: WaitingClock,
 ): () => Stack {
   return useStarted(async (onEnd) => {
     const path = newFolder(onEnd);
     const open = () => (kind === "folder" ? openDatabase({ kind, path }) : openOwnDatabase(kind, { onEnd }));
-    return startStack(await startNetwork(onEnd), { DATA_DIR: path, ...settings }, onEnd, { open, clock });
+    const own = typeof settings === "function" ? await settings(onEnd) : settings;
+    return startStack(await startNetwork(onEnd), { DATA_DIR: path, ...own }, onEnd, { open, clock });
   });
 }
 

@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, onTestFinished, test } from "vitest";
 import { TagBudgetsService } from "../../src/accounts/budgets/tag-budgets.service.ts";
 import { systemClock } from "../../src/kernel/clock.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import type { lookup } from "node:dns";
 import { expect, onTestFinished, test } from "vitest";
 import type { Principal, Scope } from "../../src/keys/auth/principal.ts";

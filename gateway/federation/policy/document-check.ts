@@ -115,8 +115,7 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
   const inputLimits = new InputLimits(limits);
   const isLongIntrospection = createIntrospectionCheck(schema);
   const share = createPartSharing(schema);
-  const findFaults = (document: DocumentNode) =>
-    passesRules(schema, document, rules) ? [] : validate(schema, document, rules, { maxErrors: MAX_FAULTS });
+  const findFaults = (document: DocumentNode) => validate(schema, document, rules, { maxErrors: MAX_FAULTS });
   const findCycles = (document: DocumentNode) => {
     const found = validate(schema, document, [NoFragmentCyclesRule], { maxErrors: MAX_FAULTS });
     // graphql-js looks at the first of two fragments of one name only.
@@ -141,10 +140,10 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
     if (measures.cycles > 0) return locateFaults(text, findCycles);
     const excess = findExcess(measures, limits);
     if (excess.length > 0) return excess;
-    const faults = findFaults(document);
+    const faults = passesRules(schema, document, rules) ? [] : locateFaults(text, findFaults);
     if (faults.length > 0 && faults.every(({ message }) => message === TOO_DEEP))
       return [refuse(`${TOO_DEEP}.`, { limit: "introspectionDepth" })];
-    if (faults.length > 0) return locateFaults(text, findFaults);
+    if (faults.length > 0) return faults;
     const unsupported = findUnsupported(document);
     if (unsupported) return [unsupported];
     for (const part of document.definitions)

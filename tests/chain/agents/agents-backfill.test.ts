@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { lowerHex } from "../../../src/kernel/text/hex.ts";
 import { FLOOD, flood, handlesOf, watchAgents } from "../../support/chain/agent-chain.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomInt } from "node:crypto";
 import { encodeAbiParameters, encodeEventTopics, zeroAddress } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

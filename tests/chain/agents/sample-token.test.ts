@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { DEMO_USER, TOKEN_RECEIVER } from "../../../src/devnet/chain/accounts.ts";
 import { proveTransfer } from "../../../src/devnet/chain/agent-proofs.ts";

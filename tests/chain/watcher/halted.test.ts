@@ -1,3 +1,4 @@
+// @module-tag large
 import { createTestClient, http, publicActions } from "viem";
 import { expect, test } from "vitest";
 import { DEMO_USER } from "../../../src/devnet/chain/accounts.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomInt } from "node:crypto";
 import { type Log, parseEventLogs } from "viem";
 import { describe, expect, test } from "vitest";

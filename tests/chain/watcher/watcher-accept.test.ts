@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { readStatuses } from "../../../src/chain/watcher/log-watcher.store.ts";
 import { WatcherAcceptanceService } from "../../../src/chain/watcher/watcher-acceptance.service.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, test } from "vitest";
 import { startChain } from "../../support/chain/chain.ts";
 import { balanceOf, newAccount, watchDeposits } from "../../support/chain/deposits.ts";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { type DocumentNode, type GraphQLFormattedError, type GraphQLSchema, parse, validate } from "graphql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EXECUTORS, type ExecutorKind, type Federation, startFederation } from "./support/federation.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { readFile } from "node:fs/promises";
 import { buildSubgraphSchema } from "@apollo/subgraph";
 import {

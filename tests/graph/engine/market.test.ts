@@ -1,3 +1,4 @@
+// @module-tag large
 import { execute, type GraphQLSchema, parse, printSchema, validate } from "graphql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EXECUTORS, type Federation, startFederation } from "./support/federation.ts";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { describe, expect, test } from "vitest";
 import { useStack } from "../../support/stack.ts";
 

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { buildSchema, type GraphQLEnumType } from "graphql";

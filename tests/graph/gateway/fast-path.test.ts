@@ -1,3 +1,4 @@
+// @module-tag medium
 import { ApolloServer } from "@apollo/server";
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import { MODEL } from "../../support/chain/network.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { connect } from "node:net";
 import { ApolloClient, gql, HttpLink, InMemoryCache } from "@apollo/client";
 import { Defer20220824Handler, GraphQL17Alpha9Handler } from "@apollo/client/incremental";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { once } from "node:events";
 import type { FastifyInstance } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { once } from "node:events";
 import { getAddress } from "viem";
 import { describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { createServer, type Server } from "node:http";
 import { connect } from "node:net";
 import { buildSchema, parse } from "graphql";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { getAddress } from "viem";
 import { expect, test } from "vitest";
 import { PROVIDER } from "../../../src/devnet/chain/accounts.ts";

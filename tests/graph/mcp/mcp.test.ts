@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";

@@ -1,3 +1,4 @@
+// @module-tag large
 import fc from "fast-check";
 import { isScalarType, isSpecifiedScalarType, parse, validate } from "graphql";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { buildSchema, getNamedType, isEnumType, isInputObjectType } from "graphql";

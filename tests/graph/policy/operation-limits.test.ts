@@ -1,3 +1,4 @@
+// @module-tag large
 import { readFileSync } from "node:fs";
 import { buildSchema, type GraphQLField, parse } from "graphql";
 import { createClient as createSseClient } from "graphql-sse";

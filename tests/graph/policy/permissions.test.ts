@@ -1,3 +1,4 @@
+// @module-tag large
 import { readFileSync } from "node:fs";
 import { type DocumentNode, type FieldDefinitionNode, parse } from "graphql";
 import { beforeAll, expect, test } from "vitest";

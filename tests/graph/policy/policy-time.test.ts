@@ -1,3 +1,4 @@
+// @module-tag large
 import { readFileSync } from "node:fs";
 import { getNamedType, getNullableType, isInputObjectType, isLeafType, isListType } from "graphql";
 import { describe, expect, test } from "vitest";
@@ -41,6 +42,31 @@ const WORST: Readonly<Record<string, OperationPayload>> = {
   "a long string": { query: `{ model(id: "${"x".repeat(FILL)}") { id } }` },
   "a document above its limit": { query: `{ __typename ${"\n".repeat(BODY)}}` },
   "a long name": { query: `{ ${"x".repeat(FILL)} }` },
+  "unknown fields with the longest names": {
+    query: `{ network { ${times(60, (n) => `${"x".repeat(250)}${n}`)} } }`,
+  },
+  "unknown arguments with the longest names": {
+    query: `{ viewer { account { requests(${times(60, (n) => `${"first".repeat(50)}${n}: 1`)}) { totalCount } } } }`,
+  },
+  "unknown types with the longest names": {
+    query: `query (${times(60, (n) => `$v${n}: ${"Account".repeat(35)}${n}`)}) { __typename }`,
+  },
+  "a long text in place of an enum of many values": {
+    query: `{ viewer { account { requests(filter: { errorCode: "${"invalid_".repeat(FILL / 9)}" }) { totalCount } } } }`,
+  },
+  "long texts in place of an enum of many values": {
+    query: `{ viewer { account { requests(filter: { errorCode: [${times(15, () => `"${"invalid_".repeat(500)}"`)}] }) { totalCount } } } }`,
+  },
+  "long texts in place of an enum of many values, in variables": {
+    query:
+      "query ($c: [ErrorCode!]!) { viewer { account { requests(filter: { errorCode: $c }) { totalCount } } } }",
+    variables: { c: Array.from({ length: 100 }, () => "invalid_".repeat(512)) },
+  },
+  "the longest text in place of an enum of many values, in a variable": {
+    query:
+      "query ($c: ErrorCode!) { viewer { account { requests(filter: { errorCode: $c }) { totalCount } } } }",
+    variables: { c: "invalid_".repeat(512) },
+  },
   "one more operation for every few tokens": {
     query: `${times(150, (n) => `query Q${n} { network { ...f0 } }`)} ${bomb(9)}`,
     operationName: "Q7",

@@ -1,3 +1,4 @@
+// @module-tag large
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { LedgerService } from "../../../src/accounts/ledger.service.ts";

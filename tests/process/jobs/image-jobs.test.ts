@@ -1,3 +1,4 @@
+// @module-tag large
 import { afterAll, expect, test } from "vitest";
 import { LedgerService } from "../../../src/accounts/ledger.service.ts";
 import { openDatabase } from "../../../src/db/open.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { LedgerService } from "../../../src/accounts/ledger.service.ts";
 import type { Database } from "../../../src/db/database.ts";
@@ -68,13 +69,19 @@ describe.skipIf(skipped)("an Idempotency-Key whose process is lost", () => {
   });
 
   /** A process with one chat at the provider, which waits for `answer`. */
-  async function startBusy(customer: Seeded, key: string) {
-    const answer = market.delay();
+  async function startBusy(customer: Seeded, key: string, settings = {}) {
     const { provider } = market;
+    const answer = market.delay();
+    const busy = await market.start(settings);
     const before = provider.calls.length;
-    const busy = await market.start();
-    const reply = post(busy.origin, customer, key);
-    await until(() => provider.calls.length > before);
+    // A client sends a chat again that a process refuses because the machine is busy.
+    const { reply } = await until(async () => {
+      const sent = post(busy.origin, customer, key);
+      const called = until(() => provider.calls.length > before).then(() => undefined);
+      const refusal = await Promise.race([sent, called]);
+      if (refusal) throw new Error(`the chat did not reach the provider: ${JSON.stringify(refusal)}`);
+      return { reply: sent };
+    });
     return { answer, busy, reply };
   }
 
@@ -136,13 +143,8 @@ describe.skipIf(skipped)("an Idempotency-Key whose process is lost", () => {
     const database = await openDatabase({ kind: "folder", path: folder });
     const customer = await seedAccount(database, GIVEN);
     await database.close();
-    const { provider } = market;
-    const answer = market.delay();
-    const before = provider.calls.length;
-    const killed = await market.start(settings);
-    const reply = post(killed.origin, customer, "embedded");
-    await until(() => provider.calls.length > before);
-    await killed.end("SIGKILL");
+    const { answer, busy, reply } = await startBusy(customer, "embedded", settings);
+    await busy.end("SIGKILL");
     answer();
     await reply;
     const next = await market.start(settings);

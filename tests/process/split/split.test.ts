@@ -1,3 +1,4 @@
+// @module-tag large
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 import OpenAI from "openai";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Keccak } from "../../../src/storage/keccak/keccak.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { afterEach, describe, expect, test, vi } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { KV_METHODS } from "../../../src/rest/rpc/kv-methods.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, inject, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag large
 import OpenAI from "openai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { routes } from "../../../src/rest/routes.ts";

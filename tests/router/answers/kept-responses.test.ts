@@ -1,3 +1,4 @@
+// @module-tag large
 import { describe, expect, test } from "vitest";
 import { LedgerService } from "../../../src/accounts/ledger.service.ts";
 import { balanceAtRest } from "../../support/balance.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { LedgerService } from "../../../src/accounts/ledger.service.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { countPromptTokens, countTokens } from "../../../src/inference/billing/tokens.ts";

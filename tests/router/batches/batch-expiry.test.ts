@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, describe, expect, test } from "vitest";
 import { FileCipher } from "../../../src/client-files/file-cipher.ts";
 import { readFileId } from "../../../src/client-files/file-id.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { setTimeout as sleep } from "node:timers/promises";
 import type OpenAI from "openai";
 import { afterAll, describe, expect, inject, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { batchSuite } from "../../support/batches/batch-suite.ts";
 
 await batchSuite("server");

@@ -1,3 +1,4 @@
+// @module-tag large
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { expect, test } from "vitest";

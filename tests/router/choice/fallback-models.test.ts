@@ -1,3 +1,4 @@
+// @module-tag large
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LedgerService } from "../../../src/accounts/ledger.service.ts";
 import { ask } from "../../support/clients/graph-client.ts";

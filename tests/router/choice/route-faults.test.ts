@@ -1,3 +1,4 @@
+// @module-tag large
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { routes } from "../../../src/rest/routes.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, expect, test } from "vitest";
 import { readRouting } from "../../../src/rest/routing-headers.ts";
 import { ask } from "../../support/clients/graph-client.ts";

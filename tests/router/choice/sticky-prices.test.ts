@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, expect, test } from "vitest";
 import { completion, type Script, sendJson } from "../../support/inference/scripted-provider.ts";
 import { useRouter } from "../../support/router.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LedgerService } from "../../../src/accounts/ledger.service.ts";
 import type { StandInProvider } from "../../../src/devnet/provider/provider.ts";

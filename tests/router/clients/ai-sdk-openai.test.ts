@@ -1,3 +1,4 @@
+// @module-tag large
 import { createOpenAI, type OpenAILanguageModelResponsesOptions } from "@ai-sdk/openai";
 import {
   APICallError,

@@ -1,3 +1,4 @@
+// @module-tag large
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateImage, generateText, jsonSchema, Output, stepCountIs, streamText } from "ai";
 import { beforeEach, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { ChatOpenAI } from "@langchain/openai";
 import OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";

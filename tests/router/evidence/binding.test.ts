@@ -1,3 +1,4 @@
+// @module-tag large
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { SigningBehaviour } from "../../../src/devnet/provider/provider-signature.ts";

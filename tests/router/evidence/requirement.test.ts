@@ -1,3 +1,4 @@
+// @module-tag large
 import { randomUUID } from "node:crypto";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { createHash } from "node:crypto";
 import { recoverMessageAddress } from "viem";
 import { afterEach, describe, expect, test } from "vitest";

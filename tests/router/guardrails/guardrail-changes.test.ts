@@ -1,3 +1,4 @@
+// @module-tag large
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { SCOPES } from "../../../src/keys/auth/principal.ts";

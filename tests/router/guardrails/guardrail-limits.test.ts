@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, describe, expect, test } from "vitest";
 import { HOSTED_TOOLS } from "../../../src/inference/guardrails/hosted-tools.ts";
 import type { KeySettings } from "../../../src/keys/api-keys/key-settings.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, expect, test } from "vitest";
 import { formatToken } from "../../../src/kernel/text/amount.ts";
 import type { RestFailure } from "../../support/clients/rest-client.ts";

@@ -1,3 +1,4 @@
+// @module-tag large
 import { beforeEach, describe, expect, test } from "vitest";
 import { drawImage, sizeOfPng } from "../../../src/devnet/provider/endpoints/image.ts";
 import { type RestFailure, rest } from "../../support/clients/rest-client.ts";

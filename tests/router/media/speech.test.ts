@@ -1,3 +1,4 @@
+// @module-tag large
 import OpenAI from "openai";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { RestFailure } from "../../support/clients/rest-client.ts";

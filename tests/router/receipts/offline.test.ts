@@ -1,3 +1,4 @@
+// @module-tag large
 import { expect, test } from "vitest";
 import { verify } from "../../../packages/verify/src/verify.ts";
 import { MODEL } from "../../support/chain/network.ts";

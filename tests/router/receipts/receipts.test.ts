@@ -1,3 +1,4 @@
+// @module-tag large
 import { createHash } from "node:crypto";
 import { hexToBytes } from "@noble/hashes/utils.js";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";

@@ -10,9 +10,13 @@ import { openEmbedded } from "./embedded.ts";
 /** Where a test's database runs: in this process (PGlite), or on the PostgreSQL of the test run. */
 export type DatabaseKind = "embedded" | "server";
 
-/** Runs a suite once over each kind of database; the server's is skipped when this machine has none. */
+/**
+ * Runs a suite over each kind of database: both are PostgreSQL, so that `npm test` runs it on a server alone. The server's
+ * is skipped when this machine has none.
+ */
 export function describeDatabases(name: string, body: (kind: DatabaseKind) => void): void {
-  describe(`${name} (embedded)`, () => body("embedded"));
+  if (inject("runs") === "all" || !inject("postgresUrl"))
+    describe(`${name} (embedded)`, () => body("embedded"));
   describe.skipIf(!inject("postgresUrl"))(`${name} (server)`, () => body("server"));
 }
 
@@ -33,32 +37,42 @@ export type OnEnd = (end: () => Promise<void>) => void;
  */
 export async function openTestDatabase(
   kind = anyDatabase(),
-  { poolSize = 20, onEnd = onTestFinished as OnEnd } = {},
+  { onEnd = onTestFinished as OnEnd } = {},
 ): Promise<Database> {
   if (kind === "embedded") return borrowEmbedded(onEnd);
-  const database = await openOwnDatabase(kind, { poolSize, onEnd });
-  onEnd(() => database.close());
-  return database;
+  const lent = await borrowServer(onEnd);
+  lent.database ??= await openPatiently(lent.url, POOL_SIZE);
+  return lent.database;
 }
 
 /** The same for a product, which closes it by itself (and audits an embedded one). */
 export async function openOwnDatabase(
   kind = anyDatabase(),
-  { poolSize = 20, onEnd = onTestFinished as OnEnd } = {},
+  { onEnd = onTestFinished as OnEnd } = {},
 ): Promise<Database> {
   if (kind === "embedded") return openEmbedded();
-  return openPatiently(await borrowServerDatabase(onEnd), poolSize);
+  return openPatiently(await borrowServerDatabase(onEnd), POOL_SIZE);
 }
+
+const POOL_SIZE = 20;
 
 /** Opens a server's database as the product does, but does not count a server on a busy machine as unavailable. */
 export function openPatiently(url: string, poolSize: number): Promise<Database> {
   return openDatabase({ kind: "server", url, poolSize, patienceMs: 120_000 });
 }
 
+/** A database on the server. What audits it, and a `database` that tests have opened, stay connected. */
+type ServerDatabase = {
+  readonly url: string;
+  readonly queries: Queries;
+  readonly pristine: Pristine;
+  database?: Database;
+};
+
 /** Databases kept for the next test of this worker: a new database takes as long as a test. */
 const idle = {
   embedded: [] as { readonly database: Database; readonly pristine: Pristine }[],
-  server: [] as { readonly url: string; readonly pristine: Pristine }[],
+  server: [] as ServerDatabase[],
 };
 
 async function borrowEmbedded(onEnd: OnEnd): Promise<Database> {
@@ -88,19 +102,45 @@ async function noted(database: Database) {
  * finished.
  */
 export async function borrowServerDatabase(onEnd: OnEnd): Promise<string> {
-  const lent = idle.server.pop() ?? (await newServerDatabase());
-  onEnd(() =>
-    onServer(lent.url, async (queries) => {
-      await auditDatabase(queries);
-      if (await emptied(queries, lent.pristine)) idle.server.push(lent);
-    }),
-  );
-  return lent.url;
+  return (await borrowServer(onEnd)).url;
 }
 
-async function newServerDatabase() {
+async function borrowServer(onEnd: OnEnd): Promise<ServerDatabase> {
+  const lent = idle.server.pop() ?? (await newServerDatabase());
+  onEnd(async () => {
+    await auditDatabase(lent.queries);
+    if (await emptied(lent.queries, lent.pristine)) idle.server.push(lent);
+    else await lent.database?.close();
+  });
+  return lent;
+}
+
+async function newServerDatabase(): Promise<ServerDatabase> {
   const url = await createDatabase(await migratedTemplate());
-  return { url, pristine: await onServer(url, readPristine) };
+  const queries = keptConnection(url);
+  return { url, queries, pristine: await readPristine(queries) };
+}
+
+/**
+ * Statements over one connection, which is opened again after it broke and ends with this worker. A new connection for each
+ * test would load the catalogue of all tables again, which takes longer than its statements.
+ */
+function keptConnection(url: string): Queries {
+  let open: Promise<pg.Client> | undefined;
+  const connect = async () => {
+    const client = new pg.Client(url);
+    client.on("error", () => {
+      open = undefined;
+    });
+    await client.connect();
+    return client;
+  };
+  return {
+    async rows<Row>(sql: string, parameters: readonly unknown[] = []) {
+      open ??= connect();
+      return (await (await open).query(sql, [...parameters])).rows as Row[];
+    },
+  };
 }
 
 /**

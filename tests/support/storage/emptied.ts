@@ -13,15 +13,25 @@ export async function readPristine(queries: Queries): Promise<Pristine> {
   return { tables, seeds: await queries.rows<Seed>(selects.join(" union all ")) };
 }
 
+/** PostgreSQL plans a table of fewer pages as it plans a new one, whatever was deleted from it. */
+const SMALL_BYTES = 9 * 8_192;
+
 /**
- * Restores a used database to its initial content, which takes a tenth of the time of a new one. False if a
+ * Restores a used database to its initial content, which takes a hundredth of the time of a new one. False if a
  * test has added tables.
  */
 export async function emptied(queries: Queries, { tables, seeds }: Pristine): Promise<boolean> {
   if ((await tablesOf(queries)).join() !== tables.join()) return false;
-  const checks = tables.map((name) => `select '${name}' as name where exists (select 1 from ${name})`);
-  const used = await queries.rows<{ name: string }>(checks.join(" union all "));
-  if (used.length > 0) await queries.rows(`truncate ${used.map(({ name }) => name).join(", ")} cascade`);
+  const checks = tables.map(
+    (name) => `select '${name}' as name, pg_relation_size('${name}') <= ${SMALL_BYTES} as small
+      where exists (select 1 from ${name})`,
+  );
+  const used = await queries.rows<{ name: string; small: boolean }>(checks.join(" union all "));
+  const small = used.filter((table) => table.small).map(({ name }) => name);
+  const large = used.filter((table) => !table.small).map(({ name }) => name);
+  // To truncate a table makes new files for it and for each index: that takes as long as deleting thousands of rows.
+  if (large.length > 0) await queries.rows(`truncate ${large.join(", ")} cascade`);
+  await deleteAll(queries, small);
   for (const { name, rows } of seeds)
     await queries.rows(
       `insert into ${name} select * from json_populate_recordset(null::${name}, '${rows}'::json)`,
@@ -30,6 +40,14 @@ export async function emptied(queries: Queries, { tables, seeds }: Pristine): Pr
     select setval(format('%I', sequencename)::regclass, start_value, false)
     from pg_sequences where schemaname = 'public' and last_value is not null`);
   return true;
+}
+
+/** Deletes every row of the tables in one statement each, without triggers, and so in any order. */
+async function deleteAll(queries: Queries, tables: readonly string[]): Promise<void> {
+  if (tables.length === 0) return;
+  await queries.rows("set session_replication_role = replica");
+  for (const name of tables) await queries.rows(`delete from ${name}`);
+  await queries.rows("reset session_replication_role");
 }
 
 async function tablesOf(queries: Queries): Promise<readonly string[]> {

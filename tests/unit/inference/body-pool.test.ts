@@ -1,3 +1,4 @@
+// @module-tag large
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { boundPrompt } from "../../../src/inference/billing/prompt-bound.ts";

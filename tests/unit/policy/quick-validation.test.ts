@@ -1,3 +1,4 @@
+// @module-tag medium
 import { globSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { buildSchema, GraphQLError, Kind, parse, specifiedRules, validate } from "graphql";

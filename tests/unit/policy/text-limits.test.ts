@@ -23,6 +23,25 @@ describe("a document", () => {
     expect(limitOf(pair.repeat(1_000))).toBeUndefined();
   });
 
+  test.each([
+    ["a field", (name: string) => `{ ${name} }`],
+    ["a variable", (name: string) => `query ($${name}: Int) { a }`],
+    ["an alias after a string", (name: string) => `{ a(b: "x")${name}: c }`],
+  ])("may name %s in at most 256 bytes", (_what, text) => {
+    expect(limitOf(text("x".repeat(256)))).toBeUndefined();
+    expect(limitOf(text("x".repeat(257)))).toEqual({
+      ...{ code: "graphql_refused", limit: "nameBytes", most: 256 },
+    });
+  });
+
+  test("may have longer words in strings and comments", () => {
+    const word = "x".repeat(2_000);
+    expect(limitOf(`{ a(b: "${word}", c: """${word}""") } # ${word}`)).toBeUndefined();
+    // A literal separates the names beside it.
+    const half = "x".repeat(200);
+    expect(limitOf(`{ a(b: [${half}"x"${half}]) }`)).toBeUndefined();
+  });
+
   test("counts all kinds of brackets together", () => {
     expect(limitOf("{([".repeat(67))).toMatchObject({ limit: "nesting" });
     expect(limitOf("{([".repeat(66))).toBeUndefined();

@@ -1,3 +1,4 @@
+// @module-tag medium
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { keccak256 } from "viem";
