@@ -109,10 +109,19 @@ async function borrowServer(onEnd: OnEnd): Promise<ServerDatabase> {
   const lent = idle.server.pop() ?? (await newServerDatabase());
   onEnd(async () => {
     await auditDatabase(lent.queries);
+    if (lent.database && !(await isOpen(lent.database))) delete lent.database;
     if (await emptied(lent.queries, lent.pristine)) idle.server.push(lent);
     else await lent.database?.close();
   });
   return lent;
+}
+
+/** Whether a test has left it usable: some tests close it. */
+function isOpen(database: Database): Promise<boolean> {
+  return database.rows("select 1").then(
+    () => true,
+    () => false,
+  );
 }
 
 async function newServerDatabase(): Promise<ServerDatabase> {
