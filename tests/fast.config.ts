@@ -7,15 +7,14 @@ const FOLDERS = ["unit", "accounts", "keys", "jobs", "operations", "events", "re
 
 /**
  * `npm run test:fast`, for the edit loop: rules, services, REST, the graph and the simulation with two seeds,
- * where they take no longer than it takes to read a change. The product runs in the process of its test; no built
- * product, no browser, no attack.
+ * without medium and large files. The product runs in the process of its test; no built product, no browser, no attack.
  */
 export default defineConfig({
   ...base,
   root: fileURLToPath(new URL("..", import.meta.url)),
   test: {
     ...base.test,
-    env: { SIM_SEEDS: "2" },
+    env: { SIM_SEEDS: "4" },
     exclude: filesOf("medium", "large"),
     provide: { runs: "without large" },
     projects: [

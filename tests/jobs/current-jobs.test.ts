@@ -15,6 +15,8 @@ function moveAfterFirstList(database: Database, move: () => Promise<void>): void
   let lists: Promise<unknown> = Promise.resolve();
   let pending: (() => Promise<void>) | undefined = move;
   let isMoving = false;
+  // The database is lent to other tests afterwards.
+  onTestFinished(() => void delete (database as Partial<Database>).rows);
   database.rows = <Row>(sql: string, parameters?: readonly unknown[]) => {
     if (isMoving || !sql.includes("left join job_content")) return rows<Row>(sql, parameters);
     const found = lists.then(async () => {

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { defineConfig } from "vitest/config";
+import { SIZES } from "../support/run/sizes.ts";
 
 /**
  * The tests of the mutated modules that need no database, Redis, chain or server of their own, as each mutant runs
@@ -8,6 +9,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: createRequire(import.meta.url).resolve("graphql") }] },
   test: {
+    tags: SIZES,
     include: [
       "tests/unit/billing/*.test.ts",
       "tests/unit/inference/{chat-event-iterator,choice,inference,pricing,providers-file}.test.ts",

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { defineConfig } from "vitest/config";
+import { SIZES } from "../support/run/sizes.ts";
 
 /**
  * `npm run test:peers`: our subgraphs behind peer routers, and the unchanged graph tests through one of them.
@@ -9,6 +10,7 @@ export default defineConfig({
   root: new URL("../..", import.meta.url).pathname,
   resolve: { alias: [{ find: /^graphql$/, replacement: createRequire(import.meta.url).resolve("graphql") }] },
   test: {
+    tags: SIZES,
     globalSetup: ["tests/global-setup.ts", "tests/peers/global-setup.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,

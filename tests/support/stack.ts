@@ -40,8 +40,8 @@ type Settings = Readonly<Record<string, string>>;
 export const afterStart: ((stack: Stack, onEnd: OnEnd) => Promise<void>)[] = [];
 
 /**
- * Starts one stack for the tests of a file and ends it after them. Read it inside the tests. Its settings may need
- * something that is started for it. Its database is any, one of a kind, or in its `folder` on its own thread, as
+ * Starts one stack for the tests of a file and ends it after them. Read it inside the tests. `settings` may be a
+ * function that starts what they refer to. Its database is any, one of a kind, or in its `folder` on its own thread, as
  * `npm start` has it.
  */
 export function useStack(

@@ -42,6 +42,9 @@ const WORST: Readonly<Record<string, OperationPayload>> = {
   "a long string": { query: `{ model(id: "${"x".repeat(FILL)}") { id } }` },
   "a document above its limit": { query: `{ __typename ${"\n".repeat(BODY)}}` },
   "a long name": { query: `{ ${"x".repeat(FILL)} }` },
+  "as many of the longest names as fit": {
+    query: `{ ${times(FILL / 257, (n) => `${"x".repeat(250)}${String(n).padStart(6, "0")}`)} }`,
+  },
   "unknown fields with the longest names": {
     query: `{ network { ${times(60, (n) => `${"x".repeat(250)}${n}`)} } }`,
   },

@@ -1,13 +1,16 @@
 import { globSync, readFileSync } from "node:fs";
 
 /**
- * The size of a test file, from the first line that it may have, `// @module-tag <size>`: `medium` files take many
- * seconds and are not in `npm run test:fast`; `large` ones take longer, or vary what others show, and are only in
- * `npm run test:all`.
+ * The size of a test file, given by an optional first line, `// @module-tag <size>`: `medium` files take many seconds
+ * and are not in `npm run test:fast`; `large` ones take longer, or vary a guarantee that another file tests, and are
+ * only in `npm run test:all`.
  */
-export type Size = "medium" | "large";
+type Size = "medium" | "large";
 
-/** The test files of these sizes. A filter of vitest by tag would load them all the same. */
+/** The tags of vitest that it accepts in test files. */
+export const SIZES: { name: Size }[] = [{ name: "medium" }, { name: "large" }];
+
+/** The test files of these sizes. vitest's own filter by tag would load these files anyway. */
 export function filesOf(...sizes: readonly Size[]): string[] {
   const lines = sizes.map((size) => `// @module-tag ${size}\n`);
   return globSync("tests/**/*.test.ts").filter((file) => {

@@ -11,11 +11,11 @@ import { openEmbedded } from "./embedded.ts";
 export type DatabaseKind = "embedded" | "server";
 
 /**
- * Runs a suite over each kind of database: both are PostgreSQL, so that `npm test` runs it on a server alone. The server's
- * is skipped when this machine has none.
+ * Runs a suite over each kind of database. Both are PostgreSQL, so `npm test` runs it on the server alone, or on the
+ * embedded one where this machine has no server.
  */
 export function describeDatabases(name: string, body: (kind: DatabaseKind) => void): void {
-  if (inject("runs") === "all" || !inject("postgresUrl"))
+  if (inject("runs") !== "without large" || !inject("postgresUrl"))
     describe(`${name} (embedded)`, () => body("embedded"));
   describe.skipIf(!inject("postgresUrl"))(`${name} (server)`, () => body("server"));
 }
@@ -61,10 +61,12 @@ export function openPatiently(url: string, poolSize: number): Promise<Database> 
   return openDatabase({ kind: "server", url, poolSize, patienceMs: 120_000 });
 }
 
-/** A database on the server. What audits it, and a `database` that tests have opened, stay connected. */
+/**
+ * A database on the server. The connection that audits it stays open, and so does `database` once a test has opened it.
+ */
 type ServerDatabase = {
   readonly url: string;
-  readonly queries: Queries;
+  readonly queries: KeptConnection;
   readonly pristine: Pristine;
   database?: Database;
 };
@@ -108,15 +110,20 @@ export async function borrowServerDatabase(onEnd: OnEnd): Promise<string> {
 async function borrowServer(onEnd: OnEnd): Promise<ServerDatabase> {
   const lent = idle.server.pop() ?? (await newServerDatabase());
   onEnd(async () => {
-    await auditDatabase(lent.queries);
-    if (lent.database && !(await isOpen(lent.database))) delete lent.database;
-    if (await emptied(lent.queries, lent.pristine)) idle.server.push(lent);
-    else await lent.database?.close();
+    let fit = false;
+    try {
+      await auditDatabase(lent.queries);
+      if (lent.database && !(await isOpen(lent.database))) delete lent.database;
+      fit = await emptied(lent.queries, lent.pristine);
+    } finally {
+      if (fit) idle.server.push(lent);
+      else await Promise.all([lent.database?.close(), lent.queries.end()]);
+    }
   });
   return lent;
 }
 
-/** Whether a test has left it usable: some tests close it. */
+/** Whether the database is still open: some tests close it. */
 function isOpen(database: Database): Promise<boolean> {
   return database.rows("select 1").then(
     () => true,
@@ -130,24 +137,31 @@ async function newServerDatabase(): Promise<ServerDatabase> {
   return { url, queries, pristine: await readPristine(queries) };
 }
 
+type KeptConnection = Queries & { end(): Promise<void> };
+
 /**
- * Statements over one connection, which is opened again after it broke and ends with this worker. A new connection for each
- * test would load the catalogue of all tables again, which takes longer than its statements.
+ * Statements over one connection, which is opened again after it broke. A new connection for each test would load the
+ * catalogue of all tables again, which takes longer than its statements.
  */
-function keptConnection(url: string): Queries {
+function keptConnection(url: string): KeptConnection {
   let open: Promise<pg.Client> | undefined;
-  const connect = async () => {
+  const connect = (): Promise<pg.Client> => {
     const client = new pg.Client(url);
-    client.on("error", () => {
-      open = undefined;
-    });
-    await client.connect();
-    return client;
+    const opening = client.connect().then(() => client);
+    const forget = () => {
+      if (open === opening) open = undefined;
+    };
+    client.on("error", forget);
+    opening.catch(forget);
+    return opening;
   };
   return {
     async rows<Row>(sql: string, parameters: readonly unknown[] = []) {
       open ??= connect();
       return (await (await open).query(sql, [...parameters])).rows as Row[];
+    },
+    async end() {
+      await (await open)?.end();
     },
   };
 }
