@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, inject, type TestContext } from "vitest";
+import { inject, type TestContext } from "vitest";
 import { type CrashWorld, openCrashWorld } from "../crash/world.ts";
 import { startNetwork } from "../support/chain/network.ts";
 import { createServerDatabase, type OnEnd } from "../support/servers/database.ts";
+import { useStarted } from "../support/stack.ts";
 
 /** The databases on which processes are killed. */
 export type CrashDatabase = "PGlite" | "PostgreSQL";
@@ -16,25 +17,22 @@ export type CrashWorlds = {
 
 /** Starts a process on each database before the tests of a file and ends it after them. */
 export function useCrashWorlds(): () => CrashWorlds {
-  const worlds = new Map<CrashDatabase, CrashWorld>();
-  const ends: (() => Promise<void>)[] = [];
-  const onEnd = (end: () => Promise<void>) => void ends.unshift(end);
-  let rpcUrl = "";
-  beforeAll(async () => {
-    rpcUrl = (await startNetwork(onEnd)).rpcUrl;
+  return useStarted(async (onEnd) => {
+    const { rpcUrl } = await startNetwork(onEnd);
     const start = async (name: CrashDatabase, serverUrl?: string) => {
       const world = await openCrashWorld({ name, ...(serverUrl && { serverUrl }) }, rpcUrl, onEnd);
       await world.start();
-      worlds.set(name, world);
+      return world;
     };
     const serverUrl = inject("postgresUrl") && (await createServerDatabase(onEnd));
-    await Promise.all([start("PGlite"), serverUrl && start("PostgreSQL", serverUrl)]);
-  });
-  afterAll(async () => {
-    for (const end of ends) await end();
-  });
-  return () => ({
-    ...{ rpcUrl, onEnd },
-    of: (name, skip) => worlds.get(name) ?? skip("there is no PostgreSQL server on this machine"),
+    const [embedded, server] = await Promise.all([
+      start("PGlite"),
+      serverUrl ? start("PostgreSQL", serverUrl) : undefined,
+    ]);
+    const worlds = { PGlite: embedded, PostgreSQL: server };
+    return {
+      ...{ rpcUrl, onEnd },
+      of: (name, skip) => worlds[name] ?? skip("there is no PostgreSQL server on this machine"),
+    };
   });
 }

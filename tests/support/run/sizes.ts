@@ -7,7 +7,7 @@ import { globSync, readFileSync } from "node:fs";
  */
 type Size = "medium" | "large";
 
-/** The tags of vitest that it accepts in test files. */
+/** The sizes as tags of vitest, which refuses a test file with any other. */
 export const SIZES: { name: Size }[] = [{ name: "medium" }, { name: "large" }];
 
 /** The test files of these sizes. vitest's own filter by tag would load these files anyway. */

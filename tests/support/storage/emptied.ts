@@ -14,8 +14,8 @@ export async function readPristine(queries: Queries): Promise<Pristine> {
 }
 
 /**
- * PostgreSQL plans a table of at most this size, if it was never analyzed, as it plans a new one, whatever was deleted
- * from it: as ten pages.
+ * PostgreSQL assumes ten pages for a new table. It assumes the same for one of at most this size that was never
+ * analyzed, whatever was deleted from it.
  */
 const SMALL_BYTES = 10 * 8_192;
 
@@ -45,7 +45,7 @@ export async function emptied(queries: Queries, { tables, seeds }: Pristine): Pr
   return true;
 }
 
-/** Deletes every row of the tables in one statement each, without triggers, and so in any order. */
+/** Deletes every row of the tables, in any order: foreign keys are not checked meanwhile. */
 async function deleteAll(queries: Queries, tables: readonly string[]): Promise<void> {
   if (tables.length === 0) return;
   await queries.rows("set session_replication_role = replica");
