@@ -13,6 +13,7 @@ import { DaSignersClient } from "./precompiles/da-signers.client.ts";
 import { WrappedBaseClient } from "./precompiles/wrapped-base.client.ts";
 import { TransactionBuilder } from "./transactions/transaction-builder.ts";
 import { BlockFeedService } from "./watcher/block-feed.service.ts";
+import { HeadFeed } from "./watcher/head-feed.ts";
 import type { LogHandler } from "./watcher/log-handler.ts";
 import { LogWatcher } from "./watcher/log-watcher.ts";
 
@@ -59,6 +60,7 @@ export function createChainModule(parts: AppContext): ChainModule {
   const directLedger = new DirectLedgerService({ client, network, clock });
   const watchers: LogWatcher[] = [];
   const pollMs = isDevnet ? DEVNET_POLL_MS : POLL_MS;
+  const heads = new HeadFeed(rpc, pollMs);
   const follow: ChainModule["follow"] = (name, handler, startBlock) => {
     watchers.push(
       new LogWatcher({
@@ -73,6 +75,7 @@ export function createChainModule(parts: AppContext): ChainModule {
         log,
         committed,
         pollMs,
+        heads,
         resetOnNewGenesis: isDevnet,
       }),
     );

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from "../../db/database.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import type { Rpc } from "../rpc/rpc.client.ts";
 import { TransactionSenders } from "../transactions/transaction-senders.ts";
 import {
@@ -47,7 +48,12 @@ export type ScanOptions = {
  * `depth` blocks were reverted. `halted`: nothing may be written.
  */
 export type Step =
-  | { readonly kind: "scanned" | "idle"; readonly scanned: bigint | undefined; readonly head: bigint }
+  | {
+      readonly kind: "scanned" | "idle";
+      readonly scanned: bigint | undefined;
+      readonly head: bigint;
+      readonly headHash: Hex;
+    }
   | { readonly kind: "moved" }
   | { readonly kind: "behind"; readonly by: bigint }
   | {
@@ -90,11 +96,12 @@ export class LogScanner {
     const head = await this.#timer.orStop(rpc.head());
     if (cursor && !(await this.#isOnChain(cursor, head))) return this.#handleReorg(cursor, head);
     const from = cursor ? cursor.number + 1n : startBlock;
-    if (from > head.number) return { kind: "idle", scanned: cursor?.number, head: head.number };
+    const place = { head: head.number, headHash: head.hash };
+    if (from > head.number) return { kind: "idle", scanned: cursor?.number, ...place };
     const stretch = { after: cursor, from, head: head.number, near: this.nearBlocks, pageBlocks };
     const page = await this.#timer.orStop(this.#readPage(stretch));
     if (!page || !(await this.#commit(cursor, page, head.number))) return { kind: "moved" };
-    return { kind: "scanned", scanned: page.end.number, head: head.number };
+    return { kind: "scanned", scanned: page.end.number, ...place };
   }
 
   async #readPage(stretch: Parameters<typeof readPage>[2]): Promise<LogPage | undefined> {

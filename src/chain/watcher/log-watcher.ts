@@ -1,6 +1,8 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { rpcReason } from "../rpc/rpc-endpoint.ts";
+import { HeadFeed } from "./head-feed.ts";
 import { LogScanner, type ScanOptions, type Step } from "./log-scanner.ts";
 import { recordState, toStatus, type WatcherState, type WatcherStatus } from "./log-watcher.store.ts";
 import { PollTimer } from "./poll-timer.ts";
@@ -8,11 +10,15 @@ import { PollTimer } from "./poll-timer.ts";
 /** Options of a watcher. Its handlers share one cursor: handlers that must halt independently need own watchers. */
 export type LogWatcherOptions = ScanOptions & {
   readonly log: Logger;
+  /** How long to wait before another attempt, and for `heads` that are not shared. */
   readonly pollMs?: number;
+  /** Shared by the watchers of a process; this watcher's own by default. */
+  readonly heads?: HeadFeed;
   /** How long an endpoint may lack already read blocks before `rpc_behind`: backends behind one URL differ. */
   readonly behindAfterMs?: number;
 };
 
+const POLL_MS = 2_000;
 const MAX_PAUSE_MS = 10_000;
 const BEHIND_AFTER_MS = 10_000;
 
@@ -28,6 +34,7 @@ export class LogWatcher {
   readonly #options: LogWatcherOptions;
   readonly #scanner: LogScanner;
   readonly #timer = new PollTimer();
+  readonly #heads: HeadFeed;
   #status: WatcherStatus = toStatus("backfilling", undefined, undefined, 0);
   #loop: Promise<void> | undefined;
   #behindSinceMs: number | undefined;
@@ -36,6 +43,7 @@ export class LogWatcher {
     this.name = options.name;
     this.#options = options;
     this.#scanner = new LogScanner(options, this.#timer);
+    this.#heads = options.heads ?? new HeadFeed(options.rpc, options.pollMs ?? POLL_MS);
   }
 
   /** This watcher's progress and state; other processes use `readStatuses`. */
@@ -60,7 +68,7 @@ export class LogWatcher {
   }
 
   async #run(): Promise<void> {
-    const { rpc, pollMs = 2_000 } = this.#options;
+    const { rpc, pollMs = POLL_MS } = this.#options;
     let verified = false;
     let failures = 0;
     while (!this.#timer.stopped) {
@@ -70,7 +78,7 @@ export class LogWatcher {
         verified = true;
         const pause = await this.#recordStep(await this.#scanner.step());
         failures = 0;
-        if (pause > 0) await this.#timer.wait(pause);
+        await this.#pause(pause);
       } catch (error) {
         if (this.#timer.stopped) return;
         verified = false;
@@ -80,19 +88,26 @@ export class LogWatcher {
     }
   }
 
-  /** Records the outcome of a step, and returns how long to wait for the next one, in ms. */
-  async #recordStep(step: Step): Promise<number> {
-    const { pollMs = 2_000, log } = this.#options;
+  async #pause({ ms, known }: Pause): Promise<void> {
+    if (ms === 0) return;
+    const end = known === undefined ? undefined : this.#heads.wakeAfter(known, () => this.#timer.wake());
+    await this.#timer.wait(ms);
+    end?.();
+  }
+
+  /** Records the outcome of a step, and returns how long to wait for the next one. */
+  async #recordStep(step: Step): Promise<Pause> {
+    const { pollMs = POLL_MS, log } = this.#options;
     if (step.kind !== "behind") this.#behindSinceMs = undefined;
     switch (step.kind) {
       case "moved":
-        return pollMs;
+        return { ms: pollMs };
       case "behind":
         await this.#lag(step.by);
-        return pollMs;
+        return { ms: pollMs };
       case "halted":
         await this.#enter("halted_deep_reorg", this.#status, step.why);
-        return MAX_PAUSE_MS;
+        return { ms: MAX_PAUSE_MS };
       case "reverted":
         log.warn({ watcher: this.name, depth: step.depth }, "a chain reorg was handled");
         await this.#enter(this.#status.state, {
@@ -100,14 +115,15 @@ export class LogWatcher {
           headBlock: step.head,
           lastReorgDepth: step.depth,
         });
-        return 0;
+        return { ms: 0 };
       case "scanned":
       case "idle": {
         const near = step.head - (step.scanned ?? step.head) < this.#scanner.nearBlocks;
         const { lastReorgDepth } = this.#status;
         const place = { scannedBlock: step.scanned, headBlock: step.head, lastReorgDepth };
         await this.#enter(near ? "following" : "backfilling", place);
-        return step.kind === "scanned" && step.scanned !== step.head ? 0 : pollMs;
+        const hasMore = step.kind === "scanned" && step.scanned !== step.head;
+        return hasMore ? { ms: 0 } : { ms: MAX_PAUSE_MS, known: step.headHash };
       }
     }
   }
@@ -165,4 +181,6 @@ export class LogWatcher {
   }
 }
 
+/** Until the next step: at most `ms`, and no longer than the newest block is `known`. */
+type Pause = { readonly ms: number; readonly known?: Hex };
 type Place = Pick<WatcherStatus, "scannedBlock" | "headBlock" | "lastReorgDepth">;
