@@ -4,6 +4,7 @@ import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
 import { hopOf, isTrustedPeer } from "../src/keys/auth/source-address.ts";
 import { KnownPaths, withoutTrailingSlash } from "../src/rest/http/known-paths.ts";
+import { PLUGIN_TIMEOUT_MS } from "../src/rest/http/plugin-timeout.ts";
 import { traceRequests } from "../src/rest/http/trace-requests.ts";
 import { answerFailure, answerUnknown, badPath, restPlugin } from "../src/rest/rest.plugin.ts";
 import { restPaths } from "../src/rest/routes.ts";
@@ -78,6 +79,7 @@ export async function createServer(
     }),
     forceCloseConnections: "idle",
     return503OnClosing: false,
+    pluginTimeout: PLUGIN_TIMEOUT_MS,
     routerOptions: { caseSensitive: true },
     rewriteUrl: ({ url = "/" }) => withoutTrailingSlash(url, restPaths),
     frameworkErrors: (_error, request, reply) => badPath(app, request, reply),

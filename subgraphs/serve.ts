@@ -6,6 +6,7 @@ import type { App } from "../src/app.ts";
 import { AppError } from "../src/kernel/errors.ts";
 import { ANONYMOUS } from "../src/keys/auth/principal.ts";
 import { type Hop, hopOf } from "../src/keys/auth/source-address.ts";
+import { PLUGIN_TIMEOUT_MS } from "../src/rest/http/plugin-timeout.ts";
 import { abortSignalOf } from "../src/rest/http/request-facts.ts";
 import { traceRequests } from "../src/rest/http/trace-requests.ts";
 import { type Caller, identifyCaller, socketCredential, type Trust, UnknownRouter } from "./shared/caller.ts";
@@ -40,6 +41,7 @@ export async function createSubgraphServer(
     forceCloseConnections: "idle",
     return503OnClosing: false,
     keepAliveTimeout: HTTP_KEEP_ALIVE_MS,
+    pluginTimeout: PLUGIN_TIMEOUT_MS,
   });
   // Unauthorized requests are refused before any work is done for them.
   traceRequests(server, () => true);

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { App } from "../../src/app.ts";
 import type { Metrics } from "../../src/metrics/metrics.ts";
+import { PLUGIN_TIMEOUT_MS } from "../../src/rest/http/plugin-timeout.ts";
 import { listenAt } from "../listen.ts";
 import { serveHealth } from "./health.ts";
 
@@ -10,7 +11,7 @@ export async function startMetrics(
   metrics: Metrics,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<{ readonly origin: string; close(): Promise<void> }> {
-  const server = Fastify({ forceCloseConnections: true });
+  const server = Fastify({ forceCloseConnections: true, pluginTimeout: PLUGIN_TIMEOUT_MS });
   server.get("/metrics", async (_request, reply) => {
     const { type, body } = await metrics.text();
     return reply.header("content-type", type).send(body);

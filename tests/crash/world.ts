@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { Database, Queries } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { seedAccount } from "../support/seed.ts";
-import type { OnEnd } from "../support/servers/database.ts";
+import { type OnEnd, openPatiently } from "../support/servers/database.ts";
 import { newFolder, type ReadyProcess, startReady } from "../support/servers/process.ts";
 import { until } from "../support/until.ts";
 import { countOpenWork, readOpenWork } from "./audit.ts";
@@ -119,7 +119,7 @@ async function openStored(folder: string, serverUrl: string | undefined, onEnd: 
   const settings = { DATA_DIR: folder, ...(serverUrl !== undefined && { DATABASE_URL: serverUrl }) };
   if (serverUrl === undefined)
     return { settings, database: await openDatabase({ kind: "folder", path: folder }) };
-  const database: Database = await openDatabase({ kind: "server", url: serverUrl, poolSize: 2 });
+  const database: Database = await openPatiently(serverUrl, 2);
   onEnd(() => database.close());
   return { settings, database };
 }

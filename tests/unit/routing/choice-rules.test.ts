@@ -185,6 +185,36 @@ describe("an error of the choice names its cause as the client sent it", () => {
     });
     const message = errorOf(() => chosen([GOOD], { format: "anthropic" })).message;
     expect(message).toContain("(supported: openai); use POST /v1/chat/completions instead");
+    const others = offer(1, { profile: { formats: ["completions", "responses"] } });
+    expect(errorOf(() => chosen([others])).message).toContain(
+      "(supported: completions, responses); use POST /v1/completions or /v1/responses instead",
+    );
+  });
+
+  test("a need of the request that no provider serves, as the request words it", () => {
+    const failure = new AppError("invalid_body", "No provider keeps responses.");
+    for (const [given, message] of [
+      [{ failure }, failure.message],
+      [{}, 'model "m" is not available'],
+    ] as const)
+      expect(errorOf(() => chosen([GOOD], { needs: { serves: () => false, ...given } })).message).toContain(
+        message,
+      );
+    expect(chosen([GOOD], { needs: { serves: () => true, failure } }).candidates).toEqual([GOOD]);
+  });
+
+  test("evidence that no provider has: the attestation, where none is attested", () => {
+    const given = (standing: EvidenceStanding): Partial<ChoiceContext> => ({
+      preferences: { evidence: "attested" },
+      standingOf: () => standing,
+    });
+    const messageFor = (standing: EvidenceStanding) =>
+      errorOf(() => chosen([GOOD, offer(1)], given(standing)));
+    expect(messageFor({ isBound: true, isAttested: false })).toMatchObject({
+      code: "no_provider_with_evidence",
+      message: "No provider of this model is attested.",
+    });
+    expect(messageFor({ isBound: false, isAttested: true }).message).toContain("recently signed");
   });
 
   test("a trust mode that no provider has: the preference, otherwise that of the key", () => {

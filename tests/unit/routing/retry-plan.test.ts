@@ -5,7 +5,13 @@ import {
   ProviderFailure,
 } from "../../../src/inference/providers/exchange/provider-failure.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
-import { keepLarger, pauseAfter, restEndMs, takeNext } from "../../../src/inference/routing/retry-plan.ts";
+import {
+  keepContinuing,
+  keepLarger,
+  pauseAfter,
+  restEndMs,
+  takeNext,
+} from "../../../src/inference/routing/retry-plan.ts";
 import { offer } from "../../support/inference/offers.ts";
 
 const failure = (kind: FailureKind, more: { status?: number; retryAfterMs?: number } = {}) =>
@@ -93,6 +99,26 @@ describe("after a refusal of the length", () => {
   });
 });
 
+describe("after a part of the answer", () => {
+  const queue = () => [offer(1), offer(2, { model: "other" }), offer(3)].map((provider) => ({ provider }));
+  const kept = (model: string, continues?: (provider: Provider) => boolean) => {
+    const left = queue();
+    keepContinuing(left, model, continues);
+    return left.map(({ provider }) => provider.inputPrice);
+  };
+
+  test("only providers of the same model may continue it, in their order", () => {
+    expect(kept("m")).toEqual([1n, 3n]);
+    expect(kept("other")).toEqual([2n]);
+    expect(kept("none")).toEqual([]);
+  });
+
+  test("and of these only those that can", () => {
+    expect(kept("m", ({ inputPrice }) => inputPrice !== 1n)).toEqual([3n]);
+    expect(kept("m", () => false)).toEqual([]);
+  });
+});
+
 describe("the next candidate", () => {
   const candidate = (n: number, failures = 0, notBeforeMs = 0) => ({
     provider: offer(n),
@@ -118,6 +144,14 @@ describe("the next candidate", () => {
     expect(takeNext(queue(), shutOff(1, 2, 3))?.provider.inputPrice).toBe(1n);
     const tried = [candidate(1, 2), candidate(2, 0)];
     expect(takeNext(tried, shutOff(2))?.provider.inputPrice).toBe(1n);
+  });
+
+  test("is the only one that is left, even if it failed or its circuit is open", () => {
+    for (const failures of [0, 1]) {
+      const queue = [candidate(1, failures)];
+      expect(takeNext(queue, shutOff(1))?.provider.inputPrice).toBe(1n);
+      expect(queue).toEqual([]);
+    }
   });
 
   test("leaves the queue, and the others stay in order", () => {

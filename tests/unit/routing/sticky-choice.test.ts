@@ -62,6 +62,13 @@ describe("without a known cache", () => {
   });
 });
 
+test("the choice says by which conversation it was made, and says nothing where none decided", () => {
+  const offers = [caching(1, 10, 1), caching(2, 10, 1)];
+  expect(chosen(offers, { ...SIZE, affinity: affinity("mine") }).affinity).toEqual(affinity("mine")());
+  expect(chosen(offers, SIZE)).not.toHaveProperty("affinity");
+  expect(chosen(offers.slice(1), { ...SIZE, affinity: affinity("mine") })).not.toHaveProperty("affinity");
+});
+
 describe("with a known cache", () => {
   test("the provider that has it comes first while that is not more expensive than the best other one", () => {
     for (const [read, first] of [

@@ -1,0 +1,65 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  isSessionId,
+  MAX_SESSION_ID,
+  mergePreferences,
+  priceInUsd,
+  readUsd,
+} from "../../../src/inference/routing/routing-preferences.ts";
+
+test("maximum prices of the body and of headers are merged price by price, and headers take precedence", () => {
+  const body = { caps: { prompt: 1n, completion: 2n }, sort: "price" } as const;
+  expect(mergePreferences(body, { caps: { completion: 9n, image: 3n } })).toEqual({
+    caps: { prompt: 1n, completion: 9n, image: 3n },
+    sort: "price",
+  });
+  expect(mergePreferences(body, { sort: "latency" })).toEqual({ ...body, sort: "latency" });
+  expect(mergePreferences({}, { caps: { image: 3n } })).toEqual({ caps: { image: 3n } });
+  expect(Object.keys(mergePreferences({}, undefined))).toEqual([]);
+});
+
+test("a session id has at most 256 characters, of which each may be two units of a string", () => {
+  for (const character of ["a", "😀"]) {
+    expect(isSessionId(character.repeat(MAX_SESSION_ID))).toBe(true);
+    expect(isSessionId(character.repeat(MAX_SESSION_ID + 1))).toBe(false);
+  }
+  expect(isSessionId("")).toBe(true);
+  expect(isSessionId("😀".repeat(MAX_SESSION_ID - 2) + "aaa")).toBe(false);
+  expect(isSessionId("😀".repeat(MAX_SESSION_ID - 1) + "a")).toBe(true);
+});
+
+test("dollars are read exactly, and nothing but a plain decimal is", () => {
+  expect(readUsd("0")).toBe(0n);
+  expect(readUsd("12.5")).toBe(12_500_000_000_000_000_000n);
+  expect(readUsd("0.000000000000000001")).toBe(1n);
+  expect(readUsd(`${"9".repeat(12)}.${"9".repeat(18)}`)).toBe(BigInt("9".repeat(30)));
+  const others = [
+    "",
+    ".5",
+    "1.",
+    "01",
+    "-1",
+    "+1",
+    "1e3",
+    " 1",
+    "1 ",
+    "1,5",
+    "9".repeat(13),
+    `1.${"0".repeat(19)}`,
+  ];
+  for (const text of others) expect(readUsd(text), text).toBeUndefined();
+});
+
+test("a price in dollars is the price in neuron times the dollars per token, to the last digit", () => {
+  expect(priceInUsd(1n, 1n)).toBe("0.000000000000000000000000000000000001");
+  expect(priceInUsd(2_000_000_000_000_000_000n, readUsd("0.25") ?? 0n)).toBe("0.5");
+  const price = fc.bigInt(0n, 10n ** 24n);
+  fc.assert(
+    fc.property(price, fc.bigInt(0n, 10n ** 12n), (neuron, dollars) => {
+      expect(readUsd(priceInUsd(neuron * 10n ** 18n, dollars * 10n ** 18n))).toBe(
+        neuron * dollars < 10n ** 12n ? neuron * dollars * 10n ** 18n : undefined,
+      );
+    }),
+  );
+});
