@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Admitted } from "../../../src/inference/billing/admitted.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import { ProviderFailure } from "../../../src/inference/providers/exchange/provider-failure.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
@@ -7,7 +8,10 @@ import { offer } from "../../support/inference/offers.ts";
 
 const [FIRST, SECOND] = [offer(1), offer(2)];
 
-function admit(candidates: readonly Provider[] = [FIRST, SECOND], trace?: RequestTrace) {
+function admit(
+  candidates: readonly Provider[] = [FIRST, SECOND],
+  given: Partial<ConstructorParameters<typeof Admitted>[0]> = {},
+) {
   const clock = { nowMs: 1_000 };
   const body = ({ address }: Provider, heldNeuron: bigint) => Buffer.from(`${address} ${heldNeuron}`);
   const admitted = new Admitted({
@@ -19,7 +23,7 @@ function admit(candidates: readonly Provider[] = [FIRST, SECOND], trace?: Reques
     heldNeuron: 77n,
     clock: { now: () => new Date(0), monotonicMs: () => clock.nowMs },
     startedMs: 1_000,
-    trace,
+    ...given,
   });
   return { admitted, at: (ms: number) => Object.assign(clock, { nowMs: 1_000 + ms }) };
 }
@@ -111,12 +115,92 @@ test("each attempt is a span of the request's trace", () => {
     beginAttempt: ({ address }: Provider) => seen.push(["begin", address]),
     endAttempt: (outcome: string, error: unknown) => seen.push(["end", outcome, error]),
   } as unknown as RequestTrace;
-  const { admitted } = admit([FIRST], trace);
+  const { admitted } = admit([FIRST], { trace });
   admitted.beginAttempt(FIRST);
   const error = new Error("closed");
   admitted.endAttempt("failed", error);
   expect(seen).toEqual([
     ["begin", FIRST.address],
     ["end", "failed", error],
+  ]);
+});
+
+test("the answer's signature is verified if the client or its key requires proof", () => {
+  const request = { preferences: {} } as never;
+  const verifying = { preferences: {}, verifyTee: true } as never;
+  expect(admit([FIRST], { request }).admitted.isVerified).toBe(false);
+  expect(admit([FIRST], { request: verifying }).admitted.isVerified).toBe(true);
+  expect(admit([FIRST], { requiredEvidence: "bound" }).admitted.isVerified).toBe(true);
+});
+
+test("an answer without the required proof is named as such, and only then", () => {
+  const bill = (verdict?: "verified" | "missing") =>
+    ({ ...(verdict && { tee_evidence: { verdict } }) }) as unknown as Trace;
+  const required = admit([FIRST], { requiredEvidence: "attested" }).admitted;
+  expect(required.unproven(bill("verified"))).toBeUndefined();
+  expect(required.unproven(bill("missing"))).toMatchObject({
+    code: "evidence_missing",
+    message: expect.stringContaining("(missing)"),
+  });
+  expect(required.unproven(bill())).toMatchObject({ code: "evidence_missing" });
+  expect(admit().admitted.unproven(bill("missing"))).toBeUndefined();
+});
+
+test("the cost of an answer is shown in the token, and in dollars at the price when it was admitted", () => {
+  const bill = { billing: { total_cost: "1500000000000000000" } } as Trace;
+  expect(admit().admitted.shownCost(bill)).toStrictEqual({ cost: "1.5" });
+  const priced = admit([FIRST], { tokenUsd: 2n * 10n ** 18n }).admitted;
+  expect(priced.shownCost(bill)).toStrictEqual({ cost: "1.5", cost_usd: "3" });
+});
+
+test("a request is reduced only if its admission says so, and knows its cache request and conversation", () => {
+  const { admitted } = admit();
+  expect(admitted).toMatchObject({
+    isReduced: false,
+    cache: undefined,
+    affinity: undefined,
+    hasModels: false,
+  });
+  const cache = { name: "n", maxAgeSeconds: 1, key: {} as never };
+  const affinity = { conversation: "c", warm: { provider: SECOND.address, tokens: 1 } };
+  const given = admit([FIRST], { isReduced: true, cache, affinity }).admitted;
+  expect(given).toMatchObject({ isReduced: true, cache, affinity });
+  expect(given.summarize({ outcome: "completed" }).routing).toMatchObject({ cachedBy: SECOND.address });
+  const cold = admit([FIRST], { affinity: { conversation: "c", warm: undefined } }).admitted;
+  expect(cold.summarize({ outcome: "completed" }).routing).not.toHaveProperty("cachedBy");
+});
+
+test("its routing says whether the answer was streamed, why it ended, and what the provider keeps of it", () => {
+  const { admitted } = admit();
+  expect(admitted.hasher).toBeUndefined();
+  admitted.markStreamed();
+  admitted.markKept("resp_1");
+  const completed = { outcome: "completed", finishReason: "stop" } as const;
+  expect(admitted.summarize(completed).routing).toStrictEqual({
+    attempts: [],
+    refused: [],
+    streamed: true,
+    admittedMs: 0,
+    finishReason: "stop",
+    keptResponse: "resp_1",
+  });
+  // A response that was not completed cannot be continued.
+  expect(admitted.summarize({ outcome: "aborted" }).routing).toStrictEqual({
+    attempts: [],
+    refused: [],
+    streamed: true,
+    admittedMs: 0,
+  });
+});
+
+test("content that was delivered is known, and what came of the client's cache request", () => {
+  const { admitted } = admit();
+  expect([admitted.isDelivered, admitted.cacheUse, admitted.served]).toEqual([false, undefined, undefined]);
+  admitted.markDelivered();
+  admitted.markCacheUse({ status: "miss" });
+  expect([admitted.isDelivered, admitted.cacheUse, admitted.served]).toEqual([
+    true,
+    { status: "miss" },
+    undefined,
   ]);
 });

@@ -1,14 +1,17 @@
+import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Settlement } from "../../../src/accounts/settlements.store.ts";
+import type { ChargedCost } from "../../../src/inference/answer-cache/cache-request.ts";
 import { Admitted } from "../../../src/inference/billing/admitted.ts";
 import { BillingService } from "../../../src/inference/billing/billing.service.ts";
 import type { Ending } from "../../../src/inference/billing/ending.ts";
-import { nothing, type Verdict } from "../../../src/inference/evidence/tee-signature.ts";
+import { type EvidenceResult, nothing, type Verdict } from "../../../src/inference/evidence/tee-signature.ts";
 import { ProviderFailure } from "../../../src/inference/providers/exchange/provider-failure.ts";
 import type { EndedRequest } from "../../../src/inference/requests/request-observer.ts";
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
 import type { PromptCachesService } from "../../../src/inference/routing/prompt-caches.service.ts";
 import type { Affinity } from "../../../src/inference/routing/ranking.ts";
+import { ClientExchange } from "../../../src/receipts/client-exchange.ts";
 import { addressOf, offer } from "../../support/inference/offers.ts";
 
 const [FIRST, SECOND] = [offer(2, { outputPrice: 3n }), offer(5, { isCentralized: true })];
@@ -17,20 +20,19 @@ const REFUSED = [{ provider: addressOf(9), reason: "unroutable" }] as const;
 /** A request admitted with two candidates at time 100, on a clock that the test sets. */
 function admit({
   verifyTee,
-  trace,
-  affinity,
+  fallbackModels,
+  ...given
 }: {
   verifyTee?: boolean;
-  trace?: RequestTrace;
-  affinity?: Affinity;
-} = {}) {
+  fallbackModels?: readonly string[];
+} & Partial<ConstructorParameters<typeof Admitted>[0]> = {}) {
   const clock = { nowMs: 100 };
   const admitted = new Admitted({
     requestId: "request-1",
     account: "account-1",
     request: {
       model: "m",
-      preferences: {},
+      preferences: { fallbackModels },
       verifyTee,
       body: (provider: object, heldNeuron: bigint) => Buffer.from(`${provider === FIRST} ${heldNeuron}`),
     } as never,
@@ -39,14 +41,23 @@ function admit({
     heldNeuron: 1_000n,
     clock: { now: () => new Date(0), monotonicMs: () => clock.nowMs },
     startedMs: 100,
-    trace,
-    affinity,
+    ...given,
   });
   return { admitted, at: (ms: number) => Object.assign(clock, { nowMs: 100 + ms }) };
 }
 
 /** A billing service that charges the cost, or the given amount, and records what it receives. */
-function openBilling({ charged, verdict = "verified" }: { charged?: bigint; verdict?: Verdict } = {}) {
+function openBilling({
+  charged,
+  verdict = "verified",
+  result = { form: "hashes", requestBound: false, responseBound: verdict === "verified" },
+  hitCost,
+}: {
+  charged?: bigint;
+  verdict?: Verdict;
+  result?: Omit<EvidenceResult, "verdict">;
+  hitCost?: (cost: ChargedCost) => ChargedCost;
+} = {}) {
   const settled: Settlement[] = [];
   const observed: EndedRequest[] = [];
   const checked: object[] = [];
@@ -61,11 +72,12 @@ function openBilling({ charged, verdict = "verified" }: { charged?: bigint; verd
     evidence: {
       check: async (answer) => {
         checked.push(answer);
-        return { verdict, form: "hashes", requestBound: false, responseBound: verdict === "verified" };
+        return { verdict, ...result };
       },
     },
     promptCaches: { answered: (...answer) => void remembered.push(answer) },
     observer: { ended: (request) => void observed.push(request) },
+    hitCost,
   });
   return { billing, settled, observed, checked, remembered };
 }
@@ -200,6 +212,157 @@ describe("a completed request", () => {
       "tee_verified",
     );
     expect(checked).toEqual([]);
+  });
+});
+
+test("what could not be compared is not stated about an answer's signature", async () => {
+  const { billing } = openBilling({ verdict: "missing", result: nothing("missing") });
+  const { admitted } = admit({ verifyTee: true });
+  const trace = await billing.settle(admitted, { outcome: "completed", usage });
+  expect(trace).toMatchObject({ tee_verified: false });
+  expect(trace.tee_evidence).toStrictEqual({ verdict: "missing" });
+});
+
+test("the bill names the model that answered, if the request names several", async () => {
+  const { admitted } = admit({ fallbackModels: ["other"] });
+  const { billing, settled } = openBilling();
+  admitted.beginAttempt(offer(3, { model: "other" }));
+  expect(await billing.settle(admitted, { outcome: "completed", usage })).toMatchObject({ model: "other" });
+  expect(settled[0]?.routing).toMatchObject({ attempts: [{ model: "other" }] });
+  for (const given of [{}, { fallbackModels: [] }])
+    expect(await billing.settle(admit(given).admitted, { outcome: "completed", usage })).not.toHaveProperty(
+      "model",
+    );
+});
+
+test("the bill states what the provider's cache saved, if that is anything", async () => {
+  const bill = async (read: bigint, tokens: number) => {
+    const provider = offer(7, { cachePrice: { read } });
+    const cached = { ...usage, cache: { read: tokens, write: 0, write1h: 0 } };
+    const { billing } = await openBilling();
+    return (await billing.settle(admit().admitted, { outcome: "completed", usage: cached, provider }))
+      .billing;
+  };
+  expect(await bill(2n, 4)).toStrictEqual({
+    input_cost: "50",
+    output_cost: "28",
+    total_cost: "78",
+    cache_saving: "20",
+  });
+  expect(await bill(2n, 0)).not.toHaveProperty("cache_saving");
+  expect(await bill(7n, 4)).not.toHaveProperty("cache_saving");
+});
+
+describe("a stored answer", () => {
+  const cached = {
+    requestId: "request-0",
+    provider: SECOND.address,
+    model: "m",
+    cost: { input: 40n, output: 8n },
+    answer: {} as never,
+  };
+  const served = (given: Parameters<typeof admit>[0] = {}) => {
+    const { admitted } = admit({ affinity: { conversation: "c", warm: undefined }, ...given });
+    admitted.markCacheUse(
+      { status: "hit", requestId: "request-0", ageSeconds: 3 },
+      { cached, provider: SECOND },
+    );
+    return admitted;
+  };
+
+  test("costs what its request was charged, at the price of a hit, and says whose answer it is", async () => {
+    for (const [hitCost, total] of [
+      [undefined, 48n],
+      [({ input, output }: ChargedCost) => ({ input: input / 4n, output: output / 4n }), 12n],
+    ] as const) {
+      const { billing, settled, remembered } = openBilling(hitCost && { hitCost });
+      const trace = await billing.settle(served(), { outcome: "completed", usage });
+      expect(trace).toMatchObject({
+        provider: SECOND.address,
+        cached_from: "request-0",
+        billing: { total_cost: `${total}` },
+      });
+      expect(trace.billing).not.toHaveProperty("cache_saving");
+      expect(trace).not.toHaveProperty("tee_verified");
+      expect(settled[0]).toMatchObject({ routing: { cachedFrom: "request-0" } });
+      expect((settled[0]?.inputCost ?? 0n) + (settled[0]?.outputCost ?? 0n)).toBe(total);
+      expect(remembered).toEqual([]);
+    }
+  });
+
+  test("of which the client took a part costs what that part is worth", async () => {
+    const { billing, settled } = openBilling({
+      hitCost: ({ input, output }) => ({ input, output: output / 2n }),
+    });
+    await billing.settle(served(), { outcome: "aborted", usage });
+    expect(settled[0]).toMatchObject({ inputCost: 50n, outputCost: 10n });
+  });
+
+  test("is never verified, and says so", async () => {
+    const { billing, checked } = openBilling();
+    const trace = await billing.settle(served({ verifyTee: true }), { outcome: "completed", usage });
+    expect(trace).toMatchObject({ tee_verified: false });
+    expect(trace).not.toHaveProperty("tee_evidence");
+    expect(checked).toEqual([]);
+  });
+
+  test("and a new one are kept with their bills for the client's cache", async () => {
+    const cache = { name: "n", maxAgeSeconds: 1, key: {} as never };
+    const { billing } = openBilling();
+    const admitted = served({ cache });
+    const bill = await billing.settle(admitted, { outcome: "completed", usage });
+    expect(admitted.ended).toStrictEqual({ outcome: "completed", provider: SECOND, bill });
+    const without = admit().admitted;
+    await billing.settle(without, { outcome: "completed", usage });
+    expect(without.ended).toBeUndefined();
+  });
+});
+
+describe("the receipt of a request over REST", () => {
+  const last = Buffer.from("last bytes");
+  function admitFrom(given: Parameters<typeof admit>[0] = {}) {
+    const completed: [string, string][] = [];
+    const client = new ClientExchange("/v1/chat/completions", Buffer.from("{}"), 1.4, {
+      add: (requestId, digest) => void completed.push([requestId, digest]),
+    });
+    return { ...admit({ client, ...given }), client, completed };
+  }
+
+  test("commits to the last bytes that the client is sent, which state the bill", async () => {
+    const { admitted, client, completed } = admitFrom();
+    const { billing, settled } = openBilling();
+    const bills: object[] = [];
+    const closing = (bill: object) => {
+      bills.push(bill);
+      return last;
+    };
+    const bill = await billing.settle(admitted, { outcome: "completed", usage, closing });
+    expect(bills).toEqual([bill]);
+    expect(settled[0]?.receipt).toMatchObject({
+      endpoint: "/v1/chat/completions",
+      returned: createHash("sha256").update(last).digest("hex"),
+      awaitsReturned: true,
+    });
+    expect(settled[0]?.routing).toMatchObject({ receivedMs: 1 });
+    client.sent(last);
+    client.end();
+    expect(completed).toEqual([]);
+  });
+
+  test("follows what was sent where less was charged, so that other bytes were", async () => {
+    const { admitted, client, completed } = admitFrom();
+    const { billing } = openBilling({ charged: 1n });
+    await billing.settle(admitted, { outcome: "completed", usage, closing: () => last });
+    client.sent(last);
+    client.end();
+    expect(completed).toEqual([["request-1", createHash("sha256").update(last).digest("hex")]]);
+  });
+
+  test("does not state the last bytes of an answer that is verified, as they depend on that", async () => {
+    const { admitted } = admitFrom({ verifyTee: true });
+    const { billing, settled } = openBilling();
+    await billing.settle(admitted, { outcome: "completed", usage, closing: () => last });
+    expect(settled[0]?.receipt).toMatchObject({ returned: undefined, awaitsReturned: true });
   });
 });
 

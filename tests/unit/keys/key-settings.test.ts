@@ -9,6 +9,12 @@ const address = (n: number) => `0x${n.toString(16).padStart(40, "0")}`;
 
 const checked = (settings: Partial<KeySettings>) => checkKeySettings(settings, NOW);
 
+const LIMITS = {
+  max_input_tokens: "maxInputTokens",
+  max_input_bytes: "maxInputBytes",
+  max_output_tokens: "maxOutputTokens",
+} as const;
+
 /** The field that is refused; undefined if the settings are accepted. */
 function refusedField(settings: Partial<KeySettings>): string | null | undefined {
   try {
@@ -62,6 +68,13 @@ describe("the settings of a key", () => {
     });
   });
 
+  test("list each tool and parameter once", () => {
+    expect(checked({ allowedTools: ["b", "a", "b"], blockedParameters: ["y", "x", "y"] })).toStrictEqual({
+      allowedTools: ["b", "a"],
+      blockedParameters: ["y", "x"],
+    });
+  });
+
   test("have a trimmed name", () => {
     expect(checked({ name: "  build " })).toStrictEqual({ name: "build" });
     expect(refusedField({ name: " " })).toBe("name");
@@ -84,6 +97,22 @@ test.each<[string, Partial<KeySettings>]>([
   ["allowed_providers", { allowedProviders: ["0x12"] }],
   ["allowed_providers", { allowedProviders: [address(1), `${address(2)} `] }],
   ["allowed_providers", { allowedProviders: Array.from({ length: 101 }, (_, n) => address(n)) }],
+  ...(["max_input_tokens", "max_input_bytes", "max_output_tokens"] as const).flatMap((param) =>
+    [0, -1, 1.5, 2 ** 31, Number.NaN].map((limit): [string, Partial<KeySettings>] => [
+      param,
+      { [LIMITS[param]]: limit },
+    ]),
+  ),
+  ...["", "a".repeat(129), "a\nb", "\ud800"].map((tool): [string, Partial<KeySettings>] => [
+    "allowed_tools",
+    { allowedTools: ["fine", tool] },
+  ]),
+  ["allowed_tools", { allowedTools: Array.from({ length: 101 }, (_, n) => `t${n}`) }],
+  ...["", "a".repeat(65), "1a", "a b", "a[", "a[]b", "a[][]"].map((name): [string, Partial<KeySettings>] => [
+    "blocked_parameters",
+    { blockedParameters: ["fine", name] },
+  ]),
+  ["blocked_parameters", { blockedParameters: Array.from({ length: 101 }, (_, n) => `p${n}`) }],
 ])("an invalid value is refused by the name of its field: %s", (field, settings) => {
   expect(refusedField(settings)).toBe(field);
 });
@@ -97,6 +126,28 @@ test.each<Partial<KeySettings>>([
   { allowedModels: ["a".repeat(256)] },
   { allowedModels: Array.from({ length: 100 }, (_, n) => `m${n}`) },
   { allowedProviders: Array.from({ length: 100 }, (_, n) => address(n)) },
+  { maxInputTokens: null, maxInputBytes: null, maxOutputTokens: null },
+  { maxInputTokens: 1, maxInputBytes: 1, maxOutputTokens: 1 },
+  { maxInputTokens: 2 ** 31 - 1, maxInputBytes: 2 ** 31 - 1, maxOutputTokens: 2 ** 31 - 1 },
+  { allowedTools: ["a".repeat(128), "ein Wort"] },
+  { blockedParameters: ["a".repeat(64), "_a-1", "image[]"] },
+  { verifyTee: false },
 ])("a value at its limit is accepted: %#", (settings) => {
   expect(checked(settings)).toStrictEqual(settings);
+});
+
+test.each<[Partial<KeySettings>, string]>([
+  [{ expiresAt: NOW }, "A key must expire in the future."],
+  [{ creditLimit: -1n }, "A credit limit must be from 0 to 2^256 - 1 neuron."],
+  [{ maxInputBytes: 0 }, "The limit must be an integer from 1 to 2147483647."],
+  [{ allowedTools: [""] }, "The name of a tool must have 1 to 128 printable characters."],
+  [
+    { blockedParameters: ["a b"] },
+    "A parameter must be the name of a field of the body, of at most 64 characters.",
+  ],
+  [{ allowedModels: [""] }, "A model id must have 1 to 256 printable characters."],
+  [{ allowedProviders: ["0x12"] }, "A provider must be an address."],
+  [{ allowedModels: Array(101).fill("m") }, "The list can have at most 100 items."],
+])("the refusal of a value says what would be accepted: %#", (settings, message) => {
+  expect(() => checked(settings)).toThrow(message);
 });
