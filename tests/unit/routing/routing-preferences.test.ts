@@ -25,8 +25,8 @@ test("a session id has at most 256 characters, of which each may be two units of
     expect(isSessionId(character.repeat(MAX_SESSION_ID + 1))).toBe(false);
   }
   expect(isSessionId("")).toBe(true);
-  expect(isSessionId("😀".repeat(MAX_SESSION_ID - 2) + "aaa")).toBe(false);
-  expect(isSessionId("😀".repeat(MAX_SESSION_ID - 1) + "a")).toBe(true);
+  expect(isSessionId(`${"😀".repeat(MAX_SESSION_ID - 2)}aaa`)).toBe(false);
+  expect(isSessionId(`${"😀".repeat(MAX_SESSION_ID - 1)}a`)).toBe(true);
 });
 
 test("dollars are read exactly, and nothing but a plain decimal is", () => {
