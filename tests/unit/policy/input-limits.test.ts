@@ -160,3 +160,22 @@ test("the name of an argument or a field is the last of its coordinate", () => {
   );
   expect(names).toEqual(["first", "field", "name", "plain"]);
 });
+
+describe("a number", () => {
+  const stream = (value: number) => limits.refuseNumber(value, "@stream(initialCount)");
+
+  test("is refused where it says that a stream begins with less than nothing", () => {
+    expect(stream(-1)?.message).toBe("The initialCount of @stream must be at least 0.");
+    expect(stream(-1)?.extensions).toMatchObject({ code: "invalid_parameter", param: "initialCount" });
+    expect([0, 1].map(stream)).toEqual([undefined, undefined]);
+    expect(limits.refuseNumber(-1, "Query.a(first)")).toBeUndefined();
+  });
+
+  test("of a variable is checked as one in the document", () => {
+    const type = schema.getType("Kind") as GraphQLInputType;
+    expect(limits.refuseValue(-1, type, "@stream(initialCount)")?.extensions).toMatchObject({
+      param: "initialCount",
+    });
+    expect(limits.refuseValue("-1", type, "@stream(initialCount)")).toBeUndefined();
+  });
+});

@@ -1,10 +1,11 @@
-import { buildSchema, parse } from "graphql";
+import { buildSchema, type OperationDefinitionNode, parse } from "graphql";
 import { describe, expect, test } from "vitest";
 import { InputLimits } from "../../../gateway/federation/policy/input-limits.ts";
 import { readInputs } from "../../../gateway/federation/policy/input-usages.ts";
 
 const schema = buildSchema(`
-  directive @note(text: String) on FIELD
+  directive @note(text: String) on FIELD | QUERY | VARIABLE_DEFINITION | FRAGMENT_DEFINITION
+  directive @stream(initialCount: Int = 0) on FIELD
   scalar JSON
   type Query {
     a(text: String, list: [String!], input: Outer, any: JSON, other: Int): Query
@@ -17,6 +18,7 @@ const schema = buildSchema(`
 `);
 const limits = new InputLimits({ listItems: 3, textBytes: 10, jsonDepth: 4 });
 const LONG = "x".repeat(11);
+const STREAM = { code: "invalid_parameter", param: "initialCount" };
 
 /** The refusal of a document's literals. */
 const literal = (query: string) => readInputs(schema, limits, parse(query)).refusal?.extensions;
@@ -55,6 +57,18 @@ describe("a literal that is too long is refused, by the name of its argument or 
       "{ a(other: 12345678901) { b } }",
       { limit: "textBytes", param: "other" },
     ],
+    ["a text of an operation's directive", `query @note(text: "${LONG}") { b }`, { param: "text" }],
+    [
+      "a text of a variable's directive",
+      `query ($v: String @note(text: "${LONG}")) { a(text: $v) { b } }`,
+      { param: "text" },
+    ],
+    [
+      "a text of a fragment's directive",
+      `{ ...f } fragment f on Query @note(text: "${LONG}") { b }`,
+      { param: "text" },
+    ],
+    ["a stream that begins with less than nothing", "{ a @stream(initialCount: -1) { b } }", STREAM],
     ["a text of a nested field", `{ a { a(other: 1, text: "${LONG}") { b } } }`, { param: "text" }],
     ["a text of another field", `mutation { other(signature: "${LONG}") }`, { param: "signature" }],
     ["a text of a fragment", `{ ...f } fragment f on Query { a(text: "${LONG}") { b } }`, { param: "text" }],
@@ -67,6 +81,9 @@ describe("a literal that is too long is refused, by the name of its argument or 
     ["a text at the limit", '{ a(text: "0123456789", list: ["", "", ""]) { b } }'],
     ["a text that may be long", `{ a(input: { message: { content: "${LONG}" } }) { b } }`],
     ["a number", "{ a(other: 1234567890) { b } }"],
+    ["a number below nothing of another argument", "{ a(other: -1) { b } }"],
+    ["a stream that begins with nothing", "{ a @stream(initialCount: 0) { b } }"],
+    ["a text in place of the number of a stream", '{ a @stream(initialCount: "-1") { b } }'],
     ["a text as any JSON", `{ a(any: "${LONG}") { b } }`],
     [
       "a text that may be long as this argument of this field",
@@ -106,6 +123,12 @@ describe("a variable that is too long is refused, by the name of the argument or
       "query ($v: JSON) { a(any: { x: [{ y: $v }] }) { b } }",
       nested,
       { param: "any" },
+    ],
+    [
+      "the beginning of a stream",
+      "query ($v: Int) { a @stream(initialCount: $v) { b } }",
+      -1,
+      { code: "invalid_parameter", param: "initialCount" },
     ],
     ["a directive", "query ($v: String) { a @note(text: $v) { b } }", LONG, { param: "text" }],
     [
@@ -156,4 +179,19 @@ describe("a variable that is too long is refused, by the name of the argument or
     expect(variable(`query one { b } ${fragments}`, { v: LONG })).toBeUndefined();
     expect(variable(`query one { ...none } ${fragments}`, { v: LONG })).toBeUndefined();
   });
+});
+
+test("a variable is named by the argument or field that it is given for", () => {
+  const document = parse(`
+    query one($text: String, $deep: String, $spread: Int, $unused: Int) {
+      a(text: $text, input: { list: [{ text: $deep }] }) { ...f }
+    }
+    fragment f on Query { a(other: $spread) { b } }
+    query other($text: Int) { a(other: $text) { b } }
+  `);
+  const inputs = readInputs(schema, limits, document);
+  const [one, , other] = document.definitions as OperationDefinitionNode[];
+  const names = ["text", "deep", "spread", "unused"].map((name) => one && inputs.fieldOf(one, name));
+  expect(names).toEqual(["text", "text", "other", undefined]);
+  expect(other && inputs.fieldOf(other, "text")).toBe("other");
 });
