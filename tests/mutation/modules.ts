@@ -12,7 +12,9 @@ export const MODULES = {
   ],
   choice: [
     "src/inference/routing/choice.ts",
+    "src/inference/routing/evidence-floor.ts",
     "src/inference/routing/offer-rules.ts",
+    "src/inference/routing/ranking.ts",
     "src/inference/routing/retry-plan.ts",
     "src/inference/providers/provider.ts",
   ],

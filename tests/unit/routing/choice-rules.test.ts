@@ -324,6 +324,13 @@ describe("of offers at one price", () => {
     expect(order(offers, states, { preferences: { sort: "latency" } })).toEqual([2, 3, 1]);
   });
 
+  test("those with an open circuit are the last resort, in the order of preference", () => {
+    const open = ([1, 2, 3] as const).map((n) => [addressOf(n), { ...IDLE, circuit: "open" }] as const);
+    const choice = chosen([offer(3), offer(9), offer(1), offer(2)], {}, new Map(open));
+    expect(addresses(choice)).toEqual([9, 1, 2].map(addressOf));
+    expect(choice.refused).toEqual([{ provider: addressOf(3), reason: "circuit_open" }]);
+  });
+
   test("a half-open circuit is used, one that is open only after it, and a pause is kept", () => {
     const offers = [same(1), same(2), same(3)];
     const states = { 1: { circuit: "open" }, 2: { circuit: "half-open" }, 3: { isResting: true } };
