@@ -60,6 +60,13 @@ test.each([
   expect(faultOf(url, { allowsPrivate: false })).toBeUndefined();
 });
 
+test("a query is allowed where the caller says so, and a fragment never", () => {
+  const given = { allowsPrivate: false, allowsQuery: true };
+  expect(faultOf("https://example.com/?a=b", given)).toBeUndefined();
+  for (const url of ["https://example.com/?a=b#c", "https://example.com/#"])
+    expect(faultOf(url, given)).toBe("a fragment in the URL");
+});
+
 test("on a development network private addresses are called, and other URL schemes still are not", () => {
   expect(faultOf("http://127.0.0.1:3000", { allowsPrivate: true })).toBeUndefined();
   for (const url of ["file:///etc/passwd", "http://user:pass@127.0.0.1"])
