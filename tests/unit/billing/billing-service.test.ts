@@ -6,6 +6,7 @@ import { Admitted } from "../../../src/inference/billing/admitted.ts";
 import { BillingService } from "../../../src/inference/billing/billing.service.ts";
 import type { Ending } from "../../../src/inference/billing/ending.ts";
 import { type EvidenceResult, nothing, type Verdict } from "../../../src/inference/evidence/tee-signature.ts";
+import type { Trace } from "../../../src/inference/billing/trace.ts";
 import { ProviderFailure } from "../../../src/inference/providers/exchange/provider-failure.ts";
 import type { EndedRequest } from "../../../src/inference/requests/request-observer.ts";
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
@@ -215,6 +216,21 @@ describe("a completed request", () => {
   });
 });
 
+test("the hashes of the exchange are compared with the signature of a provider that has a signer", async () => {
+  const images = async () => ["00"];
+  for (const isCompared of [true, false]) {
+    const { billing, checked } = openBilling();
+    const { admitted } = admit({ verifyTee: true });
+    admitted.beginAttempt({ ...FIRST, teeAcknowledged: isCompared });
+    admitted.hasher?.sent(Buffer.from("{}"));
+    admitted.hasher?.end();
+    await billing.settle(admitted, { outcome: "completed", usage, imageHashes: images });
+    const { hashes } = checked[0] as { hashes?: Promise<object> };
+    expect(hashes !== undefined).toBe(isCompared);
+    if (hashes) expect(await hashes).toMatchObject({ images });
+  }
+});
+
 test("what could not be compared is not stated about an answer's signature", async () => {
   const { billing } = openBilling({ verdict: "missing", result: nothing("missing") });
   const { admitted } = admit({ verifyTee: true });
@@ -290,6 +306,17 @@ describe("a stored answer", () => {
     }
   });
 
+  test("has its whole cost in the bill that the answer ends with", async () => {
+    const client = new ClientExchange("/v1/chat/completions", Buffer.from("{}"), 1, { add: () => {} });
+    const totals: string[] = [];
+    const closing = ({ billing }: Trace) => {
+      totals.push(billing.total_cost);
+      return Buffer.from("");
+    };
+    await openBilling().billing.settle(served({ client }), { outcome: "completed", usage, closing });
+    expect(totals).toEqual(["48"]);
+  });
+
   test("of which the client took a part costs what that part is worth", async () => {
     const { billing, settled } = openBilling({
       hitCost: ({ input, output }) => ({ input, output: output / 2n }),
@@ -358,6 +385,12 @@ describe("the receipt of a request over REST", () => {
     expect(completed).toEqual([["request-1", createHash("sha256").update(last).digest("hex")]]);
   });
 
+  test("does not state the last bytes where they are not known", async () => {
+    const { billing, settled } = openBilling();
+    await billing.settle(admitFrom().admitted, { outcome: "completed", usage });
+    expect(settled[0]?.receipt).toMatchObject({ returned: undefined, awaitsReturned: true });
+  });
+
   test("does not state the last bytes of an answer that is verified, as they depend on that", async () => {
     const { admitted } = admitFrom({ verifyTee: true });
     const { billing, settled } = openBilling();
@@ -422,13 +455,14 @@ test("the provider that answers a conversation is remembered, whatever was expec
   await settle({ outcome: "failed", usage });
   await settle({ outcome: "aborted" });
   await settle({ outcome: "completed", usage }, {});
+  await settle({ outcome: "completed", usage: { inputUnits: 1, outputUnits: 1 } });
   expect(remembered).toEqual([
     ["c", SECOND, usage, { isStated: true }],
     ["c", SECOND, usage, { isStated: false }],
     ["c", SECOND, usage, { isStated: false }],
   ]);
   expect(settled[0]?.routing).toMatchObject({ cachedBy: FIRST.address });
-  expect(settled.at(-1)?.routing).not.toHaveProperty("cachedBy");
+  expect(settled.at(-2)?.routing).not.toHaveProperty("cachedBy");
 });
 
 test("the span of a request contains its settlement and ends with it, even if it fails", async () => {

@@ -45,6 +45,9 @@ describe("a provider's reported usage", () => {
       maxInputTokens: 8_192,
       maxOutputTokens: 7,
     });
+    expect(usageLimits({ profile: { formats: ["openai"], contextLength: 8_192 } }, 7, 3).maxInputTokens).toBe(
+      3 * 8_192,
+    );
     const unknown = usageLimits({ profile: { formats: ["openai"] } }, 7);
     expect(unknown).toEqual({ maxInputTokens: 10_485_760, maxOutputTokens: 7 });
   });

@@ -104,6 +104,8 @@ describe("the order of the candidates", () => {
       1n,
     ]);
     expect(numbers({ preferences: { order: [addressOf(3)], allowFallbacks: false } })).toEqual([3n]);
+    const reversed = chosen(offers.toReversed(), { preferences: { order: [addressOf(2)] } });
+    expect(addresses(reversed)).toEqual([2, 1, 3].map(addressOf));
   });
 
   test("is by throughput if the client asks for it; a provider that was not measured is tried first", () => {
@@ -112,6 +114,10 @@ describe("the order of the candidates", () => {
       [addressOf(2), { ...IDLE, tokensPerSecond: 90.5 }],
     ]);
     expect(numbers({ preferences: { sort: "throughput" } }, speeds)).toEqual([3n, 2n, 1n]);
+    const sorted = { preferences: { sort: "throughput" } } as const;
+    expect(addresses(chosen(offers.toReversed(), sorted, speeds))).toEqual([3, 2, 1].map(addressOf));
+    // Of equal ones, the cheapest.
+    expect(addresses(chosen(offers.toReversed(), sorted))).toEqual([1, 2, 3].map(addressOf));
     expect(numbers({ preferences: {} }, speeds)).toEqual([1n, 2n, 3n]);
   });
 

@@ -16,6 +16,7 @@ test("maximum prices of the body and of headers are merged price by price, and h
   });
   expect(mergePreferences(body, { sort: "latency" })).toEqual({ ...body, sort: "latency" });
   expect(mergePreferences({}, { caps: { image: 3n } })).toEqual({ caps: { image: 3n } });
+  expect(mergePreferences(body, undefined)).toEqual(body);
   expect(Object.keys(mergePreferences({}, undefined))).toEqual([]);
 });
 

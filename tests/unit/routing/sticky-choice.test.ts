@@ -58,8 +58,21 @@ describe("without a known cache", () => {
 
   test("the cheapest provider comes first, then the one whose cached tokens cost least", () => {
     const offers = [caching(1, 10, 5), caching(2, 10, 2), caching(3, 9, 9), caching(4, 9, 8)];
-    expect(addresses(chosen(offers, { ...SIZE, affinity: affinity() }))).toEqual([4, 3, 2].map(addressOf));
+    for (const order of [offers, offers.toReversed()])
+      for (let number = 0; number < 20; number++) {
+        const given = { ...SIZE, affinity: affinity(conversation(number)) };
+        expect(addresses(chosen(order, given))).toEqual([4, 3, 2].map(addressOf));
+      }
   });
+});
+
+test("a tier with its own price of cached tokens counts as well", () => {
+  const tiers = [{ maxInputTokens: 10_000, inputPrice: 10n, outputPrice: 10n, cacheReadPrice: 1n }];
+  const offers = [1, 2].map((n) => offer(n, { inputPrice: 10n, outputPrice: 10n, tiers }));
+  const given = { ...SIZE, affinity: affinity("mine") };
+  expect(chosen(offers, given)).toHaveProperty("affinity");
+  const beyond = offers.map((one) => ({ ...one, tiers: tiers.map(({ cacheReadPrice, ...tier }) => tier) }));
+  expect(chosen(beyond, given)).not.toHaveProperty("affinity");
 });
 
 test("the choice says by which conversation it was made, and says nothing where none decided", () => {
@@ -70,6 +83,14 @@ test("the choice says by which conversation it was made, and says nothing where 
 });
 
 describe("with a known cache", () => {
+  test("the provider that answered last comes first among equally expensive ones, though its cache is empty", () => {
+    const offers = [1, 2, 3].map((n) => caching(n, 10, 1));
+    for (let number = 0; number < 20; number++) {
+      const given = { ...SIZE, affinity: affinity(conversation(number), { n: 2, tokens: 0 }) };
+      expect(addresses(chosen(offers, given))[0]).toBe(addressOf(2));
+    }
+  });
+
   test("the provider that has it comes first while that is not more expensive than the best other one", () => {
     for (const [read, first] of [
       [1, 1],
