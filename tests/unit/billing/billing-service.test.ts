@@ -5,8 +5,8 @@ import type { ChargedCost } from "../../../src/inference/answer-cache/cache-requ
 import { Admitted } from "../../../src/inference/billing/admitted.ts";
 import { BillingService } from "../../../src/inference/billing/billing.service.ts";
 import type { Ending } from "../../../src/inference/billing/ending.ts";
-import { type EvidenceResult, nothing, type Verdict } from "../../../src/inference/evidence/tee-signature.ts";
 import type { Trace } from "../../../src/inference/billing/trace.ts";
+import { type EvidenceResult, nothing, type Verdict } from "../../../src/inference/evidence/tee-signature.ts";
 import { ProviderFailure } from "../../../src/inference/providers/exchange/provider-failure.ts";
 import type { EndedRequest } from "../../../src/inference/requests/request-observer.ts";
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
