@@ -4,8 +4,8 @@ import type { Rpc } from "../rpc/rpc.client.ts";
 type Waiter = { readonly known: Hex; wake(): void };
 
 /**
- * Tells the watchers of a process that the chain has a new newest block, so that all of them together ask for it once
- * per interval. Asks only while one of them waits.
+ * Tells the watchers of a process that the chain has a new block: reads the newest block once per interval for all of
+ * them, and only while one of them waits.
  */
 export class HeadFeed {
   readonly #rpc: Pick<Rpc, "head">;

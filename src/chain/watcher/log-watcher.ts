@@ -10,7 +10,7 @@ import { PollTimer } from "./poll-timer.ts";
 /** Options of a watcher. Its handlers share one cursor: handlers that must halt independently need own watchers. */
 export type LogWatcherOptions = ScanOptions & {
   readonly log: Logger;
-  /** How long to wait before another attempt, and for `heads` that are not shared. */
+  /** How long to wait before another attempt, and the interval of `heads` if they are not given. */
   readonly pollMs?: number;
   /** Shared by the watchers of a process; this watcher's own by default. */
   readonly heads?: HeadFeed;
@@ -181,6 +181,6 @@ export class LogWatcher {
   }
 }
 
-/** Until the next step: at most `ms`, and no longer than the newest block is `known`. */
+/** The wait before the next step: `ms` at most; it ends early when the newest block is not `known`, if that is set. */
 type Pause = { readonly ms: number; readonly known?: Hex };
 type Place = Pick<WatcherStatus, "scannedBlock" | "headBlock" | "lastReorgDepth">;

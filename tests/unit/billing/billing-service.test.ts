@@ -255,7 +255,7 @@ test("the bill states what the provider's cache saved, if that is anything", asy
   const bill = async (read: bigint, tokens: number) => {
     const provider = offer(7, { cachePrice: { read } });
     const cached = { ...usage, cache: { read: tokens, write: 0, write1h: 0 } };
-    const { billing } = await openBilling();
+    const { billing } = openBilling();
     return (await billing.settle(admit().admitted, { outcome: "completed", usage: cached, provider }))
       .billing;
   };

@@ -26,7 +26,7 @@ function feedOf(newest: Hex | undefined) {
   return { chain, feed: new HeadFeed({ head }, POLL_MS) };
 }
 
-test("watchers that wait together ask once per interval, and another block wakes all of them once", async () => {
+test("watchers that wait together share one read per interval, and another block wakes all of them once", async () => {
   const { chain, feed } = feedOf("0x01");
   const wake = vi.fn();
   for (let n = 0; n < 6; n++) feed.wakeAfter("0x01", wake);

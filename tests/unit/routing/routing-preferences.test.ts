@@ -55,12 +55,11 @@ test("dollars are read exactly, and nothing but a plain decimal is", () => {
 test("a price in dollars is the price in neuron times the dollars per token, to the last digit", () => {
   expect(priceInUsd(1n, 1n)).toBe("0.000000000000000000000000000000000001");
   expect(priceInUsd(2_000_000_000_000_000_000n, readUsd("0.25") ?? 0n)).toBe("0.5");
-  const price = fc.bigInt(0n, 10n ** 24n);
+  const upToMillion = fc.bigInt(0n, 999_999n);
   fc.assert(
-    fc.property(price, fc.bigInt(0n, 10n ** 12n), (neuron, dollars) => {
-      expect(readUsd(priceInUsd(neuron * 10n ** 18n, dollars * 10n ** 18n))).toBe(
-        neuron * dollars < 10n ** 12n ? neuron * dollars * 10n ** 18n : undefined,
-      );
+    fc.property(upToMillion, upToMillion, (tokens, dollars) => {
+      const shown = priceInUsd(tokens * 10n ** 18n, dollars * 10n ** 18n);
+      expect(readUsd(shown)).toBe(tokens * dollars * 10n ** 18n);
     }),
   );
 });
