@@ -1,7 +1,7 @@
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { Rpc } from "../rpc/rpc.client.ts";
 
-type Waiter = { readonly known: Hex; wake(): void };
+type Waiter = { readonly known: Hex; wake(failure?: unknown): void };
 
 /**
  * Tells the watchers of a process that the chain has a new block: reads the newest block once per interval for all of
@@ -21,10 +21,10 @@ export class HeadFeed {
   }
 
   /**
-   * Calls `wake` once, when the newest block has another hash than `known`, or cannot be read. Returns a function that
-   * ends the wait.
+   * Calls `wake` once, when the newest block has another hash than `known`, or with the failure of reading it. Returns a
+   * function that ends the wait.
    */
-  wakeAfter(known: Hex, wake: () => void): () => void {
+  wakeAfter(known: Hex, wake: (failure?: unknown) => void): () => void {
     const waiter = { known, wake };
     this.#waiters.add(waiter);
     this.#schedule();
@@ -46,12 +46,13 @@ export class HeadFeed {
     this.#isReading = true;
     // Who begins to wait during the read may know a newer block than this one.
     const waiting = [...this.#waiters];
-    const newest = await this.#rpc.head().then(
-      ({ hash }) => hash,
-      () => undefined,
+    const { hash, failure } = await this.#rpc.head().then(
+      (newest) => ({ hash: newest.hash, failure: undefined }),
+      (error: unknown) => ({ hash: undefined, failure: error }),
     );
     this.#isReading = false;
-    for (const waiter of waiting) if (waiter.known !== newest && this.#waiters.delete(waiter)) waiter.wake();
+    for (const waiter of waiting)
+      if (waiter.known !== hash && this.#waiters.delete(waiter)) waiter.wake(failure);
     this.#schedule();
   }
 }

@@ -20,6 +20,8 @@ export type LogWatcherOptions = ScanOptions & {
 
 const POLL_MS = 2_000;
 const MAX_PAUSE_MS = 10_000;
+/** Longer than `HeadFeed` needs to learn that an endpoint does not answer. */
+const MAX_IDLE_MS = 60_000;
 const BEHIND_AFTER_MS = 10_000;
 
 /**
@@ -88,11 +90,18 @@ export class LogWatcher {
     }
   }
 
+  /** Throws if the chain could not be read meanwhile. */
   async #pause({ ms, known }: Pause): Promise<void> {
     if (ms === 0) return;
-    const end = known === undefined ? undefined : this.#heads.wakeAfter(known, () => this.#timer.wake());
+    let failure: unknown;
+    const wake = (reason: unknown) => {
+      failure = reason;
+      this.#timer.wake();
+    };
+    const end = known === undefined ? undefined : this.#heads.wakeAfter(known, wake);
     await this.#timer.wait(ms);
     end?.();
+    if (failure !== undefined) throw failure;
   }
 
   /** Records the outcome of a step, and returns how long to wait for the next one. */
@@ -123,7 +132,7 @@ export class LogWatcher {
         const place = { scannedBlock: step.scanned, headBlock: step.head, lastReorgDepth };
         await this.#enter(near ? "following" : "backfilling", place);
         const hasMore = step.kind === "scanned" && step.scanned !== step.head;
-        return hasMore ? { ms: 0 } : { ms: MAX_PAUSE_MS, known: step.headHash };
+        return hasMore ? { ms: 0 } : { ms: MAX_IDLE_MS, known: step.headHash };
       }
     }
   }
