@@ -77,7 +77,7 @@ test("spending is divided by model, key and provider, and the range and the divi
   await expect.poll(() => figure(page, "Requests").textContent()).toMatch(/^[1-9]/);
 
   await page.getByText("Key", { exact: true }).click();
-  await chart.getByRole("columnheader", { name: "devnet" }).first().waitFor();
+  await chart.getByRole("columnheader", { name: "demo", exact: true }).waitFor();
   await page.getByText("24 h", { exact: true }).click();
   await expect.poll(() => chart.getByRole("row").count()).toBe(25);
   await page.getByText("Provider", { exact: true }).click();
