@@ -10,6 +10,8 @@ const schema = buildSchema(`
   type Query {
     a(text: String, list: [String!], input: Outer, any: JSON, other: Int): Query
     b(list: [[Int!]!]): Int
+    checkMarketOrder(signature: String, other: String): Int
+    routingPreview(messages: [String!]): Int
   }
   type Mutation { signIn(input: SignInInput): Int, other(signature: String): Int }
   input SignInInput { signature: String }
@@ -70,6 +72,7 @@ describe("a literal that is too long is refused, by the name of its argument or 
     ],
     ["a stream that begins with less than nothing", "{ a @stream(initialCount: -1) { b } }", STREAM],
     ["a text of a nested field", `{ a { a(other: 1, text: "${LONG}") { b } } }`, { param: "text" }],
+    ["another text of this field", `{ checkMarketOrder(other: "${LONG}") }`, { param: "other" }],
     ["a text of another field", `mutation { other(signature: "${LONG}") }`, { param: "signature" }],
     ["a text of a fragment", `{ ...f } fragment f on Query { a(text: "${LONG}") { b } }`, { param: "text" }],
   ])("%s", (_what, query, details) => {
@@ -89,6 +92,8 @@ describe("a literal that is too long is refused, by the name of its argument or 
       "a text that may be long as this argument of this field",
       `mutation { signIn(input: { signature: "${LONG}" }) }`,
     ],
+    ["a text that may be long as this argument", `{ checkMarketOrder(signature: "${LONG}") }`],
+    ["a list that may be long as this argument", '{ routingPreview(messages: ["", "", "", ""]) }'],
     ["a null in place of an input", "{ a(input: null, any: null) { b } }"],
     ["an unknown argument, which the validation refuses", `{ a(nope: "${LONG}") { b } }`],
     ["an unknown field of an input", `{ a(input: { nope: "${LONG}" }) { b } }`],
@@ -154,6 +159,8 @@ describe("a variable that is too long is refused, by the name of the argument or
     expect(variable(query, { v: LONG })).toMatchObject({ most: 10, param: "text" });
     const long = "query ($v: String) { a(input: { message: { content: $v } }) { b } }";
     expect(variable(long, { v: LONG })).toBeUndefined();
+    const argument = "query ($v: String) { checkMarketOrder(signature: $v) }";
+    expect(variable(argument, { v: LONG })).toBeUndefined();
   });
 
   test("every variable is checked, whatever the others hold", () => {
