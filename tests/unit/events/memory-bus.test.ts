@@ -9,6 +9,12 @@ const TOPIC = "file.submitted";
 const numbered = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => publishedFile(from + n));
 
+/** The event at this position, with a root of so many characters: it takes some 400 bytes more. */
+function sized(position: number, length: number) {
+  const event = publishedFile(position);
+  return { ...event, data: { ...event.data, root: "x".repeat(length) } } as typeof event;
+}
+
 /** A bus that kept the newest 10,000 of 12,500 events. */
 async function trimmedBus(): Promise<MemoryBus> {
   const bus = new MemoryBus();
@@ -37,35 +43,37 @@ test("everything is retained up to 12,499 events, and of 12,500 the newest 10,00
 
 test("of large events, the newest that fit into 8 MiB are retained, at least 4 MiB, and one at any size", async () => {
   const bus = new MemoryBus();
-  const root = "x".repeat(20_000);
-  const large = (position: number) => {
-    const event = publishedFile(position);
-    return { ...event, data: { ...event.data, root } } as typeof event;
-  };
-  await bus.publish(Array.from({ length: 1_000 }, (_, n) => large(n + 1)));
+  await bus.publish(Array.from({ length: 1_000 }, (_, n) => sized(n + 1, 20_000)));
   const kept = (await take(await bus.subscribe({ topic: TOPIC }, 0n), 200)).map(({ position }) => position);
   const [first = 0n] = kept;
   expect(first).toBeGreaterThan(1_000n - 420n);
   expect(first).toBeLessThan(1_000n - 200n);
   expect([first - 2n, first - 1n].map((after) => bus.coversSince(TOPIC, after))).toEqual([false, true]);
-  const huge = {
-    ...publishedFile(2_000),
-    data: { ...publishedFile(1).data, root: "x".repeat(9 * 1_048_576) },
-  };
-  await bus.publish([huge as never]);
+  await bus.publish([sized(2_000, 9 * 1_048_576)]);
   expect(await firstAfter(bus, 1_999n)).toBe(2_000n);
 });
 
 test("events that are dropped for their number no longer count for their size", async () => {
   const bus = new MemoryBus();
   // 2,500 events of some 1.5 kB and 12,499 of 0.5 kB: together too large, without the first ones not.
-  const large = (position: number) => {
-    const event = publishedFile(position);
-    return { ...event, data: { ...event.data, root: "x".repeat(1_000) } } as typeof event;
-  };
-  await bus.publish(numbered(1, 2_500).map((_, n) => large(n + 1)));
+  await bus.publish(Array.from({ length: 2_500 }, (_, n) => sized(n + 1, 1_000)));
   await bus.publish(numbered(2_501, 14_999));
   expect([2_499n, 2_500n].map((after) => bus.coversSince(TOPIC, after))).toEqual([false, true]);
+});
+
+test("of events that fit once the oldest are dropped for their number, none is dropped for its size", async () => {
+  const bus = new MemoryBus();
+  await bus.publish(Array.from({ length: 12_500 }, (_, n) => sized(n + 1, 200)));
+  expect([2_499n, 2_500n].map((after) => bus.coversSince(TOPIC, after))).toEqual([false, true]);
+});
+
+test("the oldest event that is retained counts for its size", async () => {
+  const bus = new MemoryBus();
+  await bus.publish([...numbered(1, 2_500), sized(2_501, 2_000_000), ...numbered(2_502, 12_500)]);
+  expect(bus.coversSince(TOPIC, 2_500n)).toBe(true);
+  // 6 MB are retained, 2 MB of them in that event: 4 MB more are too many.
+  await bus.publish(Array.from({ length: 2_499 }, (_, n) => sized(12_501 + n, 1_200)));
+  expect(bus.coversSince(TOPIC, 2_500n)).toBe(false);
 });
 
 test("an event may have members without a value", async () => {
