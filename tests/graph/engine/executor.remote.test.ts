@@ -39,7 +39,7 @@ async function respondWith(answer: (body: string) => Answer, timeoutMs?: number)
     const { status = 200, text, delayMs = 0 } = answer(body);
     setTimeout(() => outgoing.writeHead(status).end(text), delayMs).unref();
   });
-  const executor = remoteExecutor(`${await listen(server)}/graphql?a=b`, timeoutMs ? { timeoutMs } : {});
+  const executor = remoteExecutor(`${await listen(server)}/graphql?a=b`, { timeoutMs });
   cleanups.push(() => executor.close());
   cleanups.push(() => server.closeAllConnections());
   return { executor, seen };
@@ -118,7 +118,7 @@ async function serveTicks(): Promise<{ ticks: Source<number>; url: string }> {
 }
 
 async function subscribe(url: string, pongTimeoutMs?: number) {
-  const executor = remoteExecutor(`${url}/graphql`, pongTimeoutMs ? { pongTimeoutMs } : {});
+  const executor = remoteExecutor(`${url}/graphql`, { pongTimeoutMs });
   cleanups.push(() => executor.close());
   const stream = await executor.subscribe(request("subscription { tick }"));
   if (!("next" in stream)) throw new Error("no stream");

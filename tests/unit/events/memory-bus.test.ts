@@ -9,7 +9,7 @@ const TOPIC = "file.submitted";
 const numbered = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => publishedFile(from + n));
 
-/** The event at this position, with a root of so many characters: it takes some 400 bytes more. */
+/** The event at this position, with a root of this length. It counts as some 400 bytes more. */
 function sized(position: number, length: number) {
   const event = publishedFile(position);
   return { ...event, data: { ...event.data, root: "x".repeat(length) } } as typeof event;
@@ -55,7 +55,7 @@ test("of large events, the newest that fit into 8 MiB are retained, at least 4 M
 
 test("events that are dropped for their number no longer count for their size", async () => {
   const bus = new MemoryBus();
-  // 2,500 events of some 1.5 kB and 12,499 of 0.5 kB: together too large, without the first ones not.
+  // 2,500 events of 1.4 kB and 12,499 of 0.4 kB are too large together, but not without the first ones.
   await bus.publish(Array.from({ length: 2_500 }, (_, n) => sized(n + 1, 1_000)));
   await bus.publish(numbered(2_501, 14_999));
   expect([2_499n, 2_500n].map((after) => bus.coversSince(TOPIC, after))).toEqual([false, true]);

@@ -122,7 +122,7 @@ export async function serveSubgraph(schema: GraphQLSchema): Promise<FastifyInsta
   return server;
 }
 
-type Deadlines = { readonly timeoutMs?: number; readonly pongTimeoutMs?: number };
+type Deadlines = { readonly timeoutMs?: number | undefined; readonly pongTimeoutMs?: number | undefined };
 
 /** An executor for a URL; a test about deadlines gives short ones, which a busy machine would miss elsewhere. */
 export function remoteExecutor(
