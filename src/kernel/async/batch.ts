@@ -1,8 +1,21 @@
 import { currentContext, runForAll } from "../tracing.ts";
+import { nextTurn } from "./next-turn.ts";
+
+type Options = {
+  /** Maximum items of a call. */
+  readonly max?: number;
+  /** Maximum calls at once. */
+  readonly lanes?: number;
+  /** All batches that share it make one call at a time. */
+  readonly mutex?: Mutex;
+  /** Whether a call waits for the other items of the same turn of the event loop. */
+  readonly gathers?: () => boolean;
+};
 
 /**
  * Natural batching: items that arrive while a call of `run` is in flight wait, and the next call takes all of them.
- * When idle, an item runs at once and alone; under load, batches grow by themselves. There is no timer.
+ * When idle, an item runs at once and alone; under load, batches grow by themselves. There is no timer: a batch that
+ * `gathers` takes what the same turn of the event loop brings, such as answers that have arrived together.
  *
  * `run` returns results in the order of its items; if it throws, every item of that batch fails with that error.
  */
@@ -18,16 +31,17 @@ export class NaturalBatch<Item, Result> {
   #inFlight = 0;
   readonly #lanes: number;
   readonly #mutex: Mutex | undefined;
+  readonly #gathers: (() => boolean) | undefined;
 
-  /** At most `max` items a call, and at most `lanes` calls at once; one at a time of all batches that share a `mutex`. */
   constructor(
     run: (items: readonly Item[]) => Promise<readonly Result[]>,
-    { max = 64, lanes = 1, mutex }: { max?: number; lanes?: number; mutex?: Mutex } = {},
+    { max = 64, lanes = 1, mutex, gathers }: Options = {},
   ) {
     this.#run = run;
     this.#max = max;
     this.#lanes = lanes;
     this.#mutex = mutex;
+    this.#gathers = gathers;
   }
 
   /** Resolves with the result of `item`, once the batch that carried it is done. */
@@ -44,6 +58,7 @@ export class NaturalBatch<Item, Result> {
     const locked = this.#mutex?.lock();
     // Only if it has to: an item in an idle batch runs at once, in the caller's own turn of the event loop.
     if (locked) await locked;
+    if (this.#gathers?.()) await nextTurn();
     const batch = this.#queue.slice(0, this.#max);
     this.#queue = this.#queue.slice(this.#max);
     try {

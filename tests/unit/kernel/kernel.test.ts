@@ -84,6 +84,25 @@ test("items that arrive while a batch runs share the next one, in order, and an 
   expect(batches.at(-1)).toEqual([4]);
 });
 
+test("a batch that gathers takes all items of the same turn of the event loop, and another does not wait", async () => {
+  let gathers = true;
+  const batches: number[][] = [];
+  const batch = new NaturalBatch<number, number>(
+    async (items) => {
+      batches.push([...items]);
+      return items;
+    },
+    { gathers: () => gathers },
+  );
+  const first = batch.add(1);
+  await Promise.resolve();
+  await Promise.all([first, batch.add(2), batch.add(3)]);
+  expect(batches).toEqual([[1, 2, 3]]);
+  gathers = false;
+  await Promise.all([batch.add(4), batch.add(5)]);
+  expect(batches).toEqual([[1, 2, 3], [4], [5]]);
+});
+
 test("a failed batch fails all of its items and no others", async () => {
   const batch = new NaturalBatch<number, number>(async (items) => {
     if (items.includes(2)) throw new Error("broken");
