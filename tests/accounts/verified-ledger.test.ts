@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { Database } from "../../src/db/database.ts";
+import { nextTurn } from "../../src/kernel/async/next-turn.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { requestFor, settlementOf } from "../support/admissions.ts";
 import { bookDeposit, type Seeded, seedAccount } from "../support/seed.ts";
@@ -108,6 +109,8 @@ describeDatabases("verifying the ledger since the last time", (kind) => {
         for (const one of found) expect(one).toMatchObject(EXACT);
         // They take turns: what the first of them verified is not new to the others.
         transfers += sumOf(found.map((one) => one?.transfers ?? 0));
+        // A database in this thread answers without a turn of the event loop, for which settlements wait.
+        await nextTurn();
       }
     })();
     // At least twelve, and until a verification has seen some of their transfers.
