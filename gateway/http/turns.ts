@@ -9,15 +9,18 @@ const MAX_STARTING_MS = 25;
  * connections are accepted per millisecond on the clock.
  */
 const MAX_ACCEPTING_MS = 50;
-/** The most tasks that begin in one turn. */
-const MAX_PER_TURN = 16;
+/**
+ * The most tasks that begin in one turn. undici writes a request to its provider at the end of the turn: sixteen chats
+ * that began together waited for each other, and the provider for all of them.
+ */
+const MAX_PER_TURN = 8;
 /** Tasks that wait for a turn, such as requests or handshakes. */
 const MAX_WAITING = 5_000;
 const RETRY_AFTER_SECONDS = 1;
 
 /**
- * Spreads bursts over turns of the event loop. The number of tasks per turn adapts to the duration of turns: sixteen
- * chats that arrive together are admitted in one batch, while expensive requests begin one by one, so that health
+ * Spreads bursts over turns of the event loop. The number of tasks per turn adapts to the duration of turns: eight
+ * chats that arrive together begin in one turn, while expensive requests begin one by one, so that health
  * checks and responses in progress run in between. Connections come first: libuv accepts one per turn, so the last
  * of 300 clients that connect at once would otherwise wait for 300 turns of work.
  */

@@ -19,11 +19,14 @@ export async function recountSpending(tx: Queries, keyId: string): Promise<void>
   await tx.rows(RECOUNT, [keyId]);
 }
 
+/** The requests of a key are found by the hash of the index `inference_request_by_key`. */
 const RECOUNT = `
   update api_key k set
     used = coalesce((
       select sum(r.total_cost) from inference_request r
-      where r.api_key_id = k.id and r.usage_id is not null and r.finished_at >= ${periodStartSql("k")}
+      where hashtextextended(r.account || ' ' || r.api_key_id::text, 0)
+          = hashtextextended(k.account || ' ' || k.id::text, 0)
+        and r.api_key_id = k.id and r.usage_id is not null and r.finished_at >= ${periodStartSql("k")}
     ), 0),
     spent_at = now()
   where k.id = $1::uuid`;

@@ -44,6 +44,7 @@ import { ShowOperations } from "./41-operations.ts";
 import { NameProcessesOfClaims } from "./42-claims-of-processes.ts";
 import { SumCostsOfBatches } from "./43-costs-of-batches.ts";
 import { NameAccountsOfEvidence } from "./44-evidence-of-accounts.ts";
+import { DropIndexOfKeys } from "./45-index-of-keys.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -93,4 +94,5 @@ export const migrations = [
   { name: "42-claims-of-processes", class: NameProcessesOfClaims },
   { name: "43-costs-of-batches", class: SumCostsOfBatches },
   { name: "44-evidence-of-accounts", class: NameAccountsOfEvidence },
+  { name: "45-index-of-keys", class: DropIndexOfKeys },
 ] as const;
