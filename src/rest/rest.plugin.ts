@@ -32,7 +32,9 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
   server.removeAllContentTypeParsers();
   for (const type of PARSED_TYPES)
     server.addContentTypeParser(type, { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-  server.addContentTypeParser("*", (request, _body, done) => done(unsupportedType(acceptedTypes(request))));
+  server.addContentTypeParser("*", (request, _body, done) =>
+    done(unsupportedType(acceptedTypesOf(routeOf(request)))),
+  );
   server.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply));
   for (const route of routes) {
     const options = {
@@ -48,7 +50,7 @@ export async function restPlugin(server: FastifyInstance, { app }: { app: App })
           authenticateFirst(app, route, request, reply).then(() => done(), done);
         },
       ],
-      preParsing: refuseOtherTypes,
+      preParsing: refuseOtherTypes(acceptedTypesOf(route)),
       handler: (request: FastifyRequest, reply: FastifyReply) => handle(app, route, request, reply),
     };
     if (route.takesUpload)
@@ -252,15 +254,16 @@ function routeOf({ method, routeOptions }: FastifyRequest): Route | undefined {
  * The media types that a route accepts. JSON always is, as clients send an empty object even if no body is expected,
  * except where a form is read while it arrives.
  */
-function acceptedTypes(request: FastifyRequest): readonly string[] {
-  const { bodies = {}, takesUpload } = routeOf(request) ?? {};
+function acceptedTypesOf({ bodies = {}, takesUpload = false }: Partial<Route> = {}): readonly string[] {
   const types = Object.keys(bodies);
   return takesUpload || types.includes(JSON_TYPE) ? types : [JSON_TYPE, ...types];
 }
 
 /** Refuses a type that has a parser, but not on this route, before the body is read. */
-const refuseOtherTypes: preParsingHookHandler = (request, _reply, payload, done) => {
-  const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
-  const isRefused = PARSED_TYPES.includes(type) && !acceptedTypes(request).includes(type);
-  done(isRefused ? unsupportedType(acceptedTypes(request)) : null, payload);
-};
+function refuseOtherTypes(accepted: readonly string[]): preParsingHookHandler {
+  return (request, _reply, payload, done) => {
+    const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
+    const isRefused = PARSED_TYPES.includes(type) && !accepted.includes(type);
+    done(isRefused ? unsupportedType(accepted) : null, payload);
+  };
+}
