@@ -19,10 +19,10 @@ const MAX_WAITING = 5_000;
 const RETRY_AFTER_SECONDS = 1;
 
 /**
- * Spreads bursts over turns of the event loop. The number of tasks per turn adapts to the duration of turns: eight
- * chats that arrive together begin in one turn, while expensive requests begin one by one, so that health
- * checks and responses in progress run in between. Connections come first: libuv accepts one per turn, so the last
- * of 300 clients that connect at once would otherwise wait for 300 turns of work.
+ * Spreads bursts over turns of the event loop. The number of tasks per turn adapts to the duration of turns: eight chats
+ * that arrive together begin in one turn, while expensive requests begin one by one, so that health checks and
+ * responses in progress run in between. Connections come first: libuv accepts one per turn, so the last of 300 clients
+ * that connect at once would otherwise wait for 300 turns of work.
  */
 export class Turns {
   readonly #maxPerTurn: number;

@@ -254,7 +254,8 @@ function routeOf({ method, routeOptions }: FastifyRequest): Route | undefined {
  * The media types that a route accepts. JSON always is, as clients send an empty object even if no body is expected,
  * except where a form is read while it arrives.
  */
-function acceptedTypesOf({ bodies = {}, takesUpload = false }: Partial<Route> = {}): readonly string[] {
+function acceptedTypesOf(route: Route | undefined): readonly string[] {
+  const { bodies = {}, takesUpload } = route ?? {};
   const types = Object.keys(bodies);
   return takesUpload || types.includes(JSON_TYPE) ? types : [JSON_TYPE, ...types];
 }

@@ -79,7 +79,7 @@ export class AllotmentsService {
     this.#dependencies = dependencies;
     const mutex = this.#mutex;
     this.#admissions = new NaturalBatch((requests) => this.#admitAll(requests), { mutex });
-    // Requests that run may end in the same turn. With these in one batch, 16 and 64 connections got 5 % more answers.
+    // Other requests may end in the same turn. Settling them together answered 5 % more at 16 and at 64 connections.
     this.#settlements = new NaturalBatch((settlements) => this.#settleAll(settlements), {
       mutex,
       gathers: () => this.#running.size > 1,
