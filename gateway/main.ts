@@ -1,5 +1,5 @@
 import { setDefaultResultOrder } from "node:dns";
-import { type Config, readConfig } from "../src/config.ts";
+import { type Config, likelyMisspellings, readConfig } from "../src/config.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger } from "../src/kernel/log.ts";
 import { startTraces } from "../src/metrics/trace-export.ts";
@@ -29,6 +29,8 @@ await runOrExplain(async () => {
   if (!load) throw new StartupError(`There is no role ${role}: ${Object.keys(ROLES).join(", ")}.`);
   const given = readConfig();
   const log = createLogger(given.LOG_LEVEL);
+  if (!isSupervised)
+    for (const mistake of likelyMisspellings()) log.warn(`${mistake}: maybe it is misspelled`);
   const count = countProcesses(given);
   if (count > 1 && !isSupervised) {
     const environment = await portsOf(role, given);

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { parseVaultEvent, toVaultEvent } from "./accounts/vault-event.ts";
 import { addPasswords } from "./connection-passwords.ts";
-import { loadEnvFile } from "./env-file.ts";
+import { loadEnvFile, misspellings } from "./env-file.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/text/hex.ts";
 import { FILE_SUFFIX, readSecret } from "./secret-files.ts";
@@ -40,6 +40,12 @@ export const SECRETS: readonly string[] = Object.entries<Setting>(SETTINGS).flat
   isSecret ? [name] : [],
 );
 
+/** The names of all variables that are read. */
+const SETTING_NAMES: readonly string[] = [
+  ...Object.keys(SETTINGS),
+  ...SECRETS.map((name) => name + FILE_SUFFIX),
+];
+
 type Values = { readonly [Name in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[Name]["schema"]> };
 
 /** The settings as the product uses them. */
@@ -67,8 +73,18 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Loads `.env` into `process.env`, also for variables read by name: those of PROVIDERS_FILE and of libraries. */
 function processEnvironment(): Environment {
-  loadEnvFile(process.env, [...Object.keys(SETTINGS), ...SECRETS.map((name) => name + FILE_SUFFIX)]);
+  loadEnvFile(process.env, SETTING_NAMES);
   return process.env;
+}
+
+/**
+ * What to say of variables that look like a misspelling of a setting which is not set. They are no mistakes for certain:
+ * others than the product use the environment too.
+ */
+export function likelyMisspellings(environment: Environment = process.env): readonly string[] {
+  const unset = SETTING_NAMES.filter((name) => environment[name] === undefined);
+  const others = Object.keys(environment).filter((name) => !SETTING_NAMES.includes(name));
+  return misspellings(others, unset);
 }
 
 function readSettings(environment: Environment): {

@@ -33,14 +33,21 @@ export function loadEnvFile(environment: Environment, settings: readonly string[
       continue;
     }
     const { name, value } = variable;
-    const meant = settings.includes(name) ? undefined : settings.find((setting) => isNear(name, setting));
-    if (meant !== undefined) misspelled.push(`${name} is no setting, ${meant} is`);
+    misspelled.push(...misspellings([name], settings));
     found[name] = value;
   }
   if (malformed.length > 0)
     throw new StartupError(`${path}: must be NAME=value, one a line: line ${malformed.join(", line ")}.`);
   if (misspelled.length > 0) throw new StartupError(`${path}: ${misspelled.join("; ")}.`);
   for (const [name, value] of Object.entries(found)) environment[name] ??= value;
+}
+
+/** What to say of the names that look like a misspelling of one of `settings`. */
+export function misspellings(names: readonly string[], settings: readonly string[]): readonly string[] {
+  return names.flatMap((name) => {
+    const meant = settings.includes(name) ? undefined : settings.find((setting) => isNear(name, setting));
+    return meant === undefined ? [] : [`${name} is no setting, ${meant} is`];
+  });
 }
 
 /** Whether two names are at most two edits apart: missing, added or replaced characters, or one swapped pair. */

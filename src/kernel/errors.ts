@@ -1,3 +1,5 @@
+import { toStorable } from "./text/storable.ts";
+
 type Failure = {
   readonly status: number;
   readonly type: string;
@@ -463,6 +465,9 @@ export function isUserError(code: ErrorCode): boolean {
   return failure.isUserError === true;
 }
 
+/** How much of a field's name an error repeats: a client may have sent a name of megabytes. */
+const MAX_PARAM_LENGTH = 256;
+
 /**
  * An expected failure with a code. Any other thrown error is a bug: every API logs it and returns `internal_error`,
  * without its text.
@@ -470,7 +475,7 @@ export function isUserError(code: ErrorCode): boolean {
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
-  /** The invalid field of the request, as OpenAI's `error.param`. */
+  /** The invalid field of the request, as OpenAI's `error.param`. A long name is cut, here and in the message. */
   readonly param: string | null;
   /** When a retry makes sense, if known. */
   readonly retryAfterSeconds: number | undefined;
@@ -489,9 +494,12 @@ export class AppError extends Error {
       headers?: Readonly<Record<string, string>>;
     },
   ) {
-    super(message, options);
+    const param = options?.param;
+    const isLong = param !== undefined && param.length > MAX_PARAM_LENGTH;
+    const shown = isLong ? `${toStorable(param, MAX_PARAM_LENGTH)}...` : param;
+    super(isLong ? message.replaceAll(param, () => shown ?? "") : message, options);
     this.code = code;
-    this.param = options?.param ?? null;
+    this.param = shown ?? null;
     this.retryAfterSeconds = options?.retryAfterSeconds;
     this.headers = options?.headers ?? {};
   }

@@ -334,7 +334,7 @@ test("a duplicate field of a request is refused", async () => {
   const { errors } = (await reply.json()) as GraphResult;
   expect([reply.status, errors?.[0]]).toMatchObject([
     400,
-    { message: "The body has a duplicate field.", extensions: { code: "invalid_body" } },
+    { message: "query: duplicate field", extensions: { code: "invalid_body", param: "query" } },
   ]);
 });
 

@@ -38,6 +38,18 @@ test.each<Row>([
   expect([reply.status, reply.body.error.param]).toEqual([expect.toSatisfy(isRefusal), param]);
 });
 
+const LONG = "x".repeat(10_000);
+test.each([
+  ["is not known", `{"${LONG}":1}`, `${LONG.slice(0, 256)}...: is not known here`],
+  ["is sent twice", `{"name":"a","${LONG}":1,"${LONG}":1}`, `${LONG.slice(0, 256)}...: duplicate field`],
+  ["has a prototype", `{"${LONG}":{"__proto__":{}}}`, /^x{256}\.\.\.: a member of this name is not allowed$/],
+])("a field with a long name that %s is named by its beginning", async (_what, body, message) => {
+  const reply = await rest<RestFailure>(stack().origin, "/v1/api-keys", caller.session, { body });
+  const { error } = reply.body;
+  expect([reply.status, error.param]).toEqual([400, `${LONG.slice(0, 256)}...`]);
+  expect(error.message).toMatch(message);
+});
+
 function isRefusal(status: number): boolean {
   return status >= 400 && status < 500;
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { SETTINGS } from "../../src/config.ts";
+import { likelyMisspellings, SETTINGS } from "../../src/config.ts";
 import { loadEnvFile } from "../../src/env-file.ts";
 import { newFolder } from "../support/servers/process.ts";
 
@@ -38,6 +38,39 @@ test("a name that resembles a setting is reported as a misspelling, and other na
     /NETWROK is no setting, NETWORK is; REDIS_URI is no setting, REDIS_URL is\.$/,
   );
   expect(load("MY_PROVIDER_KEY=a\nHTTPS_PROXY=b\n")).toEqual({ MY_PROVIDER_KEY: "a", HTTPS_PROXY: "b" });
+});
+
+test("a variable of the environment that resembles a setting is named, unless that setting is set", () => {
+  expect(
+    likelyMisspellings({ DATABSE_URL: "a", ROUTER_PRIVATE_KEY_FIEL: "b", PATH: "c", HOME: "d" }),
+  ).toEqual([
+    "DATABSE_URL is no setting, DATABASE_URL is",
+    "ROUTER_PRIVATE_KEY_FIEL is no setting, ROUTER_PRIVATE_KEY_FILE is",
+  ]);
+  expect(likelyMisspellings({ REDIS_URI: "a", REDIS_URL: "b" })).toEqual([]);
+  const usual = [
+    "HOSTNAME",
+    "LOGNAME",
+    "NODE_ENV",
+    "NODE_OPTIONS",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "TZ",
+    "USER",
+    "SHELL",
+    "LANG",
+  ];
+  const ofServices = [
+    "KUBERNETES_PORT",
+    "KUBERNETES_SERVICE_HOST",
+    "REDIS_PORT",
+    "REDIS_HOST",
+    "POSTGRES_URL",
+    "PGDATA",
+  ];
+  expect(
+    likelyMisspellings(Object.fromEntries([...usual, ...ofServices].map((name) => [name, "a"]))),
+  ).toEqual([]);
 });
 
 test("an empty ENV_FILE reads no file, and a folder is not accepted as a file", () => {

@@ -1,10 +1,11 @@
 import secureJson from "secure-json-parse";
 import { AppError } from "../errors.ts";
+import { duplicateMember } from "./duplicate-member.ts";
 
 /**
  * Parses a JSON text that was measured before, so that the time is bounded; `members` are those that it has. Throws
  * `invalid_body` for a text that is not JSON; for a member that could change an object's prototype, naming its path;
- * and for a duplicate field in any object, of which another parser could use the other value.
+ * and for a duplicate field in any object, of which another parser could use the other value, likewise.
  */
 export function parseMeasured(json: Buffer, members: number): unknown {
   const text = json.toString("utf8");
@@ -14,7 +15,7 @@ export function parseMeasured(json: Buffer, members: number): unknown {
   } catch {
     throw reasonAgainst(text);
   }
-  if (membersOf(value) !== members) throw malformed("The body has a duplicate field.");
+  if (membersOf(value) !== members) throw hasDuplicate(text);
   return value;
 }
 
@@ -39,6 +40,11 @@ function reasonAgainst(text: string): AppError {
   } catch {
     return malformed();
   }
+}
+
+function hasDuplicate(text: string): AppError {
+  const param = duplicateMember(text) ?? "body";
+  return new AppError("invalid_body", `${param}: duplicate field`, { param });
 }
 
 /** The path of a member `__proto__` or `constructor.prototype`, which code that copies objects could take for theirs. */

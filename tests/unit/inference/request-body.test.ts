@@ -38,10 +38,18 @@ describe("a JSON body", () => {
   });
 
   test.each([
-    ["a duplicate field", '{"n":10,"n":1}', "duplicate field"],
-    ["a duplicate field written with escapes", '{"n":1,"\\u006e":10}', "duplicate field"],
-    ["a duplicate field of a message", '{"messages":[{"content":"a","content":"b"}]}', "duplicate field"],
-    ["a duplicate nested field", '{"provider":{"sort":"x","sort":"price"}}', "duplicate field"],
+    ["a duplicate field", '{"n":10,"n":1}', "n: duplicate field"],
+    ["a duplicate field written with escapes", '{"n":1,"\\u006e":10}', "n: duplicate field"],
+    [
+      "a duplicate field of a message",
+      '{"messages":[{"content":"a","content":"b"}]}',
+      "messages.0.content: duplicate field",
+    ],
+    [
+      "a duplicate nested field",
+      '{"provider":{"sort":"x","sort":"price"}}',
+      "provider.sort: duplicate field",
+    ],
     ["a byte order mark", '\ufeff{"a":1}', "byte order mark"],
     ["65 objects deep", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, "too deeply"],
     ["100,000 lists deep", `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "too deeply"],

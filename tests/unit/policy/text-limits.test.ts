@@ -34,6 +34,15 @@ describe("a document", () => {
     });
   });
 
+  test.each([
+    ["a long name", "query {\n  a", "x".repeat(257), 2, 3],
+    ["a long name after literals", '{ a(b: "x\\"", c: """\n{\n""") # {\n  a', "x".repeat(257), 4, 3],
+    ["brackets after literals", '{ a(b: """\r\n{\r\n""") # {\n', "{".repeat(200), 4, 200],
+  ])("is refused with the location of %s", (_what, before, excess, line, column) => {
+    const text = before.endsWith("a") ? `${before.slice(0, -1)}${excess} }` : `${before}${excess}`;
+    expect(refuseText(text, GRAPH_LIMITS)?.toJSON()).toMatchObject({ locations: [{ line, column }] });
+  });
+
   test("may have longer words in strings and comments", () => {
     const word = "x".repeat(2_000);
     expect(limitOf(`{ a(b: "${word}", c: """${word}""") } # ${word}`)).toBeUndefined();
