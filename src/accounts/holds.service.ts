@@ -2,7 +2,7 @@ import type { Database, Queries } from "../db/database.ts";
 import { RunningClaims } from "../idempotency/running-claims.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import { systemClock, type WaitingClock } from "../kernel/clock.ts";
-import { AppError } from "../kernel/errors.ts";
+import { AppError, ClientLeftError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { AllotmentsService } from "./allotments/allotments.service.ts";
 import { LostMoney } from "./allotments/lost-money.ts";
@@ -97,28 +97,28 @@ export class HoldsService {
    * recorded when it is settled, and as running after a second.
    * Throws `api_key_revoked` or `api_key_expired`; `insufficient_balance` or `credit_limit_exceeded` if the balance, the
    * key's limit or the budget of a tag does not cover `minimum`; and `KeyRestrictionsChanged` if the provider was chosen
-   * by outdated restrictions of the key.
+   * by outdated restrictions of the key. When `signal` aborts, unused money of other processes is not waited for.
    */
-  async hold(request: HoldRequest): Promise<bigint> {
-    if (!this.#claims.has(request.id)) return this.#admit(request);
+  async hold(request: HoldRequest, signal = new AbortController().signal): Promise<bigint> {
+    if (!this.#claims.has(request.id)) return this.#admit(request, signal);
     this.#claimed.set(request.id, request.account);
     try {
-      return await this.#admit(request);
+      return await this.#admit(request, signal);
     } catch (error) {
       this.#claimed.delete(request.id);
       throw error;
     }
   }
 
-  async #admit(request: HoldRequest): Promise<bigint> {
-    if (!request.tags) return this.#hold(request);
+  async #admit(request: HoldRequest, signal: AbortSignal): Promise<bigint> {
+    if (!request.tags) return this.#hold(request, signal);
     const { account, tags } = request;
     for (let changes = 0; ; changes++) {
       const { version, has } = this.#budgets.of(account);
       try {
         return await (has(tags)
-          ? this.#place(request)
-          : this.#hold({ ...request, tagBudgetVersion: version }));
+          ? this.#place(request, signal)
+          : this.#hold({ ...request, tagBudgetVersion: version }, signal));
       } catch (error) {
         if (!(error instanceof TagBudgetsChanged) || changes === MAX_CHANGES) throw error;
         await this.#budgets.refresh(account);
@@ -126,10 +126,10 @@ export class HoldsService {
     }
   }
 
-  async #hold(request: HoldRequest): Promise<bigint> {
+  async #hold(request: HoldRequest, signal: AbortSignal): Promise<bigint> {
     const { processId } = this.#allotments;
-    const recall = () => this.#recall(request.account, { keyId: request.keyId, processId });
-    const granted = await this.#unlessElsewhere(recall, async () => {
+    const except = { keyId: request.keyId, processId };
+    const granted = await this.#unlessElsewhere({ account: request.account, except, signal }, async () => {
       const admission = await this.#allotments.admit(request);
       if (typeof admission === "bigint") return admission;
       throw this.#refusal(admission.answer, request, admission.unused);
@@ -139,13 +139,15 @@ export class HoldsService {
   }
 
   /** Places a hold of its own for a request that this process settles, and which ends with its lease. */
-  async #place(request: HoldRequest): Promise<bigint> {
+  async #place(request: HoldRequest, signal: AbortSignal): Promise<bigint> {
     this.#placed.add(request.id);
     try {
       const { processId } = this.#allotments;
       const owned = { ...request, processId };
-      return await this.commit(request, () =>
-        this.#allotments.leased(() => this.holdIn(this.#dependencies.database, owned)),
+      return await this.commit(
+        request,
+        () => this.#allotments.leased(() => this.holdIn(this.#dependencies.database, owned)),
+        signal,
       );
     } catch (error) {
       this.#placed.delete(request.id);
@@ -167,11 +169,14 @@ export class HoldsService {
    * Runs a transaction in which `holdIn` places this hold, and signals its commit. Rejects as the transaction does. It
    * is repeated if money that was not used elsewhere may be enough, or budgets of the request's tags changed meanwhile.
    */
-  async commit<T>(request: HoldRequest, transact: () => Promise<T>): Promise<T> {
+  async commit<T>(
+    request: HoldRequest,
+    transact: () => Promise<T>,
+    signal = new AbortController().signal,
+  ): Promise<T> {
     try {
-      const result = await this.#unlessElsewhere(
-        () => this.#recall(request.account),
-        () => this.#signal(() => repeatChanged(transact)),
+      const result = await this.#unlessElsewhere({ account: request.account, signal }, () =>
+        this.#signal(() => repeatChanged(transact)),
       );
       this.#dependencies.observer?.admission("admitted");
       return result;
@@ -286,8 +291,11 @@ export class HoldsService {
     await this.#allotments.stop();
   }
 
-  /** Repeats an admission that was refused while other allotments of the account were not used up, without them. */
-  async #unlessElsewhere<T>(recall: () => Promise<boolean>, admit: () => Promise<T>): Promise<T> {
+  /**
+   * Repeats an admission that was refused while other allotments of the account were not used up, without them. Throws
+   * `ClientLeftError` when the recall's signal aborts.
+   */
+  async #unlessElsewhere<T>(recall: Recall, admit: () => Promise<T>): Promise<T> {
     let sinceMs: number | undefined;
     for (let returns = 0; ; ) {
       try {
@@ -296,7 +304,8 @@ export class HoldsService {
         if (returns < MAX_RETURNS && this.#uncertain.has(Object(error))) {
           sinceMs ??= this.#clock.monotonicMs();
           if (this.#clock.monotonicMs() - sinceMs >= RECALL_PATIENCE_MS) throw balanceUnknown();
-          if (await recall()) returns++;
+          if (await this.#recall(recall)) returns++;
+          if (recall.signal.aborted) throw new ClientLeftError();
           continue;
         }
         if (error instanceof AppError && REFUSALS.has(error.code))
@@ -306,14 +315,11 @@ export class HoldsService {
     }
   }
 
-  async #recall(
-    account: string,
-    except?: { readonly keyId: string; readonly processId: string },
-  ): Promise<boolean> {
+  async #recall({ account, except, signal }: Recall): Promise<boolean> {
     const { database } = this.#dependencies;
     const ids = await this.#signal(() => recallAllotments(database, account, except));
     this.#allotments.recalled(account);
-    return awaitReturn(database, this.#clock, ids);
+    return awaitReturn(database, this.#clock, ids, signal);
   }
 
   #refusal(answer: HoldAnswer, request: HoldRequest, unused: bigint): Error {
@@ -329,6 +335,13 @@ export class HoldsService {
     return result;
   }
 }
+
+/** Which allotments are recalled, and until when they are waited for. */
+type Recall = {
+  readonly account: string;
+  readonly except?: { readonly keyId: string; readonly processId: string };
+  readonly signal: AbortSignal;
+};
 
 const MONEY_REFUSALS: ReadonlySet<string> = new Set(["insufficient_balance", "credit_limit_exceeded"]);
 const REFUSALS: ReadonlySet<string> = new Set([...MONEY_REFUSALS, "api_key_revoked", "api_key_expired"]);

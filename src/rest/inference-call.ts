@@ -8,21 +8,24 @@ import { headerOf, mediaTypeOf, unsupportedType } from "./http/headers.ts";
 import type { RouteCall } from "./route.ts";
 import { readTagHeaders } from "./tag-header.ts";
 
-type Call = Pick<RouteCall<unknown, unknown>, "principal" | "requestId" | "rawHeaders" | "client" | "cache">;
+type Call = Pick<
+  RouteCall<unknown, unknown>,
+  "principal" | "requestId" | "rawHeaders" | "client" | "cache" | "signal"
+>;
 
 /**
  * The caller of inference, with the tags of the request: those of its headers, and then those in its `metadata`. Throws
  * `insufficient_scope` without an `sk-` key, and `invalid_parameter` for malformed tags.
  */
 export function callerOf(
-  { principal, requestId, client, rawHeaders, cache }: Call,
+  { principal, requestId, client, rawHeaders, cache, signal }: Call,
   {
     action = "inference.run",
     metadata,
   }: { readonly action?: Action; readonly metadata?: Tags | undefined } = {},
 ): Caller {
   const tags = addTags(readTagHeaders(rawHeaders), metadata);
-  return { ...permitSpender(principal, action), requestId, client, cache, ...(tags && { tags }) };
+  return { ...permitSpender(principal, action), requestId, client, cache, signal, ...(tags && { tags }) };
 }
 
 /** The `Content-Type` of a body, which must be one of `taken`. Throws `unsupported_media_type`. */

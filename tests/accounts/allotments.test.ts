@@ -4,6 +4,7 @@ import { HoldsService } from "../../src/accounts/holds.service.ts";
 import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { ClientLeftError } from "../../src/kernel/errors.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { requestFor, settlementOf } from "../support/admissions.ts";
@@ -190,6 +191,24 @@ describeDatabases("an allotment", (kind) => {
     expect(clock.nowMs).toBeGreaterThanOrEqual(15_000);
     await stopped.beat();
     expect(await other.hold(requestFor(seeded, 90n))).toBe(90n);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("of a process that never returns it is not waited for any longer when the client leaves", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedAccount(database, 100n);
+    // Time stands still for the process that waits.
+    const [stopped, other] = [drivenOn(database), drivenOn(database)];
+    const first = requestFor(seeded, 40n);
+    await stopped.hold(first);
+    await stopped.settle(settlementOf(first.id, 10n));
+    const statements = vi.spyOn(database, "rows");
+    onTestFinished(() => statements.mockRestore());
+    const client = new AbortController();
+    const waiting = other.hold(requestFor(seeded, 90n), client.signal);
+    await until(() => statements.mock.calls.some(([text]) => text.includes("allotment.recalled")));
+    client.abort();
+    await expect(waiting).rejects.toBeInstanceOf(ClientLeftError);
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 

@@ -9,18 +9,18 @@ const LAST_PAUSE_MS = 100;
 /**
  * Waits until the processes that hold these allotments have returned the unused part and admit nothing on it any more:
  * until they say so, or until every lease of the moment of the recall is over. A process that is stopped or cut off
- * does not delay the caller any longer. Resolves with whether all have returned it.
+ * does not delay the caller any longer. Resolves with whether all have returned it: false at once if `signal` aborts.
  */
 export async function awaitReturn(
   queries: Queries,
   clock: WaitingClock,
   allotmentIds: readonly string[],
+  signal = new AbortController().signal,
 ): Promise<boolean> {
-  const { signal } = new AbortController();
   const untilMs = clock.monotonicMs() + 1_000 * LEASE_SECONDS;
   const areLeft = async () => allotmentIds.length > 0 && (await areRecalled(queries, allotmentIds));
   for (let pauseMs = 0; await areLeft(); pauseMs = Math.min(2 * pauseMs + FIRST_PAUSE_MS, LAST_PAUSE_MS)) {
-    if (clock.monotonicMs() >= untilMs) return false;
+    if (signal.aborted || clock.monotonicMs() >= untilMs) return false;
     await clock.sleep(pauseMs, signal);
   }
   return true;

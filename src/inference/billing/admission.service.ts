@@ -68,7 +68,7 @@ export class AdmissionService {
     let plan = await this.plan(request, caller);
     for (;;) {
       try {
-        const heldNeuron = await holds.hold({ id: caller.requestId, ...plan.hold });
+        const heldNeuron = await holds.hold({ id: caller.requestId, ...plan.hold }, caller.signal);
         // The amount left for the answer is only exact with the counted prompt.
         const counted = heldNeuron < plan.hold.maximum ? await plan.request.counted?.() : undefined;
         return new Admitted({

@@ -24,6 +24,8 @@ export type Caller = {
   readonly keyId: string;
   readonly requestId: string;
   readonly client?: ClientExchange | undefined;
+  /** Aborts when the client leaves: nothing is waited for any longer. */
+  readonly signal?: AbortSignal | undefined;
   /** Set if the client accepts a stored answer. */
   readonly cache?: CacheRequest | undefined;
   readonly tags?: Tags | undefined;
