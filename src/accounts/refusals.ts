@@ -11,6 +11,16 @@ export class TagBudgetsChanged extends AppError {
   }
 }
 
+/** Money does not cover a request. `isEmpty` if nothing is left, so that none that costs less is covered either. */
+export class NotCovered extends AppError {
+  readonly isEmpty: boolean;
+
+  constructor(code: "insufficient_balance" | "credit_limit_exceeded", message: string, left: bigint) {
+    super(code, message);
+    this.isEmpty = left <= 0n;
+  }
+}
+
 /** Why nothing was granted, although `unused` of the process's own allotment was there, neuron. */
 export function refusalOf(answer: HoldAnswer, request: HoldRequest, unused: bigint): Error {
   if (answer.key === "revoked") return credentialEnded("api_key_revoked");
@@ -18,20 +28,23 @@ export function refusalOf(answer: HoldAnswer, request: HoldRequest, unused: bigi
   if (answer.restrictions) return new KeyRestrictionsChanged(answer.restrictions);
   if (answer.budget) return overBudget(answer.budget);
   if (answer.keyAvailable !== undefined && answer.keyAvailable + unused < request.minimum)
-    return new AppError(
+    return new NotCovered(
       "credit_limit_exceeded",
       "The remaining credit limit of this key does not cover this request.",
+      answer.keyAvailable + unused,
     );
-  return new AppError(
+  return new NotCovered(
     "insufficient_balance",
     "The balance does not cover this request. Deposit funds to continue.",
+    answer.available + unused,
   );
 }
 
 function overBudget({ name, value, creditLimit, left }: ExhaustedBudget): AppError {
   const [limit, rest] = [formatToken(creditLimit), formatToken(left > 0n ? left : 0n)];
-  return new AppError(
+  return new NotCovered(
     "credit_limit_exceeded",
     `The budget of the tag ${name}=${value} does not cover this request: ${rest} of ${limit} is left.`,
+    left,
   );
 }

@@ -1,5 +1,6 @@
 import type { HoldsService } from "../../accounts/holds.service.ts";
 import type { HoldRequest } from "../../accounts/holds.store.ts";
+import { NotCovered } from "../../accounts/refusals.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { type KeyRestrictions, KeyRestrictionsChanged } from "../../keys/api-keys/key-settings.ts";
@@ -192,8 +193,5 @@ export function affordable(
 
 /** Whether a smaller hold might be granted. */
 function isUncovered(error: unknown): boolean {
-  return (
-    error instanceof AppError &&
-    (error.code === "insufficient_balance" || error.code === "credit_limit_exceeded")
-  );
+  return error instanceof NotCovered && !error.isEmpty;
 }

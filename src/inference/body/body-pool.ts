@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os";
 import { WorkerPool } from "../../kernel/async/worker-pool.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
@@ -30,7 +29,9 @@ const MAX_HELD_BYTES = 192 * 1_048_576;
 /** Deadline of a task on a thread. The tokens of a text that takes longer are estimated. */
 const DEADLINE_MS = 20_000;
 const IDLE_MS = 30_000;
-const MAX_THREADS = 2;
+const THREADS = 2;
+/** A longer body takes up to seconds. */
+const LONG_BYTES = 1_048_576;
 /** Assumed bytes per token when the pool is too busy to count. */
 const BYTES_PER_TOKEN = 4;
 
@@ -217,7 +218,8 @@ function newThreads(): Threads {
   const file = import.meta.url.endsWith(".ts") ? "./body-worker.ts" : "./body-worker.js";
   return new WorkerPool({
     file: new URL(file, import.meta.url),
-    threads: Math.min(MAX_THREADS, Math.max(1, availableParallelism() - 1)),
+    threads: THREADS,
+    longBytes: LONG_BYTES,
     maxBytes: MAX_HELD_BYTES,
     deadlineMs: DEADLINE_MS,
     idleMs: IDLE_MS,

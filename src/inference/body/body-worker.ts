@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { toWorkerFailure, type WorkerAnswer } from "../../kernel/async/worker-pool.ts";
 import { type DecodedTranscription, decodeTranscription } from "../audio/audio-request.ts";
-import { countRequestTokens, countTokens, type PromptFields } from "../billing/tokens.ts";
+import { countBounded, countRequestTokens, countTokens, type PromptFields } from "../billing/tokens.ts";
 import { type AnswerChanges, answerEdits } from "../chat/answer-edits.ts";
 import { type AnswerFormat, answerTexts } from "../chat/answer-text.ts";
 import {
@@ -80,13 +80,13 @@ function ownBytes(result: BodyResult): Uint8Array | undefined {
 function run(task: BodyTask): BodyResult {
   switch (task.kind) {
     case "count-text":
-      return { kind: "count", tokens: countTokens(task.text) };
+      return counted(() => countTokens(task.text));
     case "count-request":
-      return { kind: "count", tokens: countRequestTokens(parse(task.body) as PromptFields) };
+      return counted(() => countRequestTokens(parse(task.body) as PromptFields));
     case "count-other-inputs":
-      return { kind: "count", tokens: countTokens(otherInputsOf(parse(task.body))) };
+      return counted(() => countTokens(otherInputsOf(parse(task.body))));
     case "count-answer":
-      return { kind: "count", tokens: countTokens(answerTexts(parse(task.body), task.format)) };
+      return counted(() => countTokens(answerTexts(parse(task.body), task.format)));
     case "parse-answer":
       return { kind: "outline", value: outlineOf(parse(task.body)) };
     case "find-edits":
@@ -108,6 +108,10 @@ function run(task: BodyTask): BodyResult {
     case "read-report":
       return { kind: "report", report: readReport({ ...task.head, body: bufferOf(task.body) }) };
   }
+}
+
+function counted(count: () => number): BodyResult {
+  return { kind: "count", tokens: countBounded(count) };
 }
 
 function ownedFile(request: DecodedTranscription): DecodedTranscription {

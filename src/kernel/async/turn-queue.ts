@@ -2,7 +2,7 @@ import { setImmediate as setImmediateCallback } from "node:timers";
 import { setImmediate } from "node:timers/promises";
 
 /** Bytes that are searched or hashed in one turn of the event loop: at most 10 ms. */
-const TURN_BYTES = 1_048_576;
+export const TURN_BYTES = 1_048_576;
 
 /**
  * Splits work on many bytes into turns of the event loop. One meter is for one piece of work with all its parts: many

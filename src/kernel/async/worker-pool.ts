@@ -17,6 +17,8 @@ type Options = {
   /** The module of the worker: TypeScript that Node can run directly, or JavaScript. */
   readonly file: URL;
   readonly threads: number;
+  /** A task that holds more is long: one thread is left to shorter ones, which do not wait for it. */
+  readonly longBytes: number;
   /** Bytes that all running and waiting tasks may hold together. */
   readonly maxBytes: number;
   /**
@@ -34,6 +36,7 @@ const MAX_DEADLINES = 6;
 type Job<Result> = {
   readonly task: object;
   readonly transfer: readonly ArrayBuffer[];
+  readonly isLong: boolean;
   readonly done: PromiseWithResolvers<Result>;
   deadline?: NodeJS.Timeout;
   thread?: Thread<Result>;
@@ -67,11 +70,14 @@ export class WorkerPool<Result> {
    * throws, and `unavailable` if too much is waiting, the deadline passes, or the pool is closed.
    */
   async run(task: object, sizeBytes: number, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
-    const { maxBytes, deadlineMs } = this.#options;
+    const { maxBytes, deadlineMs, longBytes } = this.#options;
     if (this.#closed) throw closed();
     if (this.#bytes > 0 && this.#bytes + sizeBytes > maxBytes) throw busy();
     const done = Promise.withResolvers<Result>();
-    const job: Job<Result> = { task, transfer, done, deadlines: 0, isOver: false };
+    const job: Job<Result> = {
+      ...{ task, transfer, done, deadlines: 0, isOver: false },
+      isLong: sizeBytes > longBytes,
+    };
     clearTimeout(this.#idle);
     this.#bytes += sizeBytes;
     job.deadline = setTimeout(() => void this.#checkDeadline(job, deadlineMs), deadlineMs).unref();
@@ -95,13 +101,21 @@ export class WorkerPool<Result> {
   }
 
   #hand(): void {
-    while (this.#waiting.length > 0 && !this.#closed) {
-      const thread = this.#freeThread();
-      const job = thread && this.#waiting.shift();
+    while (!this.#closed) {
+      const at = this.#nextAt();
+      const thread = at === -1 ? undefined : this.#freeThread();
+      const [job] = thread ? this.#waiting.splice(at, 1) : [];
       if (!thread || !job) return;
       job.thread = thread;
       thread.run(job);
     }
+  }
+
+  /** The place of the task that is next: the first one, or the first short one while long ones have all their threads. */
+  #nextAt(): number {
+    const long = [...this.#threads].filter(({ runsLong }) => runsLong).length;
+    const mayBeLong = long < Math.max(1, this.#options.threads - 1);
+    return this.#waiting.findIndex(({ isLong }) => mayBeLong || !isLong);
   }
 
   #freeThread(): Thread<Result> | undefined {
@@ -177,6 +191,10 @@ class Thread<Result> {
 
   get isBusy(): boolean {
     return this.#isStopping || this.#job !== undefined;
+  }
+
+  get runsLong(): boolean {
+    return this.#job?.isLong === true;
   }
 
   run(job: Job<Result>): void {

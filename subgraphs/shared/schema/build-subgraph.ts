@@ -25,6 +25,7 @@ import { type RoutedSocket, SubscriptionError } from "../events/errors-as-events
 import { guard, guardReference, guardSource } from "../failures.ts";
 import { DEFAULT_SIZE } from "./connection.ts";
 import { keepDefaults } from "./default-values.ts";
+import { inTurns } from "./root-turns.ts";
 
 /** The Federation directives that our types may use. */
 const FEDERATION_DIRECTIVES = [
@@ -199,7 +200,8 @@ function guardMembers(members: object, type: GraphQLNamedType | undefined): obje
     if (field.startsWith("__")) return [field, member];
     if (typeof member === "function") {
       const conditions = (fields[field]?.args ?? []).filter(isCondition).map(({ name }) => name);
-      return [field, guard(checkConditions(conditions, member as Resolve))];
+      const resolve = checkConditions(conditions, member as Resolve);
+      return [field, guard(isRoot(type) ? inTurns(resolve) : resolve)];
     }
     return isSubscription(member)
       ? [
@@ -209,6 +211,10 @@ function guardMembers(members: object, type: GraphQLNamedType | undefined): obje
       : [field, member];
   });
   return Object.fromEntries(guarded);
+}
+
+function isRoot(type: GraphQLNamedType | undefined): boolean {
+  return type?.name === "Query" || type?.name === "Mutation";
 }
 
 /** An argument that selects rows: a filter, or the id of what they belong to. */

@@ -6,6 +6,8 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import { Tokenizer } from "../../../src/inference/billing/tokenizer/tokenizer.ts";
 import { NO_TOKEN, Vocabulary } from "../../../src/inference/billing/tokenizer/vocabulary.ts";
+import { countBounded, countTokens as countLong } from "../../../src/inference/billing/tokens.ts";
+import { threadMs } from "../../support/attack/event-loop.ts";
 
 const vocabulary = new Vocabulary();
 const tokenizer = new Tokenizer(vocabulary);
@@ -28,6 +30,28 @@ describe("the vocabulary", () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe("a long count", () => {
+  test.each([
+    ["prose, whatever its length", "The sea is a wide and open place. ".repeat(200_000)],
+    ["1 MB without a space", "语".repeat(333_333)],
+  ])("of %s is exact", (_what, text) => {
+    expect(countBounded(() => countLong(text))).toBe(countLong(text));
+  });
+
+  test.each([
+    ["Chinese", "语"],
+    ["one letter", "a"],
+    ["one sign", "="],
+    ["Hangul", "가나다라마바사"],
+  ])("of 20 MB of %s without a space takes a bounded time, and is estimated beyond it", (_what, unit) => {
+    const text = unit.repeat(20_000_000 / Buffer.byteLength(unit));
+    const startedMs = threadMs();
+    const tokens = countBounded(() => countLong(text));
+    expect(threadMs() - startedMs).toBeLessThan(6_000);
+    expect(tokens).toBeGreaterThan(4_000_000);
   });
 });
 

@@ -146,6 +146,7 @@ describe("a thread pool", () => {
     new WorkerPool<BodyResult>({
       file: new URL("../../../src/inference/body/body-worker.ts", import.meta.url),
       threads: 1,
+      longBytes: 100,
       maxBytes: 1_000,
       deadlineMs: 60_000,
       idleMs: 60_000,
@@ -154,11 +155,22 @@ describe("a thread pool", () => {
   const quick = { kind: "count-text", text: "a" };
   const slow = { kind: "count-text", text: SLOW };
 
-  const endless = (deadlineMs: number) =>
+  const endless = (deadlineMs: number, threads = 1) =>
     new WorkerPool<string>({
       file: new URL("../../support/attack/endless-worker.ts", import.meta.url),
-      ...{ threads: 1, maxBytes: 1_000, deadlineMs, idleMs: 60_000 },
+      ...{ threads, longBytes: 100, maxBytes: 1_000, deadlineMs, idleMs: 60_000 },
     });
+
+  test("leaves a thread to short tasks, which do not wait for long ones", async () => {
+    const pool = endless(60_000, 2);
+    const long = Array.from({ length: 3 }, () => pool.run({ kind: "endless" }, 101));
+    const ended = Promise.allSettled(long);
+    expect(await pool.run({ kind: "echo", value: "one" }, 100)).toBe("one");
+    expect(await pool.run({ kind: "echo", value: "two" }, 100)).toBe("two");
+    expect(pool.threads).toBe(2);
+    await pool.close();
+    expect((await ended).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  });
 
   test("aborts tasks past their deadline, waiting or running, and continues with the next", async () => {
     const pool = endless(2_000);

@@ -18,6 +18,8 @@ const WORDS = new RegExp(
   "gu",
 );
 const encoder = new TextEncoder();
+/** Of English text, about. */
+const BYTES_PER_TOKEN = 4;
 
 /**
  * Counts tokens by byte-pair encoding: in each word, which begins as its bytes, the two adjacent tokens that together
@@ -30,6 +32,8 @@ export class Tokenizer {
   #bytes = new Uint8Array(1_024);
   #starts = new Int32Array(1_024);
   #ranks = new Int32Array(1_024);
+  /** How many places in words may still be compared. When none are left, the rest of a text is estimated. */
+  stepsLeft = Number.POSITIVE_INFINITY;
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary;
@@ -40,6 +44,8 @@ export class Tokenizer {
     WORDS.lastIndex = 0;
     for (let end = 0; ; ) {
       const start = end;
+      if (this.stepsLeft <= 0)
+        return tokens + Math.ceil(Buffer.byteLength(text.slice(start)) / BYTES_PER_TOKEN);
       if (!WORDS.test(text)) return tokens;
       end = WORDS.lastIndex;
       tokens += this.#countWord(text, start, end);
@@ -77,6 +83,7 @@ export class Tokenizer {
       ranks[n] = n + 1 < length ? this.#vocabulary.rankOf(this.#bytes, n, n + 2) : NO_TOKEN;
     }
     for (let count = length; ; count--) {
+      this.stepsLeft -= count;
       const lowest = lowestOf(ranks, count);
       if (ranks[lowest] === NO_TOKEN) return count;
       starts.copyWithin(lowest + 1, lowest + 2, count);
