@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { ExecutionResult } from "graphql";
+import { nextTurn } from "../../src/kernel/async/next-turn.ts";
 import { asksForParts } from "../federation/engine/incremental/directives.ts";
 import { isInParts } from "../federation/engine/incremental/parts.ts";
 import type { deadlinesOf, Graph, GraphContext } from "../federation/graph.ts";
@@ -14,6 +15,9 @@ import type { IntrospectionAnswers } from "./introspection-answers.ts";
 import type { OperationAccount } from "./operation-account.ts";
 import type { PersistedQueries } from "./persisted-queries.ts";
 import type { ReadRequest } from "./read-request.ts";
+
+/** A body that takes milliseconds to read. */
+const LARGE_BYTES = 65_536;
 
 /** The dependencies of the fast path. */
 type Plain = {
@@ -57,7 +61,7 @@ type Call = Pick<GraphContext, "replayKey" | "memory"> & {
  */
 export async function executeFastPath(
   { graph, policy, hints, deadlines, introspection, persisted }: Plain,
-  { method }: Pick<FastifyRequest, "method">,
+  { method, headers }: Pick<FastifyRequest, "method" | "headers">,
   { read, account, replayKey, memory, abort, acquireSlot }: Call,
 ): Promise<FastPathAnswer | StreamedAnswer | undefined> {
   const { mediaType } = read;
@@ -75,6 +79,8 @@ export async function executeFastPath(
   if (known && mediaType) return { text: known, mediaType, cacheControl: hints.of(admitted, principal) };
   // The HTTP request itself is already counted.
   await account.take(requests - 1);
+  // Large variables took this turn of the event loop to read and weigh, and are coerced again to execute.
+  if (Number(headers["content-length"] ?? 0) > LARGE_BYTES) await nextTurn();
   const { operationName } = payload;
   abort.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
   const operation = {

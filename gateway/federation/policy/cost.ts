@@ -69,6 +69,8 @@ class Compiler {
   readonly #schema: GraphQLSchema;
   readonly #prices: Prices;
   readonly #fragments: Fragments;
+  /** The weights of arguments, by their value. */
+  readonly #weighed = new WeakMap<object, { readonly type: GraphQLNamedType; readonly weight: number }>();
 
   constructor(schema: GraphQLSchema, prices: Prices, fragments: Fragments) {
     this.#schema = schema;
@@ -133,9 +135,19 @@ class Compiler {
       const weight = this.#weightOf(`${coordinate}(${argument.name})`) ?? 0;
       const type = getNamedType(argument.type);
       if (!isInputObjectType(type)) return weight === 0 ? [] : [() => weight];
-      return [(variables) => weight + this.#weighInput(type, valueFromASTUntyped(given, variables))];
+      return [(variables) => weight + this.#weighArgument(type, valueFromASTUntyped(given, variables))];
     });
     return sum(costs);
+  }
+
+  /** Weighs a variable once, however many fields have it as an argument. */
+  #weighArgument(type: GraphQLNamedType, value: unknown): number {
+    if (typeof value !== "object" || value === null) return this.#weighInput(type, value);
+    const known = this.#weighed.get(value);
+    if (known?.type === type) return known.weight;
+    const weight = this.#weighInput(type, value);
+    this.#weighed.set(value, { type, weight });
+    return weight;
   }
 
   #weighInput(type: GraphQLNamedType, value: unknown): number {

@@ -1,6 +1,8 @@
 /** Slower than any encoder in use: bounds the length of audio whose bytes do not prove it. */
 const SLOWEST_BYTES_PER_SECOND = 1_000;
 const PCM = 1;
+/** Recorders write a few chunks before the sound; a file may consist of millions of empty ones. */
+const MAX_CHUNKS = 1_000;
 
 /** The length of audio in whole seconds, rounded up; `isExact` if no reading of its bytes gives a longer one. */
 export type AudioDuration = { readonly seconds: number; readonly isExact: boolean };
@@ -19,7 +21,7 @@ function wavSeconds(bytes: Buffer): number | undefined {
   if (bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE")
     return undefined;
   let bytesPerSecond = 0;
-  for (let at = 12; at + 8 <= bytes.length; ) {
+  for (let at = 12, chunks = 0; at + 8 <= bytes.length && chunks < MAX_CHUNKS; chunks++) {
     const name = bytes.toString("latin1", at, at + 4);
     const size = bytes.readUInt32LE(at + 4);
     if (name === "fmt " && at + 24 <= bytes.length && bytes.readUInt16LE(at + 8) === PCM)

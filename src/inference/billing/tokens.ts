@@ -8,10 +8,10 @@ const MAX_RUN_LENGTH = 256;
 /** Bounded, because the regex engine uses stack for each character of a match: 8 million characters overflow it. */
 const LONG_RUNS = /\S{257,65536}|\s{257,65536}/g;
 /**
- * The work that a long count may take, about a second: that of 1.5 MB without a single space or sign of punctuation.
+ * The work that a long count may take, about two seconds: that of 3 MB without a single space or sign of punctuation.
  * Prose takes a fiftieth of it, whatever its length.
  */
-const MAX_STEPS = 500_000_000;
+const MAX_STEPS = 1_000_000_000;
 const TOKENS_PER_MESSAGE = 3;
 const TOKENS_PER_REPLY = 3;
 

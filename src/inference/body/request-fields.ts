@@ -3,7 +3,14 @@ import type { z } from "zod";
 import { checkInput } from "../../kernel/check.ts";
 import { concatPieces, type Piece } from "../../kernel/concat-pieces.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { BODY_LIMITS, BYTE_ORDER_MARK, measureJson, type TextSpan } from "../../kernel/text/json-shape.ts";
+import {
+  BODY_LIMITS,
+  BYTE_ORDER_MARK,
+  type JsonShape,
+  measureJson,
+  type TextSpan,
+  tooManyValues,
+} from "../../kernel/text/json-shape.ts";
 import { hasControlCharacterInTurns } from "../../kernel/text/json-text.ts";
 import { parseMeasured } from "../../kernel/text/safe-json.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -18,6 +25,8 @@ export type RequestFields = {
 };
 
 const CLOSING_BRACE = 0x7d;
+/** In lists of tokens. OpenAI's API takes 300,000 in one request for embeddings. */
+const MAX_TOKENS = 524_288;
 
 /** Fields addressed to the router, which are not forwarded (facts 1.2). */
 const EXTENSIONS: ReadonlySet<string> = new Set([
@@ -38,19 +47,26 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, bytes: Buff
 
 /**
  * Reads the JSON body of a prompt, which may be large: the long strings of a body over 2 MiB are not parsed but only
- * validated, over several turns of the event loop, and returned in `elided`. Throws like `readFields`.
+ * validated, over several turns of the event loop, and returned in `elided`. The member `tokens`, if there is one, may
+ * have lists of many numbers. Throws like `readFields`.
  */
 export async function readPromptFields<Schema extends z.ZodType>(
   schema: Schema,
   bytes: Buffer,
+  tokens?: string,
 ): Promise<{ readonly fields: z.output<Schema>; readonly elided?: ElidedTexts }> {
-  if (bytes.length <= MAX_PARSED_BYTES) return { fields: readFields(schema, bytes) };
-  const spans: TextSpan[] = [];
-  const members = measured(bytes, spans);
+  const spans: TextSpan[] | undefined = bytes.length <= MAX_PARSED_BYTES ? undefined : [];
+  const { members, numbers } = measured(bytes, { tokens, longTexts: spans });
+  if (!spans) {
+    const value = parseMeasured(bytes, members);
+    requireTokens(value, numbers, tokens);
+    return { fields: checkFields(schema, value) };
+  }
   const elided = new ElidedTexts(bytes, spans);
   const json = elided.withoutTexts();
   if (json.length > MAX_PARSED_BYTES) throw malformed("The body is too large apart from its long strings.");
   const value = elided.named(parseMeasured(json, members));
+  requireTokens(value, numbers, tokens);
   if (await hasControlCharacterInTurns(elided.parts())) throw malformed("The body is not valid JSON.");
   return { fields: checkFields(schema, value), elided };
 }
@@ -58,6 +74,21 @@ export async function readPromptFields<Schema extends z.ZodType>(
 function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   refuseUnsupported(value);
   return checkInput(schema, value);
+}
+
+/** Throws `invalid_body` if so many numbers that only a list of tokens may have are elsewhere: they are slower to check. */
+function requireTokens(value: unknown, numbers: number, tokens: string | undefined): void {
+  if (tokens === undefined || numbers <= BODY_LIMITS.maxValues) return;
+  const { [tokens]: _tokens, ...others } = Object(value) as Readonly<Record<string, unknown>>;
+  if (itemsOf(others) > BODY_LIMITS.maxValues)
+    throw malformed(`The body ${tooManyValues(BODY_LIMITS.maxValues)}.`);
+}
+
+/** Counts the items of all lists of a value. */
+function itemsOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const items = Array.isArray(value) ? value.length : 0;
+  return Object.values(value).reduce<number>((sum, item) => sum + itemsOf(item), items);
 }
 
 /** Maximum JSON size that is parsed in one turn: 20 ms at most. */
@@ -134,17 +165,24 @@ export function requestedModel({ model, upstreamModel: name }: Pick<Provider, "m
  * invalid UTF-8, or with a byte order mark. Throws `invalid_body`.
  */
 export function parseJson(bytes: Buffer): unknown {
-  return parseMeasured(bytes, measured(bytes));
+  return parseMeasured(bytes, measured(bytes).members);
 }
 
-/** Counts the members of all objects of a text. Throws if the text exceeds its limits. */
-function measured(bytes: Buffer, longTexts?: TextSpan[]): number {
+/** Measures a text, with the member that may have lists of tokens. Throws if the text exceeds its limits. */
+function measured(
+  bytes: Buffer,
+  {
+    tokens,
+    longTexts,
+  }: { readonly tokens?: string | undefined; readonly longTexts?: TextSpan[] | undefined } = {},
+): JsonShape {
   if (!isUtf8(bytes)) throw malformed("The body is not UTF-8.");
   if (bytes[0] === BYTE_ORDER_MARK) throw malformed("The body starts with a byte order mark.");
-  const { members, excess, isMalformed } = measureJson(bytes, BODY_LIMITS, longTexts);
-  if (excess !== undefined) throw malformed(`The body ${excess}.`);
-  if (isMalformed) throw malformed("The body is not valid JSON.");
-  return members;
+  const limits = tokens === undefined ? BODY_LIMITS : { ...BODY_LIMITS, maxNumbers: MAX_TOKENS };
+  const shape = measureJson(bytes, limits, longTexts);
+  if (shape.excess !== undefined) throw malformed(`The body ${shape.excess}.`);
+  if (shape.isMalformed) throw malformed("The body is not valid JSON.");
+  return shape;
 }
 
 function malformed(message: string): AppError {

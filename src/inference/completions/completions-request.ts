@@ -64,7 +64,7 @@ export const COMPLETIONS_REQUEST = z
 
 /** Reads a request for text completions. Throws `invalid_body` naming the invalid field. */
 export async function readCompletionsRequest(bytes: Buffer): Promise<ChatRequest> {
-  const { fields, elided } = await readPromptFields(COMPLETIONS_REQUEST, bytes);
+  const { fields, elided } = await readPromptFields(COMPLETIONS_REQUEST, bytes, "prompt");
   const { prompt, stream, stream_options: options, n, best_of: bestOf, verify_tee: verifyTee } = fields;
   const prompts = promptsOf(prompt);
   const choices = prompts * (n ?? 1);

@@ -66,7 +66,7 @@ export type EmbeddingsRequest = RequestFields & {
 
 /** Reads a request for embeddings. Throws `invalid_body` naming the invalid field. */
 export async function readEmbeddingsRequest(bytes: Buffer): Promise<EmbeddingsRequest> {
-  const { fields, elided } = await readPromptFields(EMBEDDINGS_REQUEST, bytes);
+  const { fields, elided } = await readPromptFields(EMBEDDINGS_REQUEST, bytes, "input");
   const { model, input } = fields;
   return {
     model,

@@ -8,7 +8,10 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
-const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b]);
+const BRACKET = 0x5b;
+/** In place of a number of members. */
+const LIST = -1;
+const OPENING: ReadonlySet<number> = new Set([0x7b, BRACKET]);
 const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x5d]);
 
 /** After this many bytes without an escape, a string is searched by native code, which is slower for short ones. */
@@ -23,12 +26,14 @@ const MAX_BYTES_OUTSIDE_STRINGS = 4 * 1_048_576;
 
 /**
  * Limits on a JSON text, so that parsing takes a bounded time. `maxValues` bounds its values, counted as one per array,
- * object and comma, and `maxMembers` those of one object.
+ * object and comma, and `maxMembers` those of one object. With `maxNumbers`, numbers in lists (and true, false and null)
+ * are counted apart from other values: they take a tenth of the time.
  */
 export type JsonLimits = {
   readonly maxDepth: number;
   readonly maxValues: number;
   readonly maxMembers?: number;
+  readonly maxNumbers?: number;
 };
 
 /** The first byte of a UTF-8 byte order mark. No JSON begins with it, whatever follows. */
@@ -42,10 +47,12 @@ export const BODY_LIMITS: JsonLimits = { maxDepth: 64, maxValues: 65_536, maxMem
 
 /**
  * What parsing a JSON text does not reveal: the number of members written in all its objects. `excess` completes the
- * sentence "The body ..." for a text that exceeds its limits; `members` is then meaningless.
+ * sentence "The body ..." for a text that exceeds its limits; the numbers are then meaningless.
  */
 export type JsonShape = {
   readonly members: number;
+  /** The numbers that were counted apart from other values. */
+  readonly numbers: number;
   readonly excess?: string;
   /** Whether a text in `longTexts` may have an escape that is invalid in JSON. */
   readonly isMalformed?: boolean;
@@ -58,7 +65,7 @@ export type JsonShape = {
  */
 export function measureJson(
   json: Buffer,
-  { maxDepth, maxValues, maxMembers = Number.POSITIVE_INFINITY }: JsonLimits,
+  { maxDepth, maxValues, maxMembers = Number.POSITIVE_INFINITY, maxNumbers }: JsonLimits,
   longTexts?: TextSpan[],
 ): JsonShape {
   // A plain array of bytes and one loop with local variables are five times as fast as a Buffer and a class.
@@ -70,10 +77,10 @@ export function measureJson(
     isChecked: longTexts !== undefined,
     isMalformed: false,
   };
-  // By depth: the members of the object that is open there.
+  // By depth: the members of the object that is open there, or that it is a list.
   const ofObjects: number[] = [];
   let isLong = false;
-  let [members, depth, values, outside, word] = [0, 0, 0, 0, 0];
+  let [members, depth, values, numbers, outside, word] = [0, 0, 0, 0, 0, 0];
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] ?? 0;
     if (++outside > MAX_BYTES_OUTSIDE_STRINGS) return beyond("has too much outside of its strings");
@@ -86,7 +93,9 @@ export function measureJson(
       word = 0;
     } else if (byte <= SPACE) word = 0;
     else if (byte === COMMA) {
-      if (++values > maxValues) return beyond("has too many values");
+      if (maxNumbers !== undefined && word > 0 && ofObjects[depth] === LIST) {
+        if (++numbers > maxNumbers) return beyond(`has more than ${maxNumbers} numbers`);
+      } else if (++values > maxValues) return beyond(tooManyValues(maxValues));
       word = 0;
     } else if (byte === COLON) {
       members++;
@@ -98,19 +107,24 @@ export function measureJson(
       word = 0;
     } else if (OPENING.has(byte)) {
       if (++depth > maxDepth) return beyond("is nested too deeply");
-      if (++values > maxValues) return beyond("has too many values");
-      ofObjects[depth] = 0;
+      if (++values > maxValues) return beyond(tooManyValues(maxValues));
+      ofObjects[depth] = byte === BRACKET ? LIST : 0;
       word = 0;
     } else if (CLOSING.has(byte)) {
       depth--;
       word = 0;
     } else if (++word > MAX_NUMBER_LENGTH) return beyond("has a number that is too long");
   }
-  return { members, isMalformed: strings.isMalformed };
+  return { members, numbers, isMalformed: strings.isMalformed };
+}
+
+/** Completes "The body ..." for one with more values than its limit. */
+export function tooManyValues(maxValues: number): string {
+  return `has more than ${maxValues} values`;
 }
 
 function beyond(excess: string): JsonShape {
-  return { members: 0, excess };
+  return { members: 0, numbers: 0, excess };
 }
 
 /** Caches the positions found: a far quote is not searched for again after each escape. */

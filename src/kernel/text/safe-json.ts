@@ -23,8 +23,9 @@ export function parseMeasured(json: Buffer, members: number): unknown {
 function membersOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let members = 0;
-  if (Array.isArray(value)) for (const item of value) members += membersOf(item);
-  else
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === "object") members += membersOf(item);
+  } else
     for (const name in value) {
       members++;
       members += membersOf((value as Readonly<Record<string, unknown>>)[name]);

@@ -1,3 +1,4 @@
+import { nextTurn } from "../../../src/kernel/async/next-turn.ts";
 import { TURN_BYTES, TurnQueue } from "../../../src/kernel/async/turn-queue.ts";
 import type { guard } from "../failures.ts";
 
@@ -11,16 +12,19 @@ const SMALL_BYTES = 65_536;
 const turns = new TurnQueue();
 
 /**
- * Lets root fields with large arguments take turns of the event loop. An operation may have many of them, each with the
- * same variable, and all would be resolved in one turn.
+ * Lets root fields with large arguments take turns of the event loop, after the one in which the operation was read. An
+ * operation may have many of them, each with the same variable, and all would be resolved in one turn.
  */
 export function inTurns(resolve: Resolve): Resolve {
   return (parent, args, ...rest) => {
     const bytes = weightOf(args);
     if (bytes < SMALL_BYTES) return resolve(parent, args, ...rest);
-    return new Promise((settle) => {
-      turns.take(bytes, () => settle(new Promise((run) => run(resolve(parent, args, ...rest)))));
-    });
+    return nextTurn().then(
+      () =>
+        new Promise((settle) => {
+          turns.take(bytes, () => settle(new Promise((run) => run(resolve(parent, args, ...rest)))));
+        }),
+    );
   };
 }
 

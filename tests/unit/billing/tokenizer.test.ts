@@ -50,7 +50,7 @@ describe("a long count", () => {
     const text = unit.repeat(20_000_000 / Buffer.byteLength(unit));
     const startedMs = threadMs();
     const tokens = countBounded(() => countLong(text));
-    expect(threadMs() - startedMs).toBeLessThan(6_000);
+    expect(threadMs() - startedMs).toBeLessThan(10_000);
     expect(tokens).toBeGreaterThan(4_000_000);
   });
 });

@@ -4,6 +4,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { audioDuration } from "../../../src/inference/audio/audio-duration.ts";
 import { forwardedBody, readFields } from "../../../src/inference/body/request-fields.ts";
+import { readCompletionsRequest } from "../../../src/inference/completions/completions-request.ts";
+import { readEmbeddingsRequest } from "../../../src/inference/embeddings/embeddings-request.ts";
 import { BODY_LIMITS, measureJson } from "../../../src/kernel/text/json-shape.ts";
 import {
   type FormPart,
@@ -53,8 +55,8 @@ describe("a JSON body", () => {
     ["a byte order mark", '\ufeff{"a":1}', "byte order mark"],
     ["65 objects deep", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, "too deeply"],
     ["100,000 lists deep", `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "too deeply"],
-    ["65,537 values", `[${"0,".repeat(65_537)}0]`, "too many values"],
-    ["a million lists", `[${"[],".repeat(1_000_000)}0]`, "too many values"],
+    ["65,537 values", `[${"0,".repeat(65_537)}0]`, "more than 65536 values"],
+    ["a million lists", `[${"[],".repeat(1_000_000)}0]`, "more than 65536 values"],
     [
       "4,097 members in one object",
       JSON.stringify({ a: Object.fromEntries(Array.from({ length: 4_097 }, (_, at) => [`m${at}`, 1])) }),
@@ -198,6 +200,39 @@ describe("a form", () => {
   });
 });
 
+describe("lists of tokens", () => {
+  const lists = (count: number, length: number) =>
+    Array.from({ length: count }, () => Array(length).fill(1_000));
+  const embeddings = (input: unknown, more: object = {}) =>
+    Buffer.from(JSON.stringify({ model: "embed", input, ...more }));
+
+  test("may have as many tokens as OpenAI takes, and are read in one short turn", async () => {
+    const bytes = embeddings(lists(2_048, 146));
+    const prompt = Buffer.from(JSON.stringify({ model: "complete", prompt: Array(300_000).fill(17) }));
+    expect(await repeatedTurnMs(50, () => readEmbeddingsRequest(bytes))).toBeLessThan(50);
+    expect(await readEmbeddingsRequest(bytes)).toMatchObject({ inputs: 2_048 });
+    expect(await readCompletionsRequest(prompt)).toMatchObject({ prompts: 1 });
+  });
+
+  test.each([
+    ["more tokens", embeddings(Array(600_000).fill(1)), "more than 524288 numbers"],
+    ["as many numbers elsewhere", embeddings("a", { user: Array(70_000).fill(1) }), "more than 65536 values"],
+    ["as many values within", embeddings(lists(70_000, 1)), "more than 65536 values"],
+    [
+      "as many numbers deep elsewhere",
+      embeddings("a", { user: [{ a: Array(70_000).fill(1) }] }),
+      "65536 values",
+    ],
+  ])("may not have %s", async (_what, bytes, reason) => {
+    await expect(readEmbeddingsRequest(bytes)).rejects.toThrow(reason);
+  });
+
+  test("are not in a chat", () => {
+    const chat = Buffer.from(JSON.stringify({ messages: Array(70_000).fill(1) }));
+    expect(() => readFields(z.looseObject({}), chat)).toThrow("more than 65536 values");
+  });
+});
+
 describe("the duration of an audio file", () => {
   test("is proved by uncompressed WAV alone; otherwise it is the maximum for the size", () => {
     expect(audioDuration(toWav(8.5))).toEqual({ seconds: 9, isExact: true });
@@ -218,6 +253,17 @@ describe("the duration of an audio file", () => {
       if (at === 24) zero.writeUInt32LE(0, at);
       expect(audioDuration(zero).isExact, String(at)).toBe(false);
     }
+  });
+
+  test("is read in a bounded time, whatever precedes the sound", () => {
+    const wav = toWav(8);
+    const withChunks = (chunks: number) =>
+      Buffer.concat([wav.subarray(0, 36), Buffer.from("junk\0\0\0\0".repeat(chunks)), wav.subarray(36)]);
+    expect(audioDuration(withChunks(900))).toEqual({ seconds: 8, isExact: true });
+    const many = withChunks(3_000_000);
+    const startedMs = threadMs();
+    expect(audioDuration(many)).toMatchObject({ isExact: false });
+    expect(threadMs() - startedMs).toBeLessThan(50);
   });
 });
 

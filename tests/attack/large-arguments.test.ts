@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { repeatedTurnMs } from "../support/attack/event-loop.ts";
+import { seedAccount } from "../support/seed.ts";
+import { useStack } from "../support/stack.ts";
+
+/** 50 ms on an otherwise idle machine; the client takes its part of these turns as well. */
+const MAX_TURN_MS = 100;
+
+const stack = useStack();
+
+const numbered = (count: number, item: (n: number) => object) =>
+  Array.from({ length: count }, (_, n) => item(n));
+const streamId = `0x${"22".repeat(32)}`;
+const CASES = [
+  {
+    field: "prepareKvWrite",
+    type: "PrepareKvWriteInput",
+    input: {
+      ...{ from: `0x${"11".repeat(20)}`, version: "1" },
+      writes: numbered(1_000, (n) => ({ streamId, keyText: `key ${n}`, text: "v" })),
+      reads: numbered(1_000, (n) => ({ streamId, keyText: `key ${n}` })),
+      deletes: numbered(1_000, (n) => ({ streamId, keyText: `gone ${n}` })),
+    },
+  },
+  {
+    field: "messageTokenCount",
+    type: "MessageTokenCountInput",
+    input: {
+      model: "any",
+      messages: [{ role: "USER", content: numbered(9_900, () => ({ type: "text", text: "a" })) }],
+    },
+  },
+] as const;
+
+test.each(CASES)(
+  "ten aliases of $field with a large variable share no turn of the event loop",
+  async (one) => {
+    const { secret } = await seedAccount(stack().app.database, 1_000n);
+    const aliases = Array.from({ length: 10 }, (_, n) => `f${n}: ${one.field}(input: $i) { __typename }`);
+    const body = JSON.stringify({
+      query: `query ($i: ${one.type}!) { ${aliases.join(" ")} }`,
+      variables: { i: one.input },
+    });
+    const ask = async () => {
+      const headers = { "content-type": "application/json", authorization: `Bearer ${secret}` };
+      const reply = await fetch(`${stack().origin}/graphql`, { method: "POST", headers, body });
+      expect(Object.keys(((await reply.json()) as { data: object }).data)).toHaveLength(10);
+    };
+    await ask();
+    const ms = await repeatedTurnMs(MAX_TURN_MS, ask);
+    expect(ms).toBeLessThan(MAX_TURN_MS);
+  },
+);
