@@ -62,13 +62,20 @@ function pathIn(input: object | undefined, param: string): string {
   const path: string[] = [];
   let value: unknown = input;
   let isJson = false;
-  for (const name of param.split(".")) {
+  for (const name of withoutProvider(input, param.split("."))) {
     const steps: readonly string[] = isJson ? [name] : stepsOf(value, name);
     isJson ||= steps.length > 1 || (steps[0] !== toFieldName(name) && steps[0] === name);
     path.push(...steps);
     for (const step of steps) value = sent(value, step);
   }
   return path.join(".");
+}
+
+/** A path whose member of REST's object `provider` was sent in `routing`, from there: both have the same members. */
+function withoutProvider(input: object | undefined, names: readonly string[]): readonly string[] {
+  const [first, member = ""] = names;
+  const isRouting = first === "provider" && sent(sent(input, "routing"), toFieldName(member)) !== undefined;
+  return isRouting ? ["routing", ...names.slice(1)] : names;
 }
 
 /** Members of inputs whose own members are on the same level in REST. */
