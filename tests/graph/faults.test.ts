@@ -231,7 +231,7 @@ test.runIf(!isRouted).each([
   [
     "query ($f: ModelFilterInput) { models(filter: $f) { totalCount } }",
     { f: { no: 1 } },
-    "no",
+    "f.no",
     "invalid_parameter",
   ],
   ["query ($c: Cursor) { models(after: $c) { totalCount } }", { c: "ä" }, "after", "invalid_cursor"],

@@ -190,6 +190,8 @@ describe("a list of the graph", () => {
     ["first: 101", "invalid_parameter", "first"],
     ["last: 1, before: $cursor", "invalid_cursor", "before"],
     ["first: 1, after: $cursor", "invalid_cursor", "after"],
+    ['last: 1, before: "!!"', "invalid_cursor", "before"],
+    ['first: 1, after: ""', "invalid_cursor", "after"],
   ])("refuses (%s) and names the argument", async (args, code, param) => {
     const cursor = args.includes("$cursor") ? "($cursor: Cursor)" : "";
     const query = `query ${cursor} { models(${args}) { totalCount } }`;

@@ -1,16 +1,20 @@
 import { createHash } from "node:crypto";
 import {
+  type ArgumentNode,
+  type ASTNode,
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
   Kind,
   NoFragmentCyclesRule,
   NoSchemaIntrospectionCustomRule,
+  type ObjectFieldNode,
   type OperationDefinitionNode,
   parse,
   SingleFieldSubscriptionsRule,
   specifiedRules,
   validate,
+  visit,
 } from "graphql";
 import type { GraphLimits } from "../../../src/graph-limits.ts";
 import { ByteLru } from "../../../src/kernel/byte-lru.ts";
@@ -108,6 +112,16 @@ export function createDocumentCheck(rules: DocumentRules): (text: string) => Ver
   };
 }
 
+/** The argument or input field that has this value in a document. */
+function memberOf(document: DocumentNode, value: ASTNode | undefined): string | undefined {
+  let found: string | undefined;
+  const look = ({ name, value: own }: ArgumentNode | ObjectFieldNode) => {
+    if (own === value) found = name.value;
+  };
+  visit(document, { Argument: look, ObjectField: look });
+  return found;
+}
+
 function createUncachedCheck({ schema, supergraph, limits, hideNames }: DocumentRules) {
   const { cost = new Map(), listSize = new Map() } = readDirectiveUses(supergraph, ["cost", "listSize"]);
   const prices: Prices = { cost, listSize, defaultListSize: limits.listSize };
@@ -127,8 +141,12 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
     const locator = new Locator(text, placed);
     return find(placed).map((fault) => {
       const message = hideNames ? hideNames(fault.message, text) : fault.message;
-      const code = fault.extensions.code === INVALID_CURSOR ? INVALID_CURSOR : INVALID;
-      return new LocatedError(message, code, { locations: locator.locate(fault) });
+      const locations = locator.locate(fault);
+      if (fault.extensions.code !== INVALID_CURSOR) return new LocatedError(message, INVALID, { locations });
+      return new LocatedError(message, INVALID_CURSOR, {
+        locations,
+        param: memberOf(placed, fault.nodes?.[0]),
+      });
     });
   };
   return (text: string): Verdict => {

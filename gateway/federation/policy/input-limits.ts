@@ -76,6 +76,9 @@ export function isAnyJson(type: GraphQLInputType): boolean {
   return getNamedType(type).name === ANY_JSON;
 }
 
+/** A step of a path, and the path to it: a variable, a field of an input or the index of an item. */
+type Path = { readonly to?: Path; readonly step: string | number };
+
 type Limits = Pick<GraphLimits, "listItems" | "textBytes" | "jsonDepth">;
 
 /**
@@ -101,12 +104,13 @@ export class InputLimits {
 
   /**
    * Checks a JSON value of this type, given at a coordinate: returns the error for a value that is too long or an
-   * unknown input field; undefined when there is none.
+   * unknown input field; undefined when there is none. `path` is that of the value.
    */
   refuseValue(
     value: unknown,
     type: GraphQLInputType,
     coordinate: string,
+    path: Path = { step: fieldOf(coordinate) },
     depth = 1,
   ): GraphQLError | undefined {
     if (value === undefined || value === null) return undefined;
@@ -116,7 +120,9 @@ export class InputLimits {
       const items = Array.isArray(value) ? value : [value];
       return (
         this.refuseItems(items.length, coordinate) ??
-        first(items, (item) => this.refuseValue(item, nullable.ofType, coordinate, depth + 1))
+        first(items, (item, n) =>
+          this.refuseValue(item, nullable.ofType, coordinate, { to: path, step: n }, depth + 1),
+        )
       );
     }
     if (isInputObjectType(nullable)) {
@@ -126,11 +132,15 @@ export class InputLimits {
       return first(Object.keys(members), (name) => {
         const field = fields[name];
         // graphql-js takes seconds for thousands of these, as it compares each with all existing names.
-        if (!field)
-          return new LocatedError(`"${name}" is not a field of the input.`, "invalid_parameter", {
-            param: name,
-          });
-        return this.refuseValue(members[name], field.type, `${nullable.name}.${field.name}`, depth + 1);
+        if (!field) return unknownField({ to: path, step: name });
+        const inner = { to: path, step: name };
+        return this.refuseValue(
+          members[name],
+          field.type,
+          `${nullable.name}.${field.name}`,
+          inner,
+          depth + 1,
+        );
       });
     }
     if (typeof value === "string" && !isAnyJson(type)) return this.refuseText(value, coordinate);
@@ -184,12 +194,21 @@ export function fieldOf(coordinate: string): string {
   return /\(?([^.(]*?)\)?$/.exec(coordinate)?.[1] ?? coordinate;
 }
 
+function unknownField(path: Path): GraphQLError {
+  const param = toParam(path);
+  return new LocatedError(`"${param}" is not a field of the input.`, "invalid_parameter", { param });
+}
+
+function toParam({ to, step }: Path): string {
+  return to ? `${toParam(to)}.${step}` : String(step);
+}
+
 function first<T>(
-  items: Iterable<T>,
-  refuseOne: (item: T) => GraphQLError | undefined,
+  items: readonly T[],
+  refuseOne: (item: T, n: number) => GraphQLError | undefined,
 ): GraphQLError | undefined {
-  for (const item of items) {
-    const refusal = refuseOne(item);
+  for (let n = 0; n < items.length; n++) {
+    const refusal = refuseOne(items[n] as T, n);
     if (refusal) return refusal;
   }
   return undefined;

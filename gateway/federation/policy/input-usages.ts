@@ -53,7 +53,7 @@ export function readInputs(schema: GraphQLSchema, limits: InputLimits, document:
     },
     refuseVariables(operation, variables) {
       for (const { variable, type, coordinate } of usagesIn(operation)) {
-        const refusal = limits.refuseValue(variables[variable], type, coordinate);
+        const refusal = limits.refuseValue(variables[variable], type, coordinate, { step: variable });
         if (refusal) return refusal;
       }
       return undefined;

@@ -19,7 +19,7 @@ export class LocatedError extends GraphQLError {
     {
       locations = [],
       param,
-    }: { readonly locations?: readonly SourceLocation[]; readonly param?: string } = {},
+    }: { readonly locations?: readonly SourceLocation[]; readonly param?: string | undefined } = {},
   ) {
     super(cut(message), {
       extensions: { code, ...(param !== undefined && { param: cut(param) }) },
@@ -70,10 +70,7 @@ export class Locator {
   }
 }
 
-/**
- * The start of each line; lines end with `
- * `, `\r` or both.
- */
+/** The start of each line; lines end with a line feed, a carriage return or both. */
 function linesOf(text: string): readonly number[] {
   const lines = [0];
   for (let at = 0; at < text.length; at++) {

@@ -71,9 +71,10 @@ export function findVariableFaults(
     }
     for (const { path, error } of coercionFaults(value, type)) {
       const place = path.length > 0 ? ` at "${name}${path.map(toText).join("")}"` : "";
-      const reason = hidesNames && error.extensions.code === undefined ? "." : `: ${error.message}`;
+      const reason = hidesNames && error.extensions.code === undefined ? "." : `: ${withoutValue(error)}`;
       const isCursor = error.extensions.code === INVALID_CURSOR;
-      const param = (isCursor && path.length === 0 && fieldOf(name)) || [name, ...path].join(".");
+      const missing = MISSING.exec(error.message)?.slice(1) ?? [];
+      const param = (isCursor && path.length === 0 && fieldOf(name)) || [name, ...path, ...missing].join(".");
       faults.push(
         fault(
           `Variable "$${name}" has an invalid value${place}${reason}`,
@@ -85,6 +86,17 @@ export function findVariableFaults(
     if (faults.length >= MAX_FAULTS) break;
   }
   return faults;
+}
+
+/** What graphql-js says of a required field; its path is that of the object. */
+const MISSING = /^Field "(\w+)" of required type "[^"]+" was not provided\.$/;
+
+/** What is wrong with a value, without the value itself, which graphql-js repeats for its own scalars and enums. */
+function withoutValue({ message }: GraphQLError): string {
+  return message
+    .replace(/^(\w+ cannot represent [^:]+): [\s\S]*$/, "$1.")
+    .replace(/^(Enum "\w+" cannot represent [^:]+): [\s\S]*?(?=\. Did you mean|\.?$)/, "$1")
+    .replace(/^Value "[\s\S]*" does not exist in "(\w+)" enum/, 'The value does not exist in "$1" enum');
 }
 
 type CoercionFault = { readonly path: readonly (string | number)[]; readonly error: GraphQLError };

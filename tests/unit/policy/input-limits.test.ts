@@ -140,11 +140,14 @@ describe("an input object", () => {
     expect(refusal(inLists, "x")).toMatchObject({ limit: "jsonDepth", param: "list" });
   });
 
-  test("with an unknown field is refused by the name of that field", () => {
-    expect(refusal({ text: "a", nope: 1 }, "x")).toEqual({
-      message: '"nope" is not a field of the input.',
+  test("with an unknown field is refused by the path of that field", () => {
+    expect(refusal({ text: "a", nope: 1 }, "x", "Query.a(input)")).toEqual({
+      message: '"input.nope" is not a field of the input.',
       code: "invalid_parameter",
-      param: "nope",
+      param: "input.nope",
+    });
+    expect(refusal({ list: [{}, { inner: { nope: 1 } }] }, "x", "Query.a(input)")).toMatchObject({
+      param: "input.list.1.inner.nope",
     });
   });
 

@@ -10,7 +10,11 @@ test.each([
   ["provider.ignore", { model: "a", routing: { ignore: [ADDRESS] } }, "routing.ignore"],
   ["provider.allow_fallbacks", { routing: { allowFallbacks: false } }, "routing.allowFallbacks"],
   ["provider.only", { options: { provider: { only: [] } } }, "options.provider.only"],
-  ["provider.only", { routing: { ignore: [] }, options: { provider: { only: [] } } }, "options.provider.only"],
+  [
+    "provider.only",
+    { routing: { ignore: [] }, options: { provider: { only: [] } } },
+    "options.provider.only",
+  ],
   ["max_tokens", { maxTokens: 0 }, "maxTokens"],
   ["messages.0.tool_calls", { messages: [{ toolCalls: [] }] }, "messages.0.toolCalls"],
 ])("%s of %j is named %s", (param, input, field) => {
