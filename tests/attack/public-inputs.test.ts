@@ -159,7 +159,10 @@ describe("every method of JSON-RPC", () => {
   ])("a request of %s is refused before it is parsed", async (_name, params) => {
     const body = `{"jsonrpc":"2.0","id":1,"method":"kv_getValue","params":${params}}`;
     const { text } = await atLittleCost(() => sendText("POST", "/", body));
-    expect(JSON.parse(text).error).toEqual({ code: -32_600, message: "The request has more than 20000 values" });
+    expect(JSON.parse(text).error).toEqual({
+      code: -32_600,
+      message: "The request has more than 20000 values",
+    });
   });
 
   test("a name of 1 MB is not a method", async () => {
