@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { WorkerPool } from "../../kernel/async/worker-pool.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
@@ -29,7 +30,8 @@ const MAX_HELD_BYTES = 192 * 1_048_576;
 /** Deadline of a task on a thread. The tokens of a text that takes longer are estimated. */
 const DEADLINE_MS = 20_000;
 const IDLE_MS = 30_000;
-const THREADS = 2;
+/** One for short bodies, and one or two for long ones. */
+const THREADS = availableParallelism() < 4 ? 2 : 3;
 /** A longer body takes up to seconds. */
 const LONG_BYTES = 1_048_576;
 /** Assumed bytes per token when the pool is too busy to count. */
