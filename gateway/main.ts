@@ -30,7 +30,8 @@ await runOrExplain(async () => {
   const given = readConfig();
   const log = createLogger(given.LOG_LEVEL);
   if (!isSupervised)
-    for (const mistake of likelyMisspellings()) log.warn(`${mistake}: maybe it is misspelled`);
+    for (const mistake of likelyMisspellings())
+      log.warn(`a variable of the environment may be misspelled: ${mistake}`);
   const count = countProcesses(given);
   if (count > 1 && !isSupervised) {
     const environment = await portsOf(role, given);

@@ -78,8 +78,8 @@ function processEnvironment(): Environment {
 }
 
 /**
- * What to say of variables that look like a misspelling of a setting which is not set. They are no mistakes for certain:
- * others than the product use the environment too.
+ * A sentence for each variable that looks like a misspelling of a setting which is not set. It may be right all the same:
+ * other programs read the environment too.
  */
 export function likelyMisspellings(environment: Environment = process.env): readonly string[] {
   const unset = SETTING_NAMES.filter((name) => environment[name] === undefined);

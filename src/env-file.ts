@@ -42,7 +42,7 @@ export function loadEnvFile(environment: Environment, settings: readonly string[
   for (const [name, value] of Object.entries(found)) environment[name] ??= value;
 }
 
-/** What to say of the names that look like a misspelling of one of `settings`. */
+/** A sentence for each name that looks like a misspelling of one of `settings`. */
 export function misspellings(names: readonly string[], settings: readonly string[]): readonly string[] {
   return names.flatMap((name) => {
     const meant = settings.includes(name) ? undefined : settings.find((setting) => isNear(name, setting));

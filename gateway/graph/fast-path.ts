@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { ExecutionResult } from "graphql";
-import { nextTurn } from "../../src/kernel/async/next-turn.ts";
+import { operationTurns, TURN_BYTES } from "../../src/kernel/async/turn-queue.ts";
 import { asksForParts } from "../federation/engine/incremental/directives.ts";
 import { isInParts } from "../federation/engine/incremental/parts.ts";
 import type { deadlinesOf, Graph, GraphContext } from "../federation/graph.ts";
@@ -80,7 +80,7 @@ export async function executeFastPath(
   // The HTTP request itself is already counted.
   await account.take(requests - 1);
   // Large variables took this turn of the event loop to read and weigh, and are coerced again to execute.
-  if (Number(headers["content-length"] ?? 0) > LARGE_BYTES) await nextTurn();
+  if (Number(headers["content-length"] ?? 0) > LARGE_BYTES) await operationTurns.next(TURN_BYTES);
   const { operationName } = payload;
   abort.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
   const operation = {

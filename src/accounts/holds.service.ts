@@ -336,7 +336,7 @@ export class HoldsService {
   }
 }
 
-/** Which allotments are recalled, and until when they are waited for. */
+/** The allotments to recall: those of an account, except one. `signal` ends the wait for them. */
 type Recall = {
   readonly account: string;
   readonly except?: { readonly keyId: string; readonly processId: string };

@@ -43,8 +43,11 @@ function inputOf(args: Arguments): object {
 /** What a field is resolved with: its parent, its arguments and the rest. */
 type Call = readonly [parent: unknown, args: Arguments, ...rest: readonly unknown[]];
 
+/** Resolves a field, or opens the source of a subscription. */
+export type Resolve = (...call: Call) => unknown;
+
 /** Wraps a resolver, so that what it throws or rejects with becomes a GraphQL error. */
-export function guard(resolve: (...call: Call) => unknown): (...call: Call) => unknown {
+export function guard(resolve: Resolve): Resolve {
   return (...call) => attempt(() => resolve(...call), call[1]);
 }
 

@@ -55,6 +55,17 @@ async function open(kind: "embedded" | "server", neuron = 100_000n) {
   return { database, holds, clock, seeded, admit };
 }
 
+/** Of 100 neuron, 40 were taken by a process which used 10 of them, and holds the rest until it beats. */
+async function openWithUnused(kind: "embedded" | "server") {
+  const database = await openTestDatabase(kind);
+  const seeded = await seedAccount(database, 100n);
+  const holder = drivenOn(database);
+  const first = requestFor(seeded, 40n);
+  await holder.hold(first);
+  await holder.settle(settlementOf(first.id, 10n));
+  return { database, seeded, holder };
+}
+
 async function balanceOf(database: Database, account: string) {
   const [balance] = await new BalanceService(database).byAccounts([account]);
   if (!balance) throw new Error("there is no balance");
@@ -152,12 +163,8 @@ describeDatabases("an allotment", (kind) => {
   });
 
   test("of a process that is slow to return it is waited for, and the request is admitted", async () => {
-    const database = await openTestDatabase(kind);
-    const seeded = await seedAccount(database, 100n);
-    const [slow, other] = [drivenOn(database), processOn(database)];
-    const first = requestFor(seeded, 40n);
-    await slow.hold(first);
-    await slow.settle(settlementOf(first.id, 10n));
+    const { database, seeded, holder: slow } = await openWithUnused(kind);
+    const other = processOn(database);
     const statements = vi.spyOn(database, "rows");
     onTestFinished(() => statements.mockRestore());
     const waiting = other.hold(requestFor(seeded, 90n));
@@ -172,13 +179,9 @@ describeDatabases("an allotment", (kind) => {
   });
 
   test("of a process that never returns it ends the wait as unavailable, and not as insufficient_balance", async () => {
-    const database = await openTestDatabase(kind);
-    const seeded = await seedAccount(database, 100n);
+    const { database, seeded, holder: stopped } = await openWithUnused(kind);
     const clock = testClock();
-    const [stopped, other] = [drivenOn(database), drivenOn(database, clock)];
-    const first = requestFor(seeded, 40n);
-    await stopped.hold(first);
-    await stopped.settle(settlementOf(first.id, 10n));
+    const other = drivenOn(database, clock);
     let refusal: unknown;
     void other.hold(requestFor(seeded, 90n)).catch((error: unknown) => {
       refusal = error;
@@ -195,13 +198,9 @@ describeDatabases("an allotment", (kind) => {
   });
 
   test("of a process that never returns it is not waited for any longer when the client leaves", async () => {
-    const database = await openTestDatabase(kind);
-    const seeded = await seedAccount(database, 100n);
+    const { database, seeded } = await openWithUnused(kind);
     // Time stands still for the process that waits.
-    const [stopped, other] = [drivenOn(database), drivenOn(database)];
-    const first = requestFor(seeded, 40n);
-    await stopped.hold(first);
-    await stopped.settle(settlementOf(first.id, 10n));
+    const other = drivenOn(database);
     const statements = vi.spyOn(database, "rows");
     onTestFinished(() => statements.mockRestore());
     const client = new AbortController();

@@ -5,6 +5,8 @@ import { useStack } from "../support/stack.ts";
 
 /** 50 ms on an otherwise idle machine; the client takes its part of these turns as well. */
 const MAX_TURN_MS = 100;
+/** The client reads and sends several of them in one turn. */
+const MAX_COMMON_MS = 250;
 
 const stack = useStack();
 
@@ -47,7 +49,9 @@ test.each(CASES)(
       expect(Object.keys(((await reply.json()) as { data: object }).data)).toHaveLength(10);
     };
     await ask();
-    const ms = await repeatedTurnMs(MAX_TURN_MS, ask);
-    expect(ms).toBeLessThan(MAX_TURN_MS);
+    expect(await repeatedTurnMs(MAX_TURN_MS, ask)).toBeLessThan(MAX_TURN_MS);
+    // Neither do several such operations that arrive together.
+    const askAll = () => Promise.all(Array.from({ length: 12 }, ask));
+    expect(await repeatedTurnMs(MAX_COMMON_MS, askAll)).toBeLessThan(MAX_COMMON_MS);
   },
 );

@@ -24,7 +24,7 @@ export type Caller = {
   readonly keyId: string;
   readonly requestId: string;
   readonly client?: ClientExchange | undefined;
-  /** Aborts when the client leaves: nothing is waited for any longer. */
+  /** Aborts when the client leaves: then its admission waits for no money of other processes. */
   readonly signal?: AbortSignal | undefined;
   /** Set if the client accepts a stored answer. */
   readonly cache?: CacheRequest | undefined;

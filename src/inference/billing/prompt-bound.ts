@@ -1,12 +1,11 @@
 import { ATTACHMENT_TOKENS, type Attachment, attachmentOf, partsWithin } from "../body/attachments.ts";
 import { inputTokensAt, type Provider } from "../providers/provider.ts";
+import { estimatedTokens } from "./estimated-tokens.ts";
 import { type Quote, quoteChat } from "./pricing.ts";
 import type { PromptFields } from "./tokens.ts";
 
 /** Tokens that a provider's template may add to a prompt, such as instructions for tool calls. */
 const TEMPLATE_TOKENS = 256;
-/** For English text and JSON, with the usual vocabularies. */
-const BYTES_PER_TOKEN = 4;
 
 /** Counting a body of this size takes at most 7 ms, 0.2 ms for English. */
 const SHORT_BYTES = 4_096;
@@ -29,8 +28,7 @@ export function boundPrompt(fields: PromptFields, bytes: Pick<Buffer, "length">)
   const text = bytes.length - sum(attachments, ({ length }) => length);
   return {
     maxTokens: text + TEMPLATE_TOKENS + sum(attachments, ({ kind }) => ATTACHMENT_TOKENS[kind].most),
-    likelyTokens:
-      Math.ceil(text / BYTES_PER_TOKEN) + sum(attachments, ({ kind }) => ATTACHMENT_TOKENS[kind].usual),
+    likelyTokens: estimatedTokens(text) + sum(attachments, ({ kind }) => ATTACHMENT_TOKENS[kind].usual),
     isShort: bytes.length <= SHORT_BYTES && attachments.length === 0,
   };
 }

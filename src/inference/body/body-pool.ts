@@ -3,6 +3,7 @@ import { WorkerPool } from "../../kernel/async/worker-pool.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { type DecodedTranscription, decodeTranscription } from "../audio/audio-request.ts";
+import { estimatedTokens } from "../billing/estimated-tokens.ts";
 import { countRequestTokens, countTokens, type PromptFields } from "../billing/tokens.ts";
 import { type AnswerChanges, answerEdits, isChanged } from "../chat/answer-edits.ts";
 import { type AnswerFormat, answerTexts } from "../chat/answer-text.ts";
@@ -34,8 +35,6 @@ const IDLE_MS = 30_000;
 const THREADS = availableParallelism() < 4 ? 2 : 3;
 /** A longer body takes up to seconds. */
 const LONG_BYTES = 1_048_576;
-/** Assumed bytes per token when the pool is too busy to count. */
-const BYTES_PER_TOKEN = 4;
 
 const UNEXPECTED_RESULT = "a worker thread returned the result of another task";
 
@@ -198,7 +197,7 @@ export class BodyPool {
       throw new Error(UNEXPECTED_RESULT);
     } catch (error) {
       if (!(error instanceof AppError)) this.#log.error({ err: error }, "counting tokens failed");
-      return Math.ceil(sizeBytes / BYTES_PER_TOKEN);
+      return estimatedTokens(sizeBytes);
     }
   }
 

@@ -25,7 +25,7 @@ export type RequestFields = {
 };
 
 const CLOSING_BRACE = 0x7d;
-/** In lists of tokens. OpenAI's API takes 300,000 in one request for embeddings. */
+/** Numbers in lists of tokens. OpenAI's API takes 300,000 in one request for embeddings. */
 const MAX_TOKENS = 524_288;
 
 /** Fields addressed to the router, which are not forwarded (facts 1.2). */
@@ -59,14 +59,14 @@ export async function readPromptFields<Schema extends z.ZodType>(
   const { members, numbers } = measured(bytes, { tokens, longTexts: spans });
   if (!spans) {
     const value = parseMeasured(bytes, members);
-    requireTokens(value, numbers, tokens);
+    limitOtherLists(value, numbers, tokens);
     return { fields: checkFields(schema, value) };
   }
   const elided = new ElidedTexts(bytes, spans);
   const json = elided.withoutTexts();
   if (json.length > MAX_PARSED_BYTES) throw malformed("The body is too large apart from its long strings.");
   const value = elided.named(parseMeasured(json, members));
-  requireTokens(value, numbers, tokens);
+  limitOtherLists(value, numbers, tokens);
   if (await hasControlCharacterInTurns(elided.parts())) throw malformed("The body is not valid JSON.");
   return { fields: checkFields(schema, value), elided };
 }
@@ -76,8 +76,8 @@ function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): 
   return checkInput(schema, value);
 }
 
-/** Throws `invalid_body` if so many numbers that only a list of tokens may have are elsewhere: they are slower to check. */
-function requireTokens(value: unknown, numbers: number, tokens: string | undefined): void {
+/** Throws `invalid_body` if the lists beside those of tokens have too many items: they are slower to check. */
+function limitOtherLists(value: unknown, numbers: number, tokens: string | undefined): void {
   if (tokens === undefined || numbers <= BODY_LIMITS.maxValues) return;
   const { [tokens]: _tokens, ...others } = Object(value) as Readonly<Record<string, unknown>>;
   if (itemsOf(others) > BODY_LIMITS.maxValues)

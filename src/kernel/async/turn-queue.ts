@@ -1,5 +1,6 @@
 import { setImmediate as setImmediateCallback } from "node:timers";
 import { setImmediate } from "node:timers/promises";
+import { nextTurn } from "./next-turn.ts";
 
 /** Bytes that are searched or hashed in one turn of the event loop: at most 10 ms. */
 export const TURN_BYTES = 1_048_576;
@@ -70,6 +71,12 @@ export class TurnQueue {
     else this.#run({ bytes, run });
   }
 
+  /** Resolves in a later turn that is not used up, and counts so many bytes of it. */
+  async next(bytes: number): Promise<void> {
+    await nextTurn();
+    return new Promise((run) => this.take(bytes, run));
+  }
+
   #run({ bytes, run }: { readonly bytes: number; readonly run: () => void }): void {
     this.#leftBytes -= bytes;
     run();
@@ -88,3 +95,6 @@ export class TurnQueue {
     });
   }
 }
+
+/** The turns of large operations of the graph, in which they and then their root fields are executed. */
+export const operationTurns = new TurnQueue();

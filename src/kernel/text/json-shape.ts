@@ -77,7 +77,7 @@ export function measureJson(
     isChecked: longTexts !== undefined,
     isMalformed: false,
   };
-  // By depth: the members of the object that is open there, or that it is a list.
+  // By depth: the members of the object that is open there; `LIST` for a list.
   const ofObjects: number[] = [];
   let isLong = false;
   let [members, depth, values, numbers, outside, word] = [0, 0, 0, 0, 0, 0];

@@ -4,8 +4,8 @@ import { duplicateMember } from "./duplicate-member.ts";
 
 /**
  * Parses a JSON text that was measured before, so that the time is bounded; `members` are those that it has. Throws
- * `invalid_body` for a text that is not JSON; for a member that could change an object's prototype, naming its path;
- * and for a duplicate field in any object, of which another parser could use the other value, likewise.
+ * `invalid_body` for a text that is not JSON; and, naming its path, for a member that could change an object's prototype,
+ * and for a duplicate field in any object, of which another parser could use the other value.
  */
 export function parseMeasured(json: Buffer, members: number): unknown {
   const text = json.toString("utf8");

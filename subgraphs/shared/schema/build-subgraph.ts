@@ -22,7 +22,7 @@ import {
 } from "type-graphql";
 import { checkTextsIn } from "../../../src/kernel/check.ts";
 import { type RoutedSocket, SubscriptionError } from "../events/errors-as-events.ts";
-import { guard, guardReference, guardSource } from "../failures.ts";
+import { guard, guardReference, guardSource, type Resolve } from "../failures.ts";
 import { DEFAULT_SIZE } from "./connection.ts";
 import { keepDefaults } from "./default-values.ts";
 import { inTurns } from "./root-turns.ts";
@@ -251,8 +251,6 @@ function rethrowFailures(resolve: Resolve): Resolve {
     return resolve(event, ...rest);
   };
 }
-
-type Resolve = Parameters<typeof guard>[0];
 
 function isSubscription(member: unknown): member is { subscribe: Resolve; resolve: Resolve } {
   return typeof member === "object" && member !== null && "subscribe" in member && "resolve" in member;

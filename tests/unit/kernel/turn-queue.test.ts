@@ -18,6 +18,19 @@ test("items added at once are processed in order, one MiB per turn", async () =>
   expect(done).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
+test("callers that wait for a later turn at the same moment proceed in one each", async () => {
+  const queue = new TurnQueue();
+  let done = 0;
+  const callers = Array.from({ length: 3 }, () => queue.next(MIB).then(() => done++));
+  const perTurn = [done];
+  while (done < 3) {
+    await nextTurn();
+    perTurn.push(done);
+  }
+  expect(perTurn.filter((count, n) => count !== perTurn[n - 1])).toEqual([0, 1, 2, 3]);
+  await Promise.all(callers);
+});
+
 test("an item does not overtake items that already wait", async () => {
   const queue = new TurnQueue();
   const done: string[] = [];

@@ -1,3 +1,4 @@
+import { estimatedTokens } from "../estimated-tokens.ts";
 import { NO_TOKEN, type Vocabulary } from "./vocabulary.ts";
 
 /** The suffixes `'s`, `'re` and so on, in any case. */
@@ -18,8 +19,6 @@ const WORDS = new RegExp(
   "gu",
 );
 const encoder = new TextEncoder();
-/** Of English text, about. */
-const BYTES_PER_TOKEN = 4;
 
 /**
  * Counts tokens by byte-pair encoding: in each word, which begins as its bytes, the two adjacent tokens that together
@@ -32,7 +31,7 @@ export class Tokenizer {
   #bytes = new Uint8Array(1_024);
   #starts = new Int32Array(1_024);
   #ranks = new Int32Array(1_024);
-  /** How many places in words may still be compared. When none are left, the rest of a text is estimated. */
+  /** The comparisons that may still be made to merge tokens. When none are left, the rest of a text is estimated. */
   stepsLeft = Number.POSITIVE_INFINITY;
 
   constructor(vocabulary: Vocabulary) {
@@ -44,8 +43,7 @@ export class Tokenizer {
     WORDS.lastIndex = 0;
     for (let end = 0; ; ) {
       const start = end;
-      if (this.stepsLeft <= 0)
-        return tokens + Math.ceil(Buffer.byteLength(text.slice(start)) / BYTES_PER_TOKEN);
+      if (this.stepsLeft <= 0) return tokens + estimatedTokens(Buffer.byteLength(text.slice(start)));
       if (!WORDS.test(text)) return tokens;
       end = WORDS.lastIndex;
       tokens += this.#countWord(text, start, end);
