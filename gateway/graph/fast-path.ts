@@ -80,7 +80,8 @@ export async function executeFastPath(
   // The HTTP request itself is already counted.
   await account.take(requests - 1);
   // Large variables took this turn of the event loop to read and weigh, and are coerced again to execute.
-  if (Number(headers["content-length"] ?? 0) > LARGE_BYTES) await operationTurns.next(TURN_BYTES);
+  if (Number(headers["content-length"] ?? 0) > LARGE_BYTES)
+    await operationTurns.next(TURN_BYTES, abort.signal);
   const { operationName } = payload;
   abort.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
   const operation = {

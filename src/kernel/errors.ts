@@ -82,6 +82,12 @@ export const FAILURES = {
     meaning: "The prompt is longer than the model's context.",
     isUserError: true,
   },
+  previous_response_not_found: {
+    status: 400,
+    type: "invalid_request_error",
+    meaning: "The previous response is not kept, or belongs to another key.",
+    isUserError: true,
+  },
   content_policy_violation: {
     status: 400,
     type: "invalid_request_error",

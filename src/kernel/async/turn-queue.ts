@@ -58,27 +58,33 @@ export async function feedInTurns(
   }
 }
 
+type Task = { readonly bytes: number; readonly run: () => void; readonly signal?: AbortSignal | undefined };
+
 /** Splits the work of many tasks, such as bodies read concurrently, into turns of the event loop, in order. */
 export class TurnQueue {
-  readonly #waiting: { readonly bytes: number; readonly run: () => void }[] = [];
+  readonly #waiting: Task[] = [];
   #leftBytes = TURN_BYTES;
   #isScheduled = false;
 
   /** Runs now, or in a later turn if this one is used up. The queue is unbounded: callers must apply backpressure. */
-  take(bytes: number, run: () => void): void {
+  take(bytes: number, run: () => void, signal?: AbortSignal): void {
     if (!this.#isScheduled) this.#schedule();
-    if (this.#waiting.length > 0 || this.#leftBytes <= 0) this.#waiting.push({ bytes, run });
-    else this.#run({ bytes, run });
+    const task = { bytes, run, signal };
+    if (this.#waiting.length > 0 || this.#leftBytes <= 0) this.#waiting.push(task);
+    else this.#run(task);
   }
 
-  /** Resolves in a later turn that is not used up, and counts so many bytes of it. */
-  async next(bytes: number): Promise<void> {
+  /**
+   * Resolves in a later turn that is not used up, and counts so many bytes of it: none if `signal` has aborted by then,
+   * which callers check before they do the work.
+   */
+  async next(bytes: number, signal?: AbortSignal): Promise<void> {
     await nextTurn();
-    return new Promise((run) => this.take(bytes, run));
+    return new Promise((run) => this.take(bytes, run, signal));
   }
 
-  #run({ bytes, run }: { readonly bytes: number; readonly run: () => void }): void {
-    this.#leftBytes -= bytes;
+  #run({ bytes, run, signal }: Task): void {
+    if (!signal?.aborted) this.#leftBytes -= bytes;
     run();
   }
 

@@ -1,4 +1,6 @@
+import { GraphQLError } from "graphql";
 import { operationTurns, TURN_BYTES } from "../../../src/kernel/async/turn-queue.ts";
+import type { Context } from "../context.ts";
 import type { Resolve } from "../failures.ts";
 
 /** The work per value besides its text: it is converted, checked and encoded in about 2 µs. */
@@ -11,10 +13,14 @@ const SMALL_BYTES = 65_536;
  * operation may have many of them, each with the same variable, and all would be resolved in one turn.
  */
 export function inTurns(resolve: Resolve): Resolve {
-  return (parent, args, ...rest) => {
+  return (parent, args, context, ...rest) => {
     const bytes = weightOf(args);
-    if (bytes < SMALL_BYTES) return resolve(parent, args, ...rest);
-    return operationTurns.next(bytes).then(() => resolve(parent, args, ...rest));
+    if (bytes < SMALL_BYTES) return resolve(parent, args, context, ...rest);
+    const signal = (context as Context | undefined)?.signal;
+    return operationTurns.next(bytes, signal).then(() => {
+      if (signal?.aborted) throw new GraphQLError("The client has disconnected.");
+      return resolve(parent, args, context, ...rest);
+    });
   };
 }
 

@@ -67,6 +67,8 @@ async function keptId({ secret }: Seeded, body: object = { model: "kept" }): Pro
 const sentTo = (n: number, model: string) => router().scripted[n]?.callsOf(model).at(-1)?.body;
 const callsTo = (n: number, model: string) => router().scripted[n]?.callsOf(model).length;
 const refused = (param: string) => ({ error: { code: "invalid_body", param } });
+/** As OpenAI's service reports it, so that clients send the whole conversation again. */
+const notFound = { error: { code: "previous_response_not_found", param: "previous_response_id" } };
 
 describe("a response with store: true", () => {
   test.each([false, true])("has an id of ours everywhere, with stream %s", async (stream) => {
@@ -123,7 +125,7 @@ describe("a request that continues a response", () => {
     const before = callsTo(1, "kept");
     for (const secret of [(await seed()).secret, sibling.secret]) {
       const { status, text } = await ask(secret, { model: "kept", previous_response_id: id });
-      expect([status, JSON.parse(text)]).toMatchObject([400, refused("previous_response_id")]);
+      expect([status, JSON.parse(text)]).toMatchObject([400, notFound]);
     }
     expect(callsTo(1, "kept")).toBe(before);
     expect((await ask(seeded.secret, { model: "kept", previous_response_id: id })).status).toBe(200);
@@ -143,7 +145,7 @@ describe("a request that continues a response", () => {
     const id = given ?? (JSON.parse(text).x_0g_trace.request_id as string).replace("req-", "resp_");
     const before = callsTo(1, "kept");
     const reply = await ask(seeded.secret, { model: "kept", previous_response_id: id });
-    expect([reply.status, JSON.parse(reply.text)]).toMatchObject([400, refused("previous_response_id")]);
+    expect([reply.status, JSON.parse(reply.text)]).toMatchObject([400, notFound]);
     expect(callsTo(1, "kept")).toBe(before);
   });
 
@@ -161,6 +163,20 @@ describe("a request that continues a response", () => {
       { "x-0g-provider-address": cheap?.address ?? "" },
     );
     expect([pinned.status, JSON.parse(pinned.text)]).toMatchObject([400, refused("previous_response_id")]);
+  });
+
+  test.each([
+    ["with its code", 400, { message: "Unknown response.", code: "previous_response_not_found" }],
+    ["in words", 400, { message: "Previous response with id 'resp_theirs0' not found." }],
+    ["in words, as vLLM does", 404, { message: "Response with id 'resp_theirs0' not found.", code: 404 }],
+  ])("reports that its provider forgot the response, which it said %s", async (_, theirs, error) => {
+    set("kept", stateful, stateful);
+    const seeded = await router().seed();
+    const id = await keptId(seeded);
+    set("kept", stateful, (_call, response) => sendJson(response, theirs, { error }));
+    const { status, text } = await ask(seeded.secret, { model: "kept", previous_response_id: id });
+    expect([status, JSON.parse(text)]).toMatchObject([400, notFound]);
+    expect(text).not.toContain("resp_theirs");
   });
 
   test("goes to no other provider when its own fails", async () => {

@@ -31,6 +31,23 @@ test("callers that wait for a later turn at the same moment proceed in one each"
   await Promise.all(callers);
 });
 
+test("callers that have given up use up nothing of the turn in which they end", async () => {
+  const queue = new TurnQueue();
+  const gone = new AbortController();
+  let turn = 0;
+  const endedIn: number[] = [];
+  const callers = [gone.signal, gone.signal, gone.signal, undefined].map((signal) =>
+    queue.next(MIB, signal).then(() => endedIn.push(turn)),
+  );
+  gone.abort();
+  while (endedIn.length < 4) {
+    await nextTurn();
+    turn++;
+  }
+  expect(new Set(endedIn).size).toBe(1);
+  await Promise.all(callers);
+});
+
 test("an item does not overtake items that already wait", async () => {
   const queue = new TurnQueue();
   const done: string[] = [];

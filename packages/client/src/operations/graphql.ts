@@ -147,6 +147,8 @@ export type ErrorCode =
   | 'pinned_provider_exceeds_max_price'
   /** The object is not in the state that the request requires. */
   | 'precondition_failed'
+  /** The previous response is not kept, or belongs to another key. */
+  | 'previous_response_not_found'
   /** The provider failed. */
   | 'provider_error'
   /** None of the requested providers offers the model. */

@@ -96,10 +96,13 @@ const REASONS = {
   context_length_exceeded: "context_length_exceeded",
   content_policy_violation: "content_policy_violation",
   content_filter: "content_policy_violation",
+  previous_response_not_found: "previous_response_not_found",
 } as const;
 /** How servers without that code (vLLM, llama.cpp, Anthropic's format) report that a request is too long. */
 const TOO_LONG_FOR_MODEL =
   /maximum context length|exceeds? the (?:available )?context|context (?:length|window|size) exceeded|prompt is too long/i;
+/** How servers, some of them with 404 (vLLM), report that they do not keep the response that a request continues. */
+const RESPONSE_GONE = /\bresponse with id\b.{0,200}\bnot found\b/i;
 
 /**
  * The failure for a provider's answer with a status other than 200. If it blames the request (400, 413, 422), it is the
@@ -114,7 +117,10 @@ export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, b
     return blame(code, reason);
   }
   if (status === 401 || status === 403) return failed("credential", head, body);
-  if (status === 404) return failed("model_missing", head, body);
+  if (status === 404)
+    return reasonFor(code, reason) === "previous_response_not_found"
+      ? blame(code, reason)
+      : failed("model_missing", head, body);
   const isBusy = status === 429 || (status === 503 && retryAfterMs !== undefined);
   return failed(isBusy ? "busy" : "failed", head, body);
 }
@@ -128,14 +134,18 @@ export function statedFailure(error: unknown): AppError {
 
 function reasonFor(code: string, reason: string): (typeof REASONS)[keyof typeof REASONS] | undefined {
   if (Object.hasOwn(REASONS, code)) return REASONS[code as keyof typeof REASONS];
-  return TOO_LONG_FOR_MODEL.test(reason) ? "context_length_exceeded" : undefined;
+  if (TOO_LONG_FOR_MODEL.test(reason)) return "context_length_exceeded";
+  return RESPONSE_GONE.test(reason) ? "previous_response_not_found" : undefined;
 }
 
 function blame(code: string, reason: string): AppError {
-  return new AppError(
-    reasonFor(code, reason) ?? "invalid_body",
-    `The provider rejected the request: ${reason}`,
-  );
+  const ours = reasonFor(code, reason) ?? "invalid_body";
+  // The provider's reason names its own id of the response, which the client does not know.
+  if (ours === "previous_response_not_found")
+    return new AppError(ours, "The provider no longer keeps the previous response.", {
+      param: "previous_response_id",
+    });
+  return new AppError(ours, `The provider rejected the request: ${reason}`);
 }
 
 function failed(

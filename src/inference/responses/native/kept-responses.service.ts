@@ -1,6 +1,6 @@
+import { AppError } from "../../../kernel/errors.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import type { Spender } from "../../../keys/auth/permissions.ts";
-import { invalidField } from "../../body/invalid-field.ts";
 import type { RequestsService } from "../../requests/requests.service.ts";
 
 /** A response that its provider keeps. */
@@ -14,6 +14,7 @@ export type KeptResponse = {
 };
 
 const ID = /^resp_(batch_)?([A-Za-z0-9_-]{1,64})$/;
+const NOT_FOUND = "There is no such response that is kept: send the whole conversation as input.";
 
 /** The id for clients of the response to a request. */
 export function responseIdOf(requestId: string): string {
@@ -31,14 +32,14 @@ export class KeptResponsesService {
     this.#requests = requests;
   }
 
-  /** The response with this id. Throws `invalid_body` for one that is not kept, or belongs to another key. */
+  /** The response with this id. Throws `previous_response_not_found` for one that is not kept, or belongs to another key. */
   async find({ account, keyId }: Spender, id: string): Promise<KeptResponse> {
     const [, batch, rest] = ID.exec(id) ?? [];
     const requestId = rest && (batch ? `batch_${rest}` : `req-${rest}`);
     const request = requestId && (await this.#requests.find({ account, keyId }, requestId));
     const responseId = request ? request.routing?.keptResponse : undefined;
     if (!request || responseId === undefined)
-      throw invalidField("previous_response_id", "there is no such response that is kept");
+      throw new AppError("previous_response_not_found", NOT_FOUND, { param: "previous_response_id" });
     const { provider, model, inputTokens, outputTokens } = request;
     return {
       ...{ provider: provider as Hex, model, responseId },
