@@ -7,7 +7,7 @@ import { runOrExplain } from "./cli/run-or-explain.ts";
 import { keepNewObjectsYoung } from "./garbage-collection.ts";
 import { choosePort, requireFreePort } from "./listen.ts";
 import { countProcesses, isSupervised, ProcessSupervisor, processNumber, reportReady } from "./processes.ts";
-import type { Ends, Start } from "./roles/start.ts";
+import type { Ends, Phase, Start } from "./roles/start.ts";
 import { endGracefully } from "./shutdown.ts";
 
 /**
@@ -41,6 +41,7 @@ await runOrExplain(async () => {
   }
   const config = { ...given, METRICS_PORT: given.METRICS_PORT && given.METRICS_PORT + processNumber };
   const ends: Ends = [];
+  let phase: Phase = "starting";
   if (config.METRICS_PORT !== undefined)
     await requireFreePort({ host: config.METRICS_HOST, port: config.METRICS_PORT, setting: "METRICS_PORT" });
   // Printed before the role is loaded, which takes seconds.
@@ -50,12 +51,16 @@ await runOrExplain(async () => {
   // Tracing started first, so it stops last.
   if (endTraces) ends.unshift(endTraces);
   try {
-    await (await load())({ name, config, log, ends });
+    await (await load())({ name, config, log, ends, phase: () => phase });
   } catch (error) {
     await endAll(ends);
     throw error;
   }
-  endGracefully(() => endAll(ends), log);
+  phase = "serving";
+  endGracefully(() => {
+    phase = "shutting down";
+    return endAll(ends);
+  }, log);
   reportReady();
 });
 

@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { App } from "../src/app.ts";
 import type { Config } from "../src/config.ts";
 import { GRAPH_LIMITS } from "../src/graph-limits.ts";
+import { AppError } from "../src/kernel/errors.ts";
 import { hopOf, isTrustedPeer } from "../src/keys/auth/source-address.ts";
 import { KnownPaths, withoutTrailingSlash } from "../src/rest/http/known-paths.ts";
 import { PLUGIN_TIMEOUT_MS } from "../src/rest/http/plugin-timeout.ts";
@@ -47,19 +48,22 @@ const HEADERS_MS = 15_000;
 /** Added to the body deadlines, for bodies that no route reads. */
 const REQUEST_GRACE_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
-/** Responses in progress have this long to finish; then they are cut off, and billed for what was delivered. */
+/** Responses in progress have this long to finish; then streams end with an error, billed for what was delivered. */
 const DRAIN_MS = 30_000;
+/** For what is still in progress after that: the end of those streams, and other responses, which are cut off. */
+const CUT_OFF_MS = 2_000;
 const MAX_HEADER_BYTES = 16_384;
 const MAX_HEADERS = 100;
 
 /**
  * Creates the Fastify server for REST, GraphQL, its streams and the dashboard. It does not listen yet. Closing it
- * stops accepting requests, ends the GraphQL streams, and waits for responses in progress.
+ * stops accepting requests, ends the GraphQL streams, and waits `drainMs` for responses in progress.
  */
 export async function createServer(
   app: App,
   opened: Graph,
   wallet?: DevelopmentWallet,
+  drainMs = DRAIN_MS,
 ): Promise<FastifyInstance> {
   const introspection =
     (app.config.INTROSPECTION ?? (app.config.NETWORK === "devnet" ? "on" : "off")) === "on";
@@ -116,7 +120,10 @@ export async function createServer(
   });
   server.addHook("preClose", async () => {
     closing = true;
-    setTimeout(() => server.server.closeAllConnections(), DRAIN_MS).unref();
+    setTimeout(() => {
+      app.exchanges.endStreams(new AppError("unavailable", "The server is shutting down."));
+      setTimeout(() => server.server.closeAllConnections(), CUT_OFF_MS).unref();
+    }, drainMs).unref();
     await sockets.close();
     for (const response of streams.responses) response.end();
   });
@@ -146,7 +153,7 @@ export async function createServer(
   await server.register(mcpPlugin, { app, graph, streams, trusted });
   await server.register(dashboardPlugin, { app, wallet });
   if (app.config.STATUS_PAGE === "on") await server.register(statusPlugin, { app });
-  serveHealth(server, app);
+  serveHealth(server, () => app.readiness());
   return server;
 }
 

@@ -156,6 +156,10 @@ export const DASHBOARDS: Readonly<
         title: "Blocks that watchers lag behind",
         queries: [["max by (watcher) (zerograph_watcher_lag_blocks)", "{{watcher}}"]],
       },
+      {
+        title: "Watchers that advance",
+        queries: [["min by (watcher) (zerograph_watcher_up)", "{{watcher}}"]],
+      },
       { title: "Unfinished jobs", queries: [["max by (state) (zerograph_jobs)", "{{state}}"]] },
       {
         title: "Age of the oldest waiting job",

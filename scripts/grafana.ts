@@ -9,7 +9,7 @@ export async function metricHelp(): Promise<ReadonlyMap<string, string>> {
     relayLagSeconds: async () => 0,
     takenPositions: () => 0,
     replicaLagSeconds: () => 0,
-    watcherLags: async () => [],
+    watchers: async () => [],
     jobs: async () => ({ waiting: 0, running: 0, oldestWaitingSeconds: 0 }),
     webhookLagSeconds: async () => 0,
     databasePool: () => ({ open: 0, idle: 0, waiting: 0 }),

@@ -1,6 +1,7 @@
 import type { AccountServices } from "./accounts/module.ts";
 import type { AppContext } from "./app-context.ts";
 import type { ChainServices } from "./chain/module.ts";
+import { advances } from "./chain/watcher/log-watcher.store.ts";
 import type { Database } from "./db/database.ts";
 import type { EventsService } from "./events/events.service.ts";
 import type { EventRelay } from "./events/relay.ts";
@@ -15,6 +16,7 @@ import { oldestWaitingSeconds } from "./webhooks/delivery-queue.store.ts";
 /** How long a scrape may answer from an earlier read. */
 const JOBS_READ_MS = 5_000;
 const BALANCE_READ_MS = 30_000;
+const WATCHERS_READ_MS = 1_000;
 
 /** The services that gauges are read from. */
 type Services = Pick<
@@ -52,6 +54,11 @@ export function processGauges(
   relay: EventRelay,
   events: EventsService,
 ): Omit<Samples, keyof ReturnType<typeof dependencyGauges>> {
+  const readWatchers = async () =>
+    [...(await chain.watchers())].map(([watcher, { state, lagBlocks }]) => ({
+      ...{ watcher, advances: advances(state) },
+      lagBlocks: lagBlocks === undefined ? undefined : Number(lagBlocks),
+    }));
   return {
     holdsOpen: () => holds.open(),
     relayLagSeconds: () => relay.lagSeconds(),
@@ -60,10 +67,7 @@ export function processGauges(
     eventStreamsOpen: () => events.openStreams,
     requestMemoryBytes: () => load.memory.usedBytes,
     eventLoopDelaySeconds: () => load.monitor.delayP99Ms / 1_000,
-    watcherLags: async () =>
-      [...(await chain.watchers())].flatMap(([watcher, { lagBlocks }]) =>
-        lagBlocks === undefined ? [] : [{ watcher, blocks: Number(lagBlocks) }],
-      ),
+    watchers: cachedRead(readWatchers, WATCHERS_READ_MS),
     circuits: () =>
       catalogue
         .providers()

@@ -3,20 +3,26 @@ import type { App } from "../../src/app.ts";
 import type { Metrics } from "../../src/metrics/metrics.ts";
 import { PLUGIN_TIMEOUT_MS } from "../../src/rest/http/plugin-timeout.ts";
 import { listenAt } from "../listen.ts";
+import type { Phase } from "../roles/start.ts";
 import { serveHealth } from "./health.ts";
 
 /** Serves `/metrics` and the health checks on a separate port, by default reachable only from this machine (F60). */
 export async function startMetrics(
   app: App,
   metrics: Metrics,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, phase }: { readonly host: string; readonly port: number; readonly phase: () => Phase },
 ): Promise<{ readonly origin: string; close(): Promise<void> }> {
   const server = Fastify({ forceCloseConnections: true, pluginTimeout: PLUGIN_TIMEOUT_MS });
   server.get("/metrics", async (_request, reply) => {
     const { type, body } = await metrics.text();
     return reply.header("content-type", type).send(body);
   });
-  serveHealth(server, app);
+  // This port answers before and after the process serves.
+  serveHealth(server, async () => {
+    const { ready, parts } = await app.readiness();
+    const isServing = phase() === "serving";
+    return { ready: ready && isServing, parts: { process: isServing ? "ok" : phase(), ...parts } };
+  });
   await listenAt(server, { host, port, setting: "METRICS_PORT" });
   return { origin: server.listeningOrigin, close: () => server.close() };
 }

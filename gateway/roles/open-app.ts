@@ -30,7 +30,7 @@ type KnownDevnet = Pick<Devnet, "networkContracts" | "routerKey"> & { readonly r
 /** Creates the services, and serves their metrics on METRICS_PORT if it is set. Both end with the process. */
 export async function openApp(
   { config, network }: Placed,
-  { log, ends }: Pick<Start, "log" | "ends">,
+  { log, ends, phase }: Pick<Start, "log" | "ends" | "phase">,
   open?: () => Promise<Database>,
 ): Promise<App> {
   const app = await createApp(config, network, log, open);
@@ -38,8 +38,7 @@ export async function openApp(
   await app.chain.requireContracts();
   if (app.metrics && config.METRICS_PORT !== undefined) {
     const metrics = await startMetrics(app, app.metrics, {
-      host: config.METRICS_HOST,
-      port: config.METRICS_PORT,
+      ...{ host: config.METRICS_HOST, port: config.METRICS_PORT, phase },
     });
     ends.unshift(() => metrics.close());
     console.log(`metrics ready at ${metrics.origin}/metrics`);

@@ -70,9 +70,11 @@ export class DepositsService implements LogHandler {
   }
 
   async apply(tx: Queries, logs: readonly ChainLog[]): Promise<void> {
+    // Deposits read together are seen at the same time, and listed and published by their ids.
+    const ids = logs.map(newId).sort();
     const deposits = logs
-      .map((log) => ({
-        id: newId(),
+      .map((log, at) => ({
+        id: ids[at] as string,
         chainId: this.#dependencies.chainId,
         ...log,
         ...this.#event.decode(log),

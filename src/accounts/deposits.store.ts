@@ -54,7 +54,7 @@ export type DepositFilter = {
 export type DepositChange = { readonly id: string; readonly account: string; readonly amount: bigint };
 
 /**
- * Inserts deposits as `seen` and returns the new ones. Idempotent: a deposit that is already stored is left unchanged,
+ * Inserts deposits as `seen` and returns the new ones, by id. Idempotent: a deposit that is already stored is left unchanged,
  * and a reverted one becomes `seen` again in its new block. A reorg may renumber the logs of a transaction, so a
  * reverted row may be reused for another log of the same transaction.
  */
@@ -72,7 +72,8 @@ export async function insertSeen(
     block_number: deposit.blockNumber.toString(),
     block_hash: deposit.blockHash,
   }));
-  return (await tx.rows<ChangeRow>(INSERT, [JSON.stringify(requested)])).map(toChange);
+  const changes = (await tx.rows<ChangeRow>(INSERT, [JSON.stringify(requested)])).map(toChange);
+  return changes.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 /** Confirms the deposits seen up to block `upTo`, ordered by account, as accounts are locked everywhere. */
@@ -142,7 +143,7 @@ export async function hasConfirmed(tx: Queries, chainId: number, from: bigint): 
 /** The list, in its cursors. */
 const LIST = "deposits";
 
-/** An account's deposits that a filter matches, newest first, including reverted ones. */
+/** An account's deposits that a filter matches, newest first, including reverted ones. Their ids order those that were read together. */
 export async function listDeposits(
   queries: Queries,
   account: string,

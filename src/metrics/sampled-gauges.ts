@@ -10,8 +10,14 @@ export type Sampled = {
   readonly takenPositions: () => number;
   /** How far the database's replica is behind, at most; undefined without one, or while that is not known. */
   readonly replicaLagSeconds: () => number | undefined;
-  /** Blocks between a watcher's last block and the head of the chain. */
-  readonly watcherLags: () => Promise<readonly { readonly watcher: string; readonly blocks: number }[]>;
+  /** The chain watchers: the blocks between a watcher's last one and the head, and whether it reads new ones. */
+  readonly watchers: () => Promise<
+    readonly {
+      readonly watcher: string;
+      readonly lagBlocks: number | undefined;
+      readonly advances: boolean;
+    }[]
+  >;
   readonly jobs: () => Promise<JobQueue>;
   /** Age of the oldest event that waits for its delivery to a webhook, seconds; 0 if none waits. */
   readonly webhookLagSeconds: () => Promise<number>;
@@ -151,7 +157,17 @@ function registerSharedGauges(registry: Registry, sources: Sampled): void {
     "Blocks between a chain watcher's last block and the head",
     ["watcher"],
     async (gauge) => {
-      for (const { watcher, blocks } of await sources.watcherLags()) gauge.set({ watcher }, blocks);
+      for (const { watcher, lagBlocks } of await sources.watchers())
+        if (lagBlocks !== undefined) gauge.set({ watcher }, lagBlocks);
+    },
+  );
+  register(
+    registry,
+    "zerograph_watcher_up",
+    "Whether a chain watcher advances (1), or is halted, fails, or cannot read the chain (0)",
+    ["watcher"],
+    async (gauge) => {
+      for (const { watcher, advances } of await sources.watchers()) gauge.set({ watcher }, Number(advances));
     },
   );
   register(

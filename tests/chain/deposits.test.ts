@@ -120,7 +120,12 @@ describeDatabases("deposits", (kind) => {
       amounts.push(...page.rows.map(({ amount }) => amount));
       after = page.hasNextPage ? page.rows.at(-1)?.cursor : undefined;
     } while (after);
-    expect(amounts.toSorted()).toEqual([1n, 2n, 3n, 4n, 5n]);
+    expect(amounts).toEqual([5n, 4n, 3n, 2n, 1n]);
+    const seen = await database.rows<{ amount: string }>(
+      "select data->>'amount' as amount from outbox where subject = $1 and data->>'status' = 'seen' order by id",
+      [account],
+    );
+    expect(seen.map(({ amount }) => amount)).toEqual(["1", "2", "3", "4", "5"]);
     await expect(deposits.list(account, { first: 2, after: "WyJ4IiwieSJd" })).rejects.toMatchObject({
       code: "invalid_cursor",
     });

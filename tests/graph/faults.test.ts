@@ -254,6 +254,19 @@ test.runIf(!isRouted)("a literal that is not a cursor is refused as an invalid c
   }
 });
 
+test.runIf(!isRouted).each([
+  ['{ account(address: "0x12") { address } }', "address"],
+  ['{ block(number: "-1") { number } }', "number"],
+  ['{ models(filter: { providerAddresses: ["0x1"] }) { totalCount } }', "filter.providerAddresses.0"],
+  ["{ models(filter: { no: 1 }) { totalCount } }", "filter.no"],
+  ['mutation { createApiKey(input: { name: "a", allowedModels: [1] }) { secret } }', "allowedModels.0"],
+  ["{ models(no: 1) { totalCount } }", "no"],
+  ["{ file { root } }", "root"],
+])("the invalid literal in %s is named by its path", async (query, param) => {
+  const { errors } = await asked(query, {});
+  expect(errors).toMatchObject([{ extensions: { param } }]);
+});
+
 describe("a text that no row can have", () => {
   test.each([
     ["models", "ModelFilterInput", { inputModalities: ["image", "\ud800"] }, "filter.inputModalities.1"],

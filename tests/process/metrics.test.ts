@@ -1,6 +1,8 @@
 // @module-tag large
 import { expect, test } from "vitest";
+import { freePort } from "../support/servers/postgres.ts";
 import { newFolder, startReady } from "../support/servers/process.ts";
+import { until } from "../support/until.ts";
 
 test("a process with a METRICS_PORT serves /metrics and its health there, and ends with it", async () => {
   const started = await startReady({ settings: { DATA_DIR: newFolder(), METRICS_PORT: "0" } });
@@ -13,4 +15,20 @@ test("a process with a METRICS_PORT serves /metrics and its health there, and en
   expect((await fetch(`${started.origin}/openapi.json`)).status).toBe(200);
   expect(await started.end()).toEqual({ code: 0, signal: null });
   await expect(fetch(`${place}/metrics`)).rejects.toThrow();
+});
+
+test("a process is not ready before it listens", async () => {
+  const [port, metricsPort] = [await freePort(), await freePort()];
+  const settings = { DATA_DIR: newFolder(), PORT: String(port), METRICS_PORT: String(metricsPort) };
+  const started = startReady({ settings });
+  const seen = new Set<string>();
+  await until(async () => {
+    const reply = await fetch(`http://127.0.0.1:${metricsPort}/readyz`);
+    const { status, parts } = (await reply.json()) as { status: string; parts: { process: string } };
+    seen.add(`${reply.status} ${status}: ${parts.process}`);
+    return reply.ok;
+  });
+  expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+  expect([...seen]).toContain("503 not ready: starting");
+  expect(await (await started).end()).toEqual({ code: 0, signal: null });
 });

@@ -1,6 +1,7 @@
 // @module-tag large
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startMetrics } from "../../gateway/http/metrics.ts";
+import type { Phase } from "../../gateway/roles/start.ts";
 import { Metrics } from "../../src/metrics/metrics.ts";
 import { readinessOf } from "../../src/metrics/readiness.ts";
 import { MODEL } from "../support/chain/network.ts";
@@ -14,10 +15,11 @@ const stack = useStack({ METRICS_PORT: "0" });
 const QUESTION = "a question that nobody else may read";
 
 let place: { origin: string; close(): Promise<void> };
+let phase: Phase = "serving";
 beforeAll(async () => {
   const { app } = stack();
   if (!app.metrics) throw new Error("METRICS_PORT is set, so there are metrics");
-  place = await startMetrics(app, app.metrics, { host: "127.0.0.1", port: 0 });
+  place = await startMetrics(app, app.metrics, { host: "127.0.0.1", port: 0, phase: () => phase });
 });
 afterAll(() => place.close());
 
@@ -120,6 +122,7 @@ describe("/metrics", () => {
     await until(async () => (await seriesOf("zerograph_holds_open")) === 0);
     expect(await seriesOf("zerograph_event_relay_lag_seconds")).toBeGreaterThanOrEqual(0);
     await until(async () => (await seriesOf("zerograph_watcher_lag_blocks", { watcher: "deposits" })) === 0);
+    expect(await seriesOf("zerograph_watcher_up", { watcher: "deposits" })).toBe(1);
     expect(await seriesOf("zerograph_jobs", { state: "waiting" })).toBe(0);
     expect(await seriesOf("zerograph_jobs_oldest_waiting_seconds")).toBe(0);
     expect(await seriesOf("zerograph_database_waiting")).toBe(0);
@@ -191,11 +194,17 @@ describe("/metrics", () => {
       eventStreamsOpen: () => 3,
       requestMemoryBytes: () => 4_096,
       eventLoopDelaySeconds: () => 0.25,
-      watcherLags: async () => [{ watcher: "files", blocks: 3 }],
+      watchers: async () => [
+        { watcher: "files", lagBlocks: 3, advances: true },
+        { watcher: "deposits", lagBlocks: undefined, advances: false },
+      ],
       circuits: () => [{ provider: "0x1", state: "half-open" }],
     });
     const { body } = await metrics.text();
     expect(body).toContain('zerograph_watcher_lag_blocks{watcher="files"} 3');
+    expect(body).not.toContain('zerograph_watcher_lag_blocks{watcher="deposits"}');
+    expect(body).toContain('zerograph_watcher_up{watcher="files"} 1');
+    expect(body).toContain('zerograph_watcher_up{watcher="deposits"} 0');
     expect(body).toContain('zerograph_database_connections{state="busy"} 8');
     expect(body).toContain("zerograph_database_waiting 5");
     expect(body).toContain("zerograph_redis_up 0");
@@ -212,11 +221,12 @@ describe("health", () => {
   });
 
   test("/readyz names every part", async () => {
-    for (const origin of [stack().origin, place.origin]) {
+    const parts = { database: "ok", events: "ok", providers: "ok", chain: "ok" };
+    for (const [origin, own] of [[stack().origin], [place.origin, { process: "ok" }]] as const) {
       const reply = await fetch(`${origin}/readyz`);
       expect([reply.status, await reply.json(), reply.headers.get("cache-control")]).toEqual([
         200,
-        { status: "ready", parts: { database: "ok", events: "ok", providers: "ok", chain: "ok" } },
+        { status: "ready", parts: { ...parts, ...own } },
         "no-store",
       ]);
     }
@@ -261,4 +271,19 @@ test("the log of failures contains neither the prompt nor the key, whatever a pr
   expect(lines).not.toContain(QUESTION);
   expect(lines).not.toContain(secret.slice(4));
   for (const line of lines.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("level");
+});
+
+test("on the port of metrics, a process is ready only while it serves", async () => {
+  const known: unknown[] = [];
+  for (phase of ["starting", "serving", "shutting down"] as const) {
+    const reply = await fetch(`${place.origin}/readyz`);
+    const { status, parts } = (await reply.json()) as { status: string; parts: { process: string } };
+    known.push([reply.status, status, parts.process]);
+  }
+  phase = "serving";
+  expect(known).toEqual([
+    [503, "not ready", "starting"],
+    [200, "ready", "ok"],
+    [503, "not ready", "shutting down"],
+  ]);
 });

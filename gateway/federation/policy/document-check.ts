@@ -13,6 +13,7 @@ import {
   parse,
   SingleFieldSubscriptionsRule,
   specifiedRules,
+  type ValueNode,
   validate,
   visit,
 } from "graphql";
@@ -112,14 +113,26 @@ export function createDocumentCheck(rules: DocumentRules): (text: string) => Ver
   };
 }
 
-/** The argument or input field that has this value in a document. */
-function memberOf(document: DocumentNode, value: ASTNode | undefined): string | undefined {
-  let found: string | undefined;
-  const look = ({ name, value: own }: ArgumentNode | ObjectFieldNode) => {
-    if (own === value) found = name.value;
+/**
+ * The paths of the arguments in a document, of their members and their values, such as `filter.statuses.0`. In
+ * `input` they begin with its members, as in errors of resolvers.
+ */
+function pathsIn(document: DocumentNode): ReadonlyMap<ASTNode | undefined, string> {
+  const paths = new Map<ASTNode, string>();
+  const note = (member: ArgumentNode | ObjectFieldNode, path: string) => {
+    paths.set(member, path);
+    noteValue(member.value, path);
   };
-  visit(document, { Argument: look, ObjectField: look });
-  return found;
+  const noteValue = (value: ValueNode, path: string) => {
+    paths.set(value, path);
+    if (value.kind === Kind.LIST)
+      for (const [n, item] of value.values.entries()) noteValue(item, `${path}.${n}`);
+    if (value.kind === Kind.OBJECT)
+      for (const field of value.fields)
+        note(field, path === "input" ? field.name.value : `${path}.${field.name.value}`);
+  };
+  visit(document, { Argument: (argument) => note(argument, argument.name.value) });
+  return paths;
 }
 
 function createUncachedCheck({ schema, supergraph, limits, hideNames }: DocumentRules) {
@@ -139,14 +152,12 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
   const locateFaults = (text: string, find: (placed: DocumentNode) => readonly GraphQLError[]) => {
     const placed = parse(text);
     const locator = new Locator(text, placed);
+    const paths = pathsIn(placed);
     return find(placed).map((fault) => {
       const message = hideNames ? hideNames(fault.message, text) : fault.message;
-      const locations = locator.locate(fault);
-      if (fault.extensions.code !== INVALID_CURSOR) return new LocatedError(message, INVALID, { locations });
-      return new LocatedError(message, INVALID_CURSOR, {
-        locations,
-        param: memberOf(placed, fault.nodes?.[0]),
-      });
+      const code = fault.extensions.code === INVALID_CURSOR ? INVALID_CURSOR : INVALID;
+      const place = { locations: locator.locate(fault), param: paths.get(fault.nodes?.[0]) };
+      return new LocatedError(message, code, place);
     });
   };
   return (text: string): Verdict => {

@@ -76,6 +76,7 @@ export class LogScanner {
   /** How many blocks up to the head are read one by one. */
   readonly nearBlocks: bigint;
   readonly #keptBlocks: bigint;
+  #head: bigint | undefined;
 
   constructor(options: ScanOptions, timer: PollTimer) {
     this.#options = options;
@@ -88,12 +89,18 @@ export class LogScanner {
     };
   }
 
+  /** The newest block of the chain that a step has seen, also a step that failed. */
+  get head(): bigint | undefined {
+    return this.#head;
+  }
+
   /** Throws what the chain, the database or a handler threw; nothing was written then, and the step can be retried. */
   async step(): Promise<Step> {
     const { name, rpc, database, startBlock, pageBlocks = 1_000 } = this.#options;
     const { chainId, mark: cursor } = await openCursor(database, name, rpc.chainId);
     if (chainId !== rpc.chainId) return halted(`this database was filled from chain ${chainId}`);
     const head = await this.#timer.orStop(rpc.head());
+    this.#head = head.number;
     if (cursor && !(await this.#isOnChain(cursor, head))) return this.#handleReorg(cursor, head);
     const from = cursor ? cursor.number + 1n : startBlock;
     const place = { head: head.number, headHash: head.hash };

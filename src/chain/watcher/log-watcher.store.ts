@@ -24,6 +24,11 @@ export type WatcherState =
   | "rpc_behind"
   | "failing";
 
+/** Whether a watcher in this state reads new blocks, and does not wait for its RPC, a handler or an operator. */
+export function advances(state: WatcherState): boolean {
+  return state === "following" || state === "backfilling";
+}
+
 /** A watcher's row: the chain of its first start, and the newest block whose logs are in the database, if any. */
 type Cursor = { readonly chainId: number; readonly mark: Mark | undefined };
 

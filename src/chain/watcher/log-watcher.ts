@@ -4,7 +4,13 @@ import type { Hex } from "../../kernel/text/hex.ts";
 import { rpcReason } from "../rpc/rpc-endpoint.ts";
 import { HeadFeed } from "./head-feed.ts";
 import { LogScanner, type ScanOptions, type Step } from "./log-scanner.ts";
-import { recordState, toStatus, type WatcherState, type WatcherStatus } from "./log-watcher.store.ts";
+import {
+  advances,
+  recordState,
+  toStatus,
+  type WatcherState,
+  type WatcherStatus,
+} from "./log-watcher.store.ts";
 import { PollTimer } from "./poll-timer.ts";
 
 /** Options of a watcher. Its handlers share one cursor: handlers that must halt independently need own watchers. */
@@ -115,7 +121,7 @@ export class LogWatcher {
         await this.#lag(step.by);
         return { ms: pollMs };
       case "halted":
-        await this.#enter("halted_deep_reorg", this.#status, step.why);
+        await this.#enter("halted_deep_reorg", this.#stuckPlace(), step.why);
         return { ms: MAX_PAUSE_MS };
       case "reverted":
         log.warn({ watcher: this.name, depth: step.depth }, "a chain reorg was handled");
@@ -144,8 +150,8 @@ export class LogWatcher {
       log.error({ watcher: this.name, err: error }, "following the chain failed, and is retried");
     try {
       if (isRpcFailure)
-        await this.#enter(this.#outage(), this.#status, `${error.message} ${rpcReason(error)}`);
-      else await this.#enter("failing", this.#status);
+        await this.#enter(this.#outage(), this.#stuckPlace(), `${error.message} ${rpcReason(error)}`);
+      else await this.#enter("failing", this.#stuckPlace());
     } catch (cause) {
       log.error({ watcher: this.name, err: cause }, "the watcher's state could not be written");
     }
@@ -165,12 +171,19 @@ export class LogWatcher {
       await this.#enter("rpc_behind", this.#status, `it is ${by} blocks behind the blocks already read`);
   }
 
+  /** Where it stays while the chain goes on: its lag grows. */
+  #stuckPlace(): Place {
+    return { ...this.#status, headBlock: this.#scanner.head ?? this.#status.headBlock };
+  }
+
   async #enter(state: WatcherState, place: Place, why?: string): Promise<void> {
     const before = this.#status;
     const note = state === "halted_deep_reorg" ? why : undefined;
     this.#status = toStatus(state, place.scannedBlock, place.headBlock, place.lastReorgDepth, note);
     if (before.state !== state) this.#logState(state, why);
-    if (before.state !== state || before.lastReorgDepth !== place.lastReorgDepth)
+    // While it advances, the head is stored with the cursor.
+    const lagsMore = !advances(state) && before.headBlock !== place.headBlock;
+    if (before.state !== state || before.lastReorgDepth !== place.lastReorgDepth || lagsMore)
       await recordState(this.#options.database, this.name, this.#status);
   }
 

@@ -72,6 +72,7 @@ const MS_PER_TOKEN = 8;
 export class DispatchService {
   readonly #dependencies: Dependencies;
   readonly #running = new InProgress();
+  readonly #streams = new Set<StreamRelay>();
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
@@ -162,6 +163,7 @@ export class DispatchService {
     const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = settings;
     const relay = new StreamRelay({ ...given, admitted, billing, firstTokenMs, silenceMs, stallMs, resumes });
     admitted.markStreamed();
+    this.#streams.add(relay);
     const lease = admitted.cache && memory.open({ kind: "account", id: admitted.account });
     let recorder: AnswerRecorder | undefined;
     const run = async (attempt: AttemptOptions) => {
@@ -196,6 +198,7 @@ export class DispatchService {
       else await this.release(admitted, error, relay.clientGone.aborted);
       if (!relay.isBegun || !(error instanceof AppError)) throw error;
     } finally {
+      this.#streams.delete(relay);
       lease?.release();
     }
   }
@@ -218,6 +221,11 @@ export class DispatchService {
   /** Makes `drain` wait for a request, including its admission. */
   track<T>(request: Promise<T>): Promise<T> {
     return this.#running.add(request);
+  }
+
+  /** Ends the streams in progress: each reports the failure to its client, and is billed for what was delivered. */
+  endStreams(failure: AppError): void {
+    for (const stream of this.#streams) stream.stop(failure);
   }
 
   /** Waits until every running request is billed. */

@@ -147,6 +147,11 @@ export class StreamAttempt implements ProviderListener {
     this.#exchange?.resume();
   }
 
+  /** Ends this attempt with a failure that is not the provider's. */
+  stop(failure: AppError): void {
+    this.#fail(failure);
+  }
+
   onClientLeft(): void {
     if (!this.#close()) return;
     this.#exchange?.abort(CLIENT_GONE);

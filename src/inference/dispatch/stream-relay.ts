@@ -60,6 +60,11 @@ export class StreamRelay {
     await current.follow(exchange);
   }
 
+  /** Ends the answer with a failure that is not the provider's, so that no other one is tried. */
+  stop(failure: AppError): void {
+    this.#current?.stop(failure);
+  }
+
   /** Ends an interrupted answer: bills the delivered part, and reports the failure in the stream. */
   async breakOff(error: unknown): Promise<void> {
     const { by, failure } = this.#delivery;

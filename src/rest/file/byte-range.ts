@@ -11,7 +11,7 @@ const ALL: ByteRange = { kind: "all" };
  * values select the whole file, as the standard allows. A range past the end, or of the last 0 bytes, is unsatisfiable.
  */
 export function readRange(header: string | undefined, sizeBytes: number): ByteRange {
-  const [, from, to] = /^bytes=[ \t]*(\d{0,19})-(\d{0,19})[ \t]*$/i.exec(header ?? "") ?? [];
+  const [, from, to] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? "") ?? [];
   if (from === undefined || to === undefined || (from === "" && to === "")) return ALL;
   if (from === "") {
     const suffix = Math.min(Number(to), sizeBytes);

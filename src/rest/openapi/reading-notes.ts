@@ -58,7 +58,7 @@ export const READING_NOTES = {
   "GET /files/info": {
     description: "For each `cid`, a root or a sequence number, its metadata, or null if it is unknown.",
   },
-  "GET /file/:root": { description: "Entries are files, directories and links, with size and root." },
+  "GET /file/:root": { description: "Entries are files, directories and links; files have a size." },
   "GET /file/:root/*": {
     description: "Every byte is verified against the file's own root, which the folder's manifest has.",
   },

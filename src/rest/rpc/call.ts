@@ -15,6 +15,7 @@ export const METHODS: RpcMethods = { ...INDEXER_METHODS, ...ZGS_METHODS, ...KV_M
 export type CallContext = Omit<RpcCall, "params">;
 
 const MAX_ID_LENGTH = 256;
+const ID_RULE = `a number, or a string of at most ${MAX_ID_LENGTH} characters`;
 
 /** One answer as JSON; undefined for a notification, which has no id. */
 export async function answerCall(context: CallContext, call: unknown): Promise<Buffer | undefined> {
@@ -33,14 +34,17 @@ export async function answerCall(context: CallContext, call: unknown): Promise<B
   }
 }
 
+/** A method and its parameters. Throws an `RpcError` for what is no call, or has an id that cannot be returned. */
 function readCall(call: unknown): { readonly method: string; readonly params: readonly unknown[] } {
   if (isJsonObject(call) && call.method instanceof LongText)
     throw new RpcError(METHOD_NOT_FOUND, "Method not found");
   if (!isJsonObject(call) || typeof call.method !== "string")
     throw new RpcError(INVALID_REQUEST, "Invalid Request");
+  if (idOf(call) === null && call.id !== null)
+    throw new RpcError(INVALID_REQUEST, "Invalid Request", `id: ${ID_RULE}`);
   const { params = [] } = call;
   if (params !== null && !Array.isArray(params))
-    throw new RpcError(INVALID_REQUEST, "Invalid Request", "params are a list");
+    throw new RpcError(INVALID_REQUEST, "Invalid Request", "params: must be a list");
   return { method: call.method, params: params ?? [] };
 }
 

@@ -70,7 +70,10 @@ export class IntelligentDataType {
   })
   index!: number;
 
-  @Field(() => String, { description: "The owner's description of the data, truncated to 4,096 characters." })
+  @Field(() => String, {
+    description:
+      "The owner's description of the data, truncated to 4,096 characters. U+FFFD stands for U+0000, which is not stored.",
+  })
   description!: string;
 
   @Field(() => Hash32Scalar, { description: "The hash of the ciphertext." })

@@ -41,6 +41,7 @@ export class FileResolver {
     throw new AppError(
       "invalid_parameter",
       "A file is named by its root or by a txSeq: exactly one of the two.",
+      { param: "root" },
     );
   }
 

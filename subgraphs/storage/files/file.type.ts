@@ -12,7 +12,8 @@ export const FileStatus = defineEnum<FileProgress["status"]>("FileStatus", "The 
   submitted: "The file is submitted on chain, but segments are missing.",
   finalized: "The file is submitted on chain and all segments are stored: it can be downloaded.",
   pruned: "The file was stored and has been pruned.",
-  removed: "A reorg removed the file's submission.",
+  removed:
+    "A reorg removed the file's submission. Only `fileProgress` reports it: `file` finds no such file.",
 });
 
 /** A file. The rest of its fields are resolved. */

@@ -1,5 +1,6 @@
 // @module-tag large
 import { describe, expect, test } from "vitest";
+import { readStatuses } from "../../../src/chain/watcher/log-watcher.store.ts";
 import { startChain } from "../../support/chain/chain.ts";
 import { balanceOf, eventsOf, faultsOf, newAccount, watchDeposits } from "../../support/chain/deposits.ts";
 import { startRpcProxy, type Verdict } from "../../support/chain/rpc-proxy.ts";
@@ -57,11 +58,15 @@ test("a log that does not fit the configured event is not skipped: the watcher s
   await chain.deposit(account, 7n);
   await until(() => wrong.lines.some((line) => line.includes("following the chain failed")));
   await until(() => wrong.watcher.status().state === "failing");
-  expect(wrong.watcher.status()).toMatchObject({ scannedBlock: 1n });
+  await chain.mine(3);
+  // The chain goes on, so that the watcher lags, also for other processes.
+  await until(() => wrong.watcher.status().lagBlocks === 4n);
+  expect(wrong.watcher.status()).toMatchObject({ state: "failing", scannedBlock: 1n });
+  await until(async () => (await readStatuses(database)).get("deposits")?.lagBlocks === 4n);
   await wrong.watcher.stop();
   const right = watchDeposits(database, { urls: [chain.url], confirmations: 0 });
   right.watcher.start();
-  await right.scanned(2n);
+  await right.scanned(5n);
   expect(await balanceOf(database, account)).toBe(7n);
 });
 
@@ -137,8 +142,13 @@ describe("a chain that differs from what was read", () => {
     await chain.reorg(4);
     await chain.deposit(later, 9n);
     await chain.mine(5);
-    await until(() => watcher.status().state === "halted_deep_reorg");
-    watcher.poke();
+    // It checks again, and its lag grows with the chain, also for other processes.
+    await until(async () => {
+      watcher.poke();
+      const { state, lagBlocks } = watcher.status();
+      const stored = (await readStatuses(database)).get("deposits");
+      return state === "halted_deep_reorg" && lagBlocks === 6n && stored?.lagBlocks === 6n;
+    });
     expect(lines.filter((line) => line.includes("HALTED"))).toHaveLength(1);
     expect(await list(account)).toMatchObject([{ status: "confirmed" }]);
     expect(await balanceOf(database, account)).toBe(7n);

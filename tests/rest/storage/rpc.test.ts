@@ -21,7 +21,7 @@ const UNKNOWN = `0x${"9".repeat(64)}`;
 
 describe("the envelope", () => {
   test("an id is returned as it was sent, with all its digits", async () => {
-    for (const id of ["17952530950039350", "18446744073709551615", '"text"', "1.5", "0"]) {
+    for (const id of ["17952530950039350", "18446744073709551615", '"text"', "1.5", "0", "null", '""']) {
       const { text } = await post(`{"jsonrpc":"2.0","id":${id},"method":"kv_getStatus"}`);
       expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":true}`);
     }
@@ -47,6 +47,19 @@ describe("the envelope", () => {
       '{"jsonrpc":"2.0","id":1,"method":"kv_getStatus","params":{"a":1}}',
       -32_600,
     ],
+    ["an id that cannot be returned", '{"jsonrpc":"2.0","id":{"a":1},"method":"kv_getStatus"}', -32_600],
+    [
+      "an id that is too long",
+      `{"jsonrpc":"2.0","id":"${"a".repeat(257)}","method":"kv_getStatus"}`,
+      -32_600,
+    ],
+    [
+      "an id of megabytes",
+      `{"jsonrpc":"2.0","id":"${"a".repeat(2_000_000)}","method":"kv_getStatus"}`,
+      -32_600,
+    ],
+    ["an id that is a list", '{"jsonrpc":"2.0","id":[],"method":"kv_getStatus"}', -32_600],
+    ["an id of another type", '{"jsonrpc":"2.0","id":true,"method":"kv_getStatus"}', -32_600],
     ["endless nesting", `${"[".repeat(100_000)}${"]".repeat(100_000)}`, -32_600],
     ["a million members", `[${Array(1_000_000).fill("1").join(",")}]`, -32_600],
     ["an unknown method", '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}', -32_601],
