@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { databaseOf } from "../../src/app-connections.ts";
+import type { Config } from "../../src/config.ts";
 import { lockFolder } from "../../src/db/embedded/lock.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { requireFreePort } from "../listen.ts";
-import { placeOf, serve } from "./gateway.ts";
+import { placeOf, type Shown, serve } from "./gateway.ts";
 import { onDevnet, onKnownNetwork, openApp } from "./open-app.ts";
 import { requireFiles } from "./required-files.ts";
 import type { Start } from "./start.ts";
@@ -16,7 +17,14 @@ export async function startAll(start: Start): Promise<void> {
   if (config.NETWORK === "devnet" && !config.RPC_URL) return startWithDevnet(start);
   const app = await openApp(await onKnownNetwork(config), start);
   await app.start({ worker: true });
-  await serve(app, { kind: "local", app }, ends);
+  await serve(app, { kind: "local", app }, ends, await joinedDevnet(config));
+}
+
+/** The development wallet of a network that another process runs; its keys are not known here. */
+async function joinedDevnet({ NETWORK, RPC_URL: [rpcUrl] = [] }: Config): Promise<Shown> {
+  if (NETWORK !== "devnet" || rpcUrl === undefined) return {};
+  const { openDemoWallet } = await import("../../src/devnet/chain/wallet.ts");
+  return { wallet: await openDemoWallet(rpcUrl) };
 }
 
 /** The only function that loads the whole development network. */
@@ -45,5 +53,5 @@ async function startWithDevnet(start: Start): Promise<void> {
   const keys = await prepareDemo(app, devnet, config.DATA_DIR);
   const wallet = await openDemoWallet(devnet.rpcUrl);
   const chain = { rpcUrl: devnet.rpcUrl, id: app.network.chainId };
-  await serve(app, { kind: "local", app }, ends, { ...keys, model: DEVNET_MODEL, chain, wallet });
+  await serve(app, { kind: "local", app }, ends, { wallet, demo: { ...keys, model: DEVNET_MODEL, chain } });
 }

@@ -27,18 +27,21 @@ export async function startGateway(start: Start): Promise<void> {
   await serve(app, { kind: "remote", urls, secret: known.INTERNAL_SECRET }, ends);
 }
 
-/** Starts the server and prints its addresses. A demo adds its keys. */
+/** What a development network shows: the keys of its demo in the banner, and its wallet on the dashboard. */
+export type Shown = { readonly demo?: Demo; readonly wallet?: DevelopmentWallet };
+
+/** Starts the server and prints its addresses. */
 export async function serve(
   app: App,
   places: SubgraphPlaces,
   ends: Ends,
-  demo?: Demo & { readonly wallet: DevelopmentWallet },
+  { demo, wallet }: Shown = {},
 ): Promise<void> {
   const { config } = app;
   const graph = await openGraph(places, app);
   ends.unshift(() => graph.close());
   graph.warmUp();
-  const server = await createServer(app, graph, demo?.wallet);
+  const server = await createServer(app, graph, wallet);
   ends.unshift(() => server.close());
   await listenAt(server, placeOf(config));
   if (processNumber > 0) return;

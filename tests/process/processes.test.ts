@@ -96,6 +96,14 @@ describe.skipIf(skipped)("two processes on one port", () => {
     return statuses;
   }
 
+  test("offer the wallet of the development network that another process runs", async () => {
+    const reply = await fetch(`${product.origin}/dashboard/development-wallet`);
+    expect([reply.status, await reply.json()]).toMatchObject([
+      200,
+      { address: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/) },
+    ]);
+  });
+
   test("share the requests, and each shows its own metrics", async () => {
     let sent = 0;
     const counts = await until(async () => {

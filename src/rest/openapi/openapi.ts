@@ -132,7 +132,7 @@ function parametersOf(
     schema,
   }));
   const headers = [
-    ...(repetition ? [IDEMPOTENCY_KEY] : []),
+    ...(repetition ? [repetition === "secret" ? IDEMPOTENCY_KEY_OF_SECRETS : IDEMPOTENCY_KEY] : []),
     ...(isAdmitted ? ROUTING_HEADERS : []),
     ...(isCached ? [CACHE] : []),
     ...(isAdmitted && access !== "routing.preview" ? [TAGS_OF_REQUEST] : []),
@@ -148,6 +148,12 @@ const IDEMPOTENCY_KEY = {
   description:
     "A repeated request with the same key gets the first response again; it is neither executed nor billed again.",
   schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+const IDEMPOTENCY_KEY_OF_SECRETS = {
+  ...IDEMPOTENCY_KEY,
+  description:
+    "A repeated request with the same key is not executed again: it is 409 `idempotency_not_replayable`, as the secret " +
+    "in the first response is not stored.",
 };
 const CACHE = {
   name: "X-0G-Cache",
