@@ -54,6 +54,11 @@ type ServerConfig = {
 const MIGRATION_LOCK = 7_260_814_003n;
 /** Deadline to get a connection of the pool, also if all are in use (promises F46). */
 const CONNECT_MS = 4_000;
+/**
+ * How long an idle connection of the pool stays open. PostgreSQL plans a statement anew five times per connection, which
+ * takes longer than the statements of a chat: with the pool's own 10 s, nearly every chat of a quiet process was planned.
+ */
+const IDLE_MS = 300_000;
 /** Of a replica, after which the primary is read from. */
 const REPLICA_CONNECT_MS = 1_000;
 /** Maximum wait of a statement for the embedded database's only connection. */
@@ -86,7 +91,10 @@ async function openServer(config: ServerConfig): Promise<Database> {
     ...common(),
     dbName: String(address.database),
     // The whole address: from a URL the ORM reads only the host, port, user, password and database name.
-    driverOptions: { user: "", password: "", ...address, min: 0, max: config.poolSize },
+    driverOptions: {
+      ...{ user: "", password: "", ...address, min: 0, max: config.poolSize },
+      idleTimeoutMillis: IDLE_MS,
+    },
   });
   try {
     const pool = await orm.em.getConnection().getNativeClient();
