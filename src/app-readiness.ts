@@ -17,6 +17,7 @@ export function readinessChecks(
       required: true,
       check: async () => {
         if (await database.isReadOnly()) throw new NotReadyError("read-only");
+        if (database.isFull) throw new NotReadyError("no space left");
         return undefined;
       },
     },

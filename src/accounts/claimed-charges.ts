@@ -1,6 +1,6 @@
 import type { Database, Queries } from "../db/database.ts";
 import { markCharged } from "../idempotency/claims.store.ts";
-import { costOf, type Settlement } from "./settlements.store.ts";
+import { costOf, type Settlement, uncharged } from "./settlements.store.ts";
 
 /** Where settlements are charged, and whether that is an open transaction. */
 type Charging = { readonly queries: Queries; readonly isOpen: boolean };
@@ -21,7 +21,7 @@ export function chargeClaimed<T>(
   return database.repeatable(async (queries) => {
     const charged = await markCharged(queries, requests);
     const own = settlements.map((settlement) =>
-      isClaimed(settlement) && !charged.has(settlement.id) ? uncharged(settlement) : settlement,
+      isClaimed(settlement) && !charged.has(settlement.id) ? uncharged(settlement, "expired") : settlement,
     );
     return charge(own, { queries, isOpen: true });
   });
@@ -29,8 +29,4 @@ export function chargeClaimed<T>(
 
 function isClaimed(settlement: Settlement): boolean {
   return settlement.claimedBy !== undefined && costOf(settlement) > 0n;
-}
-
-function uncharged(settlement: Settlement): Settlement {
-  return { ...settlement, outcome: "failed", errorCode: "expired", inputCost: 0n, outputCost: 0n };
 }

@@ -20,7 +20,7 @@ import {
 } from "./holds.store.ts";
 import { OrphanedHolds } from "./orphaned-holds.ts";
 import { refusalOf, TagBudgetsChanged } from "./refusals.ts";
-import { failedSettlement, resolveHolds, type Settlement, withoutAnswer } from "./settlements.store.ts";
+import { failedSettlement, repeated, resolveHolds, type Settlement } from "./settlements.store.ts";
 
 /** Observes how requests are admitted and billed. `outcome` is `admitted`, or the error code of the refusal. */
 export type HoldsObserver = {
@@ -219,7 +219,7 @@ export class HoldsService {
       );
       return charged;
     } catch (error) {
-      this.#orphans.add(withoutAnswer(settlement));
+      this.#orphans.add(repeated(settlement));
       throw error;
     }
   }

@@ -49,6 +49,8 @@ export type Settlement = {
   readonly routing?: unknown;
   /** What its receipt needs beyond the request. */
   readonly receipt?: ReceiptDraft | undefined;
+  /** Whether nothing of the answer was sent yet, so that its client gets an error if this cannot be recorded. */
+  readonly isUndelivered?: boolean;
   /** The account of a request with an idempotency key: it is charged only while the key is its own. */
   readonly claimedBy?: string;
 };
@@ -58,9 +60,18 @@ export function costOf({ inputCost, outputCost }: Settlement): bigint {
   return inputCost + outputCost;
 }
 
-/** A settlement that is repeated: its client was sent an error meanwhile, not the answer that its receipt expects. */
-export function withoutAnswer(settlement: Settlement): Settlement {
-  return { ...settlement, receipt: settlement.receipt && withoutReturned(settlement.receipt) };
+/**
+ * A settlement that is repeated, because it may not have been recorded: its client was sent an error meanwhile, not the
+ * answer that its receipt expects, and pays only for what was delivered before.
+ */
+export function repeated(settlement: Settlement): Settlement {
+  const known = { ...settlement, receipt: settlement.receipt && withoutReturned(settlement.receipt) };
+  return settlement.isUndelivered ? uncharged(known, "unavailable") : known;
+}
+
+/** The settlement of a request that failed after all, and is not charged. */
+export function uncharged(settlement: Settlement, errorCode: string): Settlement {
+  return { ...settlement, outcome: "failed", errorCode, inputCost: 0n, outputCost: 0n };
 }
 
 /** A settlement that ends a request without a charge. */

@@ -8,10 +8,11 @@ import type { AccountReads } from "./account-reads.ts";
 import { EmbeddedReads } from "./embedded/embedded-reads.ts";
 import type { Replica } from "./server/replica.ts";
 import type { ServerReads } from "./server/server-reads.ts";
-import { isReadOnlyFailure, outageOf, type ServerWatch } from "./server/server-watch.ts";
+import { isDiskFullFailure, isReadOnlyFailure, outageOf, type ServerWatch } from "./server/server-watch.ts";
 import { timeoutOf } from "./server/statement-timeout.ts";
 
 /** Attempts of a statement that the database aborted in favour of others (promises F46). */
+const FULL_MS = 10_000;
 const MAX_ATTEMPTS = 5;
 const MAX_PAUSE_MS = 20;
 
@@ -42,6 +43,7 @@ export class Database implements Queries {
   /** The connections; the embedded database has one. */
   readonly pool: Pool;
   readonly #watch: ServerWatch | undefined;
+  #fullAtMs: number | undefined;
   readonly #names = new Map<string, string>();
   /** False if connections change between statements, so that prepared statements are not available on all of them. */
   #isPrepared: boolean;
@@ -234,7 +236,13 @@ export class Database implements Queries {
     await this.#onClose();
   }
 
+  /** Whether a statement failed in the last 10 s because the database's disk is full. Statements that only read succeed. */
+  get isFull(): boolean {
+    return this.#fullAtMs !== undefined && performance.now() - this.#fullAtMs < FULL_MS;
+  }
+
   #failureOf(error: unknown): unknown {
+    if (isDiskFullFailure(error)) this.#fullAtMs = performance.now();
     this.#watch?.noteFailure(error);
     return outageOf(timeoutOf(error));
   }

@@ -345,9 +345,14 @@ describeDatabases("an allotment", (kind) => {
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 
-  test.for([true, false])(
-    "a settlement without an answer (executed: %s) is repeated, and charges once",
-    async (isExecuted) => {
+  test.for([
+    [true, false, 993n],
+    [false, false, 993n],
+    [true, true, 993n],
+    [false, true, 996n],
+  ] as const)(
+    "a settlement without an answer (executed: %s) is repeated, and charges once, unless its client (undelivered: %s) was sent nothing",
+    async ([isExecuted, isUndelivered, left]) => {
       const { database, holds, seeded, admit } = await open(kind, 1_000n);
       const [request, other] = [await admit(), await admit()];
       await holds.beat();
@@ -356,13 +361,14 @@ describeDatabases("an allotment", (kind) => {
         if (isExecuted) await database.pool.query({ text: sql, values: [...(parameters ?? [])] });
         throw new Error("the connection broke");
       });
-      await expect(holds.settle(settlementOf(request.id, 3n))).rejects.toThrow("the connection broke");
+      const settlement = { ...settlementOf(request.id, 3n), isUndelivered };
+      await expect(holds.settle(settlement)).rejects.toThrow("the connection broke");
       rows.mockRestore();
       // Until it is known what is left, nothing is admitted in memory.
       expect(await countStatements(database, admit)).toBe(1);
       await holds.beat();
       await holds.settle(settlementOf(other.id, 4n));
-      expect((await balanceOf(database, seeded.account)).total).toBe(993n);
+      expect((await balanceOf(database, seeded.account)).total).toBe(left);
       expect(await findLedgerFaults(database)).toEqual([]);
     },
   );

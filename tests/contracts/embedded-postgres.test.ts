@@ -1,4 +1,5 @@
 // @module-tag large
+import { mkdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -13,6 +14,7 @@ import { PostgresSupervisor } from "../../src/db/embedded/postgres-supervisor.ts
 import { openDatabase } from "../../src/db/open.ts";
 import { embeddedTemplate } from "../support/servers/embedded.ts";
 import { newFolder } from "../support/servers/process.ts";
+import { until } from "../support/until.ts";
 
 const ENDLESS = "select count(*) from generate_series(1, 100000000000)";
 
@@ -79,6 +81,34 @@ describe("the thread of an embedded database", () => {
     supervisor.limitStatements(300);
     await expect(pool.query(ENDLESS)).rejects.toThrow();
     supervisor.limitStatements(60_000);
+    expect((await pool.query("select n from kept")).rows).toEqual([{ n: 1 }]);
+  });
+
+  test("after a panic, as for a disk without space for its log, the next session recovers once there is space", async () => {
+    const folder = newFolder();
+    await (await openDatabase({ kind: "folder", path: folder })).close();
+    const dataDir = join(folder, "postgres");
+    const supervisor = await PostgresSupervisor.open({ dataDir });
+    const pool = poolOf(supervisor);
+    await pool.query("create table kept (n int)");
+    await pool.query("insert into kept values (1)");
+    // The name under which PGlite's only process creates the next file of its log.
+    const obstacle = join(dataDir, "pg_wal", "xlogtemp.42");
+    mkdirSync(obstacle);
+    const write = () => pool.query("select pg_logical_emit_message(false, 'a', repeat('b', 1000000))");
+    await expect(
+      (async () => {
+        for (;;) await write();
+      })(),
+    ).rejects.toThrow("xlogtemp");
+    await expect(pool.query("select 1")).rejects.toThrow();
+    rmdirSync(obstacle);
+    await until(() =>
+      write().then(
+        () => true,
+        () => false,
+      ),
+    );
     expect((await pool.query("select n from kept")).rows).toEqual([{ n: 1 }]);
   });
 

@@ -8,7 +8,7 @@ import { newId } from "../../kernel/text/ids.ts";
 import { TransientMap } from "../../kernel/transient-map.ts";
 import { chargeClaimed } from "../claimed-charges.ts";
 import { type HoldRequest, hasOtherBudgets } from "../holds.store.ts";
-import { failedSettlement, type Settlement, withoutAnswer } from "../settlements.store.ts";
+import { failedSettlement, repeated, type Settlement } from "../settlements.store.ts";
 import { Allotment, NO_TERMS } from "./allotment.ts";
 import type { AllotmentRow } from "./allotment-row.ts";
 import { endLease, LEASE_SECONDS, renewLease } from "./leases.store.ts";
@@ -304,7 +304,7 @@ export class AllotmentsService {
     } catch (error) {
       // Some of it may have been charged: nothing is admitted in memory until a beat has read what is left.
       this.#lease = NO_LEASE;
-      for (const { running, settlement } of ends) running.settlement = withoutAnswer(settlement);
+      for (const { running, settlement } of ends) running.settlement = repeated(settlement);
       throw error;
     }
   }

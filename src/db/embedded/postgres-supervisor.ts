@@ -3,8 +3,8 @@ import { PostgresThread } from "./postgres-thread.ts";
 
 /**
  * Supervises the thread of the embedded database. A statement that exceeds the time limit cannot be cancelled inside
- * WebAssembly, so its thread is terminated; the client's next session opens the folder in a new thread, which recovers
- * it as after a crash.
+ * WebAssembly, and after a panic, as for a full disk, PostgreSQL begins no session: then the thread is terminated. The
+ * client's next session opens the folder in a new thread, which recovers it as after a crash.
  */
 export class PostgresSupervisor implements PostgresSession {
   readonly #options: PostgresOptions;
@@ -19,7 +19,9 @@ export class PostgresSupervisor implements PostgresSession {
   }
 
   static async open(options: PostgresOptions): Promise<PostgresSupervisor> {
-    return new PostgresSupervisor(options, await PostgresThread.open(options));
+    const thread = new PostgresThread(options);
+    await thread.opened();
+    return new PostgresSupervisor(options, thread);
   }
 
   /** Limits each further exchange to `maxStatementMs`. Before, migrations run without a limit. */
@@ -30,11 +32,23 @@ export class PostgresSupervisor implements PostgresSession {
   async exchange(messages: Uint8Array): Promise<Uint8Array> {
     if (isStartup(messages)) await this.#reopen();
     const thread = this.#thread;
+    return this.#within(thread, async () => {
+      try {
+        return await thread.exchange(messages);
+      } catch (error) {
+        if (isStartup(messages)) await thread.kill();
+        throw error;
+      }
+    });
+  }
+
+  /** Terminates the thread if its work takes longer than a statement may. */
+  async #within<T>(thread: PostgresThread, work: () => Promise<T>): Promise<T> {
     const limit = this.#maxStatementMs;
-    if (limit === undefined) return thread.exchange(messages);
+    if (limit === undefined) return work();
     const timer = setTimeout(() => void thread.kill(), limit).unref();
     try {
-      return await thread.exchange(messages);
+      return await work();
     } finally {
       clearTimeout(timer);
     }
@@ -42,20 +56,23 @@ export class PostgresSupervisor implements PostgresSession {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#reopening;
+    await this.#reopening?.catch(() => {});
     await this.#thread.close();
   }
 
   /** Only for a new session: an existing session would lose its prepared statements. */
   async #reopen(): Promise<void> {
     if (!this.#thread.hasEnded || this.#isClosed) return;
-    this.#reopening ??= PostgresThread.open(this.#options)
-      .then((thread) => {
-        this.#thread = thread;
-      })
-      .finally(() => {
-        this.#reopening = undefined;
-      });
+    this.#reopening ??= this.#openAnew().finally(() => {
+      this.#reopening = undefined;
+    });
     await this.#reopening;
+  }
+
+  async #openAnew(): Promise<void> {
+    const thread = new PostgresThread(this.#options);
+    // Recovery may panic, too, while the disk is still full.
+    await this.#within(thread, () => thread.opened());
+    this.#thread = thread;
   }
 }

@@ -11,7 +11,8 @@ export class PostgresThread implements PostgresSession {
   readonly #waiting: Waiting[] = [];
   #hasEnded = false;
 
-  private constructor(options: PostgresOptions) {
+  /** Starts the thread, which opens the database: see `opened`. */
+  constructor(options: PostgresOptions) {
     // TypeScript that Node can run directly: without the parent's flags a thread starts in a tenth of the time.
     const file = import.meta.url.endsWith(".ts") ? "./postgres-worker.ts" : "./postgres-worker.js";
     this.#worker = new Worker(new URL(file, import.meta.url), { workerData: options, execArgv: [] });
@@ -20,14 +21,12 @@ export class PostgresThread implements PostgresSession {
     this.#worker.on("exit", () => this.#end());
   }
 
-  /** Starts the thread and resolves when its database is open. Throws the error of opening it. */
-  static async open(options: PostgresOptions): Promise<PostgresThread> {
-    const thread = new PostgresThread(options);
+  /** Resolves once, when the database is open. Throws the error of opening it. */
+  async opened(): Promise<void> {
     try {
-      await thread.#nextAnswer();
-      return thread;
+      await this.#nextAnswer();
     } catch (error) {
-      await thread.kill();
+      await this.kill();
       throw error;
     }
   }

@@ -171,6 +171,8 @@ function removeClient(pool: Internals, client: unknown): void {
   if (pool._clients.includes(client)) pool._remove(client, () => pool._pulseQueue());
 }
 
+const DISK_FULL = "53100";
+
 /**
  * Maps a failure of the connection or of the server, which may also be read-only, to `unavailable`; other errors are
  * returned unchanged.
@@ -180,13 +182,14 @@ export function outageOf(error: unknown): unknown {
     if (cause instanceof AppError) return error;
     const code = "code" in cause ? String(cause.code) : "";
     if (code === READ_ONLY) return readOnly(error);
+    if (code === DISK_FULL) return diskFull(error);
     if (LOST.test(code) || GONE.test(cause.message)) return unavailable(error);
   }
   return error;
 }
 
 /**
- * Socket errors, and SQL states: connection lost, shutting down or starting, too many connections, disk or memory full.
+ * Socket errors, and SQL states: connection lost, shutting down or starting, too many connections, memory full.
  */
 const LOST = /^(?:ECONN\w*|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|08\w{3}|57P0[1-5]|53\w{3})$/;
 const GONE =
@@ -194,8 +197,17 @@ const GONE =
 
 /** Whether a statement or a connection failed because the server does not accept writes. */
 export function isReadOnlyFailure(error: unknown): boolean {
+  return hasState(error, READ_ONLY);
+}
+
+/** Whether a statement failed because the database's disk is full. */
+export function isDiskFullFailure(error: unknown): boolean {
+  return hasState(error, DISK_FULL);
+}
+
+function hasState(error: unknown, state: string): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if ("code" in cause && String(cause.code) === READ_ONLY) return true;
+    if ("code" in cause && String(cause.code) === state) return true;
   return false;
 }
 
@@ -203,6 +215,10 @@ function readOnly(cause?: unknown): AppError {
   return new AppError("unavailable", "The database is read-only. Try again later.", {
     ...(cause !== undefined && { cause }),
   });
+}
+
+function diskFull(cause: unknown): AppError {
+  return new AppError("unavailable", "The database has no space left. Try again later.", { cause });
 }
 
 function unavailable(cause?: unknown): AppError {

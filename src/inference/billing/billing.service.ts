@@ -158,7 +158,7 @@ export function toTeeTrace({
 /** The charge as the ledger writes it, with the provider that answered and the prices of its tier. */
 export function toSettlement(
   id: string,
-  { outcome, usage, estimated, errorCode }: Ending,
+  { outcome, usage, estimated, errorCode, isUndelivered = false }: Ending,
   {
     summary,
     provider,
@@ -180,6 +180,7 @@ export function toSettlement(
     inputCost: cost.input,
     outputCost: cost.output,
     errorCode,
+    isUndelivered,
     firstByteMs: summary.firstByteMs,
     durationMs: summary.durationMs,
     answeredBy: {

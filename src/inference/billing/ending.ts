@@ -11,6 +11,8 @@ export type Ending = {
   readonly usage?: Usage | undefined;
   readonly estimated?: boolean;
   readonly errorCode?: string;
+  /** Whether nothing of the answer was sent yet, so that it is not charged if its client gets an error instead. */
+  readonly isUndelivered?: boolean;
   /** The provider that answered. Defaults to the one that was tried last. */
   readonly provider?: Provider;
   /** The provider's own id of the answer. */

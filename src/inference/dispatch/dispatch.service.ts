@@ -131,7 +131,7 @@ export class DispatchService {
       const closing = memoizeLast((bill: Trace) => show(answer, reading, bill, admitted.shownCost(bill)));
       const bill = await billing.settle(admitted, {
         outcome: "completed",
-        ...{ usage, estimated, imageHashes, closing, finishReason },
+        ...{ usage, estimated, imageHashes, closing, finishReason, isUndelivered: true },
         answerId: responseKey ?? reading.answerId,
       });
       const trace = marked(bill, admitted.unproven(bill));

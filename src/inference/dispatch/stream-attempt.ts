@@ -240,7 +240,8 @@ export class StreamAttempt implements ProviderListener {
       this.#reader.closing(bill, (await metered).usage, admitted.unproven(bill), admitted.shownCost(bill)),
     );
     // What is held back until the bill is committed would come before the last bytes.
-    const known = { answerId, finishReason, ...(this.#writer.isBegun && { closing }) };
+    const { isBegun } = this.#writer;
+    const known = { answerId, finishReason, isUndelivered: !isBegun, ...(isBegun && { closing }) };
     const ending = async () => ({ outcome: "completed", ...(await metered), ...known }) as const;
     this.#settle(ending(), async (trace) => {
       const last = await closing(trace);
