@@ -1,5 +1,7 @@
 const DECIMALS = 18;
 const UNIT = 10n ** BigInt(DECIMALS);
+/** The largest amount of neuron that the gateway accepts. */
+const MAX_NEURON = 2n ** 256n - 1n;
 /** So many digits of an amount are shown at least, however small it is. */
 const SIGNIFICANT = 2;
 
@@ -45,9 +47,10 @@ export function toPlainTokens(neuron: string | bigint): string {
 
 /** Parses a token amount into neuron; undefined if it is not an amount. */
 export function toNeuron(tokens: string): string | undefined {
-  const match = /^(\d{1,12})(?:\.(\d{1,18}))?$/.exec(tokens.trim());
+  const match = /^(\d{1,60})(?:\.(\d{1,18}))?$/.exec(tokens.trim());
   if (!match) return undefined;
-  return (BigInt(match[1] ?? "0") * UNIT + BigInt((match[2] ?? "").padEnd(DECIMALS, "0"))).toString();
+  const neuron = BigInt(match[1] ?? "0") * UNIT + BigInt((match[2] ?? "").padEnd(DECIMALS, "0"));
+  return neuron <= MAX_NEURON ? neuron.toString() : undefined;
 }
 
 /** An amount as a number, for charts only. */

@@ -1,6 +1,6 @@
 import { Fieldset, Stack } from "@mantine/core";
 import * as z from "zod";
-import { CheckField, TextField } from "../../parts/form/fields.tsx";
+import { CheckField, LongTextField, TextField } from "../../parts/form/fields.tsx";
 
 /** The guardrails of a key, as the graph has them. */
 export type Guardrails = {
@@ -12,21 +12,20 @@ export type Guardrails = {
   readonly verifyTee: boolean;
 };
 
-const LIMITS = {
-  maxInputTokens: "MAX_INPUT_TOKENS",
-  maxInputBytes: "MAX_INPUT_BYTES",
-  maxOutputTokens: "MAX_OUTPUT_TOKENS",
-} as const;
-type Limit = keyof typeof LIMITS;
+const MAX_LIMIT = 2 ** 31 - 1;
 
 const limit = z
   .string()
   .trim()
-  .regex(/^(?:[1-9]\d{0,8})?$/, "A whole number above 0, or nothing.")
+  .refine(
+    (text) => text === "" || (/^[1-9]\d*$/.test(text) && Number(text) <= MAX_LIMIT),
+    `A whole number from 1 to ${MAX_LIMIT.toLocaleString("en")}, or nothing.`,
+  )
   .transform((text) => (text === "" ? null : Number(text)));
+/** One a line, as the name of a tool may have a comma in it. */
 const names = z.string().transform((text) =>
   text
-    .split(",")
+    .split("\n")
     .map((one) => one.trim())
     .filter((one) => one !== ""),
 );
@@ -43,13 +42,12 @@ export const guardrailsSchema = z.object({
 
 /** The fields for a key, or for a new one. */
 export function guardrailValues(given: Guardrails | undefined): z.input<typeof guardrailsSchema> {
-  const text = (name: Limit) => String(given?.[name] ?? "");
   return {
-    maxInputTokens: text("maxInputTokens"),
-    maxInputBytes: text("maxInputBytes"),
-    maxOutputTokens: text("maxOutputTokens"),
-    allowedTools: given?.allowedTools.join(", ") ?? "",
-    blockedParameters: given?.blockedParameters.join(", ") ?? "",
+    maxInputTokens: String(given?.maxInputTokens ?? ""),
+    maxInputBytes: String(given?.maxInputBytes ?? ""),
+    maxOutputTokens: String(given?.maxOutputTokens ?? ""),
+    allowedTools: given?.allowedTools.join("\n") ?? "",
+    blockedParameters: given?.blockedParameters.join("\n") ?? "",
     verifyTee: given?.verifyTee ?? false,
   };
 }
@@ -63,20 +61,14 @@ export function GuardrailFields() {
         <TextField name="maxInputTokens" label="Most tokens of a prompt" {...limit} />
         <TextField name="maxInputBytes" label="Most bytes of a request" {...limit} />
         <TextField name="maxOutputTokens" label="Most tokens of an answer" {...limit} />
-        <TextField name="allowedTools" label="Allowed tools" hint="Names with commas. Empty: all tools." />
-        <TextField
+        <LongTextField name="allowedTools" label="Allowed tools" hint="A name a line. Empty: all tools." />
+        <LongTextField
           name="blockedParameters"
           label="Blocked parameters"
-          hint="Fields of a request that are refused, such as logprobs, n."
+          hint="Fields of a request that are refused, such as logprobs: a name a line."
         />
         <CheckField name="verifyTee" label="Verify the signature of every answer" />
       </Stack>
     </Fieldset>
   );
-}
-
-/** The limits to remove from a key that is to have these guardrails. */
-export function clearedGuardrails(guardrails: Guardrails) {
-  const names = Object.keys(LIMITS) as Limit[];
-  return names.filter((name) => guardrails[name] === null).map((name) => LIMITS[name]);
 }

@@ -6,8 +6,10 @@ import { toNeuron, toPlainTokens } from "../../data/amounts.ts";
 import { graphql } from "../../data/query/graph.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { ChecksField, SelectField, TextField } from "../../parts/form/fields.tsx";
+import { MAX_NAME_LENGTH, text } from "../../parts/form/texts.ts";
 import { Note } from "../../parts/page/states.tsx";
 import { GuardrailFields, type Guardrails, guardrailsSchema, guardrailValues } from "./guardrail-fields.tsx";
+import { localTime } from "./key-changes.ts";
 
 const MODELS = graphql("query KeyModels { models(first: 100) { nodes { modelId } } }");
 
@@ -55,7 +57,7 @@ const expiresAt = z.string().transform((text, context) => {
 
 /** The fields of a key's form, by the names of the mutation's input. */
 export const keySchema = z.object({
-  name: z.string().trim().min(1, "A name, by which you know the key again.").max(64),
+  name: text(MAX_NAME_LENGTH, "A name, by which you know the key again."),
   creditLimit,
   resetPeriod: z.enum(["NEVER", "DAILY", "WEEKLY", "MONTHLY"]),
   expiresAt,
@@ -128,9 +130,4 @@ export function KeyFields({ given }: { given: Key | undefined }) {
       <GuardrailFields />
     </>
   );
-}
-
-function localTime(at: string): string {
-  const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

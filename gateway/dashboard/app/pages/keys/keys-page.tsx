@@ -18,7 +18,7 @@ import { ListTable } from "../../parts/table/list-table.tsx";
 import { Amount } from "../../parts/value/amount.tsx";
 import { Live, Pill, StateBadge } from "../../parts/value/state-badge.tsx";
 import { Time } from "../../parts/value/time.tsx";
-import { clearedGuardrails } from "./guardrail-fields.tsx";
+import { keyChanges } from "./key-changes.ts";
 import { type Key, KeyFields, keySchema, keyValues, PERIODS } from "./key-fields.tsx";
 import { KeyRules } from "./key-rules.tsx";
 import { type KeySpend, SPEND_DAYS, useKeySpend } from "./key-spend.ts";
@@ -237,21 +237,8 @@ function Dialogs({
         const made = await create({ input: terms });
         return resultOf(made.data?.createApiKey, made.error).secret ?? "";
       }}
-      update={async ({ id }, { creditLimit, expiresAt, trustMode, providerEvidence, ...rest }) => {
-        const clear = [
-          ...(creditLimit ? [] : ["CREDIT_LIMIT" as const]),
-          ...(expiresAt ? [] : ["EXPIRES_AT" as const]),
-          ...(trustMode ? [] : ["TRUST_MODE" as const]),
-          ...(providerEvidence ? [] : ["PROVIDER_EVIDENCE" as const]),
-          ...clearedGuardrails(rest),
-        ];
-        const limits = {
-          ...(creditLimit && { creditLimit }),
-          ...(expiresAt && { expiresAt }),
-          ...(trustMode && { trustMode }),
-          ...(providerEvidence && { providerEvidence }),
-        };
-        const done = await update({ input: { id, ...rest, ...limits, clear } });
+      update={async ({ id }, changes) => {
+        const done = await update({ input: { id, ...keyChanges(changes) } });
         resultOf(done.data?.updateApiKey, done.error);
       }}
       revoke={async ({ id }) => {

@@ -8,6 +8,7 @@ import { useList } from "../../data/list/use-list.ts";
 import { graphql, resultOf } from "../../data/query/graph.ts";
 import { ChecksField, SelectField } from "../../parts/form/fields.tsx";
 import { KeyActions, KeyDialogs, type OpenDialog } from "../../parts/form/key-dialogs.tsx";
+import { MAX_NAME_LENGTH, text } from "../../parts/form/texts.ts";
 import { Section } from "../../parts/page/page.tsx";
 import { EmptyState } from "../../parts/page/states.tsx";
 import type { Column } from "../../parts/table/column.ts";
@@ -62,7 +63,7 @@ const SCOPES = {
 const scopes = z.enum(["ACCOUNT_READ", "KEYS_READ", "KEYS_CREATE", "KEYS_MANAGE"]);
 const schema = z
   .object({
-    name: z.string().trim().min(1, "A name, by which you know the key again.").max(64),
+    name: text(MAX_NAME_LENGTH, "A name, by which you know the key again."),
     preset: z.enum(["READ_ONLY", "KEY_MANAGER", "FULL_ADMIN", "CUSTOM"]),
     scopes: z.array(scopes),
   })
@@ -164,8 +165,8 @@ function Dialogs({
         const made = await create({ input: terms });
         return resultOf(made.data?.createManagementKey, made.error).secret ?? "";
       }}
-      update={async ({ id }, terms) => {
-        const done = await update({ input: { id, ...terms } });
+      update={async ({ id }, changes) => {
+        const done = await update({ input: { id, ...changes } });
         resultOf(done.data?.updateManagementKey, done.error);
       }}
       revoke={async ({ id }) => {

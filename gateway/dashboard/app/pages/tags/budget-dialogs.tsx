@@ -9,6 +9,7 @@ import { toastSuccess } from "../../data/toast.ts";
 import { ConfirmDialog, Dialog } from "../../parts/form/dialog.tsx";
 import { SelectField, TextField } from "../../parts/form/fields.tsx";
 import { GraphForm } from "../../parts/form/form.tsx";
+import { text } from "../../parts/form/texts.ts";
 import { textOf } from "./spend-rows.ts";
 import type { Budget, Tag } from "./tag-queries.ts";
 
@@ -41,9 +42,13 @@ export type OpenBudget =
   | { readonly kind: "create"; readonly tag?: Tag }
   | { readonly kind: "edit" | "delete"; readonly budget: Budget };
 
+/** In bytes, of which a character has at least one: the server names the field of a text with more. */
+const MAX_TAG_NAME = 64;
+const MAX_TAG_VALUE = 512;
+
 const schema = z.object({
-  name: z.string().trim().min(1, "A name, such as team.").max(64),
-  value: z.string().trim().min(1, "A value, such as search.").max(512),
+  name: text(MAX_TAG_NAME, "A name, such as team."),
+  value: text(MAX_TAG_VALUE, "A value, such as search."),
   creditLimit: z.string().transform((text, context) => {
     const neuron = toNeuron(text);
     if (neuron !== undefined) return neuron;
@@ -109,13 +114,13 @@ export function BudgetDialogs({
             Cancel
           </Button>
         }
-        send={async ({ name, value, creditLimit, resetPeriod }) => {
-          if (given) {
-            const done = await update({ input: { id: given.id, creditLimit, resetPeriod } });
-            resultOf(done.data?.updateTagBudget, done.error);
-          } else {
+        send={async ({ name, value, creditLimit, resetPeriod }, changes) => {
+          if (!given) {
             const done = await create({ input: { tag: { name, value }, creditLimit, resetPeriod } });
             resultOf(done.data?.createTagBudget, done.error);
+          } else if (Object.keys(changes).length > 0) {
+            const done = await update({ input: { id: given.id, ...changes } });
+            resultOf(done.data?.updateTagBudget, done.error);
           }
           toastSuccess(`${textOf({ name, value })} may spend ${toTokens(creditLimit)} ${symbol}.`);
           onDone();
@@ -124,8 +129,15 @@ export function BudgetDialogs({
       >
         {!given && (
           <>
-            <TextField label="Name" name="name" required maxLength={64} data-autofocus placeholder="team" />
-            <TextField label="Value" name="value" required maxLength={512} placeholder="search" />
+            <TextField
+              label="Name"
+              name="name"
+              required
+              maxLength={MAX_TAG_NAME}
+              data-autofocus
+              placeholder="team"
+            />
+            <TextField label="Value" name="value" required maxLength={MAX_TAG_VALUE} placeholder="search" />
           </>
         )}
         <TextField

@@ -7,6 +7,7 @@ import { ActionButton } from "../../parts/form/action-button.tsx";
 import { Dialog, DialogButtons } from "../../parts/form/dialog.tsx";
 import { TextField } from "../../parts/form/fields.tsx";
 import { GraphForm } from "../../parts/form/form.tsx";
+import { text } from "../../parts/form/texts.ts";
 import type { Open, Webhook } from "./webhook.ts";
 
 const REPLAY = graphql(`
@@ -20,8 +21,9 @@ const ROTATE = graphql(`
   }
 `);
 
+const MAX_CURSOR_LENGTH = 256;
 const schema = z.object({
-  after: z.string().trim().min(1, "The cursor of a delivery, from its body.").max(256),
+  after: text(MAX_CURSOR_LENGTH, "The cursor of a delivery, from its body."),
 });
 
 /** Delivers the events after a cursor to a webhook again. */
@@ -53,7 +55,7 @@ export function ReplayDialog({ webhook, onClose }: { webhook: Webhook; onClose()
           label="After the cursor"
           name="after"
           required
-          maxLength={256}
+          maxLength={MAX_CURSOR_LENGTH}
           data-autofocus
           hint="The member cursor of the last delivery that your server has processed, or of an event of a subscription."
         />

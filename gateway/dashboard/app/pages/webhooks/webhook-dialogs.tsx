@@ -76,14 +76,16 @@ export function WebhookDialogs({
             Cancel
           </Button>
         }
-        send={async (input) => {
+        send={async (input, changes) => {
           if (!given) {
             const made = await create({ input });
             const { secret } = resultOf(made.data?.createWebhook, made.error);
             return onOpen({ kind: "secret", secret: secret ?? "" });
           }
-          const done = await update({ input: { id: given.id, ...input } });
-          resultOf(done.data?.updateWebhook, done.error);
+          if (Object.keys(changes).length > 0) {
+            const done = await update({ input: { id: given.id, ...changes } });
+            resultOf(done.data?.updateWebhook, done.error);
+          }
           onClose();
         }}
       >

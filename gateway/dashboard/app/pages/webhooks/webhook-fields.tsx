@@ -2,6 +2,7 @@ import * as z from "zod";
 import { toNeuron, toPlainTokens } from "../../data/amounts.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { ChecksField, TextField } from "../../parts/form/fields.tsx";
+import { MAX_NAME_LENGTH, text } from "../../parts/form/texts.ts";
 import type { Webhook } from "./webhook.ts";
 
 const EVENTS = [
@@ -26,10 +27,12 @@ const EVENTS = [
 type EventName = (typeof EVENTS)[number][0];
 const NAMES = EVENTS.map(([event]) => event) as [EventName, ...EventName[]];
 
+const MAX_URL_LENGTH = 2_048;
+
 /** The fields of a webhook's form, by the names of the mutation's input. */
 export const webhookSchema = z.object({
-  name: z.string().trim().min(1, "A name, by which you know the webhook again.").max(100),
-  url: z.url("A URL, such as https://example.com/events.").max(2_048),
+  name: text(MAX_NAME_LENGTH, "A name, by which you know the webhook again."),
+  url: z.url("A URL, such as https://example.com/events.").max(MAX_URL_LENGTH, "At most 2,048 characters."),
   events: z.array(z.enum(NAMES)).min(1, "Choose at least one event."),
   balanceThreshold: z.string().transform((text, context) => {
     if (text.trim() === "") return null;
@@ -55,8 +58,8 @@ export function WebhookFields() {
   const { symbol } = useNetwork();
   return (
     <>
-      <TextField label="Name" name="name" required maxLength={100} data-autofocus />
-      <TextField label="URL" name="url" type="url" required maxLength={2_048} />
+      <TextField label="Name" name="name" required maxLength={MAX_NAME_LENGTH} data-autofocus />
+      <TextField label="URL" name="url" type="url" required maxLength={MAX_URL_LENGTH} />
       <ChecksField label="Events" name="events" options={Object.fromEntries(EVENTS)} />
       <TextField
         label={`Threshold in ${symbol}`}

@@ -5,13 +5,17 @@ import { type DefaultValues, type FieldPath, type FieldValues, FormProvider, use
 import type * as z from "zod";
 import { InputRefused, reasonOf } from "../../data/query/graph.ts";
 import { Failure } from "../page/states.tsx";
+import { changesOf } from "./changes.ts";
 
 type Props<Input extends FieldValues, Output> = {
   /** What the fields hold, and what `send` gets of them. */
   readonly schema: z.ZodType<Output, Input>;
   readonly defaultValues: DefaultValues<Input>;
-  /** Sends the form. What it throws is shown: `InputRefused` at the fields, anything else above the button. */
-  send(values: Output): Promise<unknown>;
+  /**
+   * Sends the form: all its values, or, for what exists already, only its changes. What it throws is shown:
+   * `InputRefused` at the fields, anything else above the button.
+   */
+  send(values: Output, changes: Partial<Output>): Promise<unknown>;
   /** The text of the button. */
   readonly label: string;
   /** The field of the form for a field of the mutation's input, where the names differ. */
@@ -28,13 +32,13 @@ type Props<Input extends FieldValues, Output> = {
  * A form that sends once at a time. Its fields are those of `fields.tsx`: an error of the schema or of the server is
  * shown at its field, which gets the focus; one of no field above the button.
  */
-export function GraphForm<Input extends FieldValues, Output>(props: Props<Input, Output>) {
+export function GraphForm<Input extends FieldValues, Output extends object>(props: Props<Input, Output>) {
   const { schema, defaultValues, send, label, fieldOf, buttons, isCleared = false, children } = props;
   const form = useForm<Input, unknown, Output>({ resolver: zodResolver(schema), defaultValues });
-  const { isSubmitting, errors } = form.formState;
+  const { isSubmitting, errors, dirtyFields } = form.formState;
   const submit = form.handleSubmit(async (values) => {
     try {
-      await send(values);
+      await send(values, changesOf(values, dirtyFields));
       if (isCleared) form.reset(defaultValues);
     } catch (error) {
       showError(error);

@@ -6,6 +6,7 @@ import { ConfirmDialog, Dialog } from "./dialog.tsx";
 import { TextField } from "./fields.tsx";
 import { GraphForm } from "./form.tsx";
 import { SecretDialog } from "./secret-dialog.tsx";
+import { MAX_NAME_LENGTH } from "./texts.ts";
 
 type NamedKey = { readonly id: string; readonly name: string; readonly status?: string };
 
@@ -15,7 +16,7 @@ export type OpenDialog<Key> =
   | { readonly kind: "edit" | "revoke"; readonly key: Key }
   | { readonly kind: "secret"; readonly secret: string };
 
-type Props<Key, Input extends FieldValues, Terms> = {
+type Props<Key, Input extends FieldValues, Terms extends object> = {
   readonly open: OpenDialog<Key> | undefined;
   readonly onOpen: (open: OpenDialog<Key> | undefined) => void;
   /** With its article: `an API key`. */
@@ -28,7 +29,7 @@ type Props<Key, Input extends FieldValues, Terms> = {
   fields(given: Key | undefined): ReactNode;
   /** Returns the secret. */
   create(terms: Terms): Promise<string>;
-  update(key: Key, terms: Terms): Promise<void>;
+  update(key: Key, changes: Partial<Terms>): Promise<void>;
   revoke(key: Key): Promise<void>;
   /** What revoking leads to. */
   consequence(key: Key): ReactNode;
@@ -37,7 +38,7 @@ type Props<Key, Input extends FieldValues, Terms> = {
 };
 
 /** Dialogs that create, edit and revoke keys: a secret is shown once, and revoking needs a confirmation. */
-export function KeyDialogs<Key extends NamedKey, Input extends FieldValues, Terms>(
+export function KeyDialogs<Key extends NamedKey, Input extends FieldValues, Terms extends object>(
   props: Props<Key, Input, Terms>,
 ) {
   const { open, onOpen, what, fieldOf } = props;
@@ -62,9 +63,9 @@ export function KeyDialogs<Key extends NamedKey, Input extends FieldValues, Term
       </ConfirmDialog>
     );
   const given = open.kind === "edit" ? open.key : undefined;
-  const send = async (terms: Terms) => {
+  const send = async (terms: Terms, changes: Partial<Terms>) => {
     if (!given) return onOpen({ kind: "secret", secret: await props.create(terms) });
-    await props.update(given, terms);
+    if (Object.keys(changes).length > 0) await props.update(given, changes);
     close();
   };
   return (
@@ -81,7 +82,7 @@ export function KeyDialogs<Key extends NamedKey, Input extends FieldValues, Term
           </Button>
         }
       >
-        <TextField label="Name" name="name" required maxLength={64} data-autofocus />
+        <TextField label="Name" name="name" required maxLength={MAX_NAME_LENGTH} data-autofocus />
         {props.fields(given)}
       </GraphForm>
     </Dialog>

@@ -10,7 +10,7 @@ import type { ApiRequest } from "../api/request.ts";
 import { send } from "../api/send.ts";
 import { usePlaygroundKey } from "../key/playground-key.tsx";
 
-type Props<Input extends FieldValues, Output> = {
+type Props<Input extends FieldValues, Output extends object> = {
   readonly schema: z.ZodType<Output, Input>;
   readonly defaultValues: DefaultValues<Input>;
   /** The text of the button. */
@@ -24,7 +24,7 @@ type Props<Input extends FieldValues, Output> = {
 };
 
 /** The form of one kind of request: it sends it with the key of the page, shows it as code, and says why it failed. */
-export function RequestForm<Input extends FieldValues, Output>(props: Props<Input, Output>) {
+export function RequestForm<Input extends FieldValues, Output extends object>(props: Props<Input, Output>) {
   const { schema, defaultValues, label, toRequest, onStart, onAnswer, children } = props;
   const { take, countAnswer } = usePlaygroundKey();
   const [failure, setFailure] = useState<Failure>();
@@ -74,7 +74,7 @@ export function RequestForm<Input extends FieldValues, Output>(props: Props<Inpu
 }
 
 /** The request of the form around it, as code. */
-function FormCode<Input extends FieldValues, Output>({
+function FormCode<Input extends FieldValues, Output extends object>({
   schema,
   toRequest,
 }: Pick<Props<Input, Output>, "schema" | "toRequest">) {

@@ -2,13 +2,15 @@ import * as z from "zod";
 import { toastSuccess } from "../../../data/toast.ts";
 import { SelectField, TextField } from "../../../parts/form/fields.tsx";
 import { GraphForm } from "../../../parts/form/form.tsx";
+import { text } from "../../../parts/form/texts.ts";
 import { addressField, hashField } from "./address-field.ts";
 import { MINT, prepare } from "./prepare.ts";
 import { CancelButton, TransactionDialog } from "./transaction-dialog.tsx";
 
+const MAX_DESCRIPTION_LENGTH = 200;
 const schema = z.object({
   contract: addressField,
-  description: z.string().trim().min(1, "What the data is.").max(200),
+  description: text(MAX_DESCRIPTION_LENGTH, "What the data is."),
   dataHash: hashField,
 });
 
@@ -52,7 +54,7 @@ export function MintDialog({
             label="Description"
             name="description"
             required
-            maxLength={200}
+            maxLength={MAX_DESCRIPTION_LENGTH}
             placeholder="System prompt"
             data-autofocus
             hint="Public, on the chain."
