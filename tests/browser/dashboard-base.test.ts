@@ -82,6 +82,39 @@ test("a part that is gone is said to be, beside a shell that works, and is there
   await heading(page, "Node");
 });
 
+test("a page whose part was missing while the gateway was away is shown when it is back", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  let isAway = true;
+  await page.route(/\/dashboard\/(?:assets\/node-page-.*\.js)?$/, (route) =>
+    isAway ? route.abort("connectionrefused") : route.fallback(),
+  );
+  await linkOf(page, "Node").click();
+  await page.getByText("This page could not be loaded.").waitFor();
+  isAway = false;
+  await heading(page, "Node");
+});
+
+test("lists that are read without the cache of queries are read again when the gateway is back", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  let isAway = true;
+  await page.route(/\/graphql$|\/v1\/files/, (route) =>
+    isAway ? route.abort("connectionrefused") : route.fallback(),
+  );
+  const away = page.getByText("The gateway cannot be reached.").first();
+  for (const [name, tab] of [["Models"], ["Requests"], ["Batches", "Files"]] as const) {
+    isAway = true;
+    await go(page, name);
+    if (tab) await page.getByRole("tab", { name: tab }).click();
+    await away.waitFor();
+    isAway = false;
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await away.waitFor({ state: "detached" });
+    await page.getByRole("table").or(page.locator(".empty")).first().waitFor();
+  }
+});
+
 test("a cut network is said at once, and what was opened meanwhile loads when the network is back", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

@@ -87,6 +87,41 @@ test("files that are chosen before the wallet is found are uploaded", async (con
   await page.getByRole("img", { name: "early.bin: 3 of 3 segments stored" }).waitFor();
 });
 
+test("an empty file is named, and the files that were chosen with it are uploaded", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await go(page, "Storage");
+  const empty = bytesFile("empty.txt", Buffer.alloc(0));
+  const files = [bytesFile("a.txt", Buffer.from("a")), empty, bytesFile("big.bin")];
+  await page.getByLabel("Files to upload").setInputFiles(files);
+  await page.getByRole("alert").getByText("empty.txt is empty.").waitFor();
+  await page.getByRole("img", { name: "a.txt: 1 of 1 segments stored" }).waitFor();
+  await page.getByRole("img", { name: "big.bin: 3 of 3 segments stored" }).waitFor();
+  expect(await uploadRow(page, "empty.txt").count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+test("a page that was opened while the gateway was away recovers, with the wallet of the development network", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await go(page, "Storage");
+  let isAway = true;
+  await page.route(/\/graphql$|development-wallet$/, async (route) => {
+    // What is around the pages is known.
+    if (!isAway || route.request().postData()?.includes("query Who")) return route.fallback();
+    await route.abort("connectionrefused");
+  });
+  await page.reload();
+  await page.getByText("The gateway cannot be reached.").waitFor();
+  expect(await page.getByText("No wallet found in this browser").count()).toBe(0);
+  isAway = false;
+  await page.getByText("The gateway cannot be reached.").waitFor({ state: "detached" });
+  await page.getByText("No files yet.").or(page.getByRole("table")).first().waitFor();
+  await page.getByLabel("Files to upload").setInputFiles(bytesFile("back.bin"));
+  await page.getByRole("img", { name: "back.bin: 3 of 3 segments stored" }).waitFor();
+  expect(await page.getByText("No wallet found in this browser").count()).toBe(0);
+});
+
 test("only the worker may compile WebAssembly, and it connects to this origin alone", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

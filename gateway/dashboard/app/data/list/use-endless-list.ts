@@ -2,7 +2,9 @@ import { useCallback, useEffect, useReducer, useRef } from "react";
 import { type AnyVariables, type CombinedError, type TypedDocumentNode, useClient } from "urql";
 import type { TypedDocument } from "../../../../../packages/client/src/index.ts";
 import { useLive } from "../../../../../packages/client/src/react.ts";
+import { isUnreachable } from "../query/graph.ts";
 import { useRefresh } from "../query/use-refresh.ts";
+import { useRetryLater } from "../query/use-retry-later.ts";
 import { type Connection, isSpan, mergeHead, type Span } from "./list-span.ts";
 import type { List } from "./use-list.ts";
 
@@ -108,6 +110,8 @@ export function useEndlessList<Data, Row>(options: Options<Data, Row>): EndlessL
     latest.current.key = key;
     void begin();
   }, [key, begin]);
+
+  useRetryLater(!state.span && isUnreachable(state.error) ? state.error : undefined, begin);
 
   const more = useCallback(async () => {
     const { state, key } = latest.current;

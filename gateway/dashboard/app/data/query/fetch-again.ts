@@ -22,6 +22,11 @@ export function pause(failures: number, signal?: AbortSignal | null): Promise<vo
 
 const MAX_ATTEMPTS = 4;
 
+/** The pause of what was tried `MAX_ATTEMPTS` times in vain, before it is tried again. */
+export function pauseUnreachable(signal?: AbortSignal): Promise<void> {
+  return pause(MAX_ATTEMPTS, signal);
+}
+
 type Retries = {
   readonly maxAttempts: number;
   readonly signal?: AbortSignal | null | undefined;
@@ -45,6 +50,20 @@ export async function retry<T>(run: () => Promise<T>, options: Retries): Promise
       onFailure?.();
       await pause(failures, signal);
     }
+}
+
+/**
+ * Resolves when the gateway answers. Returns whether it was away: what failed while it answers has another reason, and
+ * fails again.
+ */
+export async function untilBack(signal: AbortSignal): Promise<boolean> {
+  for (let failures = 0; ; failures++) {
+    const response = await fetch("/dashboard/", { method: "HEAD", cache: "no-store", signal }).catch(
+      () => null,
+    );
+    if (response?.ok) return failures > 0;
+    await pause(failures, signal);
+  }
 }
 
 /** Fetches, and retries while the network is down. Mutations are not retried: they may have arrived. */

@@ -1,8 +1,16 @@
 import { initGraphQLTada } from "gql.tada";
-import { type CombinedError, cacheExchange, createClient, fetchExchange, mapExchange } from "urql";
+import {
+  type CombinedError,
+  cacheExchange,
+  createClient,
+  fetchExchange,
+  makeOperation,
+  mapExchange,
+  type Operation,
+} from "urql";
 import type { introspection } from "../../../graphql-env.d.ts";
 import { noteRefusal } from "../session/session-watch.ts";
-import { fetchAgain } from "./fetch-again.ts";
+import { fetchAgain, pauseUnreachable } from "./fetch-again.ts";
 
 /** Creates documents whose results are typed by the schema. */
 export const graphql = initGraphQLTada<{
@@ -30,6 +38,9 @@ export const client = createClient({
       onError: (error) => {
         for (const code of codesOf(error)) noteRefusal(code);
       },
+      onResult: ({ operation, error }) => {
+        if (operation.kind === "query" && isUnreachable(error)) void executeLater(operation);
+      },
     }),
     fetchExchange,
   ],
@@ -38,6 +49,24 @@ export const client = createClient({
   fetchOptions: { credentials: "same-origin" },
   fetch: fetchAgain,
 });
+
+const waiting = new Set<number>();
+
+/** Executes a query again after a pause, if it is still shown then: a page recovers when the gateway is back. */
+async function executeLater(operation: Operation): Promise<void> {
+  if (waiting.has(operation.key)) return;
+  waiting.add(operation.key);
+  await pauseUnreachable();
+  waiting.delete(operation.key);
+  client.reexecuteOperation(
+    makeOperation(operation.kind, operation, { ...operation.context, requestPolicy: "network-only" }),
+  );
+}
+
+/** Whether a query failed without an answer of the gateway. */
+export function isUnreachable(error: CombinedError | undefined): error is CombinedError {
+  return error?.networkError !== undefined;
+}
 
 /** A user-readable message for an error. */
 export function reasonOf(error: unknown): string {

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "react";
+import { retry } from "../query/fetch-again.ts";
 import { useNetwork } from "../session/session.tsx";
 import {
   browserWallets,
@@ -15,11 +16,16 @@ export function useBrowserWallets(): readonly Wallet[] {
   return wallets;
 }
 
-/** The wallet of a development network: undefined while it is loaded, null on a real network. */
+/** The wallet of a development network: undefined until the gateway has answered, null on a real network. */
 export function useDevelopmentWallet(): DevelopmentWallet | null | undefined {
   const { networkId } = useNetwork();
   const [wallet, setWallet] = useState<DevelopmentWallet | null>();
-  useEffect(() => void findDevelopmentWallet(networkId).then(setWallet), [networkId]);
+  useEffect(() => {
+    const left = new AbortController();
+    const find = () => findDevelopmentWallet(networkId);
+    retry(find, { maxAttempts: Number.POSITIVE_INFINITY, signal: left.signal }).then(setWallet, () => {});
+    return () => left.abort();
+  }, [networkId]);
   return wallet;
 }
 
@@ -30,14 +36,17 @@ export function useWallet(): Wallet | null | undefined {
   return development === undefined ? undefined : (development ?? wallets[0] ?? null);
 }
 
-/** The wallet to send with: the development network's if there is one, otherwise the browser's first. */
+/**
+ * The wallet to send with: the development network's if there is one, otherwise the browser's first. Throws if the
+ * gateway cannot be reached.
+ */
 export async function findWallet(networkId: string): Promise<Wallet | null> {
   return (await findDevelopmentWallet(networkId)) ?? browserWallets()[0] ?? null;
 }
 
 let found: Promise<DevelopmentWallet | undefined> | undefined;
 
-/** Asks the gateway once; again if it could not be reached. */
+/** Asks the gateway until it has answered once. Throws if it cannot be reached. */
 async function findDevelopmentWallet(networkId: string): Promise<DevelopmentWallet | null> {
   if (networkId !== "devnet") return null;
   found ??= developmentWallet();
@@ -45,6 +54,6 @@ async function findDevelopmentWallet(networkId: string): Promise<DevelopmentWall
     return (await found) ?? null;
   } catch {
     found = undefined;
-    return null;
+    throw new Error("The gateway cannot be reached.");
   }
 }

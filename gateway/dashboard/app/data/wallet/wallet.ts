@@ -52,10 +52,13 @@ export function watchWallets(onChange: (wallets: readonly Wallet[]) => void): ()
 
 const DEVELOPMENT = "/dashboard/development-wallet";
 
-/** The wallet of the development network, whose key is public; undefined on a real network. */
+/** The wallet of the development network, whose key is public; undefined if the gateway has none. Throws if it fails. */
 export async function developmentWallet(): Promise<DevelopmentWallet | undefined> {
   const response = await fetch(DEVELOPMENT);
-  if (!response.ok) return undefined;
+  if (!response.ok && response.status !== 404) throw new Error(`The gateway answered ${response.status}.`);
+  // Of a gateway without this wallet, the path is a page of the dashboard.
+  const isJson = response.headers.get("content-type")?.includes("json") ?? false;
+  if (!response.ok || !isJson) return undefined;
   const { address, receivers } = (await response.json()) as {
     address: string;
     receivers: readonly string[];

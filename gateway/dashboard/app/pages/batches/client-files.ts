@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState } from "react";
+import { useRetryLater } from "../../data/query/use-retry-later.ts";
 
 /** A file of batches, as the REST API lists it. Times are seconds since 1970. */
 export type ClientFile = {
@@ -24,7 +25,7 @@ const PAGE_FILES = 50;
 export function useClientFiles() {
   const [files, setFiles] = useState<readonly ClientFile[]>();
   const [next, setNext] = useState<string>();
-  const [failure, setFailure] = useState<string>();
+  const [failure, setFailure] = useState<Error>();
   const read = useCallback(async (after: string | undefined) => {
     setFailure(undefined);
     try {
@@ -33,13 +34,14 @@ export function useClientFiles() {
       setFiles((known) => (after === undefined ? page.data : [...(known ?? []), ...page.data]));
       setNext(page.has_more ? (page.last_id ?? undefined) : undefined);
     } catch (error) {
-      setFailure(error instanceof Error ? error.message : "The files could not be read.");
+      setFailure(error instanceof Error ? error : new Error("The files could not be read."));
     }
   }, []);
   useEffect(() => void read(undefined), [read]);
+  useRetryLater(!files && failure instanceof Unreachable ? failure : undefined, () => read(undefined));
   return {
     files,
-    failure,
+    failure: failure?.message,
     refetch: () => void read(undefined),
     more: next === undefined ? undefined : () => read(next),
   };
@@ -81,9 +83,13 @@ export async function createBatch(
 
 const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
+class Unreachable extends Error {
+  override readonly name = "Unreachable";
+}
+
 async function request(path: string, init: RequestInit): Promise<unknown> {
   const response = await fetch(path, { credentials: "same-origin", ...init }).catch(() => {
-    throw new Error("The gateway cannot be reached.");
+    throw new Unreachable("The gateway cannot be reached.");
   });
   const body = (await response.json().catch(() => undefined)) as
     | { readonly error?: { readonly message?: string } }

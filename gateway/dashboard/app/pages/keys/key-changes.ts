@@ -11,7 +11,7 @@ const LIMITS = {
 type Limit = keyof typeof LIMITS;
 
 /** The input of the mutation for changes of a key: null removes a limit, which is named in `clear`. */
-export function keyChanges<Changes extends { readonly [name in Limit]?: unknown }>(changes: Changes) {
+export function keyChanges<Changes extends Readonly<Record<string, unknown>>>(changes: Changes) {
   const set = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== null));
   const clear = (Object.keys(LIMITS) as Limit[])
     .filter((name) => changes[name] === null)

@@ -4,6 +4,8 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import type { CombinedError } from "urql";
 import { milliseconds } from "../../data/durations.ts";
 import { useFilters } from "../../data/list/use-list.ts";
+import { isUnreachable } from "../../data/query/graph.ts";
+import { useRetryLater } from "../../data/query/use-retry-later.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { percentText } from "../../parts/chart/health-days.tsx";
 import { Page } from "../../parts/page/page.tsx";
@@ -74,6 +76,7 @@ function useCatalogue() {
     );
   }, []);
   useEffect(load, [load]);
+  useRetryLater(isUnreachable(error) ? error : undefined, load);
   return { models, isCut, error, load };
 }
 

@@ -1,27 +1,15 @@
 import { Title } from "@mantine/core";
-import { useEffect, useState } from "react";
 import { useSession } from "../../data/session/session.tsx";
 import { hasEnded } from "../../data/session/session-watch.ts";
-import { developmentWallet, type Wallet, watchWallets } from "../../data/wallet/wallet.ts";
+import { useBrowserWallets, useDevelopmentWallet } from "../../data/wallet/use-wallet.ts";
 import { ActionButton } from "../../parts/form/action-button.tsx";
 import { EmptyState, Failure, Loading } from "../../parts/page/states.tsx";
 
 /** The sign-in page: with a wallet of this browser, or with the built-in wallet of a development network. */
 export function SignInPage() {
   const { network, signIn } = useSession();
-  const [wallets, setWallets] = useState<readonly Wallet[]>([]);
-  /** Undefined while loading. */
-  const [development, setDevelopment] = useState<Wallet | null>();
-  useEffect(() => watchWallets(setWallets), []);
-  const isDevnet = network?.networkId === "devnet";
-  useEffect(() => {
-    if (!network) return;
-    const looked = isDevnet ? developmentWallet() : Promise.resolve(undefined);
-    void looked.then(
-      (wallet) => setDevelopment(wallet ?? null),
-      () => setDevelopment(null),
-    );
-  }, [network, isDevnet]);
+  const wallets = useBrowserWallets();
+  const development = useDevelopmentWallet();
   return (
     <main id="main" className="sign-in">
       <div>

@@ -1,11 +1,23 @@
 import { Button, Text } from "@mantine/core";
-import { Component, type ReactNode } from "react";
-import { PartMissing } from "../../data/query/fetch-again.ts";
+import { Component, type ReactNode, useEffect } from "react";
+import { PartMissing, untilBack } from "../../data/query/fetch-again.ts";
 import { Failure } from "../../parts/page/states.tsx";
 
-/** In place of a page that failed to load or to render: what happened, and a button to load it again. */
+/**
+ * In place of a page that failed to load or to render: what happened, and a button to load it again. If the gateway was
+ * away, the page is loaded again when it is back.
+ */
 export function PageFailure({ error }: { error: unknown }) {
   const isMissing = error instanceof PartMissing;
+  useEffect(() => {
+    if (!isMissing) return;
+    const left = new AbortController();
+    untilBack(left.signal).then(
+      (wasAway) => wasAway && location.reload(),
+      () => {},
+    );
+    return () => left.abort();
+  }, [isMissing]);
   return (
     <div className="page-failure">
       <Failure reason={isMissing ? "This page could not be loaded." : "This page failed."} />

@@ -5,6 +5,8 @@ export type ChosenFile = { readonly file: File; readonly path: readonly string[]
 export type Chosen = {
   readonly files: readonly ChosenFile[];
   readonly folders: readonly { readonly name: string; readonly files: readonly ChosenFile[] }[];
+  /** Why some of it cannot be uploaded, in sentences; the rest can. */
+  readonly faults: readonly string[];
 };
 
 /** The most files at once: each is a transaction of its own. */
@@ -47,14 +49,19 @@ export function readChosen(list: FileList): Chosen {
   return checked({ files, folders: [...folders].map(([name, inside]) => ({ name, files: inside })) });
 }
 
-function checked(chosen: Chosen): Chosen {
-  const count = chosen.folders.reduce((sum, { files }) => sum + files.length, chosen.files.length);
-  requireFew(count);
-  const empty = chosen.files.find(({ file }) => file.size === 0);
-  if (empty) throw new Error(`${empty.file.name} is empty. The network stores files of at least one byte.`);
-  const bare = chosen.folders.find(({ files }) => files.length === 0);
-  if (bare) throw new Error(`The folder ${bare.name} has no files.`);
-  return chosen;
+function checked({ files, folders }: Omit<Chosen, "faults">): Chosen {
+  requireFew(folders.reduce((sum, { files: inside }) => sum + inside.length, files.length));
+  const empty = files.filter(({ file }) => file.size === 0).map(({ file }) => file.name);
+  const bare = folders.filter(({ files: inside }) => inside.length === 0).map(({ name }) => name);
+  return {
+    files: files.filter(({ file }) => file.size > 0),
+    folders: folders.filter(({ files: inside }) => inside.length > 0),
+    faults: [
+      ...empty.map((name) => `${name} is empty.`),
+      ...(empty.length > 0 ? ["The network stores files of at least one byte."] : []),
+      ...bare.map((name) => `The folder ${name} has no files.`),
+    ],
+  };
 }
 
 function requireFew(count: number): void {

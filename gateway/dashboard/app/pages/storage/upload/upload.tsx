@@ -26,13 +26,15 @@ export function Upload() {
     setFailure(undefined);
     try {
       // What was dropped must be read now, while the wallet may still be looked for.
-      const [{ files, folders }, payingWallet] = await Promise.all([choose(), findWallet(network.networkId)]);
+      const [chosen, payingWallet] = await Promise.all([choose(), findWallet(network.networkId)]);
+      const { files, folders, faults } = chosen;
       if (!payingWallet || !address)
         throw new Error("No wallet found: it pays the fee of the storage network.");
       const chain = network.walletParameters as WalletChain;
       const payer = { wallet: payingWallet, address, chain };
       uploadQueue.add(files, payer);
       for (const folder of folders) uploadQueue.addFolder(folder.name, folder.files, payer);
+      if (faults.length > 0) setFailure(faults.join(" "));
     } catch (error) {
       setFailure(reasonOf(error));
     }
@@ -66,7 +68,7 @@ export function Upload() {
           {isDevelopment && (
             <Button
               variant="default"
-              onClick={() => void add(() => ({ files: [sampleFile()], folders: [] }))}
+              onClick={() => void add(() => ({ files: [sampleFile()], folders: [], faults: [] }))}
             >
               Upload a sample
             </Button>
