@@ -1,5 +1,5 @@
 // @module-tag large
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import type { Trace } from "../../src/inference/billing/trace.ts";
 import { requireAccessible } from "../support/clients/browser.ts";
@@ -94,6 +94,113 @@ test("at the width of a phone a request is a card that shows its model, state an
   await page.getByText(requestId).first().waitFor();
   expect(faults).toEqual([]);
 });
+
+test.for([320, 360])("at %i px every control of the header is in the window", async (width, context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn({ viewport: { width, height: 640 } });
+  await page.getByRole("button", { name: /^Account/ }).waitFor();
+  await page.getByRole("link", { name: /^Balance/ }).waitFor();
+  for (const name of ["Overview", "API keys"]) {
+    if (name !== "Overview") await go(page, name);
+    expect(await tooWide(page), name).toEqual([]);
+  }
+  await page.getByRole("button", { name: /^Account/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+});
+
+/** Which controls another element covers at their centre. */
+async function covered(controls: readonly Locator[]): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const control of controls)
+    found.push(
+      await control.evaluate<string, undefined>(`(element) => {
+        element.scrollIntoView({ block: "nearest" });
+        const { x, y, width, height } = element.getBoundingClientRect();
+        const top = document.elementFromPoint(x + width / 2, y + height / 2);
+        return element.contains(top) ? "" : element.outerHTML.slice(0, 120);
+      }`),
+    );
+  return found.filter(Boolean);
+}
+
+test.for([
+  [320, 568],
+  [640, 450],
+  [1_280, 900],
+] as const)(
+  "at %i x %i px nothing covers the controls of the playground",
+  async ([width, height], context) => {
+    if (!dashboard().browser) return context.skip();
+    const { page } = await dashboard().signedIn({ viewport: { width, height } });
+    await go(page, "Playground");
+    const controls = ["Compare", "View code", "Image", ...(width < 1_200 ? ["Parameters"] : [])].map((name) =>
+      page.getByRole("button", { name }),
+    );
+    const model = page.getByLabel("Model", { exact: true });
+    await model.waitFor();
+    expect(await covered([model, ...controls])).toEqual([]);
+  },
+);
+
+type Created = { readonly key: string };
+
+/** A name as long as it may be, without a place to break it. */
+const LONG = "n".repeat(100);
+
+test.for([
+  { width: 320, height: 640 },
+  { width: 1_280, height: 900 },
+])(
+  "at $width px the longest names stay in their places, and the columns beside them in view",
+  async (viewport, context) => {
+    if (!dashboard().browser) return context.skip();
+    const { origin, mk } = dashboard().product;
+    const tag = { name: "t".repeat(64), value: "v".repeat(512) };
+    const created = async (path: string, body: object) =>
+      (await rest<Created>(origin, path, mk, { body })).body;
+    const name = `${viewport.width}${LONG}`.slice(0, 100);
+    const { key } = await created("/v1/api-keys", { name });
+    await created("/v1/webhooks", { name, url: `https://example.com/${LONG}`, events: ["job.ended"] });
+    await created("/v1/tag-budgets", { tag, credit_limit: "1", reset_period: "daily" });
+    const asked = { model: "devnet-chat", messages: [{ role: "user", content: "The sea?" }] };
+    const headers = { "x-tag": `${tag.name}=${tag.value}` };
+    const answer = await rest<{ readonly x_0g_trace: Trace }>(origin, "/v1/chat/completions", key, {
+      body: asked,
+      headers,
+    });
+    const { page } = await dashboard().signedIn({ viewport });
+    for (const path of [
+      "",
+      "keys",
+      "webhooks",
+      "tags",
+      "requests",
+      `requests/${answer.body.x_0g_trace.request_id}`,
+    ]) {
+      await page.goto(`${origin}/dashboard/${path}`);
+      await page
+        .getByText(path === "" ? "devnet-chat" : path === "tags" ? tag.name : name)
+        .filter({ visible: true })
+        .first()
+        .waitFor();
+      await expect.poll(() => page.locator(".loading").count()).toBe(0);
+      expect(await tooWide(page), path).toEqual([]);
+    }
+    await page.goto(`${origin}/dashboard/webhooks`);
+    for (const [opener, title] of [
+      ["Edit", `Edit ${name}`],
+      ["Delete", `Delete ${name}?`],
+    ] as const) {
+      const card = page.getByRole("region", { name });
+      await card.getByRole("button", { name: opener }).click();
+      const heading = page.getByRole("dialog").getByRole("heading", { name: title });
+      const box = await heading.boundingBox();
+      expect((box?.x ?? 0) + (box?.width ?? Number.NaN), title).toBeLessThanOrEqual(viewport.width);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+  },
+);
 
 test("the button that copies code is beside it, at every width", async (context) => {
   if (!dashboard().browser) return context.skip();

@@ -55,7 +55,7 @@ export function Shell() {
             </Kbd>
           </Button>
         </Group>
-        <Group gap="xs" wrap="nowrap">
+        <Group gap="xs" wrap="nowrap" className="top-end">
           {networkId === "devnet" && (
             <span className="devnet" title="The tokens of this network have no value.">
               <Pill tone="plain">

@@ -96,7 +96,7 @@ function withUpdate(job: Job, step: Progress | undefined): Job {
 const columnsOf = (symbol: string): readonly Column<Job>[] => [
   { id: "created", name: "Created", cell: ({ createdAt }) => <ClockTime at={createdAt} /> },
   { id: "id", name: "ID", cell: ({ jobId }) => <Hash of={jobId} withCopy /> },
-  { id: "model", name: "Model", cell: ({ modelId }) => modelId },
+  { id: "model", name: "Model", cell: ({ modelId }) => <span className="user-text">{modelId}</span> },
   {
     id: "state",
     name: "State",

@@ -40,9 +40,9 @@ export function WebhookFaults({
 
 function columnsOf(onOpen: (open: OpenDialog) => void): readonly Column<FaultyWebhook>[] {
   return [
-    { id: "name", name: "Webhook", cell: ({ name }) => name },
+    { id: "name", name: "Webhook", cell: ({ name }) => <span className="user-text">{name}</span> },
     { id: "account", name: "Account", cell: ({ accountAddress }) => <Hash of={accountAddress} withCopy /> },
-    { id: "host", name: "Host", cell: ({ host }) => host },
+    { id: "host", name: "Host", cell: ({ host }) => <span className="user-text">{host}</span> },
     {
       id: "state",
       name: "State",

@@ -45,7 +45,7 @@ export function LatestRequests({ account, range }: { account: Account; range: Ra
 
 const columnsOf = (symbol: string): readonly Column<Request>[] => [
   { id: "created", name: "Created", cell: ({ createdAt }) => <ClockTime at={createdAt} /> },
-  { id: "model", name: "Model", cell: ({ modelId }) => modelId },
+  { id: "model", name: "Model", cell: ({ modelId }) => <span className="user-text">{modelId}</span> },
   {
     id: "state",
     name: "State",

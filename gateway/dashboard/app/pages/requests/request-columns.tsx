@@ -29,7 +29,12 @@ export const requestColumns = (symbol: string): readonly RequestColumn[] => [
     cell: ({ requestId }) => <Hash of={requestId} withCopy />,
     text: (row) => row.requestId,
   },
-  { id: "model", name: "Model", cell: ({ modelId }) => modelId, text: (row) => row.modelId },
+  {
+    id: "model",
+    name: "Model",
+    cell: ({ modelId }) => <span className="user-text">{modelId}</span>,
+    text: (row) => row.modelId,
+  },
   {
     id: "service",
     name: "Service",
@@ -37,7 +42,12 @@ export const requestColumns = (symbol: string): readonly RequestColumn[] => [
     cell: ({ serviceType }) => serviceText(serviceType),
     text: (row) => row.serviceType,
   },
-  { id: "key", name: "Key", cell: ({ apiKey }) => apiKey?.name, text: (row) => row.apiKey?.name ?? "" },
+  {
+    id: "key",
+    name: "Key",
+    cell: ({ apiKey }) => apiKey && <span className="user-text">{apiKey.name}</span>,
+    text: (row) => row.apiKey?.name ?? "",
+  },
   {
     id: "state",
     name: "State",

@@ -124,7 +124,7 @@ export function ManagementKeys() {
 
 function columnsOf(onOpen: (open: OpenDialog<Key>) => void): readonly Column<Key>[] {
   return [
-    { id: "name", name: "Name", cell: ({ name }) => <strong>{name}</strong> },
+    { id: "name", name: "Name", cell: ({ name }) => <strong className="user-text">{name}</strong> },
     { id: "key", name: "Key", cell: ({ preview }) => <code>{preview}</code> },
     { id: "state", name: "State", cell: ({ status }) => <StateBadge state={status} /> },
     { id: "preset", name: "Preset", cell: ({ preset }) => PRESETS[preset] },

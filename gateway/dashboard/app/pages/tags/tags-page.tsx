@@ -140,7 +140,7 @@ export function TagsPage() {
 
 function budgetColumns(onOpen: (open: OpenBudget) => void, symbol: string): readonly Column<Budget>[] {
   return [
-    { id: "tag", name: "Tag", cell: ({ tag }) => <code>{textOf(tag)}</code> },
+    { id: "tag", name: "Tag", cell: ({ tag }) => <code className="user-text">{textOf(tag)}</code> },
     {
       id: "share",
       name: "Used",
@@ -226,18 +226,18 @@ function spendColumnsOf(
       name: "Name",
       cell: ({ tag, name }) =>
         tag ? (
-          <Link to="/requests" search={{ tag: textOf(tag) }}>
+          <Link to="/requests" search={{ tag: textOf(tag) }} className="user-text">
             {name}
           </Link>
         ) : (
-          <strong>{name}</strong>
+          <strong className="user-text">{name}</strong>
         ),
       text: ({ name }) => name,
     },
     {
       id: "value",
       name: "Value",
-      cell: ({ tag }) => tag && <code>{tag.value}</code>,
+      cell: ({ tag }) => tag && <code className="user-text">{tag.value}</code>,
       text: ({ tag }) => tag?.value ?? "",
     },
     {
