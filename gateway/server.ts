@@ -35,7 +35,7 @@ import { serveSessionCookie } from "./http/session-cookie.ts";
 import { Turns } from "./http/turns.ts";
 import { trustingOwn } from "./mcp/documents.ts";
 import { mcpPlugin } from "./mcp/mcp.plugin.ts";
-import { type DevelopmentWallet, dashboardPlugin } from "./pages/dashboard.plugin.ts";
+import { type DevelopmentWallet, dashboardPlugin, routableUrl } from "./pages/dashboard.plugin.ts";
 import { docsPlugin } from "./pages/docs.plugin.ts";
 import { serveExplorer } from "./pages/explorer.plugin.ts";
 import { sendLandingPage, serveNoExplorer } from "./pages/landing-page.ts";
@@ -85,7 +85,7 @@ export async function createServer(
     return503OnClosing: false,
     pluginTimeout: PLUGIN_TIMEOUT_MS,
     routerOptions: { caseSensitive: true },
-    rewriteUrl: ({ url = "/" }) => withoutTrailingSlash(url, restPaths),
+    rewriteUrl: ({ url = "/" }) => withoutTrailingSlash(routableUrl(url), restPaths),
     frameworkErrors: (_error, request, reply) => badPath(app, request, reply),
     clientErrorHandler: answerClientError,
   });

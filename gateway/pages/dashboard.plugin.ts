@@ -117,6 +117,17 @@ export async function dashboardPlugin(
   });
 }
 
+/** The URL by which a request is routed: a malformed path is a page of the dashboard, which says that there is none. */
+export function routableUrl(url: string): string {
+  if (!url.startsWith("/dashboard/") || url.startsWith("/dashboard/assets/")) return url;
+  try {
+    decodeURIComponent(url.split("?", 1)[0] ?? "");
+    return url;
+  } catch {
+    return "/dashboard/";
+  }
+}
+
 function serveWallet(server: FastifyInstance, wallet: DevelopmentWallet): void {
   const path = "/dashboard/development-wallet";
   server.get(path, async () => ({ address: wallet.address, receivers: wallet.receivers }));

@@ -1,8 +1,8 @@
 // @module-tag large
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { rest } from "../support/clients/rest-client.ts";
-import { go, useDashboard } from "./signed-in.ts";
+import { go, heading, useDashboard } from "./signed-in.ts";
 
 const dashboard = useDashboard();
 
@@ -16,7 +16,7 @@ async function createKey(name: string, settings: object): Promise<void> {
 }
 
 /** The settings of a key over REST. */
-async function settingsOf(wanted: string): Promise<object | undefined> {
+async function settingsOf(wanted: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   const { origin, mk } = dashboard().product;
   const { body } = await rest<{ readonly data: readonly ListedKey[] }>(origin, "/v1/api-keys", mk);
   const found = body.data.find(({ name }) => name === wanted);
@@ -59,3 +59,62 @@ test.for([
     expect(faults).toEqual([]);
   },
 );
+
+test("the providers that a key may use are chosen, shown by its row, and cleared", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  await createKey("provided", {});
+  const { page, faults } = await dashboard().signedIn();
+  await go(page, "API keys");
+  const dialog = page.getByRole("dialog");
+  const edit = async (change: (provider: Locator) => Promise<void>) => {
+    await page.getByRole("button", { name: "Edit provided" }).click();
+    await change(
+      dialog
+        .getByRole("group", { name: /^Providers/ })
+        .getByRole("checkbox")
+        .first(),
+    );
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+  };
+  const allowed = async () => (await settingsOf("provided"))?.allowed_providers;
+  let address = "";
+  await edit(async (provider) => {
+    await provider.check();
+    address = await provider.inputValue();
+  });
+  expect(address).toMatch(/^0x[0-9a-f]{40}$/);
+  expect(await allowed()).toEqual([address]);
+  const row = page.getByRole("row").filter({ hasText: "provided" });
+  await row.getByRole("button", { name: "Rules of provided: 1" }).click();
+  await page.getByText(`Only the providers ${address}`).waitFor();
+  await page.keyboard.press("Escape");
+  await edit((provider) => provider.uncheck());
+  expect(await allowed()).toEqual([]);
+  expect(faults).toEqual([]);
+});
+
+test("a signing secret that was not copied is called so, and a dialog has no banner of the page", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page, faults } = await dashboard().signedIn();
+  await go(page, "Webhooks");
+  await page.getByRole("button", { name: "Create a webhook" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("secret");
+  await dialog.getByLabel("URL").fill("https://example.com/events");
+  await dialog.getByLabel("an sk- key was created").check();
+  expect(await dialog.getByRole("banner").count()).toBe(0);
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.getByText("You have not copied the signing secret. Close anyway?").waitFor();
+  expect(faults).toEqual([]);
+});
+
+test("an address that is malformed shows that there is no such page", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  for (const path of ["requests/%E0%A4%A", "%", "keys/%zz?all=true"]) {
+    await page.goto(`${dashboard().product.origin}/dashboard/${path}`);
+    await heading(page, "Page not found");
+  }
+});

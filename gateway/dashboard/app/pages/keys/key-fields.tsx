@@ -11,7 +11,12 @@ import { Note } from "../../parts/page/states.tsx";
 import { GuardrailFields, type Guardrails, guardrailsSchema, guardrailValues } from "./guardrail-fields.tsx";
 import { localTime } from "./key-changes.ts";
 
-const MODELS = graphql("query KeyModels { models(first: 100) { nodes { modelId } } }");
+const CHOICES = graphql(`
+  query KeyChoices {
+    models(first: 100) { nodes { modelId } }
+    providers(first: 100) { nodes { address } }
+  }
+`);
 
 export const PERIODS = {
   NEVER: "never",
@@ -36,6 +41,7 @@ export type Key = Guardrails & {
   readonly creditLimit: string | null;
   readonly resetPeriod: keyof typeof PERIODS;
   readonly allowedModels: readonly string[];
+  readonly allowedProviders: readonly string[];
   readonly trustMode: "VERIFIED" | "PRIVATE" | null;
   readonly providerEvidence: "BOUND" | "ATTESTED" | null;
 };
@@ -64,8 +70,11 @@ export const keySchema = z.object({
   trustMode: z.enum(["", "VERIFIED", "PRIVATE"]).transform((mode) => mode || null),
   providerEvidence: z.enum(["", "BOUND", "ATTESTED"]).transform((level) => level || null),
   allowedModels: z.array(z.string()),
+  allowedProviders: z.array(z.string()),
   ...guardrailsSchema.shape,
 });
+
+const lowerCase = (address: string) => address.toLowerCase();
 
 /** The fields for a key, or for a new one. */
 export function keyValues(given: Key | undefined): z.input<typeof keySchema> {
@@ -77,6 +86,7 @@ export function keyValues(given: Key | undefined): z.input<typeof keySchema> {
     trustMode: given?.trustMode ?? "",
     providerEvidence: given?.providerEvidence ?? "",
     allowedModels: [...(given?.allowedModels ?? [])],
+    allowedProviders: (given?.allowedProviders ?? []).map(lowerCase),
     ...guardrailValues(given),
   };
 }
@@ -84,10 +94,12 @@ export function keyValues(given: Key | undefined): z.input<typeof keySchema> {
 /** The fields of a key besides its name. */
 export function KeyFields({ given }: { given: Key | undefined }) {
   const { symbol } = useNetwork();
-  const [{ data }] = useQuery({ query: MODELS });
+  const [{ data }] = useQuery({ query: CHOICES });
   const models = data?.models?.nodes.map(({ modelId }) => modelId) ?? [];
   const limit: string = useWatch({ name: "creditLimit" });
   const listed = [...new Set([...models, ...(given?.allowedModels ?? [])])];
+  const known = data?.providers?.nodes.map(({ address }) => address) ?? [];
+  const providers = [...new Set([...known, ...(given?.allowedProviders ?? [])].map(lowerCase))];
   return (
     <>
       <Note>
@@ -125,6 +137,13 @@ export function KeyFields({ given }: { given: Key | undefined }) {
           label="Models (none selected: all models)"
           name="allowedModels"
           options={Object.fromEntries(listed.map((model) => [model, model]))}
+        />
+      )}
+      {providers.length > 0 && (
+        <ChecksField
+          label="Providers (none selected: all providers)"
+          name="allowedProviders"
+          options={Object.fromEntries(providers.map((address) => [address, address]))}
         />
       )}
       <GuardrailFields />

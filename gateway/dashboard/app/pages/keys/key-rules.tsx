@@ -5,6 +5,7 @@ type Ruled = Pick<
   Key,
   | "name"
   | "allowedModels"
+  | "allowedProviders"
   | "trustMode"
   | "providerEvidence"
   | "maxInputTokens"
@@ -13,7 +14,7 @@ type Ruled = Pick<
   | "allowedTools"
   | "blockedParameters"
   | "verifyTee"
-> & { readonly allowedProviders: readonly string[] };
+>;
 
 const TRUST = {
   VERIFIED: "Only providers whose enclave is verified",

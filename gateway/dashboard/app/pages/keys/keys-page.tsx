@@ -112,7 +112,6 @@ type Row = Key & {
   readonly keyId: string;
   readonly used: string;
   readonly lastUsedAt: string | null;
-  readonly allowedProviders: readonly string[];
 };
 
 function columnsOf(
@@ -127,7 +126,7 @@ function columnsOf(
       id: "name",
       name: "Name",
       cell: ({ name, preview }) => (
-        <span className="two-lines">
+        <span className="two-lines user-text">
           <strong>{name}</strong>
           <small>
             <code>{preview}</code>

@@ -43,7 +43,14 @@ export function WebhookDialogs({
   const [, remove] = useMutation(DELETE);
   if (!open) return null;
   if (open.kind === "secret")
-    return <SecretDialog title="Your signing secret" secret={open.secret} onClose={onClose} />;
+    return (
+      <SecretDialog
+        title="Your signing secret"
+        what="signing secret"
+        secret={open.secret}
+        onClose={onClose}
+      />
+    );
   if (open.kind === "rotate")
     return <RotateDialog webhook={open.webhook} onOpen={onOpen} onClose={onClose} />;
   if (open.kind === "replay") return <ReplayDialog webhook={open.webhook} onClose={onClose} />;

@@ -35,6 +35,8 @@ export function Dialog({
       size={size}
       returnFocus={false}
       closeOnClickOutside={false}
+      // Its header is not the banner of the page.
+      attributes={{ header: { role: "presentation" } }}
     >
       {children}
     </Modal>

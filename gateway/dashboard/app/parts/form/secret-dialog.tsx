@@ -7,11 +7,14 @@ import { Dialog, DialogButtons } from "./dialog.tsx";
 export function SecretDialog({
   secret,
   title = "Your new key",
+  what = "key",
   onClose,
   children,
 }: {
   secret: string;
   title?: string;
+  /** What the secret is, in a sentence. */
+  what?: string;
   onClose(): void;
   /** Below the secret: how to use it. */
   children?: ReactNode;
@@ -32,7 +35,7 @@ export function SecretDialog({
       {asking && !copied ? (
         <>
           <Text role="alert" mt="md">
-            You have not copied the key. Close anyway?
+            You have not copied the {what}. Close anyway?
           </Text>
           <DialogButtons>
             <Button variant="default" onClick={() => setAsking(false)}>
