@@ -22,7 +22,7 @@ const limit = z
     `A whole number from 1 to ${MAX_LIMIT.toLocaleString("en")}, or nothing.`,
   )
   .transform((text) => (text === "" ? null : Number(text)));
-/** One a line, as the name of a tool may have a comma in it. */
+/** One per line, as the name of a tool may have a comma in it. */
 const names = z.string().transform((text) =>
   text
     .split("\n")
@@ -61,11 +61,11 @@ export function GuardrailFields() {
         <TextField name="maxInputTokens" label="Most tokens of a prompt" {...limit} />
         <TextField name="maxInputBytes" label="Most bytes of a request" {...limit} />
         <TextField name="maxOutputTokens" label="Most tokens of an answer" {...limit} />
-        <LongTextField name="allowedTools" label="Allowed tools" hint="A name a line. Empty: all tools." />
+        <LongTextField name="allowedTools" label="Allowed tools" hint="One per line. Empty: all tools." />
         <LongTextField
           name="blockedParameters"
           label="Blocked parameters"
-          hint="Fields of a request that are refused, such as logprobs: a name a line."
+          hint="Fields of a request that are refused, such as logprobs, one per line."
         />
         <CheckField name="verifyTee" label="Verify the signature of every answer" />
       </Stack>
