@@ -1,8 +1,16 @@
 import type { TrustedDocuments } from "../federation/policy/trusted-documents.ts";
 
-/** Submits an image job. */
-export const SUBMIT_IMAGE = `mutation SubmitImage($input: SubmitImageJobInput!) {
-  submitImageJob(input: $input) { imageJob { id jobId } userErrors { field message code } }
+/** Submits an image job. Its variables are the arguments of the tool, so that errors name those. */
+export const SUBMIT_IMAGE = `mutation SubmitImage(
+  $model: String!
+  $prompt: String!
+  $n: Int
+  $size: String
+  $idempotencyKey: String
+) {
+  submitImageJob(
+    input: { model: $model, prompt: $prompt, n: $n, size: $size, idempotencyKey: $idempotencyKey }
+  ) { imageJob { id jobId } userErrors { field message code } }
 }`;
 
 /** The steps of an image job until it ends. */

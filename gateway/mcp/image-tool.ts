@@ -57,7 +57,7 @@ export async function generateImage(
 ): Promise<CallToolResult> {
   const refused = argumentFault(args, IMAGE_TOOL.inputSchema);
   if (refused) return refused;
-  const submitted = await runner.run(call, { query: SUBMIT_IMAGE, variables: { input: args } }, signal);
+  const submitted = await runner.run(call, { query: SUBMIT_IMAGE, variables: args }, signal);
   const { imageJob } = Object(submitted.data?.submitImageJob) as { imageJob?: { readonly id: string } };
   if (!imageJob) return failureOf(submitted);
   const variables = { id: imageJob.id };

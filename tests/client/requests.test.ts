@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { build } from "vite";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   ConnectionLost,
   createClient,
+  execute,
   multipart,
   OperationRefused,
   openaiConfig,
@@ -11,6 +12,7 @@ import {
   type TypedDocument,
   webSocket,
 } from "../../packages/client/src/index.ts";
+import { KEYS } from "../support/client/key-events.ts";
 import { seedAccount } from "../support/seed.ts";
 import { useStack } from "../support/stack.ts";
 
@@ -74,6 +76,48 @@ describe("requests to the product", () => {
   });
 });
 
+const TRANSPORTS = [
+  ["WebSocket", webSocket()],
+  ["server-sent events", serverSentEvents()],
+  ["multipart", multipart()],
+] as const;
+
+describe("an error of the caller's own credential function", () => {
+  const own = new TypeError("the token service is down");
+
+  function failing(transport = webSocket()) {
+    const credential = vi.fn(async () => {
+      throw own;
+    });
+    const client = createClient({ url: stack().origin, credential, transport });
+    onTestFinished(() => client.dispose());
+    return { client, credential };
+  }
+
+  test("rejects a query, a mutation and their parts with it, without another attempt", async () => {
+    const { client, credential } = failing();
+    await expect(client.query(WHO)).rejects.toBe(own);
+    await expect(client.mutate("mutation { nothing }")).rejects.toBe(own);
+    await expect(execute(client, WHO, {}).next()).rejects.toBe(own);
+    expect(credential).toHaveBeenCalledTimes(3);
+  });
+
+  test.each(TRANSPORTS)("ends a subscription with it over %s", async (_, transport) => {
+    for (const document of ["subscription { blockAdded { number } }", KEYS]) {
+      const { client, credential } = failing(transport);
+      const events = client.subscribe(document, {});
+      await expect(events.next()).rejects.toBe(own);
+      expect([events.state, events.error]).toEqual(["ended", own]);
+      expect(credential).toHaveBeenCalledTimes(1);
+    }
+  });
+
+  test("that is no Error is its message", async () => {
+    const client = createClient({ url: stack().origin, credential: () => Promise.reject("signed out") });
+    await expect(client.query(WHO)).rejects.toMatchObject({ message: "signed out" });
+  });
+});
+
 describe("what cannot be sent", () => {
   const url = "http://127.0.0.1:1";
 
@@ -100,11 +144,7 @@ describe("what cannot be sent", () => {
     await expect(client.query(query, { n: 1n })).rejects.toMatchObject({ code: "invalid_variables" });
   });
 
-  test.each([
-    ["WebSocket", webSocket()],
-    ["server-sent events", serverSentEvents()],
-    ["multipart", multipart()],
-  ])("a subscription with such variables ends over %s", async (_, transport) => {
+  test.each(TRANSPORTS)("a subscription with such variables ends over %s", async (_, transport) => {
     const client = createClient({ url, transport });
     onTestFinished(() => client.dispose());
     const events = client.subscribe("subscription ($n: Int) { blockAdded(n: $n) { number } }", { n: 1n });
@@ -169,7 +209,7 @@ test("a page that uses one transport and no documents of its own gets no code of
   expect(bundle).toContain("text/event-stream");
   for (const foreign of ["graphql-transport-ws", "subscriptionSpec", "baseURL"])
     expect(bundle).not.toContain(foreign);
-  expect(bundle.length).toBeLessThan(24_000);
+  expect(bundle.length).toBeLessThan(24_500);
 });
 
 /** The minified module of a page. */

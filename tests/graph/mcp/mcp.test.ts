@@ -244,6 +244,19 @@ describe("tools", () => {
     await requireAvailable(stack().app, owner, { available: RICH });
   });
 
+  test.each([
+    ["complete_chat", { model: 5, question: "hi" }, "model"],
+    ["generate_image", { ...IMAGE, prompt: 5 }, "prompt"],
+    ["generate_image", { ...IMAGE, n: "2" }, "n"],
+    ["generate_image", { ...IMAGE, model: 7 }, "model"],
+    ["generate_image", { ...IMAGE, size: 8 }, "size"],
+    ["generate_image", { ...IMAGE, idempotencyKey: 9 }, "idempotencyKey"],
+  ])("%s of %j names the argument of the wrong type", async (name, args, field) => {
+    const { error } = textIn(await call(await connect((await newOwner()).secret), name, args));
+    expect(error).toMatchObject({ code: expect.any(String), field });
+    expect(error.message).toContain(`"$${field}"`);
+  });
+
   test("that are unknown, or have unknown arguments, are errors of the protocol", async () => {
     const client = await connect((await newOwner()).secret);
     await expect(call(client, "drop_tables")).rejects.toMatchObject({ code: -32602 });

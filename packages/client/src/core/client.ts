@@ -1,12 +1,16 @@
 import { addressOf } from "./address.ts";
 import { type TypedDocument, textOf } from "./document.ts";
+import { CredentialFailure } from "./errors.ts";
 import { dataOf, type RequestOptions, sendRequest } from "./request.ts";
 import { ResumingSubscription } from "./resuming-subscription.ts";
 import type { SubscribeOptions, Subscription } from "./subscribe-options.ts";
 import { Observed, type SubscriptionState } from "./subscription-state.ts";
 import type { OpenTransport, TransportOptions } from "./transport.ts";
 
-/** An `sk-` key, an `mk-` key or a session token; or a function that returns the present one. */
+/**
+ * An `sk-` key, an `mk-` key or a session token; or a function that returns the present one. What the function throws
+ * ends the query or subscription that needs it.
+ */
 export type Credential = string | undefined | (() => string | undefined | Promise<string | undefined>);
 
 /** The settings of a client. */
@@ -136,6 +140,15 @@ export function createClientWith(openTransport: OpenTransport, options: ClientOp
   };
 }
 
+/** What the caller's function returns now. Throws `CredentialFailure`. */
+async function present(credential: Extract<Credential, () => unknown>): Promise<string | undefined> {
+  try {
+    return await credential();
+  } catch (reason) {
+    throw new CredentialFailure("", { cause: reason instanceof Error ? reason : new Error(String(reason)) });
+  }
+}
+
 function destinationOf({ url, credential, fetch: given }: ClientOptions): TransportOptions {
   const path = addressOf(url);
   return {
@@ -143,7 +156,7 @@ function destinationOf({ url, credential, fetch: given }: ClientOptions): Transp
     // The global one is looked up at each call: pages and tests replace it.
     fetch: given ?? ((input, init) => globalThis.fetch(input, init)),
     async authorization() {
-      const value = typeof credential === "function" ? await credential() : credential;
+      const value = typeof credential === "function" ? await present(credential) : credential;
       if (value === undefined || value === "") return undefined;
       return /^\w+ /.test(value) ? value : `Bearer ${value}`;
     },

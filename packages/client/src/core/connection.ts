@@ -1,5 +1,5 @@
 import type { Operation } from "./document.ts";
-import { ZerographError } from "./errors.ts";
+import { ConnectionLost } from "./errors.ts";
 import { type Failure, failureOfNetwork } from "./failures.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 import type { GraphResult, OpenedSubscription, Transport } from "./transport.ts";
@@ -34,7 +34,8 @@ export class Connection {
     this.#silence.start();
     prepare().then(
       (operation) => this.#isOver || this.#open(transport, operation),
-      (reason: unknown) => this.#fail(asFailure(reason)),
+      // An error of this package, or of the caller's `credential` function.
+      (error: Error) => this.#fail({ error, canRetry: error instanceof ConnectionLost }),
     );
   }
 
@@ -81,9 +82,4 @@ export class Connection {
     this.close();
     this.#report.failed(failure);
   }
-}
-
-function asFailure(reason: unknown): Failure {
-  if (!(reason instanceof ZerographError)) return failureOfNetwork(reason);
-  return { error: reason, canRetry: reason.name === "ConnectionLost" };
 }

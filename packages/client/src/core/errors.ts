@@ -40,6 +40,11 @@ export class OperationRefused extends ZerographError {
   }
 }
 
+/** What the caller's own `credential` function threw, on its way back to the caller. It is never retried. */
+export class CredentialFailure extends Error {
+  declare readonly cause: Error;
+}
+
 /** The server could not be reached, or failed, for longer than is waited. `code` is `connection_lost`, or the server's. */
 export class ConnectionLost extends ZerographError {
   override readonly name = "ConnectionLost";

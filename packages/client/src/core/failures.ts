@@ -1,8 +1,15 @@
-import { ConnectionLost, type GraphError, OperationRefused, ZerographError } from "./errors.ts";
+import {
+  ConnectionLost,
+  CredentialFailure,
+  type GraphError,
+  OperationRefused,
+  ZerographError,
+} from "./errors.ts";
 
 /** Why a request or a connection failed, and whether another attempt can succeed. */
 export type Failure = {
-  readonly error: ZerographError;
+  /** A `ZerographError`, or what the caller's own `credential` function threw. */
+  readonly error: Error;
   readonly canRetry: boolean;
   /** How long the server asks to wait, milliseconds. */
   readonly retryAfterMs?: number;
@@ -23,8 +30,8 @@ const FINAL_CLOSES: ReadonlySet<number> = new Set([1002, 1003, 1007, 1009, 4400,
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /** Whether the server refused a cursor: events after it are gone, or it is of another deployment. */
-export function isCursorFailure({ code }: ZerographError): boolean {
-  return CURSOR_CODES.has(code);
+export function isCursorFailure(error: Error): error is ZerographError {
+  return error instanceof ZerographError && CURSOR_CODES.has(error.code);
 }
 
 /** A refusal by errors of a result without data. */
@@ -71,8 +78,9 @@ export function failureOfAnswer(body: string, contentType: string): Failure {
   return { error: new OperationRefused("invalid_answer", message), canRetry: false };
 }
 
-/** A connection that broke, or could not be opened. An error of this package stays what it is. */
+/** A connection that broke, or could not be opened. An error of this package or of the caller stays what it is. */
 export function failureOfNetwork(cause: unknown): Failure {
+  if (cause instanceof CredentialFailure) return { error: cause.cause, canRetry: false };
   if (cause instanceof ZerographError) return { error: cause, canRetry: false };
   const error = new ConnectionLost("connection_lost", "The connection to the server was lost.", { cause });
   return { error, canRetry: true };

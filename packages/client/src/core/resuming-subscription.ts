@@ -35,7 +35,7 @@ export class ResumingSubscription<T> implements Subscription<T> {
   /** Of the last event that arrived, and of the last one that the reader took. */
   #cursor: string | null;
   #takenCursor: string | null;
-  #error: ZerographError | undefined;
+  #error: Error | undefined;
   #connection: Connection | undefined;
   #wasOpened = false;
   /** Failures since the last event, and when the first of them was. */
@@ -73,7 +73,7 @@ export class ResumingSubscription<T> implements Subscription<T> {
     return this.#takenCursor;
   }
 
-  get error(): ZerographError | undefined {
+  get error(): Error | undefined {
     return this.#error;
   }
 
@@ -192,7 +192,7 @@ export class ResumingSubscription<T> implements Subscription<T> {
   }
 
   /** The error with which a failure ends the subscription; undefined if it is opened again. */
-  #endBy(error: ZerographError, canRetry: boolean): ZerographError | undefined {
+  #endBy(error: Error, canRetry: boolean): Error | undefined {
     if (this.#canResume && isCursorFailure(error)) {
       const { code, message, errors } = error;
       return new EventsLost(code, message, { cause: error, errors, cursor: this.#cursor });
@@ -213,7 +213,7 @@ export class ResumingSubscription<T> implements Subscription<T> {
     this.#connection = undefined;
   }
 
-  #finish(error?: ZerographError): void {
+  #finish(error?: Error): void {
     if (this.#stopped.signal.aborted) return;
     this.#stopped.abort();
     this.#disconnect();

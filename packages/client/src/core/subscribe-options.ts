@@ -1,5 +1,4 @@
 import type { RetryOptions } from "./backoff.ts";
-import type { ZerographError } from "./errors.ts";
 import type { LiveEvent } from "./live-event.ts";
 import type { SubscriptionState } from "./subscription-state.ts";
 
@@ -29,8 +28,8 @@ export interface Subscription<T> extends AsyncIterableIterator<LiveEvent<T>, und
   readonly state: SubscriptionState;
   /** The cursor after which another subscription would continue for this reader: null until there is one. */
   readonly cursor: string | null;
-  /** Why it ended, if with an error. */
-  readonly error: ZerographError | undefined;
+  /** Why it ended, if with an error: a `ZerographError`, or what your own `credential` function threw. */
+  readonly error: Error | undefined;
   /** Calls back at each change of the state, until the returned function is called. */
   onState(listener: (state: SubscriptionState) => void): () => void;
   /** Connects again now, with the present credential; nothing is missed. */

@@ -1,4 +1,3 @@
-import type { ZerographError } from "../core/errors.ts";
 import type { LiveEvent } from "../core/live-event.ts";
 import type { Subscription } from "../core/subscribe-options.ts";
 import type { SubscriptionState } from "../core/subscription-state.ts";
@@ -10,8 +9,8 @@ export type LiveSnapshot<T> = {
   readonly latest: T | undefined;
   /** `idle` without a document. */
   readonly state: SubscriptionState | "idle";
-  /** Why the subscription ended: `EventsLost`, `OperationRefused` or `ConnectionLost`. */
-  readonly error: ZerographError | undefined;
+  /** Why the subscription ended: `EventsLost`, `OperationRefused`, `ConnectionLost`, or what your own `credential` function threw. */
+  readonly error: Error | undefined;
 };
 
 type Options<T> = {
@@ -75,7 +74,7 @@ export class LiveStore<T> {
   }
 
   async #take(subscription: Subscription<T>): Promise<void> {
-    let error: ZerographError | undefined;
+    let error: Error | undefined;
     try {
       for await (const event of subscription) {
         if (this.#subscription !== subscription) return;
@@ -83,7 +82,7 @@ export class LiveStore<T> {
         this.#add(event);
       }
     } catch (reason) {
-      error = reason as ZerographError;
+      error = reason as Error;
     }
     if (this.#subscription === subscription) this.#set({ state: "ended", error });
   }

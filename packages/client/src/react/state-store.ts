@@ -1,5 +1,4 @@
 import { pauseMs, RETRY_DEFAULTS, wake } from "../core/backoff.ts";
-import type { ZerographError } from "../core/errors.ts";
 import type { Subscription } from "../core/subscribe-options.ts";
 import type { SubscriptionState } from "../core/subscription-state.ts";
 
@@ -8,7 +7,7 @@ export type StateSnapshot<State> = {
   /** Undefined until it is loaded. */
   readonly value: State | undefined;
   readonly state: SubscriptionState;
-  readonly error: ZerographError | undefined;
+  readonly error: Error | undefined;
 };
 
 type Source<State, Event> = {
@@ -58,7 +57,7 @@ export class StateStore<State, Event> {
         return;
       } catch (reason) {
         if (signal.aborted) return;
-        const error = reason as ZerographError;
+        const error = reason as Error;
         if (error.name !== "EventsLost" && error.name !== "ConnectionLost") {
           this.#set({ state: "ended", error });
           return;

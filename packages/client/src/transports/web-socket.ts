@@ -1,5 +1,5 @@
 import { createClient, type Client as SocketClient } from "graphql-ws";
-import type { GraphError } from "../core/errors.ts";
+import { CredentialFailure, type GraphError } from "../core/errors.ts";
 import { type Failure, failureOfClose, failureOfErrors, failureOfNetwork } from "../core/failures.ts";
 import { bodyOf } from "../core/request.ts";
 import type { GraphResult, OpenTransport, Transport, TransportOptions } from "../core/transport.ts";
@@ -82,6 +82,12 @@ class SocketTransport implements Transport {
       },
     );
     listening.push(
+      client.on("error", (reason) => {
+        // The library reports what its settings throw here, and to subscriptions only as a close.
+        if (!(reason instanceof CredentialFailure)) return;
+        end(() => sink.failed(failureOfNetwork(reason)));
+        unsubscribe();
+      }),
       client.on("closed", (event) => {
         // The library takes such a close for ours while nothing is subscribed, and otherwise sends the old operation again.
         if (Object(event).code !== NORMAL_CLOSURE || isOver) return;

@@ -15,7 +15,7 @@ const watchedSocket: OpenTransport = (options) => {
         },
         ended: () => sink.ended(),
         failed(failure) {
-          noteRefusal(failure.error.code);
+          noteRefusal("code" in failure.error && failure.error.code);
           sink.failed(failure);
         },
       }),
