@@ -133,6 +133,35 @@ describe("zerograph", () => {
     expect(wrong.stdout).toMatch(/^ok {6}mk- key: /m);
   });
 
+  test("doctor does not check what needs the graph of a gateway that cannot be reached", async () => {
+    const { env } = await newOwner();
+    const { status, stdout } = await zerograph(["doctor", "--json", "--url", NOBODY], env);
+    const results = JSON.parse(stdout) as readonly { check: string; result: string; detail: string }[];
+    const checks = Object.fromEntries(results.map(({ check, result }) => [check, result]));
+    expect([status, checks]).toEqual([
+      1,
+      {
+        node: "ok",
+        gateway: "failed",
+        graph: "failed",
+        websocket: "not_checked",
+        "server-sent events": "not_checked",
+        "sk- key": "not_checked",
+        "mk- key": "not_checked",
+      },
+    ]);
+    expect(stdout).not.toContain("proxy");
+  });
+
+  test("words after -- are no options", async () => {
+    const { env } = await newOwner();
+    const created = await zerograph(["keys", "create", "--", "--json"], env);
+    expect([created.status, created.stdout]).toEqual([0, expect.stringMatching(/^sk-\S+\nThe secret/)]);
+    const listed = JSON.parse((await zerograph(["keys", "list", "--json", "--"], env)).stdout);
+    expect(listed).toContainEqual(expect.objectContaining({ name: "--json" }));
+    expect((await zerograph(["chat", "--", "--json"], env)).stdout).toMatch(/neuron, request \S+\n$/);
+  });
+
   test("webhooks are created, tested, listed, replayed and deleted", async () => {
     const receiver = await startReceiver(onTestFinished as OnEnd);
     const { account } = await newOwner();
@@ -363,6 +392,8 @@ describe("zerograph", () => {
     ["a root that is none", ["files", "get", "sea"], 2, /64 hexadecimal digits/],
     ["a wallet's key that is none", ["files", "put", CLI], 2, /ZEROGRAPH_WALLET_KEY/],
     ["a file that is missing", ["files", "put", "missing"], 1, /missing/],
+    ["a folder in place of a file", ["files", "put", "."], 2, /^\. is a folder/],
+    ["a file in place of a folder", ["jobs", "watch", "x", "--out", CLI], 2, /cli\.ts is a file/],
     ["a start without the product", ["start"], 2, /not in this folder/],
     ["a receipt that is missing", ["verify", "missing.json"], 2, /missing.json/],
   ])("explains %s", async (_, words, expected, text) => {

@@ -62,7 +62,8 @@ async function main([name = "", ...words]: readonly string[]): Promise<number> {
     return name === "" ? 2 : 0;
   }
   if (name === "verify") return verify(words);
-  const isJson = words.includes("--json");
+  const end = words.indexOf("--");
+  const isJson = (end < 0 ? words : words.slice(0, end)).includes("--json");
   try {
     const { node } = process.versions;
     if (Number.parseInt(node, 10) < MIN_NODE)

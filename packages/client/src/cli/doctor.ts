@@ -3,6 +3,7 @@ import { createClient } from "../index.ts";
 import { serverSentEvents } from "../transports/server-sent-events.ts";
 import { webSocket } from "../transports/web-socket.ts";
 import type { Command } from "./command.ts";
+import { NEW_BLOCKS, VIEWER_KIND } from "./documents.ts";
 import { messageOf, UsageError } from "./exit.ts";
 import { readReadiness } from "./readiness.ts";
 import type { Settings } from "./settings.ts";
@@ -17,34 +18,38 @@ type Result = {
 const MAX_SKEW_MS = 60_000;
 const STREAM_MS = 15_000;
 const MARKS = { ok: "ok    ", failed: "FAILED", not_checked: "-     " } as const;
-const KIND = "{ viewer { kind } }";
 
 /** `doctor`: checks what a client needs, each with what to do. Exit status 1 if a check failed. */
 export const command: Command = async ({ words, settings, print }) => {
   if (words.length > 0) throw new UsageError("zerograph doctor [--url <origin>] [--json]");
   const { url } = settings;
-  const results = await Promise.all([
+  const first = await Promise.all([
     check("node", () => `version ${process.versions.node}`),
     check("gateway", () => checkGateway(settings)),
-    check("graph", async () => {
-      await createClient({ url }).query(KIND);
-      return `${url}/graphql answers queries.`;
-    }),
-    check("websocket", () => checkStream(url, webSocket())),
-    check("server-sent events", () => checkStream(url, serverSentEvents())),
-    check("sk- key", () => checkKey(url, settings.apiKey, "API_KEY", "ZEROGRAPH_KEY")),
-    check("mk- key", () =>
-      checkKey(url, settings.managementKey, "MANAGEMENT_KEY", "ZEROGRAPH_MANAGEMENT_KEY"),
-    ),
+    check("graph", () => checkGraph(url)),
   ]);
+  const isReached = first.every(({ check: name, result }) => name !== "graph" || result === "ok");
+  // Each asks the graph: without it, a stream would only wait for its time to end.
+  const further: readonly (readonly [string, Check])[] = [
+    ["websocket", () => checkStream(url, webSocket())],
+    ["server-sent events", () => checkStream(url, serverSentEvents())],
+    ["sk- key", () => checkKey(url, settings.apiKey, "API_KEY", "ZEROGRAPH_KEY")],
+    ["mk- key", () => checkKey(url, settings.managementKey, "MANAGEMENT_KEY", "ZEROGRAPH_MANAGEMENT_KEY")],
+  ];
+  const skip: Check = () => ({ why: "the graph does not answer." });
+  const others = await Promise.all(further.map(([name, run]) => check(name, isReached ? run : skip)));
+  const results = [...first, ...others];
   print(results, () =>
     results.map(({ check: name, result, detail }) => `${MARKS[result]}  ${name}: ${detail}`).join("\n"),
   );
   return results.every(({ result }) => result !== "failed") ? 0 : 1;
 };
 
-/** A check resolves with its detail, with undefined if it has nothing to check, or throws. */
-async function check(name: string, run: () => string | Promise<string | NotChecked>): Promise<Result> {
+/** A check resolves with its detail, with why there is nothing to check, or throws. */
+type Check = () => string | NotChecked | Promise<string | NotChecked>;
+type NotChecked = { readonly why: string };
+
+async function check(name: string, run: Check): Promise<Result> {
   try {
     const found = await run();
     if (typeof found === "string") return { check: name, result: "ok", detail: found };
@@ -53,8 +58,6 @@ async function check(name: string, run: () => string | Promise<string | NotCheck
     return { check: name, result: "failed", detail: messageOf(error).message };
   }
 }
-
-type NotChecked = { readonly why: string };
 
 async function checkGateway({ url, from }: Settings): Promise<string> {
   const { isReady, status, date } = await readReadiness(url);
@@ -65,12 +68,17 @@ async function checkGateway({ url, from }: Settings): Promise<string> {
   return `${url} (from ${from}) is ready.`;
 }
 
+async function checkGraph(url: string): Promise<string> {
+  await createClient({ url }).query(VIEWER_KIND);
+  return `${url}/graphql answers queries.`;
+}
+
 /** A proxy that does not pass on a stream is noticed here: the first block must arrive. */
 async function checkStream(url: string, transport: OpenTransport): Promise<string> {
   const client = createClient({ url, transport });
   const signal = AbortSignal.timeout(STREAM_MS);
   try {
-    const blocks = client.subscribe("subscription { blockAdded { number } }", {}, { signal });
+    const blocks = client.subscribe(NEW_BLOCKS, {}, { signal });
     const { done } = await blocks.next();
     if (done)
       throw new UsageError(`No event arrived in ${STREAM_MS / 1_000} s. Does a proxy pass streams on?`);
@@ -90,7 +98,7 @@ async function checkKey(
   const { viewer } = await createClient({ url, credential }).query<
     { readonly viewer: { readonly kind: string } },
     object
-  >(KIND);
+  >(VIEWER_KIND);
   if (viewer.kind !== kind) throw new UsageError(`${variable} has a credential of the kind ${viewer.kind}.`);
   return "the gateway accepts it.";
 }

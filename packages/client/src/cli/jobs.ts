@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "../index.ts";
 import { ImageJobProgressDocument, type ImageJobProgressSubscription } from "../operations/graphql.ts";
@@ -16,6 +16,9 @@ type Step = ImageJobProgressSubscription["imageJobProgress"];
 export const command: Command = async ({ words: [what, id, ...rest], options, settings, print }) => {
   if (what !== "watch" || !id || rest.length > 0)
     throw new UsageError("zerograph jobs watch <id> [--out <folder>]");
+  const { out } = options;
+  if (out !== undefined && statSync(out, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new UsageError(`${out} is a file: name a folder for the images.`);
   const credential = required(
     settings.apiKey ?? settings.managementKey,
     "ZEROGRAPH_KEY",
@@ -40,7 +43,7 @@ export const command: Command = async ({ words: [what, id, ...rest], options, se
     stop();
     client.dispose();
   }
-  if (options.out !== undefined) store(options.out, id, last?.job?.images ?? []);
+  if (out !== undefined) store(out, id, last?.job?.images ?? []);
   return last?.status === "COMPLETED" ? 0 : 1;
 };
 

@@ -24,7 +24,9 @@ type Transaction = NonNullable<NonNullable<PrepareUploadQuery["prepareUpload"]>[
 
 /** `files put`: hashes a file, submits its root with the wallet's transaction, and uploads its segments. */
 export async function put(path: string, { settings, print }: Invocation): Promise<number> {
-  const size = statSync(path).size;
+  const found = statSync(path);
+  if (found.isDirectory()) throw new UsageError(`${path} is a folder: this command takes one file.`);
+  const { size } = found;
   if (size === 0 || size > MAX_BYTES)
     throw new UsageError(`${path} has ${size} bytes: this command takes 1 to ${MAX_BYTES}.`);
   const account = privateKeyToAccount(walletKeyOf(settings.walletKey));
