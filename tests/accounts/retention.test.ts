@@ -49,6 +49,17 @@ function archivedLines(folder: string, kind: string): readonly string[] {
 }
 
 describeDatabases("closing months", (kind) => {
+  test("lists the months that a run closes, also those without rows", async () => {
+    const database = await openTestDatabase(kind);
+    const seeded = await seedTwo(database);
+    for (const ago of [4, 2]) await fillMonth(database, monthsAgo(ago), { seeded, requests: 4 });
+    const retention = retentionOn(database, { requestsMonths: 1, ledgerMonths: 1, folder: newFolder() });
+    const previewed = await retention.preview();
+    expect(previewed).toHaveLength(6);
+    expect(previewed).toContainEqual({ kind: "requests", month: monthsAgo(3), rows: 0 });
+    expect(await retention.run()).toEqual(previewed);
+  });
+
   test("archives and removes what the policy does not keep, and balances, sums and verifications stay exact", async () => {
     const database = await openTestDatabase(kind);
     const folder = newFolder();

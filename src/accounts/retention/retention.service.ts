@@ -83,11 +83,15 @@ export class RetentionService {
   async preview(now = new Date()): Promise<readonly CountedMonth[]> {
     const counted: CountedMonth[] = [];
     for (const { source, kept } of this.#sources()) {
-      const { kind } = source;
-      const newest = newestDue(now, kept);
-      if (!(await this.due(now)).some((month) => month.kind === kind)) continue;
-      const counts = await source.countRows(this.#dependencies.database, startOf(addMonths(newest, 1)));
-      for (const { month, rows } of counts) counted.push({ kind, month, rows });
+      const due = (await this.due(now)).filter(({ kind }) => kind === source.kind);
+      if (due.length === 0) continue;
+      const end = startOf(addMonths(newestDue(now, kept), 1));
+      const counts = await source.countRows(this.#dependencies.database, end);
+      // A month without rows is closed as well, and the first one with what is left of those before it.
+      for (const [index, one] of due.entries()) {
+        const found = counts.filter(({ month }) => month === one.month || (index === 0 && month < one.month));
+        counted.push({ ...one, rows: found.reduce((sum, { rows }) => sum + rows, 0) });
+      }
     }
     return counted;
   }
