@@ -34,6 +34,25 @@ test("every variable of the image and of Compose is a setting, and secrets are f
   for (const [, { environment = {} }] of own) requireSettings(environment);
 });
 
+test("every secret file that Compose names is written by its first start", () => {
+  const script = JSON.stringify(compose.services.secrets);
+  for (const [name, { environment = {} }] of own)
+    for (const value of Object.values(environment)) {
+      const [, file = ""] = /^\/secrets\/(.+)$/.exec(String(value)) ?? [];
+      expect(script, `${name}: ${file}`).toContain(file);
+      if (file !== "" && file !== "router-private-key")
+        expect(script).toMatch(new RegExp(`for name in [^;]*\\b${file}\\b`));
+    }
+  expect(own[0]?.[1].environment).toHaveProperty("BATCH_FILES_SECRET_FILE");
+});
+
+test("no pod reaches the metadata service of a cloud", () => {
+  const policies = render(OVERLAYS[0] ?? "").filter(({ kind }) => kind === "NetworkPolicy");
+  const egress = policies.find((policy) => nameOf(policy) === "egress");
+  for (const address of ["169.254.0.0/16", "100.100.100.200/32", "fd00:ec2::254/128"])
+    expect(JSON.stringify(egress)).toContain(address);
+});
+
 test("every process of Compose runs without privileges, and every service has a health check", () => {
   for (const [, service] of own)
     expect(service).toMatchObject({
