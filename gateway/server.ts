@@ -18,6 +18,7 @@ import {
   type TrustedDocuments,
 } from "./federation/policy/trusted-documents.ts";
 import { graphPlugin } from "./graph/graph.plugin.ts";
+import { trustingOwn } from "./graph/own-documents.ts";
 import { limitBodyTime } from "./http/body-deadline.ts";
 import {
   continueWhenRead,
@@ -33,7 +34,6 @@ import { countRequests } from "./http/metrics.ts";
 import { gatedServer, limitLoad } from "./http/overload.ts";
 import { serveSessionCookie } from "./http/session-cookie.ts";
 import { Turns } from "./http/turns.ts";
-import { trustingOwn } from "./mcp/documents.ts";
 import { mcpPlugin } from "./mcp/mcp.plugin.ts";
 import { type DevelopmentWallet, dashboardPlugin, routableUrl } from "./pages/dashboard.plugin.ts";
 import { docsPlugin } from "./pages/docs.plugin.ts";

@@ -22,9 +22,12 @@ export type Demo = NonNullable<Status["keys"]> & {
   readonly chain: NonNullable<Status["chain"]>;
 };
 
-const QUERY =
+/** The query of the banner. */
+export const BANNER_QUERY =
   "{ viewer { account { address balance { available held } requests(first: 3) { edges { node { id status cost { total } provider { address } } } } } } }";
-const SUBSCRIPTION = "subscription { balanceChanged { cursor cause balance { available held } } }";
+/** The subscription of the banner. */
+export const BANNER_SUBSCRIPTION =
+  "subscription { balanceChanged { cursor cause balance { available held } } }";
 
 /** The status of a gateway at `origin`. A demo adds its keys and ready-to-run commands. */
 export function toStatus(given: { network: string; origin: string; demo?: Demo }): Status {
@@ -48,8 +51,13 @@ export function toStatus(given: { network: string; origin: string; demo?: Demo }
     keys: { apiKey, managementKey, walletKey },
     commands: {
       chat: curl(`${urls.openai}/chat/completions`, apiKey, chat, "-N"),
-      query: curl(urls.graphql, managementKey, { query: QUERY }),
-      subscribe: curl(urls.sse, managementKey, { query: SUBSCRIPTION }, "-N -H 'Accept: text/event-stream'"),
+      query: curl(urls.graphql, managementKey, { query: BANNER_QUERY }),
+      subscribe: curl(
+        urls.sse,
+        managementKey,
+        { query: BANNER_SUBSCRIPTION },
+        "-N -H 'Accept: text/event-stream'",
+      ),
     },
   };
 }

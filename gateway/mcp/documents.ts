@@ -1,5 +1,3 @@
-import type { TrustedDocuments } from "../federation/policy/trusted-documents.ts";
-
 /** Submits an image job. Its variables are the arguments of the tool, so that errors name those. */
 export const SUBMIT_IMAGE = `mutation SubmitImage(
   $model: String!
@@ -51,7 +49,7 @@ export const LIST_FILES = `query ListFiles($first: Int!) {
 }`;
 
 /** All of these. */
-export const OWN_DOCUMENTS: ReadonlySet<string> = new Set([
+export const MCP_DOCUMENTS: ReadonlySet<string> = new Set([
   SUBMIT_IMAGE,
   FOLLOW_IMAGE,
   READ_IMAGE,
@@ -59,8 +57,3 @@ export const OWN_DOCUMENTS: ReadonlySet<string> = new Set([
   READ_REQUEST,
   LIST_FILES,
 ]);
-
-/** Also trusts the documents of this folder, which anyone with the permission for their fields may run. */
-export function trustingOwn(trusted: TrustedDocuments): TrustedDocuments {
-  return { ...trusted, has: (text) => OWN_DOCUMENTS.has(text) || trusted.has(text) };
-}

@@ -7,9 +7,14 @@ import { join } from "node:path";
 import { ApolloClient, type ApolloLink, gql, HttpLink, InMemoryCache } from "@apollo/client";
 import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";
 import { type AuditResult, serverAudits } from "graphql-http";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { BANNER_QUERY, BANNER_SUBSCRIPTION } from "../../../gateway/cli/welcome.ts";
 import { openGraph } from "../../../gateway/federation/graph.ts";
 import { createServer as createGateway } from "../../../gateway/server.ts";
+import { NEW_BLOCKS, VIEWER_KIND } from "../../../packages/client/src/cli/documents.ts";
+import { EVENT_CURSOR } from "../../../packages/client/src/core/event-cursor.ts";
+import { createClient } from "../../../packages/client/src/index.ts";
+import { BalanceDocument } from "../../../packages/client/src/operations.ts";
 import { newId } from "../../../src/kernel/text/ids.ts";
 import { MODEL } from "../../support/chain/network.ts";
 import { ask, followSocket } from "../../support/clients/graph-client.ts";
@@ -599,6 +604,32 @@ describe("a gateway that accepts only trusted documents", () => {
   test("accepts one by GET", async () => {
     const reply = await fetch(`${origin}/graphql?documentId=models`, { headers: PREFLIGHT });
     expect(await reply.json()).toHaveProperty("data.models.nodes");
+  });
+
+  test.each([
+    ["the client's", String(BalanceDocument)],
+    ["the client's cursor", EVENT_CURSOR],
+    ["the command's", VIEWER_KIND],
+    ["the command's stream", NEW_BLOCKS],
+    ["the banner's", BANNER_QUERY],
+    ["the banner's stream", BANNER_SUBSCRIPTION],
+  ])("accepts %s own document, and only with exactly this text", async (_, query) => {
+    const results = (text: string) => send("/graphql/stream", { query: text }, "text/event-stream");
+    // Streams without a credential are refused, as everywhere; blocks are not.
+    if (query !== NEW_BLOCKS) expect((await results(query)).text).not.toContain("trustedDocuments");
+    expect((await results(`${query} `)).text).toContain("trustedDocuments");
+  });
+
+  test("accepts the client's operations and subscriptions", async () => {
+    const { account } = await seedAccount(stack().app.database, 1n);
+    const { secret } = await stack().app.managementKeys.create(account, newId(), ["account:read"]);
+    const client = createClient({ url: origin, credential: secret });
+    onTestFinished(() => client.dispose());
+    expect(await client.query(BalanceDocument)).toHaveProperty("viewer.account.balance");
+    const blocks = client.subscribe(NEW_BLOCKS, {});
+    await until(() => blocks.state === "live");
+    await blocks.return();
+    expect(blocks.error).toBeUndefined();
   });
 
   test("accepts one over a socket, and nothing else anywhere", async () => {

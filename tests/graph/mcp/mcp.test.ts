@@ -5,7 +5,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { OWN_DOCUMENTS } from "../../../gateway/mcp/documents.ts";
+import { OWN_DOCUMENTS } from "../../../gateway/graph/own-documents.ts";
 import { systemClock } from "../../../src/kernel/clock.ts";
 import { ManagementKeyService } from "../../../src/keys/management-keys/management-key.service.ts";
 import { MODEL } from "../../support/chain/network.ts";
@@ -128,7 +128,7 @@ describe.each(ERAS)("the official client (%s)", (mode) => {
   });
 });
 
-test("every document of the server is valid", () => {
+test("every document that the product itself sends is valid", () => {
   const schema = buildSchema(readFileSync("schema/api.graphql", "utf8"));
   for (const text of OWN_DOCUMENTS) expect(validate(schema, parse(text)), text).toEqual([]);
 });

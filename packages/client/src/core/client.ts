@@ -1,6 +1,7 @@
 import { addressOf } from "./address.ts";
 import { type TypedDocument, textOf } from "./document.ts";
 import { CredentialFailure } from "./errors.ts";
+import { EVENT_CURSOR } from "./event-cursor.ts";
 import { dataOf, type RequestOptions, sendRequest } from "./request.ts";
 import { ResumingSubscription } from "./resuming-subscription.ts";
 import type { SubscribeOptions, Subscription } from "./subscribe-options.ts";
@@ -64,8 +65,6 @@ export interface Client {
   dispose(): void;
 }
 
-/** The same text as `schema/examples/event-cursor.graphql`: gateways that run trusted documents only know it. */
-const EVENT_CURSOR = "query EventCursor {\n  eventCursor\n}";
 /** From the worst to the best. */
 const STATES = ["reconnecting", "connecting", "replaying", "live"] as const;
 
