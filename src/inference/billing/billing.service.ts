@@ -180,7 +180,7 @@ export function toSettlement(
     inputCost: cost.input,
     outputCost: cost.output,
     errorCode,
-    isUndelivered,
+    ...(isUndelivered && { isUndelivered }),
     firstByteMs: summary.firstByteMs,
     durationMs: summary.durationMs,
     answeredBy: {

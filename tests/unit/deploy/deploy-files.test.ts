@@ -40,8 +40,8 @@ test("every secret file that Compose names is written by its first start", () =>
     for (const value of Object.values(environment)) {
       const [, file = ""] = /^\/secrets\/(.+)$/.exec(String(value)) ?? [];
       expect(script, `${name}: ${file}`).toContain(file);
-      if (file !== "" && file !== "router-private-key")
-        expect(script).toMatch(new RegExp(`for name in [^;]*\\b${file}\\b`));
+      if (file !== "")
+        expect(script).toMatch(new RegExp(`for name in [^;]*\\b${file}\\b|> /secrets/${file}\\b`));
     }
   expect(own[0]?.[1].environment).toHaveProperty("BATCH_FILES_SECRET_FILE");
 });
