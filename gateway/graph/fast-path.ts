@@ -1,6 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { ExecutionResult } from "graphql";
 import { operationTurns, TURN_BYTES } from "../../src/kernel/async/turn-queue.ts";
+import { ClientLeftError } from "../../src/kernel/errors.ts";
 import { asksForParts } from "../federation/engine/incremental/directives.ts";
 import { isInParts } from "../federation/engine/incremental/parts.ts";
 import type { deadlinesOf, Graph, GraphContext } from "../federation/graph.ts";
@@ -57,7 +58,7 @@ type Call = Pick<GraphContext, "replayKey" | "memory"> & {
  * Answers the requests that nearly all clients send, in the forms of `readRequest`, for an operation that is allowed.
  * Apollo Server would give byte for byte the same response at twice the cost of our own path; requests that need full
  * negotiation, an unknown hash and refusals are left to it. Returns undefined for those, before any subgraph request
- * is sent. Throws `rate_limit_exceeded`.
+ * is sent. Throws `rate_limit_exceeded`, and `ClientLeftError` for a large operation whose client left before its turn.
  */
 export async function executeFastPath(
   { graph, policy, hints, deadlines, introspection, persisted }: Plain,
@@ -80,8 +81,10 @@ export async function executeFastPath(
   // The HTTP request itself is already counted.
   await account.take(requests - 1);
   // Large variables took this turn of the event loop to read and weigh, and are coerced again to execute.
-  if (Number(headers["content-length"] ?? 0) > LARGE_BYTES)
+  if (Number(headers["content-length"] ?? 0) > LARGE_BYTES) {
     await operationTurns.next(TURN_BYTES, abort.signal);
+    if (abort.signal.aborted) throw new ClientLeftError();
+  }
   const { operationName } = payload;
   abort.within(admitted.operation.operation === "mutation" ? deadlines.mutationMs : deadlines.queryMs);
   const operation = {

@@ -55,8 +55,9 @@ const MIGRATION_LOCK = 7_260_814_003n;
 /** Deadline to get a connection of the pool, also if all are in use (promises F46). */
 const CONNECT_MS = 4_000;
 /**
- * How long an idle connection of the pool stays open. PostgreSQL plans a statement anew five times per connection, which
- * takes longer than the statements of a chat: with the pool's own 10 s, nearly every chat of a quiet process was planned.
+ * How long an idle connection of the pool stays open. PostgreSQL plans a statement anew for its first five
+ * executions per connection, which takes longer than executing it: with the pool's default of 10 s, the statements of nearly
+ * every chat of a quiet process were planned.
  */
 const IDLE_MS = 300_000;
 /** Of a replica, after which the primary is read from. */

@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { seedAccount } from "../support/seed.ts";
@@ -55,3 +56,27 @@ test.each(CASES)(
     expect(await repeatedTurnMs(MAX_COMMON_MS, askAll)).toBeLessThan(MAX_COMMON_MS);
   },
 );
+
+test("a large operation whose client leaves is no error in the log", async () => {
+  const { app, origin, logged } = stack();
+  const { secret } = await seedAccount(app.database, 1_000n);
+  const [, { field, type, input }] = CASES;
+  const body = JSON.stringify({
+    query: `query ($i: ${type}!) { ${field}(input: $i) { __typename } }`,
+    variables: { i: input },
+  });
+  const headers = { "content-type": "application/json", authorization: `Bearer ${secret}` };
+  const length = Buffer.byteLength(body);
+  const leaving = Array.from({ length: 10 }, async () => {
+    const socket = connect(Number(new URL(origin).port), "127.0.0.1");
+    const head = { host: "gateway", "content-length": length, ...headers };
+    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`POST /graphql HTTP/1.1\r\n${lines.join("")}\r\n`);
+    await new Promise((sent) => socket.write(body, sent));
+    socket.destroy();
+  });
+  await Promise.all(leaving);
+  const reply = await fetch(`${origin}/graphql`, { method: "POST", headers, body });
+  expect(reply.status).toBe(200);
+  expect(logged()).not.toContain('"level":50');
+});

@@ -3,7 +3,7 @@ import { PostgresThread } from "./postgres-thread.ts";
 
 /**
  * Supervises the thread of the embedded database. A statement that exceeds the time limit cannot be cancelled inside
- * WebAssembly, and after a panic, as for a full disk, PostgreSQL begins no session: then the thread is terminated. The
+ * WebAssembly, and after a panic, such as that of a full disk, PostgreSQL accepts no session: in both cases the thread is terminated. The
  * client's next session opens the folder in a new thread, which recovers it as after a crash.
  */
 export class PostgresSupervisor implements PostgresSession {

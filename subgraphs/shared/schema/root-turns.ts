@@ -1,5 +1,5 @@
-import { GraphQLError } from "graphql";
 import { operationTurns, TURN_BYTES } from "../../../src/kernel/async/turn-queue.ts";
+import { ClientLeftError } from "../../../src/kernel/errors.ts";
 import type { Context } from "../context.ts";
 import type { Resolve } from "../failures.ts";
 
@@ -18,7 +18,7 @@ export function inTurns(resolve: Resolve): Resolve {
     if (bytes < SMALL_BYTES) return resolve(parent, args, context, ...rest);
     const signal = (context as Context | undefined)?.signal;
     return operationTurns.next(bytes, signal).then(() => {
-      if (signal?.aborted) throw new GraphQLError("The client has disconnected.");
+      if (signal?.aborted) throw new ClientLeftError();
       return resolve(parent, args, context, ...rest);
     });
   };

@@ -140,7 +140,7 @@ export function createClientWith(openTransport: OpenTransport, options: ClientOp
 }
 
 /** What the caller's function returns now. Throws `CredentialFailure`. */
-async function present(credential: Extract<Credential, () => unknown>): Promise<string | undefined> {
+async function returnedBy(credential: Extract<Credential, () => unknown>): Promise<string | undefined> {
   try {
     return await credential();
   } catch (reason) {
@@ -155,7 +155,7 @@ function destinationOf({ url, credential, fetch: given }: ClientOptions): Transp
     // The global one is looked up at each call: pages and tests replace it.
     fetch: given ?? ((input, init) => globalThis.fetch(input, init)),
     async authorization() {
-      const value = typeof credential === "function" ? await present(credential) : credential;
+      const value = typeof credential === "function" ? await returnedBy(credential) : credential;
       if (value === undefined || value === "") return undefined;
       return /^\w+ /.test(value) ? value : `Bearer ${value}`;
     },

@@ -101,7 +101,7 @@ const REASONS = {
 /** How servers without that code (vLLM, llama.cpp, Anthropic's format) report that a request is too long. */
 const TOO_LONG_FOR_MODEL =
   /maximum context length|exceeds? the (?:available )?context|context (?:length|window|size) exceeded|prompt is too long/i;
-/** How servers, some of them with 404 (vLLM), report that they do not keep the response that a request continues. */
+/** How servers report that they do not keep the response that a request continues; vLLM with 404. */
 const RESPONSE_GONE = /\bresponse with id\b.{0,200}\bnot found\b/i;
 
 /**
