@@ -54,6 +54,8 @@ type ServerConfig = {
 const MIGRATION_LOCK = 7_260_814_003n;
 /** Deadline to get a connection of the pool, also if all are in use (promises F46). */
 const CONNECT_MS = 4_000;
+/** The same while the process starts: a server that is slow for a moment need not end it. */
+const START_CONNECT_MS = 15_000;
 /**
  * How long an idle connection of the pool stays open. PostgreSQL plans a statement anew for its first five
  * executions per connection, which takes longer than executing it: with the pool's default of 10 s, the statements of nearly
@@ -85,15 +87,16 @@ export async function openDatabase(config: DatabaseConfig): Promise<Database> {
 }
 
 async function openServer(config: ServerConfig): Promise<Database> {
-  const connectMs = config.patienceMs ?? CONNECT_MS;
-  const address = { connectionTimeoutMillis: connectMs, ...serverAddress(config.url) };
+  const { connectionTimeoutMillis: statedMs = config.patienceMs, ...server } = serverAddress(config.url);
+  const address = { ...server, connectionTimeoutMillis: statedMs ?? CONNECT_MS };
+  const starting = { ...server, connectionTimeoutMillis: statedMs ?? START_CONNECT_MS };
   const { MikroORM: Server } = await import("@mikro-orm/postgresql");
   const orm = await Server.init({
     ...common(),
     dbName: String(address.database),
     // The whole address: from a URL the ORM reads only the host, port, user, password and database name.
     driverOptions: {
-      ...{ user: "", password: "", ...address, min: 0, max: config.poolSize },
+      ...{ user: "", password: "", ...starting, min: 0, max: config.poolSize },
       idleTimeoutMillis: IDLE_MS,
     },
   });
@@ -109,9 +112,10 @@ async function openServer(config: ServerConfig): Promise<Database> {
     const statementTimeoutMs = config.statementTimeoutMs ?? DEFAULT_STATEMENT_TIMEOUT_MS;
     const isPooled = config.pooler === "transaction";
     if (!isPooled) {
-      await requireTimeLimits(address, statementTimeoutMs);
+      await requireTimeLimits(starting, statementTimeoutMs);
       await limitStatements(pool, statementTimeoutMs);
     }
+    pool.options.connectionTimeoutMillis = address.connectionTimeoutMillis;
     const watch = new ServerWatch(pool, address, config.patienceMs);
     const reads = openReads(config, { address, pool, watch });
     return new Database(orm, {

@@ -34,6 +34,16 @@ describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL outage", () => {
     expect(await Promise.all(all)).toHaveLength(4);
   });
 
+  test("while a process starts, a server may need longer to respond than later", async () => {
+    const { database, proxy } = await start(1, { hangsMs: 5_500 });
+    await database.ping();
+    proxy.pause();
+    const since = performance.now();
+    await expect(database.ping()).rejects.toMatchObject({ code: "unavailable" });
+    expect(performance.now() - since).toBeLessThan(scaled(5_000));
+    proxy.resume();
+  });
+
   test("a slow statement is not an outage", async () => {
     const { database } = await start();
     const slow = await database.rows<{ done: boolean }>("select pg_sleep(3.5) is not null as done");
@@ -77,11 +87,19 @@ describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL outage", () => {
     ]);
   });
 
-  async function start(poolSize = 4): Promise<{ database: Database; proxy: PausableProxy }> {
+  /** A database behind a proxy, which hangs for so long at first. */
+  async function start(
+    poolSize = 4,
+    { hangsMs = 0 } = {},
+  ): Promise<{ database: Database; proxy: PausableProxy }> {
     const url = new URL(await createServerDatabase());
     const proxy = await startPausableProxy(Number(url.port));
     onTestFinished(() => proxy.close());
     url.port = String(proxy.port);
+    if (hangsMs > 0) {
+      proxy.pause();
+      setTimeout(() => proxy.resume(), hangsMs);
+    }
     const database = await openDatabase({ kind: "server", url: url.href, poolSize });
     onTestFinished(() => database.close());
     return { database, proxy };
