@@ -15,10 +15,13 @@ import { RoutedSocket } from "./shared/events/errors-as-events.ts";
 import { toGraphFailure } from "./shared/failures.ts";
 import { RoutedOperations } from "./shared/routed-operations.ts";
 import type { Subgraph } from "./shared/schema/build-subgraph.ts";
+import { interpretedIn } from "./shared/schema/interpreted-operations.ts";
+import { formatErrors } from "./shared/variable-errors.ts";
 
 const BODY_LIMIT_BYTES = 8 * 1_048_576;
 const KEEP_ALIVE_MS = 10_000;
 const FORBIDDEN = 4403;
+const GRAPHQL_TYPE = "application/graphql-response+json";
 /** Time to deliver the events that carry the reason, before a socket is closed. */
 const FINAL_EVENTS_MS = 1_000;
 /** Longer than a gateway keeps an idle connection, so that the gateway closes it first. */
@@ -60,9 +63,15 @@ export async function createSubgraphServer(
       await reply.code(status).send(body);
     }
   });
+  // Fastify sets no type for a serializer of ours, and removes one that is set before an error.
+  server.addHook("onSend", async (request, reply) => {
+    if (!reply.hasHeader("content-type")) reply.type(graphTypeFor(request.headers.accept));
+  });
   await server.register(mercurius, {
     schema: subgraph.schema,
-    jit: 1,
+    // Operations that come again are compiled in a turn of their own, and the variables of all are checked.
+    jit: { minCount: 2 },
+    errorFormatter: formatErrors,
     graphiql: false,
     path: "/graphql",
     context: (request, reply): Context =>
@@ -94,12 +103,15 @@ export async function createSubgraphServer(
       },
     },
   });
-  server.graphql.addHook("preExecution", async (_schema, document, context) => {
+  const isInterpreted = interpretedIn(subgraph.schema);
+  server.graphql.addHook("preExecution", async (_schema, document, context, variables) => {
     const { routed, operations } = context as Partial<Context>;
     if (routed?.refusal) throw toGraphFailure(routed.refusal);
     await operations?.count(document).catch((error: unknown) => {
       throw toGraphFailure(error);
     });
+    // Mercurius runs a document that a hook returns with graphql-js.
+    return isInterpreted(document, variables) ? { document } : undefined;
   });
   server.graphql.addHook("onResolution", async (execution, context) => {
     (context as Partial<Context>).operations?.recordResult(execution);
@@ -163,6 +175,11 @@ function watchCredential(
   });
   socket.once("close", stop);
   return routed;
+}
+
+/** The media type of GraphQL for routers that name it: they then read the errors of any status. */
+function graphTypeFor(accept = ""): string {
+  return accept.includes(GRAPHQL_TYPE) ? GRAPHQL_TYPE : "application/json";
 }
 
 /**

@@ -13,7 +13,7 @@ import { ByteLru } from "../../src/kernel/byte-lru.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { oncePer } from "../../src/kernel/once-per.ts";
 import { Slot } from "../../src/kernel/slot.ts";
-import { hasRecursiveVariable, nestedVariables } from "./engine/document/variable-usage.ts";
+import { hasRecursiveVariable, nestedVariables } from "../../subgraphs/shared/schema/variable-usage.ts";
 import { MapIterator } from "./engine/map-iterator.ts";
 import {
   isPromise,

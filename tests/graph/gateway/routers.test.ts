@@ -19,11 +19,11 @@ const accounts = () => `${remote().urls.accounts}/graphql`;
 const router = { [ROUTER_HEADER]: ROUTER_SECRET };
 const VIEWER = "{ viewer { kind account { address } } }";
 
-async function ask(headers: Readonly<Record<string, string>>, query = VIEWER) {
+async function ask(headers: Readonly<Record<string, string>>, query = VIEWER, variables: object = {}) {
   const reply = await fetch(accounts(), {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify({ query }),
+    body: JSON.stringify({ query, variables }),
   });
   return {
     status: reply.status,
@@ -85,6 +85,58 @@ test("positions in an error's path are numbers, as every router expects", async 
   const { errors } = await ask({ ...router, authorization: `Bearer ${secret.slice(0, -1)}` }, query);
   expect(errors).toMatchObject([{ extensions: { code: "invalid_api_key" } }]);
   expect((await ask(router, query)).errors).toMatchObject([{ path: ["_entities", 0, "balance"] }]);
+});
+
+test.each([
+  [undefined, "application/json"],
+  ["application/json, application/graphql-response+json", "application/graphql-response+json"],
+])("a router that accepts %s gets every answer as %s", async (accept, type) => {
+  const { secret } = await managementKey();
+  for (const headers of [
+    { ...router, authorization: `Bearer ${secret}` },
+    { ...router, authorization: "Bearer mk-unknown" },
+    { [ROUTER_HEADER]: "another" },
+  ])
+    for (const query of [VIEWER, "{ unknown }", "{"]) {
+      const reply = await fetch(accounts(), {
+        method: "POST",
+        headers: { "content-type": "application/json", ...(accept && { accept }), ...headers },
+        body: JSON.stringify({ query }),
+      });
+      expect(reply.headers.get("content-type")?.split(";")[0]).toBe(type);
+      expect(await reply.json()).toBeTypeOf("object");
+    }
+});
+
+const NAMES = "viewer { account { apiKeys(first: $n) { nodes { name } } } }";
+
+test.each([
+  ["a default of a required variable", `query ($n: Int! = 1) { ${NAMES} }`, {}, ["test"]],
+  ["a variable of a required type", `query ($n: Int! = 1) { ${NAMES} }`, { n: 2 }, ["test", "second"]],
+  [
+    "an omitted variable inside an object",
+    `query ($n: Int = 1, $c: [KeyStatus!]) { viewer { account { apiKeys(first: $n, filter: { statuses: $c }) { nodes { name } } } } }`,
+    {},
+    ["test"],
+  ],
+])("a subgraph runs a document with %s alike each time it comes", async (_, query, variables, names) => {
+  const { account, secret } = await managementKey();
+  await stack().app.apiKeys.create(account, "second", {});
+  for (let n = 0; n < 4; n++) {
+    const { data, errors } = await ask({ ...router, authorization: `Bearer ${secret}` }, query, variables);
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({ viewer: { account: { apiKeys: { nodes: names.map((name) => ({ name })) } } } });
+  }
+});
+
+test("an invalid variable is refused alike each time its document comes, by its name", async () => {
+  const { secret } = await managementKey();
+  const query = `query ($n: Int) { ${NAMES} }`;
+  for (let n = 0; n < 4; n++)
+    expect(await ask({ ...router, authorization: `Bearer ${secret}` }, query, { n: "x" })).toMatchObject({
+      status: 400,
+      errors: [{ extensions: { code: "invalid_parameter", param: "n" } }],
+    });
 });
 
 test.each(["with the upgrade", "as connection parameters", "as headers in connection parameters"])(

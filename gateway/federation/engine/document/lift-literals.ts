@@ -26,7 +26,7 @@ import {
 import { readExactly } from "../../../../subgraphs/shared/schema/exact-literal.ts";
 import type { JsonObject } from "../subgraph-executor.ts";
 import { CHILDREN } from "./contents.ts";
-import { isRecursive } from "./variable-usage.ts";
+import { isRecursive } from "../../../../subgraphs/shared/schema/variable-usage.ts";
 
 /** An operation without literals in its arguments. */
 export type LiftedOperation = {
