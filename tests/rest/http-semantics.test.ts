@@ -16,6 +16,13 @@ const PAGE = "https://app.example.com";
 const stack = useStack({ CORS_ORIGINS: PAGE });
 
 type Credentials = { readonly sk: string; readonly mk: string; readonly session: string };
+type Described = {
+  readonly paths: Readonly<Record<string, { readonly get: { readonly parameters: readonly Parameter[] } }>>;
+};
+type Parameter = {
+  readonly name: string;
+  readonly schema: { readonly minimum?: number; readonly maximum?: number };
+};
 let credentials: Credentials;
 beforeAll(async () => {
   const { app } = stack();
@@ -273,6 +280,29 @@ test.each([
   const { status, body } = await ask(path, "mk");
   expect([status, body.error.param]).toEqual([400, param]);
   expect(body.error.message).toContain(reason);
+});
+
+test.each([
+  ["/v1/account/usage/history", "limit"],
+  ["/v1/account/usage/history", "offset"],
+  ["/v1/account/usage/tags", "limit"],
+  ["/v1/api-keys", "limit"],
+  ["/v1/batches", "limit"],
+  ["/v1/files", "limit"],
+  ["/v1/async/jobs", "limit"],
+])("%s takes %s as a whole number in digits, as the document describes it", async (path, name) => {
+  const { paths } = (await ask("/openapi.json")).body as unknown as Described;
+  const described = paths[path]?.get.parameters.find((parameter) => parameter.name === name);
+  const { minimum = 0, maximum = 0, ...type } = described?.schema ?? {};
+  expect(type).toEqual({ type: "integer", default: expect.any(Number) });
+  const tag = path.endsWith("/tags") ? "&name=team" : "";
+  const as = /files|batches|async/.test(path) ? "sk" : "mk";
+  for (const value of [minimum, maximum])
+    expect((await ask(`${path}?${name}=${value}${tag}`, as)).status).toBe(200);
+  for (const value of [minimum - 1, maximum + 1, "0x10", "1e1", "%201", "", "1.0"])
+    expect(failureOf(await ask(`${path}?${name}=${value}${tag}`, as)), `${value}`).toEqual([
+      ...[400, "invalid_parameter", name],
+    ]);
 });
 
 describe("param is the name that the client sent", () => {

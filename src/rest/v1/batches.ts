@@ -4,6 +4,7 @@ import { BATCH_ENDPOINTS, BATCH_JOB, COMPLETION_WINDOW } from "../../inference/b
 import { readBatchId } from "../../inference/batches/batch-id.ts";
 import { jobCursor } from "../../jobs/jobs.service.ts";
 import { permitSpender } from "../../keys/auth/permissions.ts";
+import { integerParameter } from "../integer-parameter.ts";
 import { defineRoute, json } from "../route.ts";
 import { BATCH, METADATA, viewBatch } from "./batches/batch-shape.ts";
 import { pageOf, viewPage } from "./batches/file-shape.ts";
@@ -47,7 +48,7 @@ export const listBatches = defineRoute({
   access: "job.read",
   query: z.strictObject({
     after: z.string().max(64).optional(),
-    limit: z.coerce.number().int().min(1).max(100).default(20),
+    limit: integerParameter(1, 100, 20),
   }),
   answer: { json: pageOf(BATCH) },
   async handle(app, { reach, query: { after, limit } }) {

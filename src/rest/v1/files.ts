@@ -5,6 +5,7 @@ import { checkInput } from "../../kernel/check.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { permitSpender } from "../../keys/auth/permissions.ts";
 import { attachment } from "../file/content-disposition.ts";
+import { integerParameter } from "../integer-parameter.ts";
 import { defineRoute, json } from "../route.ts";
 import { FILE, pageOf, viewFile, viewPage } from "./batches/file-shape.ts";
 
@@ -74,7 +75,7 @@ export const listFiles = defineRoute({
   access: "job.read",
   query: z.strictObject({
     after: z.string().max(64).optional(),
-    limit: z.coerce.number().int().min(1).max(10_000).default(MAX_PAGE),
+    limit: integerParameter(1, 10_000, MAX_PAGE),
     order: z.enum(["asc", "desc"]).optional(),
     purpose: z.enum(["batch", "batch_output"]).optional(),
   }),

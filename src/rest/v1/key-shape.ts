@@ -4,6 +4,7 @@ import { plainDecimal } from "../../kernel/text/amount.ts";
 import type { Guardrails } from "../../keys/api-keys/guardrails.ts";
 import { type Key, type KeyKind, keyCursor } from "../../keys/shared/key.ts";
 import type { Answer } from "../http/answer.ts";
+import { integerParameter } from "../integer-parameter.ts";
 import { json, listOf } from "../route.ts";
 import { count } from "../wire.ts";
 
@@ -23,7 +24,7 @@ export const tokens = z.union([
 export function keyListQuery<const Statuses extends readonly string[]>(statuses: Statuses) {
   return z.strictObject({
     status: z.enum([...statuses, "all"]).default("all"),
-    limit: z.coerce.number().int().min(1).max(100).default(100),
+    limit: integerParameter(1, 100, 100),
     cursor: z.string().optional(),
   });
 }

@@ -9,6 +9,7 @@ import {
 } from "../../../accounts/usage/usage.service.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { isStorableTime } from "../../../kernel/text/times.ts";
+import { integerParameter } from "../../integer-parameter.ts";
 import { defineRoute, json, listOf } from "../../route.ts";
 import { readTagParameter } from "../../tag-header.ts";
 import { address, count, neuron, timestamp } from "../../wire.ts";
@@ -33,13 +34,6 @@ const filters = {
 };
 const tagFilter = { tag: z.string().max(2_000).optional() };
 const flag = z.enum(["true", "false"]).default("false");
-const integerParameter = (min: number, max: number, fallback: number) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/, "must be a whole number")
-    .transform(Number)
-    .pipe(z.int().min(min).max(max))
-    .default(fallback);
 
 const currency = z.literal(CURRENCY);
 const trustMode = z.enum(["standard", "verified", "private"]);

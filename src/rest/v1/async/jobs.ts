@@ -5,6 +5,7 @@ import { IMAGE_JOB } from "../../../inference/images/jobs/image-jobs.service.ts"
 import { JOB_STATES } from "../../../jobs/job.state.ts";
 import { type JobView, jobCursor, jobNotFound } from "../../../jobs/jobs.service.ts";
 import type { Answer } from "../../http/answer.ts";
+import { integerParameter } from "../../integer-parameter.ts";
 import { defineRoute, json } from "../../route.ts";
 import { ASYNC_JOB, JOB_LIST, jobAnswer } from "./job-shape.ts";
 
@@ -31,7 +32,7 @@ export const listAsyncJobs = defineRoute({
   access: "job.read",
   query: z.strictObject({
     status: z.enum([...JOB_STATES, "all"]).default("all"),
-    limit: z.coerce.number().int().min(1).max(100).default(20),
+    limit: integerParameter(1, 100, 20),
     cursor: z.string().max(512).optional(),
   }),
   answer: JOB_LIST,
