@@ -4,6 +4,7 @@ import {
   type LogHandler,
   type RevertReason,
 } from "../chain/watcher/log-handler.ts";
+import type { Mark } from "../chain/watcher/log-watcher.store.ts";
 import { queriesOf } from "../db/account-queries.ts";
 import type { RowCount } from "../db/count-rows.ts";
 import type { Database, Queries } from "../db/database.ts";
@@ -11,6 +12,7 @@ import { appendEvents } from "../events/outbox.ts";
 import type { Page, PageRequest } from "../kernel/page.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { newId } from "../kernel/text/ids.ts";
+import { newestDepositBlock } from "./deposit-blocks.store.ts";
 import {
   confirmSeen,
   countDeposits,
@@ -92,6 +94,10 @@ export class DepositsService implements LogHandler {
     // A credited deposit stays credited, and must not be credited again if its transaction is mined again.
     if (reason === "accepted") await markConfirmedReverted(tx, this.#dependencies.chainId, from);
     await publishDeposits(tx, await revertSeen(tx, this.#dependencies.chainId, from), "reverted");
+  }
+
+  newestBlock(queries: Queries, upTo: bigint): Promise<Mark | undefined> {
+    return newestDepositBlock(queries, this.#dependencies.chainId, upTo);
   }
 
   async confirm(tx: Queries, upTo: bigint): Promise<void> {

@@ -1,3 +1,4 @@
+import { newestMark } from "../chain/watcher/common-block.ts";
 import type { LogHandler } from "../chain/watcher/log-handler.ts";
 
 /** Combines several handlers under one cursor: each receives applied and reverted logs, in list order. */
@@ -17,6 +18,9 @@ export function joinHandlers(handlers: readonly LogHandler[]): LogHandler {
     },
     async revert(tx, from, reason) {
       for (const handler of handlers) await handler.revert(tx, from, reason);
+    },
+    async newestBlock(queries, upTo) {
+      return newestMark(await Promise.all(handlers.map((handler) => handler.newestBlock(queries, upTo))));
     },
     async confirm(tx, upTo) {
       for (const handler of handlers) await handler.confirm?.(tx, upTo);

@@ -3,7 +3,14 @@ import { appendEvents } from "../../events/outbox.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { tokenSubject } from "../agents/log/agent-log.service.ts";
 import type { ChainLog, LogHandler } from "../watcher/log-handler.ts";
-import { type MarketKey, revertEvents, type StoredFill, writeEvents } from "./market.store.ts";
+import type { Mark } from "../watcher/log-watcher.store.ts";
+import {
+  type MarketKey,
+  newestEventBlock,
+  revertEvents,
+  type StoredFill,
+  writeEvents,
+} from "./market.store.ts";
 import { MARKET_TOPICS, readMarketLog } from "./market-event.ts";
 
 /**
@@ -27,6 +34,10 @@ export class MarketLogService implements LogHandler {
 
   async revert(tx: Queries, from: bigint): Promise<void> {
     await this.#publish(tx, await revertEvents(tx, this.#key, from), true);
+  }
+
+  newestBlock(queries: Queries, upTo: bigint): Promise<Mark | undefined> {
+    return newestEventBlock(queries, this.#key, upTo);
   }
 
   async #publish(tx: Queries, fills: readonly StoredFill[], removed: boolean): Promise<void> {

@@ -13,6 +13,7 @@ import {
 } from "../../kernel/page.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { ChainLog } from "../watcher/log-handler.ts";
+import { type Mark, readMark } from "../watcher/log-watcher.store.ts";
 import type { MarketContract } from "./market-contract.ts";
 import type { MarketEvent, MarketEventKind } from "./market-event.ts";
 
@@ -88,6 +89,15 @@ export async function revertEvents(
   const reverted = await tx.rows<FillRow>(FILLS_FROM, [...keyParameters(key), from.toString()]);
   await tx.rows(DELETE, [key.chainId, key.contract.address, from.toString()]);
   return reverted.map(toFill);
+}
+
+/** The newest block at or below `upTo` with an event, undefined if there is none. */
+export function newestEventBlock(
+  queries: Queries,
+  { chainId, contract }: MarketKey,
+  upTo: bigint,
+): Promise<Mark | undefined> {
+  return readMark(queries, NEWEST_BLOCK, [chainId, contract.address, upTo.toString()]);
 }
 
 const IN_CHAIN_ORDER = "event.block_number, event.log_index";
@@ -271,6 +281,10 @@ const FILLS_FROM = `${FILLS} and event.block_number >= $4::bigint
 
 const beyond = (scan: Scan, n: number) =>
   `(event.block_number, event.log_index) ${scan.beyond} ($${n}::bigint, $${n + 1}::int)`;
+
+const NEWEST_BLOCK = `
+  select block_number::text as number, block_hash as hash from market_event
+  where chain_id = $1::bigint and market = $2 and block_number <= $3::bigint order by block_number desc limit 1`;
 
 const LATEST_TOKEN = `
   select account as token from market_event where chain_id = $1::bigint and market = $2 and kind = 'token-set'

@@ -1,5 +1,6 @@
 import type { Queries } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
+import type { Mark } from "./log-watcher.store.ts";
 
 /** The fields of a block that following the chain needs. */
 export type ChainBlock = {
@@ -45,6 +46,11 @@ export type LogHandler = {
    * is `accepted`.
    */
   revert(tx: Queries, from: bigint, reason: RevertReason): Promise<void>;
+  /**
+   * The newest block at or below `upTo` of which a row is stored that was not reverted, undefined if there is none. A
+   * rollback that finds it on the chain reverts nothing below it.
+   */
+  newestBlock(queries: Queries, upTo: bigint): Promise<Mark | undefined>;
   /** Marks everything up to block `upTo` as final. Called after `apply`, in the same transaction. */
   confirm?(tx: Queries, upTo: bigint): Promise<void>;
 };

@@ -2,6 +2,7 @@ import type { Database, Transaction } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { Rpc } from "../rpc/rpc.client.ts";
 import { TransactionSenders } from "../transactions/transaction-senders.ts";
+import { type Fork, findFork, newestCommonRow, newestMark } from "./common-block.ts";
 import {
   CannotRevert,
   type ChainBlock,
@@ -170,11 +171,11 @@ export class LogScanner {
     const { database, name } = this.#options;
     const top = lesser(cursor.number, head.number);
     const marks = await readMarks(database, name, cursor.number - this.#keptBlocks, top);
-    const ancestor = await this.#newestOnChain(marks);
-    if (!ancestor) return this.#withoutAncestor(cursor, head, marks.length > 0);
+    const fork = await findFork(marks, (mark) => this.#isStillThere(mark));
+    if (!fork.common) return this.#withoutAncestor(cursor, head, marks.length > 0);
     // A load-balanced endpoint lags: its head is a stored block. There is nothing to revert.
-    if (ancestor.number === top) return top < cursor.number ? behind(cursor, head) : { kind: "moved" };
-    return this.#rollBack(cursor, ancestor, head, "reorg");
+    if (fork.common.number === top) return top < cursor.number ? behind(cursor, head) : { kind: "moved" };
+    return this.#rollBack(cursor, await this.#commonBlock(fork, top), head, "reorg");
   }
 
   async #withoutAncestor(cursor: Mark, head: ChainBlock, compared: boolean): Promise<Step> {
@@ -187,11 +188,22 @@ export class LogScanner {
     return behind(cursor, head);
   }
 
-  /** Rolls back to the newest stored block that both chains share, else to the start. */
+  /** Rolls back to the newest known block that both chains share, else to the start. */
   async #accept(cursor: Mark, head: ChainBlock): Promise<Step> {
     const { database, name } = this.#options;
-    const marks = await readMarks(database, name, 0n, lesser(cursor.number, head.number));
-    return this.#rollBack(cursor, await this.#newestOnChain(marks), head, "accepted");
+    const top = lesser(cursor.number, head.number);
+    const marks = await readMarks(database, name, 0n, top);
+    const fork = await findFork(marks, (mark) => this.#isStillThere(mark));
+    return this.#rollBack(cursor, await this.#commonBlock(fork, top), head, "accepted");
+  }
+
+  /** The newest block that both chains are known to share: marks may be far apart, and rows may lie between them. */
+  async #commonBlock({ common, gone }: Fork, top: bigint): Promise<Mark | undefined> {
+    const { database, handlers } = this.#options;
+    const bounds = { low: common?.number ?? -1n, high: gone?.number ?? top + 1n };
+    const newestStored = async (upTo: bigint) =>
+      newestMark(await Promise.all(handlers.map((handler) => handler.newestBlock(database, upTo))));
+    return (await newestCommonRow(bounds, newestStored, (mark) => this.#isStillThere(mark))) ?? common;
   }
 
   async #rollBack(
@@ -207,6 +219,7 @@ export class LogScanner {
     try {
       const moved = await this.#transaction({ from: cursor, to, head: head.number }, async (tx) => {
         await dropMarks(tx, name, ancestor ? ancestor.number + 1n : 0n);
+        if (to) await keepMarks(tx, name, [to], to.number - this.#keptBlocks);
         await clearAccepted(tx, name);
         for (const handler of handlers) await handler.revert(tx, from, reason);
       });
@@ -221,18 +234,6 @@ export class LogScanner {
       scanned: to?.number,
       head: head.number,
     };
-  }
-
-  /** Binary search of the marks, newest first: below a mark that is on the chain, all are on the chain. */
-  async #newestOnChain(marks: readonly Mark[]): Promise<Mark | undefined> {
-    let [low, high] = [0, marks.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const mark = marks[middle];
-      if (mark && (await this.#isStillThere(mark))) high = middle;
-      else low = middle + 1;
-    }
-    return marks[low];
   }
 
   /** Block 0 distinguishes chains that share a chain id. */

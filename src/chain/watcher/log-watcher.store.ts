@@ -152,8 +152,10 @@ export async function readMarks(
 }
 
 /**
- * Stores blocks, and deletes those below `keepFrom` except one in 10,000, to which a halted watcher can roll back, and
- * block 0, which distinguishes one chain from another.
+ * Stores blocks, and thins those below `keepFrom`, to which a halted watcher can roll back: of each aligned range, whose
+ * length is a power of two and at most an eighth of its depth, the newest stays. A rollback thus reads at most half as
+ * many blocks again as the reorg is deep, and a long chain has a few hundred marks. Block 0, which distinguishes one
+ * chain from another, stays too.
  */
 export async function keepMarks(
   tx: Queries,
@@ -169,13 +171,25 @@ export async function keepMarks(
     [name, JSON.stringify(blocks)],
   );
   await tx.rows(
-    `delete from watcher_block as old where name = $1 and block_number < $2::bigint and block_number > 0
-       and exists (
-         select 1 from watcher_block as newer where newer.name = $1 and newer.block_number > old.block_number
-           and newer.block_number / ${SPARSE} = old.block_number / ${SPARSE}
-       )`,
+    `delete from watcher_block where name = $1 and block_number = any(array(
+       select number from (
+         select block_number as number, lead(block_number) over (order by block_number) as next,
+           1::bigint << greatest(floor(log(2, $2::numeric - block_number))::int - 3, 0) as length
+         from watcher_block where name = $1 and block_number > 0 and block_number < $2::bigint
+       ) as old
+       where next / length = number / length
+     ))`,
     [name, keepFrom.toString()],
   );
+}
+
+/** The block of a query's row, which has its number as text and its hash; undefined if it returns no row. */
+export async function readMark(
+  queries: Queries,
+  sql: string,
+  parameters: readonly unknown[],
+): Promise<Mark | undefined> {
+  return (await queries.rows<MarkRow>(sql, parameters)).map(toMark)[0];
 }
 
 /** Deletes the stored blocks from a height on. */
@@ -209,8 +223,6 @@ export async function recordAccepted(queries: Queries, name: string, chainId: nu
   );
   return rows.length === 1;
 }
-
-const SPARSE = 10_000;
 
 type MarkRow = { number: string; hash: Hex };
 

@@ -16,6 +16,10 @@ export function kvRollback({ chainId, flow }: { readonly chainId: number; readon
     topics: [SUBMIT_TOPIC],
     // New submissions are replayed from their rows, once the file is stored.
     async apply() {},
+    // Its rows are those of submissions, whose handler shares the cursor.
+    async newestBlock() {
+      return undefined;
+    },
     async revert(tx: Queries, from: bigint) {
       const first = await lockSubmissions(tx, chainId, from);
       if (first === undefined) return;

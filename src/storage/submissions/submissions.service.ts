@@ -1,4 +1,5 @@
 import type { ChainLog, LogHandler } from "../../chain/watcher/log-handler.ts";
+import type { Mark } from "../../chain/watcher/log-watcher.store.ts";
 import type { RowCount } from "../../db/count-rows.ts";
 import type { Queries } from "../../db/database.ts";
 import { appendEvents } from "../../events/outbox.ts";
@@ -20,6 +21,7 @@ import {
   findFirst,
   insertSubmissions,
   listFrom,
+  newestSubmissionBlock,
   nextTxSeq,
   readSynced,
   type SubmissionChange,
@@ -92,6 +94,10 @@ export class SubmissionsService implements LogHandler {
     const went = await deleteSubmissions(tx, chainId, from);
     await listener?.went(tx, went);
     await publishSubmitted(tx, went, true);
+  }
+
+  newestBlock(queries: Queries, upTo: bigint): Promise<Mark | undefined> {
+    return newestSubmissionBlock(queries, this.#dependencies.chainId, upTo);
   }
 
   /** For each root, in order, the file that was submitted under it, or undefined. */

@@ -1,3 +1,4 @@
+import { type Mark, readMark } from "../../chain/watcher/log-watcher.store.ts";
 import type { Queries } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import {
@@ -44,6 +45,15 @@ export async function deleteSubmissions(
   from: bigint,
 ): Promise<readonly SubmissionChange[]> {
   return (await tx.rows<ChangeRow>(DELETE, [chainId, from.toString()])).map(toChange);
+}
+
+/** The newest block at or below `upTo` with a submission, undefined if there is none. */
+export function newestSubmissionBlock(
+  queries: Queries,
+  chainId: number,
+  upTo: bigint,
+): Promise<Mark | undefined> {
+  return readMark(queries, NEWEST_BLOCK, [chainId, upTo.toString()]);
 }
 
 /** The submission with this sequence number, undefined if there is none. */
@@ -110,6 +120,10 @@ const INSERT = `
   ${CHANGED}`;
 
 const DELETE = `delete from submission where chain_id = $1::bigint and block_number >= $2::bigint ${CHANGED}`;
+
+const NEWEST_BLOCK = `
+  select block_number::text as number, block_hash as hash from submission
+  where chain_id = $1::bigint and block_number <= $2::bigint order by block_number desc limit 1`;
 
 const BY_TX_SEQ = `select ${SUBMISSION_COLUMNS} from submission where chain_id = $1::bigint and tx_seq = $2::numeric`;
 

@@ -2,6 +2,7 @@ import type { Queries } from "../../../db/database.ts";
 import { appendEvents, type NewEvent } from "../../../events/outbox.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import type { ChainLog, LogHandler } from "../../watcher/log-handler.ts";
+import type { Mark } from "../../watcher/log-watcher.store.ts";
 import type { AgentContract } from "../contracts/agent-contracts.ts";
 import { toSealedKeyEvent } from "../sealed-keys/sealed-key.ts";
 import { forgetRevertedKeys } from "../sealed-keys/sealed-keys.store.ts";
@@ -13,6 +14,7 @@ import { agentNftReaders } from "./agent-nft-events.ts";
 import { agenticIdReaders } from "./agentic-id-events.ts";
 import {
   type AppliedChanges,
+  newestChangedBlock,
   readDatas,
   revertChanges,
   type TransferChange,
@@ -48,6 +50,10 @@ export class AgentLogService implements LogHandler {
 
   async revert(tx: Queries, from: bigint): Promise<void> {
     await this.#publish(tx, await revertChanges(tx, this.#key, from), true);
+  }
+
+  newestBlock(queries: Queries, upTo: bigint): Promise<Mark | undefined> {
+    return newestChangedBlock(queries, this.#key, upTo);
   }
 
   async confirm(tx: Queries): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Queries } from "../../../db/database.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
+import { type Mark, readMark } from "../../watcher/log-watcher.store.ts";
 import type { SealedKey } from "../sealed-keys/sealed-key.ts";
 import { insertSealedKeys, revertSealedKeys } from "../sealed-keys/sealed-keys.store.ts";
 import { insertTokenEvents, revertTokenEvents } from "../tokens/token-events.store.ts";
@@ -72,6 +73,15 @@ export async function revertChanges(tx: Queries, key: ContractKey, from: bigint)
   await tx.rows(reopen("agent_authorization", ", end_reason = null"), parameters);
   await revertTokenEvents(tx, key, from);
   return { transfers, keys: await revertSealedKeys(tx, key, from) };
+}
+
+/** The newest block at or below `upTo` with a row, undefined if there is none. */
+export function newestChangedBlock(
+  queries: Queries,
+  { chainId, contract }: ContractKey,
+  upTo: bigint,
+): Promise<Mark | undefined> {
+  return readMark(queries, NEWEST_BLOCK, [chainId, contract, upTo.toString()]);
 }
 
 const READ_DATAS = `
@@ -159,6 +169,26 @@ const FROM = "chain_id = $1::bigint and contract = $2 and block_number >= $3::bi
 const DELETE_TRANSFERS = `delete from agent_transfer where ${FROM} ${TRANSFER_CHANGE}`;
 
 type HistoryTable = `agent_${"transfer" | "data" | "creator" | "delegation" | "authorization" | "clone"}`;
+
+// `agent_event` has no rows of creators and delegations, and none of what was indexed before it was introduced.
+const NEWEST_BLOCK = `
+  select number::text as number, hash from (${[
+    newestIn("agent_transfer"),
+    newestIn("agent_data"),
+    newestIn("agent_creator"),
+    newestIn("agent_delegation"),
+    newestIn("agent_authorization"),
+    newestIn("agent_clone"),
+    newestIn("agent_event", "and removed_at is null"),
+  ].join(" union all ")}) as newest order by newest.number desc limit 1`;
+
+function newestIn(table: HistoryTable | "agent_event", more = ""): string {
+  return `(
+    select block_number as number, block_hash as hash from ${table}
+    where chain_id = $1::bigint and contract = $2 and block_number <= $3::bigint ${more}
+    order by block_number desc limit 1
+  )`;
+}
 
 function deleteFrom(table: HistoryTable): string {
   return `delete from ${table} where ${FROM}`;
