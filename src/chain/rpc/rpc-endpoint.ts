@@ -2,6 +2,7 @@ import { type BaseError, HttpRequestError, http, RpcRequestError, TimeoutError }
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
+import { SilenceWatch } from "./silence-watch.ts";
 
 /**
  * The state of an endpoint. `unchecked`: not requested yet. `ready`: it answers with the expected chain id.
@@ -35,23 +36,29 @@ const FIRST_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 30_000;
 /** How long a call waits for an endpoint whose last request failed. */
 const UNREACHABLE_WAIT_MS = 500;
-/** Timeout of the chain id check of such an endpoint. */
+/** Timeout of the first chain id check of such an endpoint; it doubles, in case the endpoint has become slow. */
 const RECHECK_MS = 2_000;
+/** How long an endpoint may take for its chain id while a call waits for it: this, or twice as long as the last time. */
+const PROBE_MS = 2_000;
+const CHAIN_ID: RpcCall = { method: "eth_chainId" };
 
 /**
- * One RPC endpoint. Its chain id is checked before the first call, after every connection failure, and once a minute,
+ * One RPC endpoint. Its calls fail within seconds when it stops answering (`SilenceWatch`). Its chain id is checked before the first call, after every connection failure, and once a minute,
  * because another chain may have moved behind the URL. While the chain id is wrong, no call is sent.
  */
 export class RpcEndpoint {
   readonly host: string;
   readonly #options: Options;
   readonly #clock: Clock;
-  readonly #call: (call: RpcCall) => Promise<unknown>;
-  readonly #recheck: (call: RpcCall) => Promise<unknown>;
+  readonly #call: (call: RpcCall, timeoutMs?: number) => Promise<unknown>;
+  readonly #silence: SilenceWatch;
   #status: EndpointStatus = { state: "unchecked", chainId: undefined, checkedAt: undefined };
   #checkedMs = 0;
   #retryAtMs = 0;
   #backoffMs = FIRST_BACKOFF_MS;
+  #recheckMs = RECHECK_MS;
+  /** How long the last chain id check took. */
+  #checkMs = 0;
   #checking: { readonly done: Promise<void>; readonly sinceMs: number } | undefined;
 
   constructor(options: Options) {
@@ -59,7 +66,10 @@ export class RpcEndpoint {
     this.#clock = options.clock ?? systemClock;
     this.host = hostOf(options.url);
     this.#call = callerOf(options.url, options.timeoutMs);
-    this.#recheck = callerOf(options.url, Math.min(options.timeoutMs, RECHECK_MS));
+    this.#silence = new SilenceWatch({
+      probe: () => this.#probe(),
+      patienceMs: () => Math.max(PROBE_MS, 2 * this.#checkMs),
+    });
   }
 
   status(): EndpointStatus {
@@ -76,9 +86,10 @@ export class RpcEndpoint {
     else if (!this.isReady || this.#clock.monotonicMs() - this.#checkedMs >= CHECKED_FOR_MS)
       await this.verify();
     try {
-      return await this.#call(call);
+      return await this.#silence.watch(this.#call(call));
     } catch (error) {
-      if (isOutage(error)) this.#lose(error);
+      // Of many calls that fail together, the first one decides when the endpoint is checked again.
+      if (isOutage(error) && this.#status.state !== "unreachable") this.#lose(error);
       throw error;
     }
   }
@@ -119,10 +130,10 @@ export class RpcEndpoint {
 
   async #verify(): Promise<void> {
     const { chainId: expected, network } = this.#options;
-    const call = this.#status.state === "unreachable" ? this.#recheck : this.#call;
+    const sinceMs = performance.now();
     let answer: unknown;
     try {
-      answer = await call({ method: "eth_chainId" });
+      answer = await this.#readChainId();
     } catch (error) {
       this.#lose(error);
       throw error;
@@ -130,6 +141,7 @@ export class RpcEndpoint {
     const chainId =
       typeof answer === "string" && /^0x[0-9a-f]{1,13}$/i.test(answer) ? Number(answer) : undefined;
     this.#checkedMs = this.#clock.monotonicMs();
+    this.#checkMs = performance.now() - sinceMs;
     if (chainId === expected) return this.#enter("ready", chainId);
     this.#backOff();
     if (chainId === undefined) {
@@ -139,6 +151,25 @@ export class RpcEndpoint {
     const reason = `RPC_URL has chain id ${chainId}, but NETWORK=${network} has ${expected} (${this.host}).`;
     this.#enter("wrong_chain", chainId, reason);
     throw new AppError("chain_error", reason);
+  }
+
+  /** A hang is noticed at once only if the endpoint answered before: at a start it may be slow. */
+  #readChainId(): Promise<unknown> {
+    const { timeoutMs } = this.#options;
+    if (this.isReady) return this.#silence.watch(this.#call(CHAIN_ID));
+    if (this.#status.state !== "unreachable") return this.#call(CHAIN_ID);
+    const recheckMs = Math.min(timeoutMs, this.#recheckMs);
+    this.#recheckMs = Math.min(this.#recheckMs * 2, timeoutMs);
+    return this.#call(CHAIN_ID, recheckMs);
+  }
+
+  /** Any response shows that the endpoint works, also a refusal. */
+  async #probe(): Promise<void> {
+    try {
+      await this.#call(CHAIN_ID);
+    } catch (error) {
+      if (isOutage(error)) throw error;
+    }
   }
 
   #lose(error: unknown): void {
@@ -155,7 +186,7 @@ export class RpcEndpoint {
   #enter(state: EndpointState, chainId: number | undefined, reason?: string): void {
     const before = this.#status.state;
     this.#status = { state, chainId, checkedAt: this.#clock.now() };
-    if (state === "ready") this.#backoffMs = FIRST_BACKOFF_MS;
+    if (state === "ready") [this.#backoffMs, this.#recheckMs] = [FIRST_BACKOFF_MS, RECHECK_MS];
     if (state === before) return;
     const { log } = this.#options;
     const fields = { host: this.host, reason };
@@ -234,9 +265,14 @@ function find<T extends Error>(error: unknown, type: new (...args: never[]) => T
 }
 
 /** No retries here: the transport retries over all endpoints. */
-function callerOf(url: string, timeoutMs: number): (call: RpcCall) => Promise<unknown> {
-  const { request } = http(url, { timeout: timeoutMs, retryCount: 0 })({ retryCount: 0, timeout: timeoutMs });
-  return (call) => request(call as Parameters<typeof request>[0]);
+function callerOf(url: string, defaultMs: number): (call: RpcCall, timeoutMs?: number) => Promise<unknown> {
+  return (call, timeoutMs = defaultMs) => {
+    const { request } = http(url, { timeout: timeoutMs, retryCount: 0 })({
+      retryCount: 0,
+      timeout: timeoutMs,
+    });
+    return request(call as Parameters<typeof request>[0]);
+  };
 }
 
 /** An endpoint's URL often contains a key in its path, so only its host is shown. */
