@@ -10,6 +10,7 @@ import {
   recoverAddress,
   toHex,
 } from "viem";
+import { AppError } from "../kernel/errors.ts";
 import { type Hex, lowerHex } from "../kernel/text/hex.ts";
 import { chainError } from "./rpc/rpc.client.ts";
 
@@ -21,6 +22,8 @@ const WALLET = parseAbi(["function isValidSignature(bytes32 hash, bytes signatur
 const MAGIC_VALUE = `0x1626ba7e${"0".repeat(56)}`;
 const GAS_CAP = 5_000_000n;
 const DEADLINE_MS = 5_000;
+/** How long the chain may take to show that it works, when the contract was not in time. */
+const WITNESS_MS = 1_000;
 const MAX_SIGNATURE_LENGTH = 32_768;
 /** Half of the order of secp256k1: of two equivalent signatures only the one with the lower `s` is valid (EIP-2). */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
@@ -28,14 +31,21 @@ const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681
 /**
  * Whether a wallet signed this message with `personal_sign`. Checks an ordinary wallet by key recovery, else the
  * contract at its address by EIP-1271, deployed or not yet (ERC-6492). The contract call is limited to 5 M gas and 5
- * s; a revert, out of gas or an invalid result means not signed. Throws `chain_error` when the chain cannot be
- * reached.
+ * s; a revert, out of gas, an invalid result or no result in this time means not signed. Throws `chain_error` when the
+ * chain does not answer other calls either.
  */
 export async function verifyWalletSignature(client: PublicClient, signed: SignedText): Promise<boolean> {
   const hash = hashMessage(signed.message);
   if (await isSignedByKey(hash, signed)) return true;
   if (signed.signature.length > MAX_SIGNATURE_LENGTH) return false;
-  return (await withDeadline(isSignedByContract(client, hash, signed))) ?? false;
+  const verdict = await within(DEADLINE_MS, isSignedByContract(client, hash, signed));
+  if (verdict !== undefined) return verdict;
+  if ((await within(WITNESS_MS, readNewestBlock(client))) === undefined)
+    throw new AppError(
+      "chain_error",
+      "The chain's RPC does not answer: the wallet's contract could not be called.",
+    );
+  return false;
 }
 
 /** Accepts 65 bytes: `r`, a low `s`, and a `v` of 0, 1, 27 or 28. A contract may accept other forms. */
@@ -93,10 +103,19 @@ function isRefusedByContract(error: unknown): boolean {
   return false;
 }
 
-async function withDeadline<T>(work: Promise<T>): Promise<T | undefined> {
+async function readNewestBlock(client: PublicClient): Promise<Hex> {
+  try {
+    return await client.request({ method: "eth_blockNumber" }, { retryCount: 0 });
+  } catch (error) {
+    throw chainError("the newest block", error);
+  }
+}
+
+/** The result of `work`, undefined if it takes longer. */
+async function within<T>(limitMs: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), DEADLINE_MS);
+    timer = setTimeout(() => resolve(undefined), limitMs);
   });
   try {
     return await Promise.race([work, late]);

@@ -12,6 +12,7 @@ import {
   findOpenSession,
   insertSession,
   keepNonce,
+  restoreNonce,
   type SessionRow,
   takeNonce,
 } from "./session.store.ts";
@@ -29,7 +30,7 @@ type Dependencies = {
   readonly database: Database;
   readonly clock: Clock;
   readonly places: SignInOrigins;
-  /** Whether this wallet signed this text. */
+  /** Whether this wallet signed this text. Throws if that cannot be decided. */
   readonly verify: (signed: SignedText) => Promise<boolean>;
 };
 
@@ -53,15 +54,20 @@ export class SessionService {
 
   /**
    * Opens a session of 12 h with a new token for the wallet that signed this message (EIP-4361). Throws
-   * `sign_in_refused`. The nonce is consumed before the signature is verified: it is valid for one attempt.
+   * `sign_in_refused`, or `chain_error` if the chain is needed and cannot be read. The nonce is consumed before the
+   * signature is verified: it is valid for one verdict, and one attempt at a time.
    */
   async signIn({ message, signature }: { message: string; signature: Hex }): Promise<OpenedSession> {
     const { database, clock, places, verify } = this.#dependencies;
     const { address, nonce } = readSignInMessage(message, places, clock.now());
-    if (!(await takeNonce(database, nonce)))
-      throw refuseSignIn("Its nonce is unknown, used or expired: request a new one.");
-    if (!(await verify({ address, message, signature })))
-      throw refuseSignIn("The wallet did not sign this message.", "signature");
+    const nonceExpiresAt = await takeNonce(database, nonce);
+    if (!nonceExpiresAt) throw refuseSignIn("Its nonce is unknown, used or expired: request a new one.");
+    const isSigned = await verify({ address, message, signature }).catch(async (error: unknown) => {
+      // There is no verdict: the user may send the signed message again.
+      await restoreNonce(database, nonce, nonceExpiresAt);
+      throw error;
+    });
+    if (!isSigned) throw refuseSignIn("The wallet did not sign this message.", "signature");
     const token = newSecret("ws-");
     const account = lowerHex(address);
     const session = { id: newId(), account, tokenHash: hashSecret(token) };

@@ -9,9 +9,15 @@ export async function keepNonce(queries: Queries, nonce: string, seconds: number
   return toDate(row?.expires_ms);
 }
 
-/** Consumes a nonce: true for exactly one caller, before it expires. */
-export async function takeNonce(queries: Queries, nonce: string): Promise<boolean> {
-  return (await queries.rows(TAKE_NONCE, [nonce])).length === 1;
+/** Consumes a nonce and returns its expiry, for exactly one caller, before it expires; undefined for others. */
+export async function takeNonce(queries: Queries, nonce: string): Promise<Date | undefined> {
+  const [row] = await queries.rows<{ expires_ms: string }>(TAKE_NONCE, [nonce]);
+  return row && toDate(row.expires_ms);
+}
+
+/** Makes a consumed nonce valid again, until its old expiry. */
+export async function restoreNonce(queries: Queries, nonce: string, expiresAt: Date): Promise<void> {
+  await queries.rows(RESTORE_NONCE, [nonce, expiresAt.toISOString()]);
 }
 
 /** Opens a session for `seconds` and returns when it ends. */
@@ -49,7 +55,10 @@ const KEEP_NONCE = `
   insert into sign_in_nonce (nonce, expires_at)
   values ($1::text, now() + $2::integer * interval '1 second') returning ${EXPIRES_MS}`;
 
-const TAKE_NONCE = "delete from sign_in_nonce where nonce = $1::text and expires_at > now() returning nonce";
+const TAKE_NONCE = `
+  delete from sign_in_nonce where nonce = $1::text and expires_at > now() returning ${EXPIRES_MS}`;
+
+const RESTORE_NONCE = "insert into sign_in_nonce (nonce, expires_at) values ($1::text, $2::timestamptz)";
 
 const INSERT = `
   insert into wallet_session (id, account, token_hash, expires_at)
