@@ -3,10 +3,11 @@ import { syncBuiltinESMExports } from "node:module";
 import fc from "fast-check";
 import type { Database } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
+import { newRequestId } from "../../src/kernel/text/ids.ts";
 import { finish } from "./ending.ts";
 import { NO_BUG, type Plant } from "./plants.ts";
 import { type Progress, runsOf } from "./steps.ts";
-import { overrideNow } from "./world/clock.ts";
+import { overrideNow, type SimClock, SimTimer } from "./world/clock.ts";
 import { World } from "./world/world.ts";
 
 /** The figures of a successful run. */
@@ -35,9 +36,10 @@ export async function runSeed(
 ): Promise<Ran> {
   const [run = []] = fc.sample(runsOf(steps), { seed, numRuns: 1 });
   const progress: Progress = { steps: 0, recent: [] };
-  const restore = seedRandomness(seed);
+  const restore = [seedRandomness(seed)];
   try {
     const world = await World.create(database, plant);
+    restore.push(replaceTime(world.clock));
     await fc.asyncModelRun(() => ({ model: progress, real: world }), run);
     await finish(world);
     const { chats, jobs } = world.books;
@@ -49,8 +51,37 @@ export async function runSeed(
       { cause },
     );
   } finally {
-    restore();
+    for (const undo of restore) undo();
   }
+}
+
+/** Timers that are shorter end when the simulation's time has passed; deadlines of requests are by its clock anyway. */
+const SHORT_MS = 1_000;
+
+/** Makes the simulation's time that of the whole process, for code without a clock, until the returned function is called. */
+function replaceTime(clock: SimClock): () => void {
+  const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
+  const [date, monotonic] = [Date.now, performance.now];
+  Date.now = () => clock.monotonicMs();
+  performance.now = Date.now;
+  const start = (callback: () => void, ms = 0) =>
+    new SimTimer(clock, ms < SHORT_MS ? ms : undefined, callback);
+  const repeat = (callback: () => void, ms = 0) => {
+    const timer = start(() => {
+      callback();
+      timer.refresh();
+    }, ms);
+    return timer;
+  };
+  const end = (timer: unknown) =>
+    timer instanceof SimTimer ? timer.end() : clearTimeout(timer as NodeJS.Timeout);
+  const simulated = { setTimeout: start, clearTimeout: end, setInterval: repeat, clearInterval: end };
+  Object.assign(globalThis, simulated);
+  return () => {
+    Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval });
+    Date.now = date;
+    performance.now = monotonic;
+  };
 }
 
 /**
@@ -58,7 +89,7 @@ export async function runSeed(
  * called.
  */
 function seedRandomness(seed: number): () => void {
-  const { randomBytes, randomUUID } = crypto;
+  const { randomBytes, randomUUID, randomFillSync } = crypto;
   const { random } = Math;
   let drawn = 0;
   const draw = (size: number) =>
@@ -71,13 +102,20 @@ function seedRandomness(seed: number): () => void {
     const hex = draw(16).toString("hex");
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
   };
-  const seeded = { randomBytes: draw, randomUUID: uuid } as unknown as typeof crypto;
+  let isFilled = false;
+  const fill = (bytes: Buffer) => {
+    isFilled = true;
+    return bytes.fill(draw(bytes.length));
+  };
+  const seeded = { randomBytes: draw, randomUUID: uuid, randomFillSync: fill } as unknown as typeof crypto;
   Object.assign(crypto, seeded);
   Math.random = () => draw(4).readUInt32BE() / 2 ** 32;
   syncBuiltinESMExports();
+  // What was drawn for the ids of an earlier run is used up.
+  while (!isFilled) newRequestId();
   return () => {
     Math.random = random;
-    Object.assign(crypto, { randomBytes, randomUUID });
+    Object.assign(crypto, { randomBytes, randomUUID, randomFillSync });
     syncBuiltinESMExports();
   };
 }

@@ -61,6 +61,43 @@ export class SimClock implements WaitingClock {
   }
 }
 
+/** A timer by the simulation's time, with the methods of Node's. Without a time it never ends. */
+export class SimTimer {
+  readonly #clock: SimClock;
+  readonly #ms: number | undefined;
+  readonly #callback: () => void;
+  #waiting = new AbortController();
+
+  constructor(clock: SimClock, ms: number | undefined, callback: () => void) {
+    this.#clock = clock;
+    this.#ms = ms;
+    this.#callback = callback;
+    this.refresh();
+  }
+
+  /** Begins anew. */
+  refresh(): this {
+    this.end();
+    this.#waiting = new AbortController();
+    const { signal } = this.#waiting;
+    if (this.#ms !== undefined)
+      void this.#clock.sleep(Math.max(1, this.#ms), signal).then(() => signal.aborted || this.#callback());
+    return this;
+  }
+
+  end(): void {
+    this.#waiting.abort();
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}
+
 /**
  * Makes `now()` in every later statement of this connection, and in every column default, the simulation's: a
  * schema before `pg_catalog` in the search path has a function of that name.

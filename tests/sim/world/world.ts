@@ -407,9 +407,12 @@ export class World {
   }
 }
 
-/** Runs every promise that can continue. */
-export function quiet(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** More turns of the event loop than anything here waits for at once. */
+const TURNS = 4;
+
+/** Runs every promise that can continue, also in the next turns of the event loop. */
+export async function quiet(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const EXPECTED = new Set([
