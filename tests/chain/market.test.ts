@@ -249,7 +249,7 @@ describe("a match is refused by the contract's error name and reason,", () => {
     });
     await expect(orders.order({ ...order.match.order })).rejects.toMatchObject({
       code: "invalid_parameter",
-      param: "expireTime",
+      param: "order.expireTime",
     });
   });
 
@@ -307,7 +307,7 @@ describe("the signed data", () => {
     expect(new Set(nonces).size).toBe(3);
     await expect(orders.order({ ...wanted, nonce: "0x1234" })).rejects.toMatchObject({
       code: "invalid_parameter",
-      param: "nonce",
+      param: "order.nonce",
     });
   });
 

@@ -71,6 +71,17 @@ const MOVE = `($tokenId: BigInt!, $owner: Address!, $to: Address!, $from: Addres
   prepared: prepareTransfer(contract: "${CONTRACT}", tokenId: $tokenId, owner: $owner, to: $to, from: $from,
     proofs: $proofs) { chainId from to data value warnings } }`;
 
+/** Proofs of which the second has another signature. */
+function withProof(proofs: readonly Proof[], part: string, proof: string): Proof[] {
+  return proofs.map((one, n) => ({
+    accessProof: { ...one.accessProof, ...(n === 1 && part === "accessProof" && { proof: proof as Hex }) },
+    ownershipProof: {
+      ...one.ownershipProof,
+      ...(n === 1 && part === "ownershipProof" && { proof: proof as Hex }),
+    },
+  }));
+}
+
 /** Proofs as GraphQL input. */
 function toInput(proofs: readonly Proof[]): object[] {
   return proofs.map(({ accessProof, ownershipProof }) => ({
@@ -393,9 +404,12 @@ describe("what a contract would refuse", () => {
     },
     {
       error: "Invalid ownership proof",
-      why: /not from the verifier's oracle/,
-      param: "proofs",
-      proofs: () => made({ oracleKey: generatePrivateKey() }),
+      why: /ownership proof 1 is signed by 0x\w+, not by the verifier's oracle 0x/,
+      param: "proofs.1.ownershipProof.proof",
+      proofs: async () => [
+        ...(await made()).slice(0, 1),
+        ...(await made({ oracleKey: generatePrivateKey() })).slice(1),
+      ],
     },
     {
       error: "Invalid ownership proof",
@@ -412,15 +426,19 @@ describe("what a contract would refuse", () => {
         return made({ accessNonce: nonce, ownershipNonce: nonce });
       },
     },
-    {
-      error: "ECDSAInvalidSignatureLength",
-      why: /ECDSAInvalidSignatureLength\(2\)/,
-      proofs: async () =>
-        (await made()).map(({ accessProof, ownershipProof }) => ({
-          accessProof: { ...accessProof, proof: "0xabcd" },
-          ownershipProof,
-        })),
-    },
+    ...[
+      ["ECDSAInvalidSignatureLength", "accessProof", "0xabcd"],
+      ["ECDSAInvalidSignatureLength", "accessProof", `0x${"11".repeat(64)}`],
+      ["ECDSAInvalidSignature", "accessProof", `0x${"11".repeat(65)}`],
+      ["ECDSAInvalidSignatureS", "accessProof", `0x${"ff".repeat(64)}1b`],
+      ["Invalid signature length", "ownershipProof", "0x11"],
+      ["ECDSAInvalidSignature", "ownershipProof", `0x${"11".repeat(65)}`],
+    ].map(([error = "", part = "", proof = ""]) => ({
+      error,
+      why: / proof 1 must be a signature of 65 bytes with a low s, and end in 27 or 28\.$/,
+      param: `proofs.1.${part}.proof`,
+      proofs: async () => withProof(await made(), part, proof),
+    })),
   ];
 
   test.each(CASES.map((one, n) => [`${n} ${one.error}`, one] as const))(
@@ -470,9 +488,17 @@ describe("what a contract would refuse", () => {
     expect(prepared.warnings).toEqual([expect.stringContaining("7 days")]);
     await send(owner, prepared);
     const { errors } = await ask(stack().origin, undefined, `query ${MOVE}`, variables);
-    expect(errors?.[0]?.message).toBe(
-      "Proof already used: this contract has already seen a nonce: new proofs are needed.",
-    );
+    expect(errors?.[0]).toMatchObject({
+      message:
+        "Proof already used: this contract has already seen a nonce of proof 0: new proofs are needed.",
+      extensions: { param: "proofs.0" },
+    });
+    const mixed = [...(await made()).slice(0, 1), ...proofs.slice(1)];
+    const second = await ask(stack().origin, undefined, `query ${MOVE}`, {
+      ...variables,
+      proofs: toInput(mixed),
+    });
+    expect(second.errors?.[0]?.extensions?.param).toBe("proofs.1");
     await until(async () => {
       const { agentToken } = await run(
         `{ agentToken(contract: "${CONTRACT}", tokenId: "${tokenId}") { clones { nodes { token { clonedFrom { tokenId } } } } } }`,

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { toHex } from "viem";
 import { AppError } from "../../kernel/errors.ts";
 import { type Hex, isHash32, lowerHex } from "../../kernel/text/hex.ts";
+import { strictSignerOf } from "../strict-signature.ts";
 import type { MarketClient } from "./market.client.ts";
 import type { MarketService } from "./market.service.ts";
 import { type Deal, explainMarketRefusal } from "./market-refusals.ts";
-import { signerOf } from "./market-signature.ts";
 import { offerWarnings, orderWarnings, versionWarnings } from "./market-warnings.ts";
 import {
   type MarketOffer,
@@ -21,6 +21,9 @@ import {
 export type NewOrder = Omit<MarketOrder, "nonce"> & { readonly nonce?: Hex | undefined };
 /** An offer to be signed. The nonce is random by default. */
 export type NewOffer = Omit<MarketOffer, "nonce"> & { readonly nonce?: Hex | undefined };
+
+/** The argument that a fault is in. */
+type Kind = "order" | "offer";
 
 /** The typed data for a wallet to sign, its hash, and warnings for the signer. */
 export type Signable = {
@@ -65,7 +68,7 @@ export class MarketOrdersService {
   async order(requested: NewOrder): Promise<Signable> {
     const [place, now] = await Promise.all([this.place(), this.#dependencies.client.nowSeconds()]);
     const order = toOrder({ ...requested, nonce: requested.nonce ?? newNonce() });
-    requireFuture(order.expireTime, now);
+    requireFuture("order", order, now);
     const warnings = [...versionWarnings(place.version), ...orderWarnings(order, now)];
     return toSignable(orderTypedData(place, order), order.nonce, warnings);
   }
@@ -74,7 +77,7 @@ export class MarketOrdersService {
   async offer(requested: NewOffer): Promise<Signable> {
     const [place, now] = await Promise.all([this.place(), this.#dependencies.client.nowSeconds()]);
     const offer = toOffer({ ...requested, nonce: requested.nonce ?? newNonce() });
-    requireFuture(offer.expireTime, now);
+    requireFuture("offer", offer, now);
     const warnings = [...versionWarnings(place.version), ...offerWarnings(offer, now)];
     return toSignable(offerTypedData(place, offer), offer.nonce, warnings);
   }
@@ -86,7 +89,7 @@ export class MarketOrdersService {
     const [place, token] = await Promise.all([this.place(), market.token()]);
     const hash = typedDataHash(orderTypedData(place, order));
     const [signer, refusal, owner, nowSeconds] = await Promise.all([
-      signerOf(hash, signature),
+      strictSignerOf(hash, signature),
       client.refusalOfOrder(order, signature),
       client.ownerOf(token, order.tokenId),
       client.nowSeconds(),
@@ -105,15 +108,15 @@ export class MarketOrdersService {
 
   /**
    * Whether the market would accept a signed offer now, as far as can be checked without an order: only a match shows
-   * whether its nonce is used. With `currency`, also whether the buyer can pay in it; null is the network's token.
+   * whether its nonce is used. With `payableIn`, also whether the buyer can pay in it; null is the network's token.
    */
-  async checkOffer(signed: MarketOffer, signature: Hex, currency?: Hex | null): Promise<SignatureCheck> {
+  async checkOffer(signed: MarketOffer, signature: Hex, payableIn?: Hex | null): Promise<SignatureCheck> {
     const offer = toOffer(signed);
     const { client } = this.#dependencies;
     const place = await this.place();
     const hash = typedDataHash(offerTypedData(place, offer));
-    const [signer, nowSeconds] = await Promise.all([signerOf(hash, signature), client.nowSeconds()]);
-    const order = { ...offer, expectedPrice: offer.offerPrice, currency: currency ?? null, receiver: null };
+    const [signer, nowSeconds] = await Promise.all([strictSignerOf(hash, signature), client.nowSeconds()]);
+    const order = { ...offer, expectedPrice: offer.offerPrice, currency: payableIn ?? null, receiver: null };
     const deal = {
       order,
       offer,
@@ -126,9 +129,9 @@ export class MarketOrdersService {
     const refusals = [
       ...(signer === undefined ? ["ECDSAInvalidSignature()"] : []),
       ...(nowSeconds > offer.expireTime ? ["Offer expired"] : []),
-      ...(signer === undefined || currency === undefined
+      ...(signer === undefined || payableIn === undefined
         ? []
-        : await this.#fundsRefusals(signer, offer.offerPrice, currency)),
+        : await this.#fundsRefusals(signer, offer.offerPrice, payableIn)),
     ];
     return {
       hash,
@@ -151,7 +154,9 @@ export class MarketOrdersService {
   async #fundsRefusals(buyer: Hex, price: bigint, currency: Hex | null): Promise<readonly string[]> {
     const { client, market } = this.#dependencies;
     if (currency === null) return (await market.balanceOf(buyer)) < price ? ["Insufficient balance"] : [];
-    const { balance, allowance } = await client.fundsOf(buyer, currency);
+    const { balance, allowance } = await client.fundsOf(buyer, currency).catch((cause: unknown) => {
+      throw notErc20(currency, cause);
+    });
     return [
       ...(balance < price ? [`ERC20InsufficientBalance(${buyer}, ${balance}, ${price})`] : []),
       ...(allowance < price
@@ -168,7 +173,7 @@ export function toOrder(order: MarketOrder): MarketOrder {
     expectedPrice: order.expectedPrice,
     currency: order.currency && lowerHex(order.currency),
     expireTime: order.expireTime,
-    nonce: toNonce(order.nonce),
+    nonce: toNonce("order", order),
     receiver: order.receiver && lowerHex(order.receiver),
   };
 }
@@ -179,29 +184,38 @@ export function toOffer(offer: MarketOffer): MarketOffer {
     tokenId: offer.tokenId,
     offerPrice: offer.offerPrice,
     expireTime: offer.expireTime,
-    nonce: toNonce(offer.nonce),
+    nonce: toNonce("offer", offer),
     needProof: offer.needProof,
   };
 }
 
-function toNonce(nonce: Hex): Hex {
+function toNonce(kind: Kind, { nonce }: { readonly nonce: Hex }): Hex {
   if (isHash32(nonce)) return lowerHex(nonce);
-  throw new AppError("invalid_parameter", "A nonce must be 32 bytes.", { param: "nonce" });
+  throw new AppError("invalid_parameter", "A nonce must be 32 bytes.", { param: `${kind}.nonce` });
 }
 
 function newNonce(): Hex {
   return toHex(randomBytes(NONCE_BYTES));
 }
 
-function requireFuture(expireTime: bigint, nowSeconds: bigint): void {
+function requireFuture(
+  kind: Kind,
+  { expireTime }: { readonly expireTime: bigint },
+  nowSeconds: bigint,
+): void {
   if (expireTime > nowSeconds) return;
   throw new AppError(
     "invalid_parameter",
     `The expiry must be in the future: the chain's time is ${nowSeconds}.`,
-    {
-      param: "expireTime",
-    },
+    { param: `${kind}.expireTime` },
   );
+}
+
+function notErc20(currency: Hex, cause: unknown): unknown {
+  const isKnown = cause instanceof AppError && cause.code !== "chain_error";
+  return isKnown
+    ? new AppError(cause.code, `The contract at ${currency} is not an ERC-20.`, { cause, param: "payableIn" })
+    : cause;
 }
 
 function toSignable(typedData: TypedData, nonce: Hex, warnings: readonly string[]): Signable {

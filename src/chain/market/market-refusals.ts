@@ -59,7 +59,7 @@ export function explainMarketRefusal(refusal: string, deal: Deal): MarketExplana
       };
     case "Insufficient balance":
       return {
-        text: "the buyer's balance in the market does not cover the price, and the transaction sends no value",
+        text: `the buyer's balance in the market does not cover the price, and the transaction sends no value; ${buyerOf(deal)}`,
         param: "payment",
       };
     case "ERC721InsufficientApproval":
@@ -69,19 +69,39 @@ export function explainMarketRefusal(refusal: string, deal: Deal): MarketExplana
       };
     case "ERC20InsufficientAllowance":
       return {
-        text: "the buyer's allowance for the market does not cover the price: see prepareCurrencyApproval",
+        text: `the buyer's allowance for the market does not cover the price: see prepareCurrencyApproval; ${buyerOf(deal)}`,
         param: "offer",
       };
     case "ERC20InsufficientBalance":
-      return { text: "the buyer's balance of the currency does not cover the price", param: "offer" };
+      return {
+        text: `the buyer's balance of the currency does not cover the price; ${buyerOf(deal)}`,
+        param: "offer",
+      };
+    case "SafeERC20FailedOperation":
+    case "AddressEmptyCode":
+      return { text: `the contract at ${order.currency} is not an ERC-20`, param: "order.currency" };
     case "ECDSAInvalidSignature":
     case "ECDSAInvalidSignatureLength":
     case "ECDSAInvalidSignatureS":
-      return { text: "a signature must be 65 bytes with a low s, and end in 27 or 28" };
+      // With both signers known, the signature of a proof is at fault.
+      return seller !== undefined && buyer !== undefined
+        ? undefined
+        : {
+            text: "a signature must be 65 bytes with a low s, and end in 27 or 28",
+            param: seller === undefined ? "orderSignature" : "offerSignature",
+          };
     case "EnforcedPause":
     case "Contract is paused":
       return { text: "the market is paused" };
     default:
       return undefined;
   }
+}
+
+/**
+ * What is known of the buyer of a match whose payment failed. A changed offer has a valid signature too: of an unrelated
+ * address, which has no funds.
+ */
+export function buyerOf({ buyer }: Pick<Deal, "buyer">): string {
+  return `the offer's signature is by ${buyer ?? "an unknown signer"}: if this is not the buyer, another account signed the offer, or a field differs from the signed offer`;
 }

@@ -3,15 +3,21 @@ import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentMarketAbi } from "../abi/agent-market.ts";
 import { agentNftAbi } from "../abi/agent-nft.ts";
-import { type TransferProof, toProofArguments } from "../agents/contracts/transfer-proof.ts";
-import { refusalOf } from "../rpc/contract-error.ts";
+import {
+  type Explanation,
+  explainRefusal,
+  readProofs,
+  type TransferProof,
+  toProofArguments,
+} from "../agents/contracts/transfer-proof.ts";
+import { isUnfunded, refusalOf } from "../rpc/contract-error.ts";
+import { strictSignerOf } from "../strict-signature.ts";
 import type { PreparedTransaction } from "../transactions/prepared-transaction.ts";
 import type { TransactionBuilder } from "../transactions/transaction-builder.ts";
 import { type MarketClient, orderArgument } from "./market.client.ts";
 import type { MarketService } from "./market.service.ts";
 import { type MarketOrdersService, toOffer, toOrder } from "./market-orders.service.ts";
-import { type Deal, explainMarketRefusal } from "./market-refusals.ts";
-import { signerOf } from "./market-signature.ts";
+import { buyerOf, type Deal, explainMarketRefusal } from "./market-refusals.ts";
 import {
   type MarketOffer,
   type MarketOrder,
@@ -62,8 +68,8 @@ export class MarketTransactionsService {
     const [order, offer] = [toOrder(match.order), toOffer(match.offer)];
     const place = await orders.place();
     const [seller, buyer] = await Promise.all([
-      signerOf(typedDataHash(orderTypedData(place, order)), match.orderSignature),
-      signerOf(typedDataHash(offerTypedData(place, offer)), match.offerSignature),
+      strictSignerOf(typedDataHash(orderTypedData(place, order)), match.orderSignature),
+      strictSignerOf(typedDataHash(offerTypedData(place, offer)), match.offerSignature),
     ]);
     const from = match.from ?? buyer;
     if (from === undefined)
@@ -84,10 +90,10 @@ export class MarketTransactionsService {
         ],
         value: isSent ? offer.offerPrice : 0n,
         from,
-        warnings: fulfilmentWarnings(match, { feeRate, isSent, isBuyer: lowerHex(from) === buyer }),
+        warnings: fulfilmentWarnings(match, { feeRate, isSent, from, buyer }),
       });
     } catch (error) {
-      throw await this.#explained(error, { order, offer, market: place.market, seller, buyer });
+      throw await this.#explained(error, match, { order, offer, market: place.market, seller, buyer });
     }
   }
 
@@ -172,6 +178,7 @@ export class MarketTransactionsService {
     const { transactions, client } = this.#dependencies;
     return transactions.prepare({
       to: currency,
+      toParam: "currency",
       abi: erc20Abi,
       functionName: "approve",
       args: [client.contract().address, amount],
@@ -182,8 +189,19 @@ export class MarketTransactionsService {
     });
   }
 
-  async #explained(error: unknown, known: Omit<Deal, "owner" | "nowSeconds">): Promise<unknown> {
-    const refusal = error instanceof AppError ? refusalOf(error.cause) : undefined;
+  async #explained(
+    error: unknown,
+    { proofs, from }: Match,
+    known: Omit<Deal, "owner" | "nowSeconds">,
+  ): Promise<unknown> {
+    if (!(error instanceof AppError)) return error;
+    // The default sender is what the offer's signature leads to.
+    if (from === undefined && isUnfunded(error.cause))
+      return refused(error, {
+        text: `${error.message} Its sender is the buyer; ${buyerOf(known)}`,
+        param: "offer",
+      });
+    const refusal = refusalOf(error.cause);
     if (refusal === undefined) return error;
     const { client, market } = this.#dependencies;
     try {
@@ -192,23 +210,54 @@ export class MarketTransactionsService {
         client.ownerOf(token, known.order.tokenId),
         client.nowSeconds(),
       ]);
-      const why = explainMarketRefusal(refusal, { ...known, owner, nowSeconds });
-      if (!why) return error;
-      const param = why.param === undefined ? {} : { param: why.param };
-      return new AppError("contract_refused", `${refusal}: ${why.text}.`, { cause: error, ...param });
+      const why =
+        explainMarketRefusal(refusal, { ...known, owner, nowSeconds }) ??
+        (await this.#explainProofs(refusal, token, proofs, known));
+      return why ? refused(error, { ...why, text: `${refusal}: ${why.text}` }) : error;
     } catch {
       return error;
     }
   }
+
+  /** Explains a refusal of the proofs by the token's contract, to which the market passes them. */
+  async #explainProofs(
+    refusal: string,
+    token: Hex,
+    proofs: readonly TransferProof[],
+    { order, market, seller, buyer }: Omit<Deal, "owner" | "nowSeconds">,
+  ): Promise<Explanation | undefined> {
+    if (seller === undefined || buyer === undefined) return undefined;
+    const move = { from: seller, to: buyer, sender: market, proofs: readProofs(proofs) };
+    const facts = await this.#dependencies.client.transferFacts(token, order.tokenId, move, refusal);
+    const why = await explainRefusal(refusal, move, facts);
+    return why?.param?.startsWith("proofs") ? why : undefined;
+  }
+}
+
+function refused(cause: AppError, { text, param }: Explanation): AppError {
+  return new AppError("contract_refused", `${text}.`, { cause, ...(param && { param }) });
 }
 
 function fulfilmentWarnings(
   { offer, proofs }: Match,
-  { feeRate, isSent, isBuyer }: { feeRate: number; isSent: boolean; isBuyer: boolean },
+  {
+    feeRate,
+    isSent,
+    from,
+    buyer,
+  }: {
+    readonly feeRate: number;
+    readonly isSent: boolean;
+    readonly from: Hex;
+    readonly buyer: Hex | undefined;
+  },
 ): readonly string[] {
+  const isBuyer = lowerHex(from) === buyer;
   return [
     ...(feeRate > 0 ? [`The market's fee is ${feeRate / 100} % of the price.`] : []),
-    ...(isSent && !isBuyer ? ["The sender pays the price, and the buyer receives the token."] : []),
+    ...(isSent && !isBuyer
+      ? [`The sender pays the price, and the signer of the offer, ${buyer}, receives the token.`]
+      : []),
     ...(offer.needProof
       ? []
       : ["The token is transferred without its sealed keys: the buyer cannot decrypt its data."]),

@@ -12,6 +12,8 @@ import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { agentMarketAbi } from "../abi/agent-market.ts";
 import { agentNftAbi } from "../abi/agent-nft.ts";
+import { readTransferFacts } from "../agents/contracts/transfer-facts.client.ts";
+import type { Move, TransferFacts } from "../agents/contracts/transfer-proof.ts";
 import { contractError, refusalOf } from "../rpc/contract-error.ts";
 import { refusedWith } from "../rpc/refused-with.ts";
 import type { MarketContract } from "./market-contract.ts";
@@ -115,6 +117,11 @@ export class MarketClient {
       ]),
     );
     return forAll || lowerHex(approved) === address;
+  }
+
+  /** The chain's state that explains why a token's contract refused a transfer. Throws what viem throws. */
+  transferFacts(token: Hex, tokenId: bigint, move: Move, refusal: string): Promise<TransferFacts> {
+    return readTransferFacts(this.#client, { address: token, tokenId }, move, refusal);
   }
 
   /** An account's balance and allowance of an ERC-20. */

@@ -3,6 +3,7 @@ import {
   BaseError,
   ContractFunctionRevertedError,
   ContractFunctionZeroDataError,
+  InsufficientFundsError,
 } from "viem";
 import { AppError } from "../../kernel/errors.ts";
 import { chainError } from "./rpc.client.ts";
@@ -36,6 +37,11 @@ export function refusalOf(cause: unknown): string | undefined {
     return clean(`${data.errorName}(${(data.args ?? []).map(String).join(", ")})`);
   if (reason) return clean(reason);
   return signature ? `The contract reverted with error ${signature}.` : "The contract reverted.";
+}
+
+/** Whether a call failed because the sender's balance does not cover its value. */
+export function isUnfunded(cause: unknown): boolean {
+  return cause instanceof BaseError && cause.walk((e) => e instanceof InsufficientFundsError) !== null;
 }
 
 /** The error's name without its arguments, or the whole text of a plain revert reason. */

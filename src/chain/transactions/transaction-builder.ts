@@ -1,15 +1,13 @@
 import {
   type Abi,
-  BaseError,
   type ContractFunctionArgs,
   type ContractFunctionName,
   encodeFunctionData,
-  InsufficientFundsError,
   type PublicClient,
 } from "viem";
 import { AppError } from "../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
-import { contractError } from "../rpc/contract-error.ts";
+import { contractError, isUnfunded } from "../rpc/contract-error.ts";
 import type { PreparedTransaction } from "./prepared-transaction.ts";
 
 /** A contract call for the caller's wallet to send. */
@@ -30,6 +28,8 @@ export type WantedCall<
   readonly from?: Hex | undefined;
   /** Warnings for the sender, in whole sentences. */
   readonly warnings?: readonly string[];
+  /** The argument that the client sent with the address of the contract, if it did: an error about it names this. */
+  readonly toParam?: string;
 };
 
 /** Prepares unsigned transactions: it never sends anything and holds no key. */
@@ -65,24 +65,47 @@ export class TransactionBuilder {
     };
   }
 
-  async #simulate({ to: address, abi, functionName, args, value, from: account }: WantedCall): Promise<void> {
-    try {
-      // A call of an address without code succeeds, and its value would be lost.
-      const [code] = await Promise.all([
-        this.#client.getCode({ address }),
-        this.#client.simulateContract({ address, abi, functionName, args, value, account }),
-      ]);
-      if (!code) throw new AppError("contract_not_found", `There is no contract at ${address}.`);
-    } catch (error) {
-      if (error instanceof BaseError && error.walk((cause) => cause instanceof InsufficientFundsError))
-        throw new AppError(
-          "contract_refused",
-          "The sender's balance does not cover the transaction's value.",
-          {
-            cause: error,
-          },
-        );
-      throw contractError(functionName, error);
-    }
+  async #simulate({
+    to: address,
+    toParam: param,
+    abi,
+    functionName,
+    args,
+    value,
+    from: account,
+  }: WantedCall): Promise<void> {
+    const call = { address, abi, functionName, args, value, account };
+    const simulated = this.#client.simulateContract(call).then(
+      () => undefined,
+      (cause: unknown) => contractError(functionName, cause),
+    );
+    // A call of an address without code succeeds, and its value would be lost.
+    const code = await this.#client.getCode({ address }).catch((cause: unknown) => {
+      throw contractError("the contract's code", cause);
+    });
+    const failure = await simulated;
+    const cause = failure?.cause;
+    if (!code)
+      throw new AppError("contract_not_found", `There is no contract at ${address}.`, {
+        cause,
+        ...(param && { param }),
+      });
+    if (isUnfunded(cause))
+      throw new AppError("contract_refused", "The sender's balance does not cover the transaction's value.", {
+        cause,
+        param: "from",
+      });
+    if (failure?.code === "contract_not_found")
+      throw new AppError(
+        "contract_not_found",
+        `The contract at ${address} has no function ${functionName}.`,
+        {
+          cause,
+          ...(param && { param }),
+        },
+      );
+    if (failure?.code === "contract_refused" && param)
+      throw new AppError(failure.code, failure.message, { cause, param });
+    if (failure) throw failure;
   }
 }

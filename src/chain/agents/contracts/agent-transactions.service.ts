@@ -9,12 +9,12 @@ import type { PreparedTransaction } from "../../transactions/prepared-transactio
 import type { TransactionBuilder } from "../../transactions/transaction-builder.ts";
 import type { TokenKey } from "../tokens/token-rows.ts";
 import type { AgentContract } from "./agent-contracts.ts";
+import { readTransferFacts } from "./transfer-facts.client.ts";
 import {
   accessProofText,
   explainRefusal,
   type Move,
   readProofs,
-  type TransferFacts,
   type TransferProof,
   toProofArguments,
 } from "./transfer-proof.ts";
@@ -137,31 +137,15 @@ export class AgentTransactionsService {
   async #explained(error: unknown, token: { address: Hex; tokenId: bigint }, move: Move): Promise<unknown> {
     const refusal = error instanceof AppError ? refusalOf(error.cause) : undefined;
     if (refusal === undefined) return error;
-    const facts = await this.#factsOf(token, move.to).catch(() => undefined);
+    const facts = await readTransferFacts(this.#dependencies.client, token, move, refusal).catch(
+      () => undefined,
+    );
     const why = facts && (await explainRefusal(refusal, move, facts));
     if (!why) return error;
     return new AppError("contract_refused", `${refusal}: ${why.text}.`, {
       cause: error,
       ...(why.param && { param: why.param }),
     });
-  }
-
-  async #factsOf({ address, tokenId }: { address: Hex; tokenId: bigint }, to: Hex): Promise<TransferFacts> {
-    const { client } = this.#dependencies;
-    const token = { address, abi: agentNftAbi } as const;
-    const [owner, datas, delegate] = await Promise.all([
-      this.#ownerOf(address, tokenId),
-      this.#datasOf(address, tokenId),
-      withContractError(
-        "the receiver's delegate",
-        client.readContract({ ...token, functionName: "getDelegateAccess", args: [to] }),
-      ),
-    ]);
-    return {
-      owner: lowerHex(owner),
-      dataHashes: datas.map(({ dataHash }) => lowerHex(dataHash)),
-      delegate: lowerHex(delegate),
-    };
   }
 
   /** The number of users whose authorisation ends with the transfer. */

@@ -1,7 +1,8 @@
-import { concat, keccak256, recoverMessageAddress, size } from "viem";
+import { concat, hashMessage, keccak256, size } from "viem";
 import { AppError } from "../../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../../kernel/text/hex.ts";
 import { refusalName } from "../../rpc/contract-error.ts";
+import { strictSignerOf } from "../../strict-signature.ts";
 
 /** Proof that a receiver or its delegate can access the data (SPEC 2.5). An empty key means the receiver's own. */
 export type AccessProof = {
@@ -23,6 +24,10 @@ export type TransferFacts = {
   readonly owner: Hex;
   readonly dataHashes: readonly Hex[];
   readonly delegate: Hex;
+  /** The oracle of the contract's verifier; undefined if it could not be read. */
+  readonly oracle: Hex | undefined;
+  /** The index of the proof with a used nonce, if one was refused and it could be determined. */
+  readonly usedProof?: number | undefined;
 };
 
 /** The accounts and proofs of a transfer. */
@@ -43,6 +48,14 @@ export type Explanation = { readonly text: string; readonly param?: string };
 export function accessProofText({ dataHash, targetPubkey, nonce }: Omit<AccessProof, "proof">): Hex {
   return keccak256(concat([dataHash, targetPubkey, nonce]));
 }
+
+/** The text of which the oracle signs the 66 characters, as in `accessProofText`. */
+function ownershipProofText({ dataHash, sealedKey, targetPubkey, nonce }: OwnershipProof): Hex {
+  return keccak256(concat([dataHash, sealedKey, targetPubkey, nonce]));
+}
+
+/** The verifier's refusal of a nonce that it has seen. */
+export const PROOF_USED = "Proof already used";
 
 /**
  * Explains why the contract refused a transfer, by the name or text of its error: the proof at fault, its value and
@@ -96,16 +109,18 @@ export async function explainRefusal(
           ? undefined
           : `the key of proof ${n} is sealed for a public key other than the receiver's targetPubkey`,
       );
-    case "Proof already used":
-      return explainNonce(proofs);
+    case PROOF_USED:
+      return explainNonce(proofs, facts);
     case "Invalid ownership proof":
-      return (
-        firstOf(proofs, "ownershipProof", ({ ownershipProof }, n) =>
-          ownershipProof.oracleType === "zkp"
-            ? `proof ${n} is of type ZKP, which no contract verifies`
-            : undefined,
-        ) ?? { text: "a signature is not from the verifier's oracle", param: "proofs" }
+      return explainOracle(proofs, facts);
+    case "Invalid signature length":
+      return firstOf(proofs, "ownershipProof.proof", ({ ownershipProof }, n) =>
+        size(ownershipProof.proof) === SIGNATURE_BYTES ? undefined : `${OF_OWNER} ${n} ${HAS_65_BYTES}`,
       );
+    case "ECDSAInvalidSignature":
+    case "ECDSAInvalidSignatureLength":
+    case "ECDSAInvalidSignatureS":
+      return explainSignature(proofs);
     default:
       return undefined;
   }
@@ -185,7 +200,7 @@ async function explainSigner(
   { delegate }: TransferFacts,
 ): Promise<Explanation | undefined> {
   for (const [n, { accessProof }] of proofs.entries()) {
-    const signer = await signerOf(accessProof);
+    const signer = await accessSignerOf(accessProof);
     if (signer === to || (signer !== undefined && signer === delegate)) continue;
     const signedBy = signer ?? "an unknown signer";
     return {
@@ -196,18 +211,49 @@ async function explainSigner(
   return undefined;
 }
 
-async function signerOf(access: AccessProof): Promise<Hex | undefined> {
-  try {
-    return lowerHex(
-      await recoverMessageAddress({ message: accessProofText(access), signature: access.proof }),
-    );
-  } catch {
-    return undefined;
+/** The first signature that the contract cannot read: it checks proof by proof, the access proof first. */
+async function explainSignature(proofs: readonly TransferProof[]): Promise<Explanation | undefined> {
+  for (const [n, { accessProof, ownershipProof }] of proofs.entries()) {
+    if ((await accessSignerOf(accessProof)) === undefined)
+      return { text: `access proof ${n} ${HAS_65_BYTES}`, param: `proofs.${n}.accessProof.proof` };
+    if ((await oracleSignerOf(ownershipProof)) === undefined)
+      return { text: `${OF_OWNER} ${n} ${HAS_65_BYTES}`, param: `proofs.${n}.ownershipProof.proof` };
   }
+  return undefined;
+}
+
+const SIGNATURE_BYTES = 65;
+const OF_OWNER = "ownership proof";
+const HAS_65_BYTES = "must be a signature of 65 bytes with a low s, and end in 27 or 28";
+
+async function explainOracle(
+  proofs: readonly TransferProof[],
+  { oracle }: TransferFacts,
+): Promise<Explanation> {
+  for (const [n, { ownershipProof }] of proofs.entries()) {
+    const param = `proofs.${n}.ownershipProof`;
+    if (ownershipProof.oracleType === "zkp")
+      return { text: `proof ${n} is of type ZKP, which no contract verifies`, param };
+    const signer = await oracleSignerOf(ownershipProof);
+    if (oracle !== undefined && signer !== oracle) {
+      const signedBy = signer ?? "an unknown signer";
+      const text = `ownership proof ${n} is signed by ${signedBy}, not by the verifier's oracle ${oracle}`;
+      return { text, param: `${param}.proof` };
+    }
+  }
+  return { text: "a signature is not from the verifier's oracle", param: "proofs" };
+}
+
+function accessSignerOf(access: AccessProof): Promise<Hex | undefined> {
+  return strictSignerOf(hashMessage(accessProofText(access)), access.proof);
+}
+
+function oracleSignerOf(ownership: OwnershipProof): Promise<Hex | undefined> {
+  return strictSignerOf(hashMessage(ownershipProofText(ownership)), ownership.proof);
 }
 
 /** The verifier stores both kinds of nonces in one set, so all nonces must differ. */
-function explainNonce(proofs: readonly TransferProof[]): Explanation {
+function explainNonce(proofs: readonly TransferProof[], { usedProof }: TransferFacts): Explanation {
   const seen = new Map<Hex, string>();
   for (const [n, { accessProof, ownershipProof }] of proofs.entries())
     for (const [field, { nonce }] of Object.entries({ accessProof, ownershipProof })) {
@@ -216,5 +262,10 @@ function explainNonce(proofs: readonly TransferProof[]): Explanation {
       if (before) return { text: `the nonces of ${before} and ${here} are the same`, param: here };
       seen.set(nonce, here);
     }
-  return { text: "this contract has already seen a nonce: new proofs are needed", param: "proofs" };
+  if (usedProof === undefined)
+    return { text: "this contract has already seen a nonce: new proofs are needed", param: "proofs" };
+  return {
+    text: `this contract has already seen a nonce of proof ${usedProof}: new proofs are needed`,
+    param: `proofs.${usedProof}`,
+  };
 }
