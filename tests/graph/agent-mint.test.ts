@@ -48,6 +48,22 @@ async function mintedBy(by: Pick<Funded, "privateKey">, prepared: { to: Hex; dat
 }
 
 describe("an agent contract", () => {
+  test("is prepared no mint whose texts would be minted with other characters", async () => {
+    const owner = await chain.funded();
+    const sent = { from: owner.address, to: owner.address };
+    const piece = { description: "a", dataHash: newData().dataHash };
+    for (const half of ["ipfs://\ud800", "\udc00a", "\0"])
+      for (const [variables, param] of [
+        [{ uri: half }, "uri"],
+        [{ data: [piece, { ...piece, description: half }] }, "data.1.description"],
+      ] as const)
+        expect((await run(MINT, { ...sent, ...variables })).errors).toMatchObject([
+          { extensions: { code: "invalid_parameter", param } },
+        ]);
+    const whole = await run(MINT, { ...sent, uri: "ipfs://\ud83d\ude00" });
+    expect(whole.data?.prepareMint.data).toContain("f09f9880");
+  });
+
   test("shows its mint fee, an account's roles, and its verifier with the oracle, as on chain", async () => {
     const admin = await stateFor(DEPLOYER.address);
     expect(new Set(admin.rolesOf)).toEqual(new Set(["DEFAULT_ADMIN", "ADMIN", "OPERATOR", "MINTER"]));

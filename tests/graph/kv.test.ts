@@ -126,6 +126,28 @@ test("a submission shows its effect on streams", async () => {
   expect(submission).toEqual({ txSeq: `${txSeq}`, kvTransaction: { result: "Commit" } });
 });
 
+test("half of a surrogate pair is refused by the name of its field, and never written as another character", async () => {
+  const streamId = newStream();
+  const half = "a\ud800";
+  const refused = async (input: object) => {
+    const { code, param } = await query(PREPARE, { input: { from: writer.address, ...input } });
+    return [code, param];
+  };
+  const entry = { streamId, keyText: "k", text: "v" };
+  const cases = [
+    [{ writes: [entry, { ...entry, text: half }] }, "writes.1.text"],
+    [{ writes: [{ ...entry, keyText: half }] }, "writes.0.keyText"],
+    [{ deletes: [{ streamId, keyText: half }] }, "deletes.0.keyText"],
+    [{ writes: [entry], reads: [{ streamId, keyText: half }] }, "reads.0.keyText"],
+  ] as const;
+  for (const [input, field] of cases) expect(await refused(input)).toEqual(["invalid_parameter", field]);
+  const value = "query ($id: Hash32!, $k: String) { kvValue(streamId: $id, keyText: $k) { text } }";
+  expect(await query(value, { id: streamId, k: half })).toMatchObject({ param: "keyText" });
+  const entries =
+    "query ($id: Hash32!, $k: String) { kvEntries(streamId: $id, prefixText: $k) { nodes { text } } }";
+  expect(await query(entries, { id: streamId, k: half })).toMatchObject({ param: "prefixText" });
+});
+
 test("an invalid write is refused before the wallet pays for it", async () => {
   const streamId = newStream();
   const refused = async (input: object) => {

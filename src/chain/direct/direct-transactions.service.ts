@@ -1,3 +1,4 @@
+import { checkTexts } from "../../kernel/check.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import { fineTuningServingAbi } from "../abi/fine-tuning-serving.ts";
@@ -39,7 +40,12 @@ export class DirectTransactions {
   }
 
   /** Opens the sender's ledger with `amount` neuron. */
-  addLedger({ amount, additionalInfo = "", from }: Sender & { amount: bigint; additionalInfo?: string }) {
+  async addLedger({
+    amount,
+    additionalInfo = "",
+    from,
+  }: Sender & { amount: bigint; additionalInfo?: string }): Promise<PreparedTransaction> {
+    checkTexts({ additionalInfo });
     return this.#dependencies.transactions.prepare({
       ...this.#ledger(),
       functionName: "addLedger",

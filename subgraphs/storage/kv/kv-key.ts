@@ -15,7 +15,7 @@ export function readKey({ key, keyText }: NamedKey, param = "key"): Buffer {
     throw new AppError("invalid_parameter", "Name the key by its bytes or as text: exactly one of the two.", {
       param,
     });
-  return keyBytes(key, keyText) ?? Buffer.alloc(0);
+  return keyBytes(key, keyText, param === "key" ? "keyText" : `${param}.keyText`) ?? Buffer.alloc(0);
 }
 
 /** The bytes of a prefix; undefined without one. Throws `invalid_parameter` if it is named in both ways. */
@@ -25,7 +25,7 @@ export function readPrefix(
 ): Buffer | undefined {
   if (prefix != null && text != null)
     throw new AppError("invalid_parameter", "Name the prefix by its bytes or as text.", { param: "prefix" });
-  return keyBytes(prefix, text);
+  return keyBytes(prefix, text, "prefixText");
 }
 
 /** Bytes decoded as UTF-8 text; null for invalid UTF-8. */
@@ -41,7 +41,20 @@ export function toHex(bytes: Buffer): Hex {
   return `0x${bytes.toString("hex")}`;
 }
 
-function keyBytes(hex: Hex | null | undefined, text: string | null | undefined): Buffer | undefined {
+/**
+ * A text as UTF-8. Throws `invalid_parameter` for half of a surrogate pair, which has no bytes: U+FFFD would be written
+ * or looked up in its place.
+ */
+export function toUtf8(text: string, param: string): Buffer {
+  if (text.isWellFormed()) return Buffer.from(text);
+  throw new AppError("invalid_parameter", `${param}: has half of a surrogate pair`, { param });
+}
+
+function keyBytes(
+  hex: Hex | null | undefined,
+  text: string | null | undefined,
+  textParam: string,
+): Buffer | undefined {
   if (hex != null) return Buffer.from(hex.slice(2), "hex");
-  return text == null ? undefined : Buffer.from(text);
+  return text == null ? undefined : toUtf8(text, textParam);
 }

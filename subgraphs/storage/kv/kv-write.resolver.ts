@@ -6,7 +6,7 @@ import { segmentsOf } from "../../../src/storage/kv/kv-writes.service.ts";
 import type { StreamControl, StreamWrite } from "../../../src/storage/kv/stream-data.ts";
 import type { Context } from "../../shared/context.ts";
 import { toPreparedUpload } from "../uploads/upload.resolver.ts";
-import { readKey } from "./kv-key.ts";
+import { readKey, toUtf8 } from "./kv-key.ts";
 import {
   type KvControlInput,
   type KvEntryInput,
@@ -68,7 +68,8 @@ function toWrite({ streamId, base64, text, ...key }: KvEntryInput, n: number): S
     throw new AppError("invalid_parameter", "Give the value in base64 or as text: exactly one of the two.", {
       param: place,
     });
-  const value = base64 == null ? Buffer.from(text ?? "") : decodeBase64(base64, `${place}.base64`);
+  const value =
+    base64 == null ? toUtf8(text ?? "", `${place}.text`) : decodeBase64(base64, `${place}.base64`);
   if (value.length > 0) return { streamId, key: readKey(key, place), value };
   throw new AppError("invalid_parameter", "An empty value deletes its key: put the key into `deletes`.", {
     param: `${place}.${base64 == null ? "text" : "base64"}`,

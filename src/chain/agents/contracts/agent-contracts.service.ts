@@ -1,4 +1,5 @@
 import { type ContractFunctionArgs, type PublicClient, zeroAddress } from "viem";
+import { checkTexts, checkTextsIn } from "../../../kernel/check.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { type Hex, lowerHex } from "../../../kernel/text/hex.ts";
 import { agentNftAbi } from "../../abi/agent-nft.ts";
@@ -106,6 +107,8 @@ export class AgentContractsService {
    */
   async mint(request: MintRequest): Promise<PreparedTransaction> {
     const { data, uri, withRole, creator } = request;
+    checkTexts({ uri });
+    checkTextsIn(data, "data");
     if (data.length > 0 && uri !== undefined) throw invalid("uri", "Set data or a URI, not both.");
     if (creator !== undefined && !withRole)
       throw invalid("creator", "Only a mint with MINTER_ROLE can set a creator.");
