@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { AppError } from "./errors.ts";
 import { isStorable } from "./text/storable.ts";
 import { readIsoTime } from "./text/times.ts";
@@ -69,6 +70,17 @@ export function cursorOf(page: PageRequest): string | undefined {
  */
 const CHAIN_ENDS = { asc: ["-1", "-1"], desc: ["9223372036854775807", "2147483647"] } as const;
 
+/**
+ * The name, in its cursors, of a list that each of several things has: of the one with this key. A cursor of another
+ * one's list is then refused. The key is hashed, since a cursor has a maximum length.
+ */
+export function listOf(list: string, ...key: readonly string[]): string {
+  const hash = createHash("sha256").update(JSON.stringify(key)).digest("base64url");
+  return `${list}${OF}${hash.slice(0, 16)}`;
+}
+
+const OF = " ";
+
 /** Encodes the sort key of a row as an opaque cursor of a list; `list` names the list, and its order if it has several. */
 export function encodeCursor(list: string, ...key: readonly string[]): string {
   return Buffer.from(JSON.stringify([list, ...key])).toString("base64url");
@@ -76,14 +88,15 @@ export function encodeCursor(list: string, ...key: readonly string[]): string {
 
 /**
  * Decodes the sort key, of `length` parts, of a cursor that was encoded for the same list, or by an earlier version,
- * whose cursors did not name their list. Throws `invalid_cursor` for anything else.
+ * whose cursors did not name their list, or not the thing that has it. Throws `invalid_cursor` for anything else.
  */
 export function decodeCursor(cursor: string, list: string, length: number, param?: CursorParam): string[] {
   const parts = parse(cursor);
   if (!Array.isArray(parts) || !parts.every(isPart)) throw invalidCursor(param);
   const [of, ...key] = parts;
-  if (of !== list && parts.length === length) return parts;
-  if (of !== list || key.length !== length) throw invalidCursor(param, CURSOR_OF_ANOTHER_LIST);
+  const isOfList = of === list || of === list.split(OF, 1)[0];
+  if (!isOfList && parts.length === length) return parts;
+  if (!isOfList || key.length !== length) throw invalidCursor(param, CURSOR_OF_ANOTHER_LIST);
   return key;
 }
 

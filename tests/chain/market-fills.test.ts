@@ -171,12 +171,18 @@ describeDatabases("fills of the market", (kind) => {
     await sendPrepared(anvil.url, seller, await deposit(6n));
     await sendPrepared(anvil.url, seller, await deals.withdraw({ account: seller.address, amount: 4n }));
     await caughtUp();
-    expect((await market.moves(seller.address, { first: 10 })).rows).toMatchObject([
+    const { rows } = await market.moves(seller.address, { first: 10 });
+    expect(rows).toMatchObject([
       { kind: "withdrawn", amount: 4n, balance: null },
       { kind: "deposited", amount: null, balance: 11n },
       { kind: "deposited", amount: null, balance: 5n },
     ]);
     expect(await market.balanceOf(seller.address)).toBe(7n);
-    expect((await market.moves(lowerHex(DEMO_USER.address), { first: 10 })).rows).toEqual([]);
+    const [another, after] = [lowerHex(DEMO_USER.address), rows[0]?.cursor];
+    expect((await market.moves(another, { first: 10 })).rows).toEqual([]);
+    expect((await market.moves(seller.address, { first: 10, after })).rows).toEqual(rows.slice(1));
+    await expect(market.moves(another, { first: 10, after })).rejects.toMatchObject({
+      code: "invalid_cursor",
+    });
   });
 });

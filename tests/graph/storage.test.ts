@@ -214,6 +214,8 @@ describe("files", () => {
       `{ file(root: "${folder.root}") { entries(first: 5, after: "${endCursor}") { nodes { name } } } }`,
     );
     expect(next.data.file.entries.nodes).toEqual([{ name: "link" }, { name: "sub" }]);
+    const foreign = `{ file(root: "${folder.root}") { entries(path: "/sub", after: "${endCursor}") { nodes { name } } } }`;
+    expect(await query(foreign)).toMatchObject({ code: "invalid_cursor", param: "after" });
     expect(data.file.entries.nodes).toEqual([
       {
         name: "a b.html",

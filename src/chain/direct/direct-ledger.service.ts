@@ -1,7 +1,7 @@
 import type { PublicClient } from "viem";
 import { memoizeFor } from "../../kernel/async/memoize-for.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Page, PageRequest } from "../../kernel/page.ts";
+import { listOf, type Page, type PageRequest } from "../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { inferenceServingAbi } from "../abi/inference-serving.ts";
 import { ledgerManagerAbi } from "../abi/ledger-manager.ts";
@@ -96,7 +96,7 @@ export class DirectLedgerService {
   /** A user's sub-accounts at inference providers, in the contract's order. */
   async subAccounts(user: Hex, page: PageRequest): Promise<Page<Listed<SubAccount>>> {
     const { refundLockSeconds } = await this.rules();
-    return readOffsetPage("direct-sub-accounts", page, async (offset, limit) => {
+    return readOffsetPage(listOf("direct-sub-accounts", lowerHex(user)), page, async (offset, limit) => {
       try {
         const [rows, total] = await this.#dependencies.client.readContract({
           ...this.#serving(),

@@ -1,7 +1,7 @@
 import type { PublicClient } from "viem";
 import { memoizeFor } from "../../kernel/async/memoize-for.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Page, PageRequest } from "../../kernel/page.ts";
+import { listOf, type Page, type PageRequest } from "../../kernel/page.ts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { fineTuningServingAbi } from "../abi/fine-tuning-serving.ts";
 import type { Network } from "../networks.ts";
@@ -120,18 +120,22 @@ export class FineTuningService {
     user: Hex,
     page: PageRequest,
   ): Promise<Page<Listed<FineTuningAccount>>> {
-    return readOffsetPage("fine-tuning-accounts", page, async (offset, limit) => {
-      try {
-        const [rows, total] = await this.#dependencies.client.readContract({
-          ...contractAt(address),
-          functionName: "getAccountsByUser",
-          args: [user, offset, limit],
-        });
-        return { rows: rows.map(toAccount), total };
-      } catch (error) {
-        throw contractError("the sub-accounts of fine-tuning", error);
-      }
-    });
+    return readOffsetPage(
+      listOf("fine-tuning-accounts", address, lowerHex(user)),
+      page,
+      async (offset, limit) => {
+        try {
+          const [rows, total] = await this.#dependencies.client.readContract({
+            ...contractAt(address),
+            functionName: "getAccountsByUser",
+            args: [user, offset, limit],
+          });
+          return { rows: rows.map(toAccount), total };
+        } catch (error) {
+          throw contractError("the sub-accounts of fine-tuning", error);
+        }
+      },
+    );
   }
 
   /** A user's sub-account at one provider, undefined if there is none. */

@@ -3,6 +3,7 @@ import type { Queries } from "../../db/database.ts";
 import { Parameters } from "../../db/parameters.ts";
 import {
   encodeChainCursor,
+  listOf,
   type Page,
   type PageRequest,
   pageLimit,
@@ -148,13 +149,18 @@ export async function listMoves(
 ): Promise<Page<MarketMove>> {
   const limit = pageLimit(page);
   const scan = scanOf(page, "desc");
-  const place = readChainCursor(page, LISTS.moves, scan);
+  const list = listOf(LISTS.moves, account);
+  const place = readChainCursor(page, list, scan);
   const text = `
     select ${PLACE}, event.kind, event.amount::text as amount from market_event as event
     where ${MOVED} and ${beyond(scan, 4)}
     order by event.block_number ${scan.order}, event.log_index ${scan.order} limit $6::int`;
   const parameters = [chainId, contract.address, account, ...place, limit];
-  return toPage((await queries.rows<MoveRow>(text, parameters)).map(toMove), page);
+  const rows = await queries.rows<MoveRow>(text, parameters);
+  return toPage(
+    rows.map((row) => toMove(list, row)),
+    page,
+  );
 }
 
 /** How many times an account's balance in the market has changed. */
@@ -222,11 +228,11 @@ function toFill(row: FillRow): StoredFill {
   };
 }
 
-function toMove(row: MoveRow): MarketMove {
+function toMove(list: string, row: MoveRow): MarketMove {
   const kind = row.kind as MarketMove["kind"];
   const amount = BigInt(row.amount);
   return {
-    ...toPlace(LISTS.moves, row),
+    ...toPlace(list, row),
     kind,
     amount: kind === "deposited" ? null : amount,
     balance: kind === "deposited" ? amount : null,

@@ -6,6 +6,7 @@ import type {
   FineTuningContract,
   FineTuningVersion as Version,
 } from "../../../src/chain/direct/fine-tuning-contracts.ts";
+import { listOf } from "../../../src/kernel/page.ts";
 import { type Hex, isHash32, lowerHex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
 import {
@@ -88,7 +89,7 @@ export class FineTuningResolver {
   ): Promise<Connection<FineTuningServiceType>> {
     const offers = await services.fineTuning.offers(contract);
     return pageOf(
-      "fine-tuning-services",
+      listOf("fine-tuning-services", contract.address),
       offers.map(toFineTuningService),
       args,
       ({ providerAddress }) => providerAddress,
@@ -195,7 +196,8 @@ export class FineTuningAccountResolver {
   ): Promise<Connection<Deliverable>> {
     const rows = await services.fineTuning.deliverables(contract, user, providerAddress);
     const numbers = new Map(rows.map((row, index) => [row, String(index).padStart(10, "0")]));
-    return pageOf("deliverables", rows, args, (row) => numbers.get(row) ?? "");
+    const list = listOf("deliverables", contract.address, user, providerAddress);
+    return pageOf(list, rows, args, (row) => numbers.get(row) ?? "");
   }
 }
 

@@ -1,6 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Int, Query, Resolver, Root } from "type-graphql";
 import type { DaSigner } from "../../../src/chain/precompiles/da-signers.client.ts";
+import { listOf } from "../../../src/kernel/page.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Connection, PageArgs, pageOf } from "../../shared/schema/connection.ts";
@@ -104,8 +105,12 @@ export class DaQuorumResolver {
     nullable: true,
     description: "The rows of the quorum, in order.",
   })
-  rows(@Root() { signers }: DaQuorumType, @Args(() => PageArgs) args: PageArgs): Connection<DaQuorumRowType> {
+  rows(
+    @Root() { epoch, quorumId, signers }: DaQuorumType,
+    @Args(() => PageArgs) args: PageArgs,
+  ): Connection<DaQuorumRowType> {
     const rows = signers.map((signer, index) => ({ index, signer }));
-    return pageOf("quorum-rows", rows, args, ({ index }) => String(index).padStart(10, "0"));
+    const list = listOf("quorum-rows", `${epoch}`, `${quorumId}`);
+    return pageOf(list, rows, args, ({ index }) => String(index).padStart(10, "0"));
   }
 }

@@ -2,6 +2,7 @@ import "../../shared/schema/reflect.ts";
 import { Arg, Args, Ctx, FieldResolver, Int, Query, Resolver, Root } from "type-graphql";
 import type { FileProgress } from "../../../src/events/topics.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
+import { listOf } from "../../../src/kernel/page.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import { readPath } from "../../../src/storage/folders/folder.ts";
 import type { FileFilter, SubmittedFile } from "../../../src/storage/submissions/submissions.service.ts";
@@ -183,7 +184,7 @@ export class FileResolver {
       one.name < other.name ? -1 : 1,
     );
     const rows = entries.map((entry) => toFolderEntry(root, [...names, entry.name], entry));
-    return pageOf("folder-entries", rows, args, ({ name }) => name);
+    return pageOf(listOf("folder-entries", root, ...names), rows, args, ({ name }) => name);
   }
 }
 

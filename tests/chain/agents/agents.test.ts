@@ -288,6 +288,19 @@ describeDatabases("agent tokens", (kind) => {
       code: "invalid_cursor",
     });
 
+    // Another token's list refuses its cursors.
+    const lists = [tokens.events, tokens.transfers, tokens.authorizations, tokens.clones];
+    for (const list of lists.map((one) => one.bind(tokens))) {
+      const [first] = (await list(key(tokenId), ALL)).rows;
+      expect(first).toBeDefined();
+      const page = { first: 1, after: first?.cursor };
+      expect(await list(key(tokenId), page)).toMatchObject({ hasPreviousPage: true });
+      await expect(list(key(clone.tokenId), page)).rejects.toMatchObject({
+        code: "invalid_cursor",
+        param: "after",
+      });
+    }
+
     // What an earlier version indexed becomes the same history, without ends of authorisations and what was reverted.
     const migrated = await openTestDatabase(kind);
     const later = watchAgents(migrated, { url: chain.url });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Mutex, NaturalBatch } from "../../../src/kernel/async/batch.ts";
 import { PushIterator } from "../../../src/kernel/async/push-iterator.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
-import { decodeCursor, encodeCursor } from "../../../src/kernel/page.ts";
+import { decodeCursor, encodeCursor, listOf } from "../../../src/kernel/page.ts";
 import { formatToken, MAX_NEURON, parseNeuron, parseToken } from "../../../src/kernel/text/amount.ts";
 import { newSecret, readSecret } from "../../../src/keys/auth/secret.ts";
 
@@ -46,6 +46,17 @@ test("a cursor is decoded, and anything else is refused with the name of the arg
     expect(() => decodeCursor(cursor, "list", 2)).toThrow(
       expect.objectContaining({ code: "invalid_cursor" }),
     );
+});
+
+test("a cursor of a list that each of several things has is refused by another one's, not by its name alone", () => {
+  const [one, other] = [listOf("rows", "a", "b"), listOf("rows", "ab")];
+  expect(decodeCursor(encodeCursor(one, "7"), one, 1)).toEqual(["7"]);
+  expect(() => decodeCursor(encodeCursor(other, "7"), one, 1)).toThrow(
+    expect.objectContaining({ code: "invalid_cursor" }),
+  );
+  // As earlier versions encoded it.
+  expect(decodeCursor(encodeCursor("rows", "7"), one, 1)).toEqual(["7"]);
+  expect(encodeCursor(listOf("rows", "x".repeat(10_000)), "7").length).toBeLessThan(60);
 });
 
 test("return() ends a waiting iterator at once, and closes its source once", async () => {

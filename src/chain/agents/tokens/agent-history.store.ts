@@ -3,6 +3,7 @@ import type { PageRequest } from "../../../kernel/page.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import type { AuthorizationEnd } from "../log/temporal-rows.ts";
 import {
+  listOfToken,
   orNull,
   PLACED,
   type Placed,
@@ -44,14 +45,15 @@ export async function listTransfers(
   key: TokenKey,
   page: PageRequest,
 ): Promise<readonly TokenTransfer[]> {
+  const list = listOfToken(LISTS.transfers, key);
   type Row = PlacedRow & { sender: Hex; receiver: Hex; with_key: boolean };
   const rows = await queries.rows<Row>(
     `${TRANSFERS} ${pageOfToken(page)}`,
-    ofToken(chainId, key, LISTS.transfers, page),
+    ofToken(chainId, key, list, page),
   );
   return rows.map((row) => ({
     ...key,
-    ...toPlaced(LISTS.transfers, row),
+    ...toPlaced(list, row),
     from: orNull(row.sender),
     to: orNull(row.receiver),
     withKey: row.with_key,
@@ -65,6 +67,7 @@ export async function listAuthorizations(
   key: TokenKey,
   page: PageRequest,
 ): Promise<readonly Authorization[]> {
+  const list = listOfToken(LISTS.authorizations, key);
   type Row = PlacedRow & {
     authorized_by: Hex;
     user_address: Hex;
@@ -73,11 +76,11 @@ export async function listAuthorizations(
   };
   const rows = await queries.rows<Row>(
     `${AUTHORIZATIONS} ${pageOfToken(page)}`,
-    ofToken(chainId, key, LISTS.authorizations, page),
+    ofToken(chainId, key, list, page),
   );
   return rows.map((row) => ({
     ...key,
-    ...toPlaced(LISTS.authorizations, row),
+    ...toPlaced(list, row),
     by: row.authorized_by,
     user: row.user_address,
     endedBlock: row.ended_block === null ? null : BigInt(row.ended_block),
@@ -92,14 +95,12 @@ export async function listClones(
   key: TokenKey,
   page: PageRequest,
 ): Promise<readonly TokenClone[]> {
+  const list = listOfToken(LISTS.clones, key);
   type Row = PlacedRow & { new_token_id: string; sender: Hex; receiver: Hex };
-  const rows = await queries.rows<Row>(
-    `${CLONES} ${pageOfToken(page)}`,
-    ofToken(chainId, key, LISTS.clones, page),
-  );
+  const rows = await queries.rows<Row>(`${CLONES} ${pageOfToken(page)}`, ofToken(chainId, key, list, page));
   return rows.map((row) => ({
     ...key,
-    ...toPlaced(LISTS.clones, row),
+    ...toPlaced(list, row),
     newTokenId: BigInt(row.new_token_id),
     from: row.sender,
     to: row.receiver,

@@ -11,6 +11,7 @@ import type { Hex } from "../../../kernel/text/hex.ts";
 import type { TokenEventKind, TokenEventRow } from "./token-event-rows.ts";
 import {
   type ContractKey,
+  listOfToken,
   PLACED,
   type Placed,
   type PlacedRow,
@@ -72,7 +73,8 @@ export async function listTokenEvents(
 ): Promise<readonly TokenEvent[]> {
   const limit = pageLimit(page);
   const { order, beyond } = scanOf(page, "desc");
-  const [seq = order === "desc" ? LAST : "-1"] = readPageCursor(page, EVENTS, 1) ?? [];
+  const list = listOfToken(EVENTS, { contract, tokenId });
+  const [seq = order === "desc" ? LAST : "-1"] = readPageCursor(page, list, 1) ?? [];
   if (!/^(-1|\d{1,19})$/.test(seq) || BigInt(seq) > BigInt(LAST)) throw invalidCursorOf(page);
   const rows = await queries.rows<EventRow>(
     `${EVENT} and t.seq ${beyond} $4::bigint order by t.seq ${order} limit $5::int`,
@@ -81,8 +83,8 @@ export async function listTokenEvents(
   return rows.map((row) => ({
     contract,
     tokenId,
-    ...toPlaced(EVENTS, row),
-    cursor: encodeCursor(EVENTS, row.seq),
+    ...toPlaced(list, row),
+    cursor: encodeCursor(list, row.seq),
     kind: row.kind,
     blockHash: row.block_hash,
     from: row.sender,

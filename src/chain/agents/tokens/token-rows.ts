@@ -1,5 +1,6 @@
 import {
   encodeChainCursor,
+  listOf,
   type PageRequest,
   pageLimit,
   readChainCursor,
@@ -54,6 +55,11 @@ export function toPlaced(
     seenAt: new Date(Number(seen_at_ms)),
     cursor: encodeChainCursor(list, block_number, log_index),
   };
+}
+
+/** The name of a token's list in its cursors. */
+export function listOfToken(list: string, { contract, tokenId }: TokenKey): string {
+  return listOf(list, contract, tokenId.toString());
 }
 
 /** The JSON parameter of statements that take several tokens. */
