@@ -9,7 +9,8 @@ export function databaseOf(
   config: Config,
   {
     statementTimeoutMs = config.DATABASE_STATEMENT_TIMEOUT_MS,
-  }: { readonly statementTimeoutMs?: number } = {},
+    log,
+  }: { readonly statementTimeoutMs?: number; readonly log?: Logger } = {},
 ) {
   if (config.DATABASE_URL)
     return {
@@ -22,6 +23,7 @@ export function databaseOf(
       maxReplicaLagMs: config.DATABASE_REPLICA_MAX_LAG_MS,
       statementTimeoutMs,
       pooler: config.DATABASE_POOLER,
+      log,
     } as const;
   return { kind: "folder", path: config.DATA_DIR } as const;
 }

@@ -72,7 +72,7 @@ export async function createApp(
   config: Config,
   network: Network,
   log: Logger,
-  open: () => Promise<Database> = () => openDatabase(databaseOf(config)),
+  open: () => Promise<Database> = () => openDatabase(databaseOf(config, { log })),
   clock: WaitingClock = systemClock,
 ): Promise<App> {
   const urls = rpcUrlsOf(config, network, log);

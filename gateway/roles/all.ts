@@ -39,7 +39,7 @@ async function startWithDevnet(start: Start): Promise<void> {
   const folder = join(config.DATA_DIR, "devnet");
   const lock = lockFolder(folder);
   ends.unshift(async () => lock.release());
-  const database = await openDatabase(databaseOf(config));
+  const database = await openDatabase(databaseOf(config, { log }));
   const devnet = await startDevnet({ folder, log }).catch(async (error: unknown) => {
     await database.close();
     throw error;

@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Options } from "@mikro-orm/core";
 import { Migrator } from "@mikro-orm/migrations";
 import type { MikroORM as PostgresOrm } from "@mikro-orm/postgresql";
 import type { Pool } from "pg";
 import { StartupError } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/log.ts";
 import { Database } from "./database.ts";
 import { failureText } from "./embedded/failure-text.ts";
 import { limitWaiting } from "./embedded/limit-waiting.ts";
@@ -14,6 +16,7 @@ import { PostgresSupervisor } from "./embedded/postgres-supervisor.ts";
 import { copyTemplate } from "./embedded/template.ts";
 import { entities } from "./entities.ts";
 import { migrations } from "./migrations/index.ts";
+import { noteConnectFailures } from "./server/connect-failures.ts";
 import { ReadPool } from "./server/read-pool.ts";
 import { Replica } from "./server/replica.ts";
 import { nameOf, type ServerAddress, serverAddress } from "./server/server-address.ts";
@@ -48,6 +51,8 @@ type ServerConfig = {
   readonly maxReplicaLagMs?: number;
   readonly pooler?: "none" | "transaction";
   readonly patienceMs?: number;
+  /** Where it is logged why connections cannot be opened. */
+  readonly log?: Logger | undefined;
 };
 
 /** Processes that start at the same time on one server migrate one after another. */
@@ -78,15 +83,19 @@ const DEFAULT_REPLICA_LAG_MS = 10_000;
 
 /**
  * Opens the database and migrates its schema. Throws `StartupError` for a folder that another process uses or that is
- * not writable, and for an unreachable server.
+ * not writable, and for an unreachable server; with `mustExist`, also for a folder or a server without a database of
+ * zerograph, in which nothing is created then.
  */
-export async function openDatabase(config: DatabaseConfig): Promise<Database> {
-  if (config.kind === "server") return openServer(config);
-  if (config.kind === "folder") return openFolder(config.path);
+export async function openDatabase(
+  config: DatabaseConfig,
+  { mustExist = false }: { readonly mustExist?: boolean } = {},
+): Promise<Database> {
+  if (config.kind === "server") return openServer(config, mustExist);
+  if (config.kind === "folder") return openFolder(config.path, mustExist);
   return openSession(config.session ?? (await EmbeddedPostgres.open({ dataDir: "memory://" })));
 }
 
-async function openServer(config: ServerConfig): Promise<Database> {
+async function openServer(config: ServerConfig, mustExist: boolean): Promise<Database> {
   const { connectionTimeoutMillis: statedMs = config.patienceMs, ...server } = serverAddress(config.url);
   const address = { ...server, connectionTimeoutMillis: statedMs ?? CONNECT_MS };
   const starting = { ...server, connectionTimeoutMillis: statedMs ?? START_CONNECT_MS };
@@ -105,9 +114,11 @@ async function openServer(config: ServerConfig): Promise<Database> {
     const { rows } = await pool.query<{ name: string }>("select current_database() as name");
     // A pooler may use another name for the database, under which the ORM would look for it and create it.
     orm.config.set("dbName", rows[0]?.name ?? "");
+    if (mustExist) await requireTables(pool);
     await migrate(orm);
     // A connection that breaks while it is idle is removed by the pool itself.
     pool.on("error", () => {});
+    noteConnectFailures(pool, config.log);
     // Only now: a migration of a large table has no time limit.
     const statementTimeoutMs = config.statementTimeoutMs ?? DEFAULT_STATEMENT_TIMEOUT_MS;
     const isPooled = config.pooler === "transaction";
@@ -176,7 +187,15 @@ function isDuplicate(error: unknown): boolean {
   return ["42P07", "42710", "23505"].includes(Object(error).code);
 }
 
-async function openFolder(path: string): Promise<Database> {
+/** Throws for a database in which no process of zerograph was ever started. */
+async function requireTables(pool: Pool): Promise<void> {
+  const { rows } = await pool.query("select to_regclass('mikro_orm_migrations') is not null as exists");
+  if (rows[0]?.exists !== true) throw new Error("it has no tables of zerograph");
+}
+
+async function openFolder(path: string, mustExist: boolean): Promise<Database> {
+  if (mustExist && !existsSync(join(path, "postgres", "PG_VERSION")))
+    throw new StartupError(`DATA_DIR: there is no database of zerograph in the folder ${path}.`);
   const lock = lockFolder(path);
   try {
     const folder = join(path, "postgres");

@@ -42,7 +42,7 @@ export const afterStart: ((stack: Stack, onEnd: OnEnd) => Promise<void>)[] = [];
 /**
  * Starts one stack for the tests of a file and ends it after them. Read it inside the tests. `settings` may be a
  * function that starts what they refer to. Its database is any, one of a kind, or in its `folder` on its own thread, as
- * `npm start` has it.
+ * `npm start` has it, or the one at `DATABASE_URL`.
  */
 export function useStack(
   settings: Settings | ((onEnd: OnEnd) => Promise<Settings>) = {},
@@ -51,8 +51,10 @@ export function useStack(
 ): () => Stack {
   return useStarted(async (onEnd) => {
     const path = newFolder(onEnd);
-    const open = () => (kind === "folder" ? openDatabase({ kind, path }) : openOwnDatabase(kind, { onEnd }));
     const own = typeof settings === "function" ? await settings(onEnd) : settings;
+    const openOwn = () =>
+      kind === "folder" ? openDatabase({ kind, path }) : openOwnDatabase(kind, { onEnd });
+    const open = own.DATABASE_URL ? undefined : openOwn;
     return startStack(await startNetwork(onEnd), { DATA_DIR: path, ...own }, onEnd, { open, clock });
   });
 }
@@ -112,7 +114,7 @@ async function startStack(
     runs = "all",
     clock,
   }: {
-    readonly open: () => Promise<Database>;
+    readonly open: (() => Promise<Database>) | undefined;
     readonly runs?: "all" | "requests" | "nothing";
     readonly clock?: WaitingClock | undefined;
   },

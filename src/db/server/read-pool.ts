@@ -2,6 +2,7 @@ import pg, { type Pool } from "pg";
 import { ClientLeftError } from "../../kernel/errors.ts";
 import type { Statement } from "../account-reads.ts";
 import { cancelStatement } from "./cancel-statement.ts";
+import { noteConnectFailures } from "./connect-failures.ts";
 import type { ServerAddress } from "./server-address.ts";
 
 /** If the server hangs, its statements wait only this much longer than their time limit. */
@@ -18,6 +19,8 @@ export class ReadPool {
     this.#timeoutMs = timeoutMs;
     this.pool = new pg.Pool({ ...address, max: size, query_timeout: timeoutMs + GRACE_MS });
     this.pool.on("error", () => {});
+    // The pool of all other statements logs the reasons.
+    noteConnectFailures(this.pool, undefined);
     // A connection that breaks during a read also says so in an event, which would end the process.
     this.pool.on("connect", (client) => void client.on("error", () => {}));
   }

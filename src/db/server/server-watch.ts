@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 import { AppError } from "../../kernel/errors.ts";
+import { isConnectFailure } from "./connect-failures.ts";
 import { newClient, type ServerAddress } from "./server-address.ts";
 import { READ_ONLY } from "./server-hosts.ts";
 
@@ -174,8 +175,8 @@ function removeClient(pool: Internals, client: unknown): void {
 const DISK_FULL = "53100";
 
 /**
- * Maps a failure of the connection or of the server, which may also be read-only, to `unavailable`; other errors are
- * returned unchanged.
+ * Maps a failure of the connection, of an attempt to connect or of the server, which may also be read-only, to
+ * `unavailable`; other errors are returned unchanged.
  */
 export function outageOf(error: unknown): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
@@ -183,7 +184,7 @@ export function outageOf(error: unknown): unknown {
     const code = "code" in cause ? String(cause.code) : "";
     if (code === READ_ONLY) return readOnly(error);
     if (code === DISK_FULL) return diskFull(error);
-    if (LOST.test(code) || GONE.test(cause.message)) return unavailable(error);
+    if (LOST.test(code) || GONE.test(cause.message) || isConnectFailure(cause)) return unavailable(error);
   }
   return error;
 }
