@@ -1,7 +1,7 @@
 // @module-tag large
 import { expect, test } from "vitest";
 import { freePort } from "../support/servers/postgres.ts";
-import { newFolder, startReady } from "../support/servers/process.ts";
+import { newFolder, runProcess, startReady } from "../support/servers/process.ts";
 import { until } from "../support/until.ts";
 
 test("a process with a METRICS_PORT serves /metrics and its health there, and ends with it", async () => {
@@ -13,8 +13,22 @@ test("a process with a METRICS_PORT serves /metrics and its health there, and en
   expect(await (await fetch(`${place}/readyz`)).json()).toMatchObject({ status: "ready" });
   expect((await fetch(`${started.origin}/metrics`)).status).toBe(404);
   expect((await fetch(`${started.origin}/openapi.json`)).status).toBe(200);
+  // As of a process of any role, whose status is not in this DATA_DIR.
+  const elsewhere = { DATA_DIR: newFolder(), METRICS_PORT: new URL(place).port, METRICS_HOST: "0.0.0.0" };
+  const status = (...args: readonly string[]) =>
+    runProcess({ script: "dist/gateway/cli/status.js", args, settings: elsewhere });
+  expect(await status()).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^A process of zerograph is ready \(.*\n(?: {2}.*\n)* {2}database: ok$/m),
+  });
+  expect(JSON.parse((await status("--json")).stdout)).toMatchObject({
+    running: true,
+    status: "ready",
+    parts: { database: "ok" },
+  });
   expect(await started.end()).toEqual({ code: 0, signal: null });
   await expect(fetch(`${place}/metrics`)).rejects.toThrow();
+  expect(await status("--json")).toMatchObject({ code: 1, stdout: '{"running":false}\n' });
 });
 
 test("a process is not ready before it listens", async () => {
