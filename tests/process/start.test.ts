@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
@@ -134,6 +134,29 @@ test("npm run status prints the values of the banner as JSON while the process r
   });
   const elsewhere = await runProcess({ ...status, settings: { DATA_DIR: newFolder() } });
   expect([elsewhere.code, elsewhere.stdout]).toEqual([1, '{"running":false}\n']);
+});
+
+test.skipIf(!hasCurl)("a deposit is made and credited as docs/networks.md says", async () => {
+  const page = readFileSync("docs/networks.md", "utf8");
+  const [, block = ""] =
+    /## Deposits on the development network[\s\S]*?```sh\n([\s\S]*?)```/.exec(page) ?? [];
+  const [, rpcUrl = ""] = /(http:\S+) \(chain \d+\)/.exec(running.stdout()) ?? [];
+  const commands = block
+    .replace(/ORIGIN=\S+/, `ORIGIN=${running.origin}`)
+    .replace(/RPC_URL=\S+/, `RPC_URL=${rpcUrl}`);
+  const balance = async () => BigInt((await accountAtRest()).balance.total);
+  const before = await balance();
+  const run = async (text: string) => {
+    const { stdout } = await promisify(execFile)("bash", ["-c", text]);
+    expect(stdout).toContain('"result":"0x');
+  };
+  await run(commands);
+  await until(async () => (await balance()) === before + 10n ** 18n);
+  // For another account, here the same one.
+  const [, from = ""] = /"from":"0x(\w{40})"/.exec(commands) ?? [];
+  expect(page).toContain("`0xaa67c919`, 24 zeros");
+  await run(commands.replace('"data":"0xd0e30db0"', `"data":"0xaa67c919${"0".repeat(24)}${from}"`));
+  await until(async () => (await balance()) === before + 2n * 10n ** 18n);
 });
 
 test("a folder in use is refused in one line before anything is written, and its process continues", async () => {
