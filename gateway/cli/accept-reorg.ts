@@ -15,7 +15,7 @@ await runOrExplain(async () => {
   const [name = ""] = readCommandLine({ usage: "npm run watcher:accept -- NAME", words: 1 }).words;
   const config = readConfig();
   const { chainId } = NETWORKS[config.NETWORK];
-  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }));
+  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }), { mustExist: true });
   try {
     const { scannedBlock, note } = await new WatcherAcceptanceService(database, chainId).accept(name);
     console.log(

@@ -13,7 +13,7 @@ import { runOrExplain } from "./run-or-explain.ts";
 await runOrExplain(async () => {
   readCommandLine({ usage: "npm run usage:rebuild" });
   const config = readConfig();
-  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }));
+  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }), { mustExist: true });
   try {
     const rollups = new UsageRollups({ database, log: createLogger(config.LOG_LEVEL) });
     console.log(`The usage of ${await rollups.rebuild()} requests was added up.`);

@@ -21,7 +21,7 @@ await runOrExplain(async () => {
     throw new StartupError(
       "Everything is kept: set RETENTION_REQUESTS_MONTHS or RETENTION_LEDGER_MONTHS, and RETENTION_ARCHIVE_FOLDER.",
     );
-  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }));
+  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }), { mustExist: true });
   try {
     const log = createLogger(config.LOG_LEVEL);
     const ledger = new LedgerService(database);

@@ -1,7 +1,7 @@
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { verifyArchives } from "../../src/accounts/retention/archive-check.ts";
 import { databaseOf } from "../../src/app-connections.ts";
-import { readConfig } from "../../src/config.ts";
+import { type Config, readConfig } from "../../src/config.ts";
 import type { Queries } from "../../src/db/database.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { StartupError } from "../../src/kernel/errors.ts";
@@ -20,10 +20,11 @@ await runOrExplain(async () => {
   });
   // Reads many rows, so the statements have no timeout.
   const config = readConfig();
-  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }));
+  const hasArchives = flags.has("--archives");
+  const archiveFolder = hasArchives ? archiveFolderOf(config) : undefined;
+  const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }), { mustExist: true });
   try {
     const ledger = new LedgerService(database);
-    const hasArchives = flags.has("--archives");
     const isFull = hasArchives || flags.has("--full");
     const found = isFull ? undefined : await ledger.verifyNew();
     if (found?.faults.length === 0) {
@@ -39,17 +40,21 @@ await runOrExplain(async () => {
     console.log(
       `${faults.length === 0 ? "The ledger is exact" : `${faults.length} faults`}: ${entries} entries, ${openHolds} open holds`,
     );
-    const archived = hasArchives ? await checkArchives(database, config.RETENTION_ARCHIVE_FOLDER) : 0;
+    const archived = archiveFolder === undefined ? 0 : await checkArchives(database, archiveFolder);
     process.exitCode = faults.length + archived === 0 ? 0 : 1;
   } finally {
     await database.close();
   }
 });
 
+/** The folder of the archives. Checked first: a full verification of a large ledger takes hours. */
+function archiveFolderOf({ RETENTION_ARCHIVE_FOLDER: folder }: Config): string {
+  if (folder !== undefined) return folder;
+  throw new StartupError("RETENTION_ARCHIVE_FOLDER: required with --archives, the folder of the archives");
+}
+
 /** Reads the archives, and returns the number of faults. */
-async function checkArchives(database: Queries, folder: string | undefined): Promise<number> {
-  if (folder === undefined)
-    throw new StartupError("RETENTION_ARCHIVE_FOLDER: required with --archives, the folder of the archives");
+async function checkArchives(database: Queries, folder: string): Promise<number> {
   const { faults, months, rows } = await verifyArchives(database, folder, ({ archive, rows }) =>
     console.log(`${archive}: ${rows} rows`),
   );

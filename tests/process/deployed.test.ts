@@ -118,6 +118,7 @@ test.each(["worker", "subgraph accounts", "gateway"])(
 
 test("the operators' commands run there", async () => {
   const commands = [
+    [["migrate"], 0, /./],
     [["ledger:verify"], 0, /The ledger is exact/],
     [["usage:rebuild"], 0, /The usage of 0 requests/],
     [["status", "--json"], 1, /"running":false/],

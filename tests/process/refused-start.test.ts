@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import pg from "pg";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { startAnvil } from "../../src/devnet/chain/anvil.ts";
 import { scaled } from "../support/machine.ts";
@@ -138,6 +139,58 @@ describe("a start that cannot succeed is refused in one line that names the inva
     const commands = ["retention", "verify-ledger", "migrate", "rebuild-usage", "accept-reorg", "status"];
     for (const { code, stdout, stderr } of await Promise.all(commands.map((name) => run(name, ["--help"]))))
       expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^npm run \S/), ""]);
+  });
+
+  test("a command that needs a database where there is none, before it creates anything", async () => {
+    const missing = join(newFolder(), "typo");
+    const retention = { RETENTION_REQUESTS_MONTHS: "1", RETENTION_ARCHIVE_FOLDER: newFolder() };
+    const commands = [
+      ["verify-ledger", []],
+      ["verify-ledger", ["--full"]],
+      ["retention", ["--dry-run"]],
+      ["rebuild-usage", []],
+      ["accept-reorg", ["deposits"]],
+    ] as const;
+    const runAll = (settings: Record<string, string>) =>
+      Promise.all(
+        commands.map(([name, args]) =>
+          runProcess({
+            script: `dist/gateway/cli/${name}.js`,
+            args,
+            settings: { ...retention, ...settings },
+          }),
+        ),
+      );
+    for (const { code, stdout, stderr } of await runAll({ DATA_DIR: missing }))
+      expect([code, stdout, stderr]).toEqual([
+        1,
+        "",
+        `DATA_DIR: there is no database of zerograph in the folder ${missing}.\n`,
+      ]);
+    expect(existsSync(missing)).toBe(false);
+    const archives = await runProcess({
+      script: "dist/gateway/cli/verify-ledger.js",
+      args: ["--full", "--archives"],
+      settings: { DATA_DIR: missing },
+    });
+    expect(archives).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^RETENTION_ARCHIVE_FOLDER: required/),
+    });
+
+    if (!inject("postgresUrl")) return;
+    const url = await createServerDatabase();
+    for (const { code, stdout, stderr } of await runAll({ DATABASE_URL: url }))
+      expect([code, stdout, stderr]).toEqual([
+        1,
+        "",
+        expect.stringMatching(/^DATABASE_URL: .* cannot be used \(it has no tables of zerograph\)\n$/),
+      ]);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const { rows } = await client.query("select tablename from pg_tables where schemaname = 'public'");
+    expect(rows).toEqual([]);
   });
 
   test("an RPC_URL that does not answer, and one of another chain", async () => {
