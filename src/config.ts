@@ -102,7 +102,7 @@ function readSettings(environment: Environment): {
   };
   for (const [name, setting] of Object.entries<Setting>(SETTINGS))
     note(() => {
-      const text = SECRETS.includes(name) ? readSecret(environment, name) : environment[name];
+      const text = setting.isSecret ? readSecret(environment, name, setting.mayBeEmpty) : environment[name];
       values[name] = readSetting(name, setting, text === "" ? undefined : text);
     });
   const config = values as Config;

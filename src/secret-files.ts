@@ -8,17 +8,18 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The value of a secret: the variable `name`, or else the content of the file that `<name>_FILE` names, without the
- * line break at its end. Undefined if neither is set. Throws an `Error` that names the variable if both are set, and if
- * the file cannot be read, is empty, or is larger than 64 KiB.
+ * line break at its end. Undefined if neither is set, and for an empty file if `mayBeEmpty`. Throws an `Error` that names
+ * the variable if both are set, and if the file cannot be read, is empty, or is larger than 64 KiB.
  */
-export function readSecret(environment: Environment, name: string): string | undefined {
+export function readSecret(environment: Environment, name: string, mayBeEmpty = false): string | undefined {
   const variable = `${name}${FILE_SUFFIX}`;
   const path = environment[variable] || undefined;
   if (path === undefined) return environment[name];
   if (environment[name]) throw new Error(`${name}: is set, and so is ${variable}; set one of them`);
   const value = readBounded(path, variable).replace(/\r?\n$/, "");
-  if (value === "") throw new Error(`${variable}: ${path} is empty`);
-  return value;
+  if (value !== "") return value;
+  if (mayBeEmpty) return undefined;
+  throw new Error(`${variable}: ${path} is empty`);
 }
 
 function readBounded(path: string, variable: string): string {

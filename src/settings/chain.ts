@@ -62,6 +62,7 @@ export const NETWORK_SETTINGS = {
       "The secret that a third-party router sends to subgraph processes in x-zerograph-router, beside the client's Authorization (see docs/routers.md); unset: only zerograph's own gateways are accepted",
     example: "another-secret-of-at-least-32-characters",
     isSecret: true,
+    mayBeEmpty: true,
   },
 } as const satisfies Settings;
 

@@ -185,5 +185,6 @@ export const BATCH_SETTINGS = {
       "Encryption keys for batch files are derived from this secret, which must be the same in every process. If unset, anyone with a copy of the database can read the files. After you change it, files stored under the old secret cannot be read; their batches wait for the old secret until they expire",
     example: "a-secret-of-at-least-32-characters",
     isSecret: true,
+    mayBeEmpty: true,
   },
 } as const satisfies Settings;

@@ -62,6 +62,7 @@ export const NODE_SETTINGS = {
     about: "The Ethereum mainnet RPC that the consensus client uses for restaking",
     example: "https://ethereum-rpc.example.com",
     isSecret: true,
+    mayBeEmpty: true,
   },
   NODE_OTHER_CONSENSUS_URLS: {
     schema: urls.pipe(z.array(z.string()).max(16)).optional(),

@@ -46,6 +46,7 @@ export const STATE_SETTINGS = {
       "A streaming standby of the PostgreSQL server for expensive reads (account usage), which may lag; unset: they use DATABASE_URL",
     example: "postgresql://zerograph@127.0.0.1:5433/zerograph",
     isSecret: true,
+    mayBeEmpty: true,
   },
   DATABASE_REPLICA_MAX_LAG_MS: {
     schema: ms.default(10_000),
@@ -123,5 +124,6 @@ export const STATE_SETTINGS = {
     about: "The password of the sentinels; the one in REDIS_URL is only for the servers that they watch",
     example: "a-password",
     isSecret: true,
+    mayBeEmpty: true,
   },
 } as const satisfies Settings;

@@ -71,12 +71,14 @@ export const KV_SETTINGS = {
     about: "The key that decrypts encrypted streams (AES-256), 0x and 64 hexadecimal digits",
     example: `0x${"1".repeat(64)}`,
     isSecret: true,
+    mayBeEmpty: true,
   },
   KV_PRIVATE_KEY: {
     schema: privateKey.optional(),
     about: "The private key (secp256k1) that decrypts streams encrypted with ECIES",
     example: `0x${"1".repeat(64)}`,
     isSecret: true,
+    mayBeEmpty: true,
   },
   KV_DATA_WAIT_MS: {
     schema: ms.default(3_600_000),

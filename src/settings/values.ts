@@ -14,6 +14,11 @@ export type Setting = {
   readonly example: string;
   /** Whether it may contain a secret: it may then be in a file, which `<name>_FILE` names. */
   readonly isSecret?: boolean;
+  /**
+   * Whether an empty file means that the secret is unset: deployments name the files of optional secrets in advance. An
+   * empty file of another secret is refused: the process would use other data, or could not work.
+   */
+  readonly mayBeEmpty?: boolean;
 };
 
 /** Settings by the names of their environment variables. */

@@ -55,6 +55,27 @@ test("a file that cannot be read, is empty or is too large is reported by its va
   expect(reported(large)).toThrow(/INTERNAL_SECRET_FILE: \S+ is larger than 64 KiB/);
 });
 
+test("an empty file leaves an optional secret unset, and is refused where the process would use other data or fail", () => {
+  const refused = SECRETS.filter((name) => {
+    try {
+      return readConfig({ [`${name}_FILE`]: fileOf("") })[name as keyof typeof SETTINGS] !== undefined;
+    } catch (error) {
+      expect((error as Error).message).toMatch(new RegExp(`${name}_FILE: \\S+ is empty`));
+      return true;
+    }
+  });
+  expect(refused.sort()).toEqual([
+    "DATABASE_PASSWORD",
+    "DATABASE_URL",
+    "INTERNAL_SECRET",
+    "RECEIPT_KEY",
+    "REDIS_PASSWORD",
+    "REDIS_URL",
+    "ROUTER_PRIVATE_KEY",
+    "RPC_URL",
+  ]);
+});
+
 test("a wrong value in a file is reported by the setting, without the value", () => {
   expect(() => readConfig({ ROUTER_PRIVATE_KEY_FILE: fileOf("hunter2") })).toThrow(
     /ROUTER_PRIVATE_KEY: must be 0x/,

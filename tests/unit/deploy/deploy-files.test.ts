@@ -34,18 +34,6 @@ test("every variable of the image and of Compose is a setting, and secrets are f
   for (const [, { environment = {} }] of own) requireSettings(environment);
 });
 
-test("every secret file that Compose names is written by its first start", () => {
-  const script = JSON.stringify(compose.services.secrets);
-  for (const [name, { environment = {} }] of own)
-    for (const value of Object.values(environment)) {
-      const [, file = ""] = /^\/secrets\/(.+)$/.exec(String(value)) ?? [];
-      expect(script, `${name}: ${file}`).toContain(file);
-      if (file !== "")
-        expect(script).toMatch(new RegExp(`for name in [^;]*\\b${file}\\b|> /secrets/${file}\\b`));
-    }
-  expect(own[0]?.[1].environment).toHaveProperty("BATCH_FILES_SECRET_FILE");
-});
-
 test("no pod reaches the metadata service of a cloud", () => {
   const policies = render(OVERLAYS[0] ?? "").filter(({ kind }) => kind === "NetworkPolicy");
   const egress = policies.find((policy) => nameOf(policy) === "egress");
