@@ -3,6 +3,7 @@ import type { Database } from "./db/database.ts";
 import type { Bus } from "./events/bus.ts";
 import type { EventRelay } from "./events/relay.ts";
 import type { InferenceServices } from "./inference/module.ts";
+import type { InternalRefusals } from "./metrics/internal-refusals.ts";
 import { NotReadyError, type Part } from "./metrics/readiness.ts";
 
 /** The readiness checks of this process: those that it requires, and those that it only reports. */
@@ -11,6 +12,7 @@ export function readinessChecks(
   database: Database,
   bus: Bus,
   relay: EventRelay,
+  internalRefusals: InternalRefusals,
 ): Readonly<Record<string, Part>> {
   return {
     database: {
@@ -36,5 +38,9 @@ export function readinessChecks(
       check: async () => (catalogue.providers().length > 0 ? undefined : "none known"),
     },
     chain: { required: false, check: async () => chain.outage() },
+    // Not required: REST needs no subgraph, and a gateway that is not ready would serve neither.
+    ...(internalRefusals.remark !== undefined && {
+      processes: { required: false, check: async () => internalRefusals.remark },
+    }),
   };
 }

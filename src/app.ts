@@ -27,6 +27,7 @@ import { StartupError } from "./kernel/errors.ts";
 import type { Logger } from "./kernel/log.ts";
 import { createKeyModule, type KeyServices } from "./keys/module.ts";
 import { createLoadModule, type LoadServices } from "./load/module.ts";
+import { InternalRefusals } from "./metrics/internal-refusals.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { type Readiness, readinessOf } from "./metrics/readiness.ts";
 import { createOperationModule, type OperationServices } from "./operations/module.ts";
@@ -57,6 +58,8 @@ export type App = KeyServices &
     /** The metrics of this process; undefined without METRICS_PORT. */
     readonly metrics: Metrics | undefined;
     /** Whether this process can serve requests, and which of its dependencies fail. */
+    /** Refused requests between processes. */
+    readonly internalRefusals: InternalRefusals;
     readiness(): Promise<Readiness>;
     /** Starts the work of this process: publishing events and reading providers; a worker also watches the chain. */
     start(role: { readonly worker: boolean; readonly name?: ProcessRole }): Promise<void>;
@@ -173,12 +176,14 @@ function wire(dependencies: {
     ...load,
     ...operations.services,
   };
+  const internalRefusals = new InternalRefusals(log);
   metrics?.sample({ ...processGauges(services, database, relay, events), ...dependencyGauges(parts) });
   return {
     ...{ config, network, log, database, events, idempotency, metrics, receipts: receipts.receipts },
     webhooks: webhooks.webhooks,
     ...services,
-    readiness: () => readinessOf(readinessChecks(services, database, bus, relay)),
+    internalRefusals,
+    readiness: () => readinessOf(readinessChecks(services, database, bus, relay, internalRefusals)),
     async start({ worker, name = worker ? "all" : "gateway" }) {
       relay.start();
       maintenance?.start();

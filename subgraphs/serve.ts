@@ -98,6 +98,8 @@ export async function createSubgraphServer(
           if (error instanceof AppError && !(error instanceof UnknownRouter))
             return { ...createContext(app, { principal: ANONYMOUS }), routed: new RoutedSocket(error) };
           if (!(error instanceof AppError)) app.log.error({ err: error }, "opening a socket failed");
+          // Mercurius would refuse with a message that graphql-transport-ws does not have.
+          else socket.close(FORBIDDEN, "Forbidden");
           return false;
         }
       },

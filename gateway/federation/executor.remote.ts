@@ -10,6 +10,7 @@ import {
 } from "./engine/subgraph-executor.ts";
 import { httpPost } from "./http-post.ts";
 import { RestartRetry } from "./restart-retry.ts";
+import { SubgraphRefused } from "./subgraph-refused.ts";
 
 /** A subgraph in another process: GraphQL over HTTP, and graphql-transport-ws for subscriptions. */
 export type RemoteExecutorOptions<C> = {
@@ -96,7 +97,11 @@ export function createRemoteExecutor<C>(options: RemoteExecutorOptions<C>): Subg
   };
 }
 
+/** The status for a caller that is no gateway. What a client presents is answered with 200. */
+const UNAUTHORIZED = 401;
+
 function readResult(text: string, status: number): SubgraphResult {
+  if (status === UNAUTHORIZED) throw new SubgraphRefused(`status ${status}`);
   let body: unknown;
   try {
     body = JSON.parse(text);

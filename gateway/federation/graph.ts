@@ -27,6 +27,7 @@ import { createRemoteExecutor } from "./executor.remote.ts";
 import { type Observed, observeEngine, observeExecutor, observePlanner } from "./observed-graph.ts";
 import { ProcessPlanner } from "./planner/process-planner.ts";
 import { createGuards } from "./policy/access.ts";
+import { SubgraphRefused } from "./subgraph-refused.ts";
 import { toSupergraphDocument } from "./supergraph-source.ts";
 
 /** The context of an operation in the engine: its caller. */
@@ -85,6 +86,8 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
     resumeMs: (app.config.GRAPH_LIMITS ?? GRAPH_LIMITS).resumeMs,
     reportFailure(subgraph, reason) {
       if (reason instanceof ClientLeft) return;
+      if (reason instanceof SubgraphRefused)
+        return app.internalRefusals.record(`the subgraph ${subgraph} refuses this gateway`, reason.message);
       app.log.error({ err: reason, subgraph }, "a subgraph request failed");
     },
     reportViolations([first, ...others]) {

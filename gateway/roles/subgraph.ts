@@ -18,7 +18,8 @@ export async function startSubgraph(start: Start): Promise<void> {
   await requireFreePort(place);
   const app = await openApp(await onKnownNetwork(config), start);
   await app.start({ worker: false, name: `subgraph:${module.name}` });
-  const trust = { secret, routerSecret: config.ROUTER_SECRET };
+  const { INTERNAL_SECRET_ACCEPTED: accepted, ROUTER_SECRET: routerSecret } = config;
+  const trust = { secrets: accepted === undefined ? [secret] : [secret, accepted], routerSecret };
   const server = await createSubgraphServer(app, module.build(), trust);
   ends.unshift(() => server.close());
   await listenAt(server, place);

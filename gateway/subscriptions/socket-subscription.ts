@@ -2,6 +2,10 @@ import { createClient, type FormattedExecutionResult } from "graphql-ws";
 import WebSocket from "ws";
 import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
 import type { JsonObject, SubgraphError, SubgraphResult } from "../federation/engine/subgraph-executor.ts";
+import { SubgraphRefused } from "../federation/subgraph-refused.ts";
+
+/** The close code for a caller that is no gateway. */
+const FORBIDDEN = 4403;
 
 /** One subscription, and how long its peer may be silent. */
 export type SocketSubscription = {
@@ -113,5 +117,6 @@ function asError(reason: unknown): Error {
   if (Array.isArray(reason)) return new Error(`refused: ${JSON.stringify(reason)}`);
   const { error, code, reason: text } = Object(reason);
   if (error instanceof Error) return error;
+  if (code === FORBIDDEN) return new SubgraphRefused(`code ${code}`);
   return new Error(`the socket was closed (${code ?? "no code"} ${text ?? ""})`);
 }

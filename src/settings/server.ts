@@ -61,6 +61,14 @@ export const PROCESS_SETTINGS = {
     example: "a-secret-of-at-least-32-characters",
     isSecret: true,
   },
+  INTERNAL_SECRET_ACCEPTED: {
+    schema: z.string().min(32, "must have 32 characters or more").optional(),
+    about:
+      "A second secret that subgraph processes accept from gateways, while INTERNAL_SECRET is replaced (see docs/operations.md)",
+    example: "another-secret-of-at-least-32-characters",
+    isSecret: true,
+    mayBeEmpty: true,
+  },
   ACCOUNTS_URL: {
     schema: httpUrl.optional(),
     about: "The URL of the accounts subgraph's process",

@@ -11,8 +11,8 @@ export const ROUTER_HEADER = "x-zerograph-router";
 
 /** The secrets that a subgraph process trusts. */
 export type Trust = {
-  /** Signs principals between our own processes. */
-  readonly secret: string;
+  /** Those with which our gateways may sign principals. */
+  readonly secrets: readonly string[];
   /** The secret of third-party routers; undefined refuses all of them. */
   readonly routerSecret: string | undefined;
 };
@@ -22,8 +22,8 @@ type Presented = Readonly<Record<string, unknown>>;
 
 /** The calling process is not authorized. Its operation is not read. */
 export class UnknownRouter extends AppError {
-  constructor() {
-    super("invalid_api_key", "This process only answers its gateways.");
+  constructor(options?: { readonly cause: unknown }) {
+    super("invalid_api_key", "This process only answers its gateways.", options);
   }
 }
 
@@ -33,13 +33,13 @@ export class UnknownRouter extends AppError {
  * and what `authenticate` throws for a client's invalid credential.
  */
 export async function identifyCaller(
-  app: Pick<App, "authenticate">,
-  { secret, routerSecret }: Trust,
+  app: Pick<App, "authenticate" | "internalRefusals">,
+  { secrets, routerSecret }: Trust,
   presented: Presented,
 ): Promise<Caller> {
   const token = presented[PRINCIPAL_HEADER];
   if (token !== undefined) {
-    const principal = openOrRefuse(token, secret);
+    const { principal, secret } = openOrRefuse(app, token, secrets);
     const replayKey = () => openReplayKey(presented[REPLAY_KEY_HEADER], { token, secret });
     return { principal, replayKey, isGateway: true };
   }
@@ -66,12 +66,22 @@ export function socketCredential(parameters: unknown, upgrade: IncomingHttpHeade
   return { ...upgrade, ...(typeof headers === "object" ? headers : {}), ...Object.fromEntries(named) };
 }
 
-function openOrRefuse(token: unknown, secret: string): Principal {
+function openOrRefuse(
+  { internalRefusals }: Pick<App, "internalRefusals">,
+  token: unknown,
+  secrets: readonly string[],
+): ReturnType<typeof openPrincipal> {
   try {
-    return openPrincipal(token, secret);
-  } catch {
-    throw new UnknownRouter();
+    return openPrincipal(token, secrets);
+  } catch (cause) {
+    internalRefusals.record("this process refuses a gateway", reasonOf(cause));
+    throw new UnknownRouter({ cause });
   }
+}
+
+function reasonOf(failure: unknown): string {
+  const { cause } = Object(failure);
+  return typeof cause === "string" ? cause : "the token is malformed";
 }
 
 function isSame(given: unknown, wanted: string): boolean {

@@ -37,16 +37,23 @@ export function sealPrincipal(principal: Principal, secret: string, nowMs = Date
 }
 
 /**
- * Opens a token that `sealPrincipal` made with the same secret in the last 30 s. Throws `invalid_api_key` otherwise.
+ * Opens a token that `sealPrincipal` made with one of these secrets in the last 30 s, and returns which one. Throws
+ * `invalid_api_key` with the reason as its cause otherwise.
  */
-export function openPrincipal(token: unknown, secret: string, nowMs = Date.now()): Principal {
+export function openPrincipal(
+  token: unknown,
+  secrets: readonly string[],
+  nowMs = Date.now(),
+): { readonly principal: Principal; readonly secret: string } {
   const [text = "", signature = ""] = typeof token === "string" ? token.split(".") : [];
   const given = Buffer.from(signature, "base64url");
-  const wanted = sign(text, secret);
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) throw refused();
+  const secret = secrets.find((known) => isSignature(given, sign(text, known)));
+  if (secret === undefined)
+    throw refused("the token was not signed with the INTERNAL_SECRET of this process");
   const sealed = Sealed.safeParse(JSON.parse(Buffer.from(text, "base64url").toString("utf8")));
-  if (!sealed.success || sealed.data.expiresAt < nowMs) throw refused();
-  return sealed.data.principal;
+  if (!sealed.success) throw refused("the token is of another version");
+  if (sealed.data.expiresAt < nowMs) throw refused("the token has expired");
+  return { principal: sealed.data.principal, secret };
 }
 
 /** Wraps a replay key for transport between our processes: it is valid only together with this principal's token. */
@@ -62,8 +69,8 @@ export function openReplayKey(
   if (wrapped === undefined) return undefined;
   try {
     return ReplayKey.unwrap(String(wrapped), { secret, binding: String(token) });
-  } catch {
-    throw refused();
+  } catch (cause) {
+    throw refused(cause);
   }
 }
 
@@ -74,6 +81,10 @@ function sign(text: string, secret: string): Buffer {
   return createHmac("sha256", secret).update(text).digest();
 }
 
-function refused(): AppError {
-  return new AppError("invalid_api_key", "This process only answers its gateways.");
+function isSignature(given: Buffer, wanted: Buffer): boolean {
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+function refused(cause: unknown): AppError {
+  return new AppError("invalid_api_key", "This process only answers its gateways.", { cause });
 }

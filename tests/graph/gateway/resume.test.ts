@@ -28,7 +28,7 @@ async function start(name: string, port = 0): Promise<string> {
   const module = modules.find((one) => one.name === name);
   if (!module) throw new Error(`there is no subgraph ${name}`);
   const server = await createSubgraphServer(stack().app, module.build(), {
-    secret: SECRET,
+    secrets: [SECRET],
     routerSecret: undefined,
   });
   subgraphs.set(name, server);
@@ -64,7 +64,7 @@ test("a closing subgraph does not wait for a socket that is opened meanwhile", {
 }, async () => {
   const [module] = modules;
   if (!module) throw new Error("there is no subgraph");
-  const trust = { secret: SECRET, routerSecret: undefined };
+  const trust = { secrets: [SECRET], routerSecret: undefined };
   const server = await createSubgraphServer(stack().app, module.build(), trust);
   const tried: string[] = [];
   server.addHook("preClose", async () => {

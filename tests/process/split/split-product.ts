@@ -17,6 +17,8 @@ import { startTraceCollector, type TraceCollector } from "../../support/servers/
 export type SplitProduct = {
   readonly rpcUrl: string;
   readonly internalSecret: string;
+  /** The second secret that subgraphs accept. */
+  readonly acceptedSecret: string;
   readonly provider: TestNetwork["provider"];
   readonly redis: TestRedis;
   /** The account that operates it. */
@@ -61,6 +63,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
   away.port = String(postgres.port);
   const traces = await startTraceCollector(onEnd);
   const internalSecret = randomBytes(24).toString("hex");
+  const acceptedSecret = randomBytes(24).toString("hex");
   const places = SUBGRAPHS.map((name, n) => [`${name.toUpperCase()}_URL`, `http://127.0.0.1:${ports[n]}`]);
   const settings = {
     ...PATIENT_PROVIDERS,
@@ -68,6 +71,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
     REDIS_URL: redis.url,
     RPC_URL: rpcUrl,
     INTERNAL_SECRET: internalSecret,
+    INTERNAL_SECRET_ACCEPTED: acceptedSecret,
     OPERATORS: OPERATOR,
     CATALOGUE_REFRESH_MS: "1000",
     OTEL_EXPORTER_OTLP_ENDPOINT: traces.url,
@@ -98,6 +102,7 @@ export async function startSplitProduct(onEnd: OnEnd): Promise<SplitProduct> {
       postgres,
       traces,
       internalSecret,
+      acceptedSecret,
       operator: OPERATOR,
       database,
       subgraphs,
