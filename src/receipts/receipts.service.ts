@@ -3,7 +3,7 @@ import type { Queries } from "../db/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import type { Reach } from "../keys/auth/permissions.ts";
 import { ClientExchange } from "./client-exchange.ts";
-import type { NoteKey } from "./format/checkpoint.ts";
+import { checkpointText, type NoteKey, parseCheckpoint, signNote } from "./format/checkpoint.ts";
 import {
   buildProof,
   completingLeaf,
@@ -91,7 +91,7 @@ export class ReceiptsService {
   ): Promise<readonly (SignedReceipt | undefined)[]> {
     const { queries } = this.#dependencies;
     const stored = await readReceipts(queries, reach, requestIds);
-    const checkpoint = stored.length > 0 ? await readCheckpoint(queries) : undefined;
+    const checkpoint = stored.length > 0 ? await this.head() : undefined;
     const plans = new Map<string, ProofPlan>();
     for (const { requestId, leafIndex } of stored)
       if (checkpoint && leafIndex < checkpoint.size)
@@ -107,9 +107,14 @@ export class ReceiptsService {
     return requestIds.map((id) => signed.get(id));
   }
 
-  /** The newest signed head of the log, a C2SP checkpoint; undefined before the first. */
+  /**
+   * The newest signed head of the log, a C2SP checkpoint; undefined before the first. It is signed with the key of this
+   * process, as receipts are: a process with another `RECEIPT_KEY` may have stored it.
+   */
   async head(): Promise<StoredCheckpoint | undefined> {
-    return readCheckpoint(this.#dependencies.queries);
+    const { queries, key } = this.#dependencies;
+    const stored = await readCheckpoint(queries);
+    return stored && { ...stored, note: signedBy(key, stored.note) };
   }
 
   /** What proves that the newest signed head continues a log of `from` leaves. Throws `invalid_parameter`. */
@@ -159,6 +164,14 @@ export class ReceiptsService {
       return hash;
     };
   }
+}
+
+/** This head as a note of the key: the same one, or its size and root signed again as the head of the key's own log. */
+function signedBy(key: ReceiptKey, note: string): string {
+  const head = parseCheckpoint(note);
+  if (!head) throw new Error("the stored head of the log is malformed");
+  if (head.origin === key.name) return note;
+  return signNote(checkpointText({ ...head, origin: key.name }), key, key.sign);
 }
 
 function toLogProof(
