@@ -150,17 +150,18 @@ export class ClientFilesService {
 
   /**
    * The key of a file, also of one that is hidden. Throws `file_not_found`, and `precondition_failed` for a file that
-   * was stored under another secret.
+   * was stored under another secret, with `param` if a field names the file.
    */
-  async keyOf(id: string): Promise<FileKey> {
+  async keyOf(id: string, param?: string): Promise<FileKey> {
     const { database, cipher } = this.#dependencies;
     const sealed = await sealedKeyOf(database, id);
-    if (!sealed) throw fileNotFound();
+    if (!sealed) throw fileNotFound(param);
     try {
       return cipher.open(id, sealed);
     } catch (cause) {
       throw new AppError("precondition_failed", "The file was stored under another BATCH_FILES_SECRET.", {
         cause,
+        ...(param !== undefined && { param }),
       });
     }
   }

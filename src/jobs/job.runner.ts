@@ -3,7 +3,8 @@ import type { Bus } from "../events/bus.ts";
 import { BusListener } from "../events/bus-listener.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/log.ts";
-import { type ClaimedJob, claimJobs, releaseLease, renewLeases } from "./job.store.ts";
+import type { ClaimedJob } from "./job.store.ts";
+import { claimJobs, releaseForRetry, releaseLease, renewLeases } from "./job-claims.store.ts";
 import { JobLease, LeaseLost } from "./lease.ts";
 
 /** The work on a claimed job. It ends the job through its lease, or throws to have the job retried. */
@@ -32,7 +33,7 @@ export type JobTiming = {
   readonly leaseSeconds: number;
   readonly renewMs: number;
   readonly pollMs: number;
-  /** The delay before a job is retried after its work threw. */
+  /** The delay before a job is first retried after its work threw; see `releaseForRetry`. */
   readonly restSeconds: number;
 };
 
@@ -157,8 +158,10 @@ export class JobRunner {
       else if (!lease.signal.aborted)
         log.error({ err: error, jobId: id }, "work on a job failed; it will be retried");
     }
-    const restSeconds = lease.signal.aborted ? 0 : this.#timing.restSeconds;
-    await releaseLease(database, lease.job, restSeconds).catch((error: unknown) =>
+    const released = lease.signal.aborted
+      ? releaseLease(database, lease.job)
+      : releaseForRetry(database, lease.job, this.#timing.restSeconds);
+    await released.catch((error: unknown) =>
       log.warn({ err: error, jobId: id }, "the lease of a job could not be released; it will expire"),
     );
   }

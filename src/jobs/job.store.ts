@@ -79,45 +79,6 @@ export async function insertJob(tx: Queries, job: NewJob): Promise<void> {
   ]);
 }
 
-/** Claims at most `limit` unclaimed jobs, oldest first, each for `leaseSeconds`. */
-export async function claimJobs(
-  queries: Queries,
-  query: { readonly kind: string; readonly limit: number; readonly leaseSeconds: number },
-): Promise<readonly ClaimedJob[]> {
-  const rows = await queries.rows<ClaimedRow>(CLAIM, [query.kind, query.limit, query.leaseSeconds]);
-  return rows.map((row) => ({
-    id: row.id,
-    fence: row.fence,
-    account: row.account,
-    requestId: row.request_id ?? "",
-    spec: JSON.parse(row.spec),
-    checkpoint: JSON.parse(row.checkpoint),
-    step: JSON.parse(row.step) as JobStep,
-    body: Buffer.from(row.body ?? "", "base64"),
-    leftMs: Number(row.left_ms),
-    ageMs: Number(row.age_ms),
-  }));
-}
-
-/** Renews leases. Returns the ids of those still held; the others were lost. */
-export async function renewLeases(
-  queries: Queries,
-  held: readonly Fenced[],
-  leaseSeconds: number,
-): Promise<ReadonlySet<string>> {
-  const rows = await queries.rows<{ id: string }>(RENEW, [JSON.stringify(held), leaseSeconds]);
-  return new Set(rows.map(({ id }) => id));
-}
-
-/** Releases a lease, so that any worker may claim the job in `afterSeconds`. */
-export async function releaseLease(
-  queries: Queries,
-  { id, fence }: Fenced,
-  afterSeconds: number,
-): Promise<void> {
-  await queries.rows(RELEASE, [id, fence, afterSeconds]);
-}
-
 /** Writes a step of a running job, and its checkpoint. False when the lease was lost. */
 export async function advanceJob(
   queries: Queries,
@@ -184,20 +145,8 @@ export async function cancelJob(tx: Queries, id: string, step: StepChange = {}):
   return rows.length > 0;
 }
 
-type ClaimedRow = {
-  readonly id: string;
-  readonly fence: number;
-  readonly account: string;
-  readonly request_id: string | null;
-  readonly spec: string;
-  readonly checkpoint: string;
-  readonly step: string;
-  readonly body: string | null;
-  readonly left_ms: string;
-  readonly age_ms: string;
-};
-
-const PUBLISH = (changed: string) => `
+/** Publishes the newest step of jobs in the statement that changes them; `changed` has their rows. */
+export const PUBLISH = (changed: string) => `
   insert into outbox (event_id, topic, subject, data)
   select event_id, 'job.progressed', account, step from ${changed}`;
 
@@ -219,37 +168,8 @@ const INSERT = `
   )
   ${PUBLISH("created")}`;
 
-const CLAIM = `
-  with free as (
-    select id from job
-    where kind = $1::text and state in ${statesBefore("claim")} and (leased_until is null or leased_until < now())
-    order by created_at, id limit $2::integer for update skip locked
-  ), claimed as (
-    update job j set state = 'processing', fence = j.fence + 1,
-      leased_until = now() + make_interval(secs => $3::integer),
-      seq = j.seq + 1, event_id = gen_random_uuid(), updated_at = now(),
-      step = j.step || jsonb_build_object('sequence', j.seq + 1, 'status', 'processing', 'step',
-        case when j.state = 'pending' then 'started' else 'resumed' end)
-    from free where j.id = free.id
-    returning j.*
-  ), published as (${PUBLISH("claimed")})
-  select c.id::text as id, c.fence, c.account, c.request_id, c.spec::text as spec, c.checkpoint::text as checkpoint,
-    c.step::text as step, encode(content.request, 'base64') as body,
-    floor(extract(epoch from c.deadline - now()) * 1000)::bigint::text as left_ms,
-    floor(extract(epoch from now() - c.created_at) * 1000)::bigint::text as age_ms
-  from claimed c left join job_content content on content.id = c.id
-  order by c.created_at, c.id`;
-
-const HELD = "j.id = $1::uuid and j.fence = $2::integer and j.state = 'processing'";
-
-const RENEW = `
-  update job j set leased_until = now() + make_interval(secs => $2::integer)
-  from jsonb_to_recordset($1::text::jsonb) as a(id uuid, fence int)
-  where j.id = a.id and j.fence = a.fence and j.state = 'processing'
-  returning j.id::text as id`;
-
-const RELEASE = `
-  update job j set leased_until = now() + make_interval(secs => $3::integer) where ${HELD} returning 1`;
+/** The job `j` of the holder with the id $1 and the fence $2. */
+export const HELD = "j.id = $1::uuid and j.fence = $2::integer and j.state = 'processing'";
 
 const ADVANCE = `
   with changed as (

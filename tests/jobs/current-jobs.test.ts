@@ -2,7 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/db/database.ts";
 import type { JobStep } from "../../src/events/topics.ts";
-import { advanceJob, claimJobs } from "../../src/jobs/job.store.ts";
+import { advanceJob } from "../../src/jobs/job.store.ts";
+import { claimJobs } from "../../src/jobs/job-claims.store.ts";
 import { startJobBroker } from "../support/chain/job-broker.ts";
 import { openJobWorld } from "../support/inference/image-jobs.ts";
 import { describeDatabases, type OnEnd } from "../support/servers/database.ts";

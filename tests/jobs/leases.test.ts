@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { Database } from "../../src/db/database.ts";
-import { claimJobs, renewLeases } from "../../src/jobs/job.store.ts";
+import { claimJobs, releaseForRetry, renewLeases } from "../../src/jobs/job-claims.store.ts";
 import { JobLease, LeaseLost } from "../../src/jobs/lease.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { type BrokerScript, done, startJobBroker, working } from "../support/chain/job-broker.ts";
@@ -49,6 +49,53 @@ describeDatabases("leases", (kind) => {
     const [second] = await claimJobs(world.database, CLAIM);
     expect(second).toMatchObject({ id: first.id, fence: first.fence + 1, step: { step: "resumed" } });
     expect(await renewLeases(world.database, [first], 20)).toEqual(new Set());
+  });
+
+  test("a job whose work keeps failing is retried ever more rarely and publishes nothing, until it has progress", async () => {
+    const { world, seeded } = await open(kind);
+    const { database } = world;
+    const id = await world.submit(seeded);
+    const published = async () =>
+      (await database.rows("select 1 from outbox where data ->> 'jobId' = $1::text", [id])).length;
+    for (const [attempt, restSeconds] of [5, 10, 20, 40, 60, 60].entries()) {
+      const [claimed] = await claimJobs(database, CLAIM);
+      if (!claimed) throw new Error("nothing was claimed");
+      expect(claimed).toMatchObject({ fence: attempt + 1, step: { step: "started", status: "processing" } });
+      expect(claimed.checkpoint).not.toHaveProperty("retries");
+      await releaseForRetry(database, claimed, 5);
+      const [row] = await database.rows<{ since_claim: number; from_now: number }>(
+        `select extract(epoch from leased_until - updated_at)::float8 as since_claim,
+           extract(epoch from leased_until - now())::float8 as from_now from job where id = $1::uuid`,
+        [id],
+      );
+      expect(row?.from_now).toBeLessThanOrEqual(restSeconds);
+      expect(row?.since_claim).toBeGreaterThanOrEqual(restSeconds);
+      await expireLeases(database);
+    }
+    expect(await published()).toBe(2);
+    const [last] = await claimJobs(database, CLAIM);
+    if (!last) throw new Error("nothing was claimed");
+    await new JobLease({ database, clock: systemClock, committed: () => {} }, last, 20_000).save({});
+    await expireLeases(database);
+    expect(await claimJobs(database, CLAIM)).toMatchObject([{ id, step: { step: "resumed" } }]);
+    expect(await published()).toBe(3);
+  });
+
+  test("a retry is not later than the end of the job", async () => {
+    const { world, seeded } = await open(kind);
+    const { database } = world;
+    await world.submit(seeded);
+    await database.rows(
+      "update job set checkpoint = checkpoint || '{\"retries\": 9}', deadline = now() + interval '7 seconds'",
+    );
+    const [claimed] = await claimJobs(database, CLAIM);
+    if (!claimed) throw new Error("nothing was claimed");
+    await releaseForRetry(database, claimed, 5);
+    expect(
+      await database.rows(
+        "select leased_until <= greatest(deadline, now() + interval '5 seconds') as bounded from job",
+      ),
+    ).toEqual([{ bounded: true }]);
   });
 
   test("a worker that lost its lease can write nothing: no checkpoint, no step, no end, no charge", async () => {

@@ -59,7 +59,8 @@ export class BatchesService {
 
   /**
    * Creates a batch, which runs with the key of the caller. Its input is checked later. Throws `file_not_found`,
-   * `invalid_body` for a file that is not an input, `batch_limit_reached` and `storage_quota_exceeded`.
+   * `invalid_body` for a file that is not an input, `precondition_failed` for one that this process cannot read,
+   * `batch_limit_reached` and `storage_quota_exceeded`.
    */
   async create(spender: Spender, request: NewBatchRequest): Promise<Batch> {
     const { database, files, submitted, committed } = this.#dependencies;
@@ -70,6 +71,7 @@ export class BatchesService {
       throw new AppError("invalid_body", "input_file_id: must be a file of purpose batch", {
         param: "input_file_id",
       });
+    await files.keyOf(input.id, "input_file_id");
     const [id, output, errors] = [newId(), newId(), newId()];
     await database.transaction(async (tx) => {
       await files.requireRoom(tx, account, 0);

@@ -86,6 +86,15 @@ test("the content of a file that was stored under another secret is refused, and
     code: "precondition_failed",
     message: expect.stringContaining("BATCH_FILES_SECRET"),
   });
+  // A batch of it could never run: after the rotation no process reads both its input and its answers.
+  await expect(
+    client.openai.batches.create({
+      input_file_id: id,
+      endpoint: "/v1/chat/completions",
+      completion_window: "24h",
+    }),
+  ).rejects.toMatchObject({ status: 412, code: "precondition_failed", param: "input_file_id" });
+  expect((await client.openai.batches.list()).data).toEqual([]);
   expect(await client.openai.files.retrieve(id)).toMatchObject({ id });
   expect(await client.openai.files.delete(id)).toMatchObject({ deleted: true });
 });

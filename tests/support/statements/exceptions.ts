@@ -86,9 +86,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "with locked as ( select a.id, a.account from allotment a where a.api_key_id = $1::uuid": ["allotment"],
       "update job j set checkpoint": ["job"],
       "with changed as ( update job j set": ["job"],
-      "update job j set leased_until = now() + make_interval(secs => $3::integer) where j.id = $1::uuid": [
-        "job",
-      ],
+      "update job j set leased_until = now() where j.id = $1::uuid": ["job"],
       "select 1 from job j where j.id = $1::uuid and j.fence": ["job"],
     },
   },
