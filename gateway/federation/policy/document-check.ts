@@ -1,21 +1,16 @@
 import { createHash } from "node:crypto";
 import {
-  type ArgumentNode,
-  type ASTNode,
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
   Kind,
   NoFragmentCyclesRule,
   NoSchemaIntrospectionCustomRule,
-  type ObjectFieldNode,
   type OperationDefinitionNode,
   parse,
   SingleFieldSubscriptionsRule,
   specifiedRules,
-  type ValueNode,
   validate,
-  visit,
 } from "graphql";
 import type { GraphLimits } from "../../../src/graph-limits.ts";
 import { ByteLru } from "../../../src/kernel/byte-lru.ts";
@@ -30,6 +25,7 @@ import { type Inputs, readInputs } from "./input-usages.ts";
 import { createIntrospectionCheck } from "./introspection-cost.ts";
 import { LocatedError, Locator } from "./located-error.ts";
 import { type Measures, measureDocument } from "./measure.ts";
+import { findMember, readMemberPaths } from "./member-paths.ts";
 import { passesRules } from "./quick-validation.ts";
 import { refuse, tooMuch } from "./refusals.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
@@ -113,28 +109,6 @@ export function createDocumentCheck(rules: DocumentRules): (text: string) => Ver
   };
 }
 
-/**
- * The paths of the arguments in a document, of their members and their values, such as `filter.statuses.0`. In
- * `input` they begin with its members, as in errors of resolvers.
- */
-function pathsIn(document: DocumentNode): ReadonlyMap<ASTNode | undefined, string> {
-  const paths = new Map<ASTNode, string>();
-  const note = (member: ArgumentNode | ObjectFieldNode, path: string) => {
-    paths.set(member, path);
-    noteValue(member.value, path);
-  };
-  const noteValue = (value: ValueNode, path: string) => {
-    paths.set(value, path);
-    if (value.kind === Kind.LIST)
-      for (const [n, item] of value.values.entries()) noteValue(item, `${path}.${n}`);
-    if (value.kind === Kind.OBJECT)
-      for (const field of value.fields)
-        note(field, path === "input" ? field.name.value : `${path}.${field.name.value}`);
-  };
-  visit(document, { Argument: (argument) => note(argument, argument.name.value) });
-  return paths;
-}
-
 function createUncachedCheck({ schema, supergraph, limits, hideNames }: DocumentRules) {
   const { cost = new Map(), listSize = new Map() } = readDirectiveUses(supergraph, ["cost", "listSize"]);
   const prices: Prices = { cost, listSize, defaultListSize: limits.listSize };
@@ -152,11 +126,11 @@ function createUncachedCheck({ schema, supergraph, limits, hideNames }: Document
   const locateFaults = (text: string, find: (placed: DocumentNode) => readonly GraphQLError[]) => {
     const placed = parse(text);
     const locator = new Locator(text, placed);
-    const paths = pathsIn(placed);
+    const paths = readMemberPaths(placed);
     return find(placed).map((fault) => {
       const message = hideNames ? hideNames(fault.message, text) : fault.message;
       const code = fault.extensions.code === INVALID_CURSOR ? INVALID_CURSOR : INVALID;
-      const place = { locations: locator.locate(fault), param: paths.get(fault.nodes?.[0]) };
+      const place = { locations: locator.locate(fault), param: findMember(paths, fault, message) };
       return new LocatedError(message, code, place);
     });
   };

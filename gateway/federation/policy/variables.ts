@@ -73,7 +73,7 @@ export function findVariableFaults(
       const place = path.length > 0 ? ` at "${name}${path.map(toText).join("")}"` : "";
       const reason = hidesNames && error.extensions.code === undefined ? "." : `: ${withoutValue(error)}`;
       const isCursor = error.extensions.code === INVALID_CURSOR;
-      const missing = MISSING.exec(error.message)?.slice(1) ?? [];
+      const missing = hidesNames ? [] : (MISSING.exec(error.message)?.slice(1) ?? []);
       const param = (isCursor && path.length === 0 && fieldOf(name)) || [name, ...path, ...missing].join(".");
       faults.push(
         fault(
