@@ -230,6 +230,11 @@ export const DASHBOARDS: Readonly<
         queries: [["max(zerograph_database_replica_lag_seconds)", "lag"]],
       },
       {
+        title: "Clocks ahead of the database's",
+        unit: "s",
+        queries: [["zerograph_clock_offset_seconds", "{{instance}}"]],
+      },
+      {
         title: "Rows of closed months removed",
         unit: "cps",
         queries: [[rate("zerograph_retention_rows_removed_total", "kind"), "{{kind}}"]],

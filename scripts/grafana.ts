@@ -9,6 +9,7 @@ export async function metricHelp(): Promise<ReadonlyMap<string, string>> {
     relayLagSeconds: async () => 0,
     takenPositions: () => 0,
     replicaLagSeconds: () => 0,
+    clockOffsetSeconds: () => 0,
     watchers: async () => [],
     jobs: async () => ({ waiting: 0, running: 0, oldestWaitingSeconds: 0 }),
     webhookLagSeconds: async () => 0,

@@ -12,7 +12,10 @@ export type AppContext = {
   readonly config: Config;
   readonly network: Network;
   readonly log: Logger;
+  /** The database's time: for what is stored, sent, or compared with the times of others. */
   readonly clock: WaitingClock;
+  /** The process's own time: only for what this process alone compares. */
+  readonly processClock: WaitingClock;
   readonly rpc: Rpc;
   readonly database: Database;
   readonly bus: Bus;

@@ -53,7 +53,7 @@ export function processGauges(
   database: Database,
   relay: EventRelay,
   events: EventsService,
-): Omit<Samples, keyof ReturnType<typeof dependencyGauges>> {
+): Omit<Samples, keyof ReturnType<typeof dependencyGauges> | "clockOffsetSeconds"> {
   const readWatchers = async () =>
     [...(await chain.watchers())].map(([watcher, { state, lagBlocks }]) => ({
       ...{ watcher, advances: advances(state) },

@@ -9,6 +9,7 @@ import { createRpc, type Rpc } from "./chain/rpc/rpc.client.ts";
 import { rpcUrlsOf } from "./chain/rpc/rpc-urls.ts";
 import { type Config, readVariable } from "./config.ts";
 import type { Database } from "./db/database.ts";
+import { DatabaseClock, readDatabaseTime } from "./db/database-clock.ts";
 import { readDeploymentSecret } from "./db/deployment-secret.ts";
 import { EmbeddedMaintenance } from "./db/embedded/maintenance.runner.ts";
 import { openDatabase } from "./db/open.ts";
@@ -22,7 +23,7 @@ import { EventRelay } from "./events/relay.ts";
 import { IdempotencyService } from "./idempotency/idempotency.service.ts";
 import { RunningClaims } from "./idempotency/running-claims.ts";
 import { createInferenceModule, type InferenceServices, requestSeconds } from "./inference/module.ts";
-import { systemClock, type WaitingClock } from "./kernel/clock.ts";
+import { type Clock, systemClock, type WaitingClock } from "./kernel/clock.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Logger } from "./kernel/log.ts";
 import { createKeyModule, type KeyServices } from "./keys/module.ts";
@@ -50,6 +51,8 @@ export type App = KeyServices &
     readonly config: Config;
     readonly network: Network;
     readonly log: Logger;
+    /** The database's time. */
+    readonly clock: Clock;
     readonly database: Database;
     readonly events: EventsService;
     readonly idempotency: IdempotencyService;
@@ -69,22 +72,24 @@ export type App = KeyServices &
 
 /**
  * Creates the modules by hand, in the order of their dependencies. It never listens. `open` opens the database and
- * replaces the one that the configuration names; `clock` replaces the system's.
+ * replaces the one that the configuration names; `processClock` replaces the system's.
  */
 export async function createApp(
   config: Config,
   network: Network,
   log: Logger,
   open: () => Promise<Database> = () => openDatabase(databaseOf(config, { log })),
-  clock: WaitingClock = systemClock,
+  processClock: WaitingClock = systemClock,
 ): Promise<App> {
   const urls = rpcUrlsOf(config, network, log);
-  const rpc = createRpc({ urls, network: config.NETWORK, chainId: network.chainId, log });
+  const clock = new DatabaseClock(processClock, log);
+  const rpc = createRpc({ urls, network: config.NETWORK, chainId: network.chainId, log, clock });
   await rpc.verifyChain().catch((error: Error) => {
     throw new StartupError(error.message, { cause: error });
   });
   const database = await open();
   try {
+    if (database.folder === undefined) await clock.follow(() => readDatabaseTime(database));
     const { bus, redis } = config.REDIS_URL
       ? await openOnRedis(config.REDIS_URL, config, log)
       : { bus: new MemoryBus() };
@@ -94,7 +99,7 @@ export async function createApp(
     const webhookSecret = (await readDeploymentSecret(database, "webhooks")).secret;
     const filesSecret = (await readDeploymentSecret(database, "files")).secret;
     return wire({
-      ...{ config, network, log, clock, rpc, database, bus, redis, cursors, receiptKey },
+      ...{ config, network, log, clock, processClock, rpc, database, bus, redis, cursors, receiptKey },
       ...{ webhookSecret, filesSecret },
     });
   } catch (error) {
@@ -107,7 +112,8 @@ function wire(dependencies: {
   config: Config;
   network: Network;
   log: Logger;
-  clock: WaitingClock;
+  clock: DatabaseClock;
+  processClock: WaitingClock;
   rpc: Rpc;
   database: Database;
   bus: Bus;
@@ -117,7 +123,8 @@ function wire(dependencies: {
   webhookSecret: string;
   filesSecret: string;
 }): App {
-  const { config, network, log, clock, rpc, database, bus, redis, cursors, receiptKey } = dependencies;
+  const { config, network, log, clock, processClock, rpc, database, bus, redis } = dependencies;
+  const { cursors, receiptKey } = dependencies;
   const relay = new EventRelay(database, bus, log);
   const maintenance =
     database.folder === undefined ? undefined : new EmbeddedMaintenance(database, database.folder, log);
@@ -128,6 +135,7 @@ function wire(dependencies: {
     network,
     log,
     clock,
+    processClock,
     rpc,
     database,
     bus,
@@ -156,6 +164,7 @@ function wire(dependencies: {
   });
   const webhooks = createWebhookModule(parts, { secret: dependencies.webhookSecret, observer: metrics });
   const operations = createOperationModule(parts, {
+    clock,
     holds: accounts.services.holds,
     webhooks: webhooks.webhooks,
     inference: inference.services,
@@ -177,9 +186,14 @@ function wire(dependencies: {
     ...operations.services,
   };
   const internalRefusals = new InternalRefusals(log);
-  metrics?.sample({ ...processGauges(services, database, relay, events), ...dependencyGauges(parts) });
+  metrics?.sample({
+    ...processGauges(services, database, relay, events),
+    ...dependencyGauges(parts),
+    clockOffsetSeconds: () => clock.offsetMs() / 1_000,
+  });
   return {
-    ...{ config, network, log, database, events, idempotency, metrics, receipts: receipts.receipts },
+    ...{ config, network, log, clock, database, events, idempotency, metrics },
+    receipts: receipts.receipts,
     webhooks: webhooks.webhooks,
     ...services,
     internalRefusals,

@@ -69,7 +69,9 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
   const views = readSupergraph(supergraph);
   const { metrics, log } = app;
   const unobserved =
-    places.kind === "local" ? localExecutors(places.app) : remoteExecutors(places, waitOf(app.config));
+    places.kind === "local"
+      ? localExecutors(places.app)
+      : remoteExecutors(places, waitOf(app.config), app.clock);
   const executors = Object.fromEntries(
     Object.entries(unobserved).map(([name, executor]) => [name, observeExecutor(name, executor)]),
   );
@@ -155,9 +157,10 @@ function waitOf({ PROVIDER_TOTAL_MS, TEE_CHECK_MS }: Config): number {
 function remoteExecutors(
   { urls, secret }: Extract<SubgraphPlaces, { kind: "remote" }>,
   inferenceMs: number,
+  clock: App["clock"],
 ): Executors {
   const identity = ({ principal }: GraphContext) => ({
-    [PRINCIPAL_HEADER]: sealPrincipal(principal, secret),
+    [PRINCIPAL_HEADER]: sealPrincipal(principal, secret, clock.now().getTime()),
   });
   const identityFor = (context: GraphContext, text: string) => {
     const known = identity(context);

@@ -1,4 +1,5 @@
 import type { Database } from "../db/database.ts";
+import { type Clock, systemClock } from "../kernel/clock.ts";
 
 /** The balance of an account, neuron. `held` is part of `deposit` and `credit`; `available` can be spent. */
 export type Balance = {
@@ -13,9 +14,11 @@ export type Balance = {
 /** Reads balances. */
 export class BalanceService {
   readonly #database: Database;
+  readonly #clock: Pick<Clock, "now">;
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: Pick<Clock, "now"> = systemClock) {
     this.#database = database;
+    this.#clock = clock;
   }
 
   /** The balances of these accounts, in their order; zero for an account that never had money. */
@@ -23,7 +26,7 @@ export class BalanceService {
     type Row = { address: string; deposit: string; credit: string; held: string };
     const rows = await this.#database.rows<Row>(BALANCES, [JSON.stringify(addresses)]);
     const byAddress = new Map(rows.map((row) => [row.address, row]));
-    const asOf = new Date();
+    const asOf = this.#clock.now();
     return addresses.map((address) => toBalance(byAddress.get(address), asOf));
   }
 

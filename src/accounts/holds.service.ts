@@ -31,6 +31,7 @@ export type HoldsObserver = {
 
 type Dependencies = {
   readonly database: Database;
+  /** The process's own: its leases end by it. */
   readonly clock?: WaitingClock;
   readonly log: Logger;
   readonly committed: () => void;

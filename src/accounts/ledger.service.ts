@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../db/database.ts";
+import { readDatabaseTime } from "../db/database-clock.ts";
 import { AppError } from "../kernel/errors.ts";
 import { isShorterThan, type LedgerCheck, lastCheck, saveCheck } from "./ledger-check-result.store.ts";
 import { type CheckProgress, findLedgerFaults, type LedgerFault } from "./ledger-checks.store.ts";
@@ -85,7 +86,7 @@ export class LedgerService {
 
   async #checkNow(): Promise<LedgerCheck> {
     const known = await this.last();
-    if (known && Date.now() - known.endedAt.getTime() < FRESH_MS) return known;
+    if (known && (await readDatabaseTime(this.#database)) - known.endedAt.getTime() < FRESH_MS) return known;
     const found = await this.verifyNew({ seconds: DEMAND_SECONDS });
     if (!found) {
       if (!(await isShorterThan(this.#database, MAX_DEMAND_TRANSFERS)))

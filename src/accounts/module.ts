@@ -39,10 +39,10 @@ export function createAccountModule(
   { services: { chain }, confirmations, follow }: ChainModule,
   { claims, observer }: { readonly claims: RunningClaims; readonly observer: Metrics | undefined },
 ): AccountModule {
-  const { config, network, log, clock, rpc, database, bus, committed } = parts;
+  const { config, network, log, clock, processClock, rpc, database, bus, committed } = parts;
   const vault = config.VAULT_ADDRESS ?? addressOf(network, "routerVault");
-  const balances = new BalanceService(database);
-  const holds = new HoldsService({ database, clock, log, committed, claims, observer });
+  const balances = new BalanceService(database, clock);
+  const holds = new HoldsService({ database, clock: processClock, log, committed, claims, observer });
   const recalls = new BusListener({
     bus,
     topic: "allotment.recalled",

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The clock of the domain, so that tests can control time. */
+/** A clock, so that tests can control time. What is stored or compared with other machines is by `DatabaseClock`. */
 export type Clock = {
   /** Wall-clock time, for timestamps only. */
   now(): Date;

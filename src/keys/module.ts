@@ -64,7 +64,7 @@ export function createKeyModule(parts: AppContext, redis: RedisConnection | unde
       credentialWatch,
       requestAuthenticator: new RequestAuthenticator({
         authenticator,
-        limits: rateLimits(config, redis),
+        limits: rateLimits(parts, redis),
         trusted,
       }),
       authenticate: (authorization) => authenticator.authenticate(authorization),
@@ -78,10 +78,10 @@ export function createKeyModule(parts: AppContext, redis: RedisConnection | unde
   };
 }
 
-function rateLimits(config: AppContext["config"], redis: RedisConnection | undefined): RateLimits {
+function rateLimits({ config, clock }: AppContext, redis: RedisConnection | undefined): RateLimits {
   const limitOf = (name: string, limit: number): RateLimit | undefined => {
     if (limit === 0) return undefined;
-    return redis ? new RedisRateLimit(redis, name, limit) : new MemoryRateLimit(limit);
+    return redis ? new RedisRateLimit(redis, name, limit, { clock }) : new MemoryRateLimit(limit, clock);
   };
   return {
     perKey: limitOf("key", config.RATE_LIMIT_PER_KEY),

@@ -10,6 +10,8 @@ export type Sampled = {
   readonly takenPositions: () => number;
   /** How far the database's replica is behind, at most; undefined without one, or while that is not known. */
   readonly replicaLagSeconds: () => number | undefined;
+  /** How far the process's clock is ahead of the database's; negative if it is behind. */
+  readonly clockOffsetSeconds: () => number;
   /** The chain watchers: the blocks between a watcher's last one and the head, and whether it reads new ones. */
   readonly watchers: () => Promise<
     readonly {
@@ -87,6 +89,13 @@ function registerProcessGauges(registry: Registry, sources: Sampled): void {
       if (seconds === undefined) gauge.remove();
       else gauge.set(seconds);
     },
+  );
+  register(
+    registry,
+    "zerograph_clock_offset_seconds",
+    "How far the clock of this process is ahead of the database's; negative if it is behind",
+    [],
+    async (gauge) => gauge.set(sources.clockOffsetSeconds()),
   );
   register(
     registry,

@@ -1,6 +1,7 @@
 import type { HoldsService } from "../accounts/holds.service.ts";
 import { LedgerService } from "../accounts/ledger.service.ts";
 import type { AppContext } from "../app-context.ts";
+import type { DatabaseClock } from "../db/database-clock.ts";
 import { BusListener } from "../events/bus-listener.ts";
 import type { TopicPayloads } from "../events/topics.ts";
 import type { InferenceServices } from "../inference/module.ts";
@@ -32,6 +33,8 @@ export type OperationModule = {
 };
 
 type Dependencies = {
+  /** Follows the database with each report of this process. */
+  readonly clock: DatabaseClock;
   readonly holds: HoldsService;
   readonly webhooks: WebhooksService;
   readonly inference: Pick<InferenceServices, "catalogue" | "health" | "healthHistory">;
@@ -39,8 +42,8 @@ type Dependencies = {
 
 /** Creates the services of operators. */
 export function createOperationModule(
-  { config, log, clock, database, bus, events, committed }: AppContext,
-  { holds, webhooks, inference: { catalogue, health, healthHistory } }: Dependencies,
+  { config, log, database, bus, events, committed }: AppContext,
+  { clock, holds, webhooks, inference: { catalogue, health, healthHistory } }: Dependencies,
 ): OperationModule {
   const ledger = new LedgerService(database);
   const processes = new ProcessesService({

@@ -1,4 +1,5 @@
 import type { Queries } from "../db/database.ts";
+import { NOW_MS } from "../db/database-clock.ts";
 import type { ProcessReport, ServiceProcess } from "./process-report.ts";
 
 /** More processes are not listed. */
@@ -6,13 +7,18 @@ const MAX_LISTED = 500;
 /** A process that has not reported for this long, and did not report its end, is no longer listed. */
 const FORGOTTEN_SECONDS = 3_600;
 
-/** Writes what a process reports of itself, and forgets the processes that have not reported for an hour. */
+/**
+ * Writes what a process reports of itself, and forgets the processes that have not reported for an hour. Returns the
+ * database's time as Unix milliseconds.
+ */
 export async function writeReport(
   queries: Queries,
   process: { readonly id: string; readonly startedAt: Date },
   report: ProcessReport,
-): Promise<void> {
-  await queries.rows(WRITE, [process.id, process.startedAt.toISOString(), JSON.stringify(report)]);
+): Promise<number> {
+  const values = [process.id, process.startedAt.toISOString(), JSON.stringify(report)];
+  const [row] = await queries.rows<{ now_ms: string }>(WRITE, values);
+  return Number(row?.now_ms);
 }
 
 /** Removes what a process reported, at its end. */
@@ -50,7 +56,8 @@ const WRITE = `
   )
   insert into process_report (id, started_at, reported_at, report)
   values ($1::uuid, $2::timestamptz, now(), $3::text::jsonb)
-  on conflict (id) do update set reported_at = excluded.reported_at, report = excluded.report`;
+  on conflict (id) do update set reported_at = excluded.reported_at, report = excluded.report
+  returning ${NOW_MS}`;
 
 const READ = `
   select id::text as id, floor(extract(epoch from started_at) * 1000)::bigint::text as started_ms,

@@ -2,9 +2,9 @@ import { hostname } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import manifest from "../../package.json" with { type: "json" };
 import type { Queries } from "../db/database.ts";
+import type { DatabaseClock } from "../db/database-clock.ts";
 import type { CircuitReport } from "../inference/providers/health/health.service.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
-import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/log.ts";
 import type { ProcessReport, ProcessRole, ServiceProcess } from "./process-report.ts";
 import { readReports, removeReport, writeReport } from "./process-reports.store.ts";
@@ -14,7 +14,8 @@ type Dependencies = {
   readonly id: string;
   /** Undefined for the only process of its database, which then writes nothing. */
   readonly queries: Queries | undefined;
-  readonly clock: Clock;
+  /** Follows the database with each report. */
+  readonly clock: DatabaseClock;
   readonly log: Logger;
   readonly eventStreams: () => number;
   readonly circuits: () => readonly CircuitReport[];
@@ -73,10 +74,11 @@ export class ProcessesService {
 
   /** Measures how late the event loop was since the last report, and writes what this process reports. */
   async report(): Promise<void> {
-    const { queries, id } = this.#dependencies;
+    const { queries, clock, id } = this.#dependencies;
     this.#delays = { delayP50Ms: this.#delayMs(50), delayP99Ms: this.#delayMs(99) };
     this.#delay.reset();
-    if (queries) await writeReport(queries, { id, startedAt: this.#startedAt }, this.#read());
+    const own = { id, startedAt: this.#startedAt };
+    if (queries) await clock.follow(() => writeReport(queries, own, this.#read()));
   }
 
   /** Reports soon, because something changed that operators wait for. */

@@ -19,13 +19,13 @@ const DEVNET_CHECKPOINT_SECONDS = 1;
 
 /** Creates the services of receipts. */
 export function createReceiptModule(
-  { config, network, database, log }: AppContext,
+  { config, network, clock, database, log }: AppContext,
   { key, signatureOf }: Dependencies,
 ): ReceiptModule {
   const usual = network.id === "devnet" ? DEVNET_CHECKPOINT_SECONDS : CHECKPOINT_SECONDS;
   const checkpointSeconds = config.RECEIPT_CHECKPOINT_SECONDS ?? usual;
   const returned = new ReturnedHashes(database, log);
-  const sequencer = new ReceiptSequencer({ database, key, log, checkpointSeconds });
+  const sequencer = new ReceiptSequencer({ database, clock, key, log, checkpointSeconds });
   return {
     receipts: new ReceiptsService({
       ...{ queries: database, key, returned, signatureOf },

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../db/database.ts";
 import { PeriodicTask } from "../kernel/async/periodic-task.ts";
+import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/log.ts";
 import { canonicalJson } from "./format/canonical-json.ts";
 import { checkpointText, signNote } from "./format/checkpoint.ts";
@@ -25,6 +26,7 @@ const SLICE = 200;
 
 type Dependencies = {
   readonly database: Database;
+  readonly clock: Pick<Clock, "now">;
   readonly key: ReceiptKey;
   readonly log: Logger;
   /** The least time between two signed heads. */
@@ -97,7 +99,7 @@ export class ReceiptSequencer {
   }
 
   async #pause(sliceMs: number, oldest: SettledRow | undefined): Promise<void> {
-    const lagMs = oldest ? Date.now() - Date.parse(oldest.finished_at) : 0;
+    const lagMs = oldest ? this.#dependencies.clock.now().getTime() - Date.parse(oldest.finished_at) : 0;
     const before = performance.eventLoopUtilization();
     await sleep(shortPauseMs(sliceMs));
     const { utilization } = performance.eventLoopUtilization(before);

@@ -78,12 +78,13 @@ export class ReceiverClient {
       // A receiver that sends a status has the event, however its answer ends.
       const answered = AbortSignal.any([both, AbortSignal.timeout(MAX_ANSWER_MS)]);
       await body.dump({ limit: MAX_ANSWER_BYTES, signal: answered }).catch(() => {});
-      const retryAfter = headers["retry-after"];
+      const one = (value: string | readonly string[] | undefined) =>
+        typeof value === "string" ? value : value?.[0];
       return {
         status: statusCode,
         failure: failureOfStatus(statusCode),
         durationMs: durationMs(),
-        retryAfterMs: retryAfterOf(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter),
+        retryAfterMs: retryAfterOf(one(headers["retry-after"]), one(headers.date)),
       };
     } catch (error) {
       const failure = deadline.aborted ? "timed_out" : failureOf(error);

@@ -33,7 +33,7 @@ export class UnknownRouter extends AppError {
  * and what `authenticate` throws for a client's invalid credential.
  */
 export async function identifyCaller(
-  app: Pick<App, "authenticate" | "internalRefusals">,
+  app: Pick<App, "authenticate" | "clock" | "internalRefusals">,
   { secrets, routerSecret }: Trust,
   presented: Presented,
 ): Promise<Caller> {
@@ -67,12 +67,12 @@ export function socketCredential(parameters: unknown, upgrade: IncomingHttpHeade
 }
 
 function openOrRefuse(
-  { internalRefusals }: Pick<App, "internalRefusals">,
+  { clock, internalRefusals }: Pick<App, "clock" | "internalRefusals">,
   token: unknown,
   secrets: readonly string[],
 ): ReturnType<typeof openPrincipal> {
   try {
-    return openPrincipal(token, secrets);
+    return openPrincipal(token, secrets, clock.now().getTime());
   } catch (cause) {
     internalRefusals.record("this process refuses a gateway", reasonOf(cause));
     throw new UnknownRouter({ cause });

@@ -1,6 +1,7 @@
 // @module-tag medium
 import { expect, onTestFinished, test } from "vitest";
 import type { Queries } from "../../src/db/database.ts";
+import { DatabaseClock } from "../../src/db/database-clock.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { newId } from "../../src/kernel/text/ids.ts";
@@ -17,9 +18,9 @@ function startProcess(queries: Queries | undefined, lines: string[] = []): Proce
     restsUntil: null,
     lastFailure: null,
   } as const;
+  const log = createLogger("warn", { write: (line) => void lines.push(line) });
   const service = new ProcessesService({
-    ...{ id: newId(), queries, clock: systemClock },
-    log: createLogger("warn", { write: (line) => void lines.push(line) }),
+    ...{ id: newId(), queries, clock: new DatabaseClock(systemClock, log), log },
     eventStreams: () => 3,
     circuits: () => Array.from({ length: 150 }, (_, n) => ({ ...circuit, model: `m${n}` })),
   });

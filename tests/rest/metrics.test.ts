@@ -184,6 +184,7 @@ describe("/metrics", () => {
     metrics.sample({
       holdsOpen: () => Promise.reject(new Error("the database is gone")),
       replicaLagSeconds: () => undefined,
+      clockOffsetSeconds: () => -7_200,
       relayLagSeconds: () => new Promise(() => {}),
       takenPositions: () => 0,
       jobs: () => Promise.reject(new Error("the database is gone")),
@@ -208,6 +209,7 @@ describe("/metrics", () => {
     expect(body).toContain('zerograph_database_connections{state="busy"} 8');
     expect(body).toContain("zerograph_database_waiting 5");
     expect(body).toContain("zerograph_redis_up 0");
+    expect(body).toContain("zerograph_clock_offset_seconds -7200");
     expect(body).toContain('zerograph_provider_circuit_state{provider="0x1"} 1');
   });
 });

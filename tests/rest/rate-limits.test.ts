@@ -199,7 +199,9 @@ describe.each(["memory", "redis"] as const)("a limit in %s", (kind) => {
     await redis?.server.stop();
   });
   const limitOf = (limit: number, timeoutMs?: number): RateLimit =>
-    redis ? new RedisRateLimit(redis.connection, "test", limit, timeoutMs) : new MemoryRateLimit(limit);
+    redis
+      ? new RedisRateLimit(redis.connection, "test", limit, timeoutMs === undefined ? {} : { timeoutMs })
+      : new MemoryRateLimit(limit);
 
   test.skipIf(kind === "redis" && !hasRedis)(
     "admits exactly its number of requests, for each subject, in any parallelism",

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../db/database.ts";
+import { readDatabaseTime } from "../../db/database-clock.ts";
 import { EmbeddedMaintenance } from "../../db/embedded/maintenance.runner.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { LedgerService } from "../ledger.service.ts";
@@ -67,7 +68,8 @@ export class RetentionService {
   }
 
   /** The months that would be closed now, oldest first. A month that is being removed is one of them. */
-  async due(now = new Date()): Promise<readonly DueMonth[]> {
+  async due(at?: Date): Promise<readonly DueMonth[]> {
+    const now = at ?? (await this.#now());
     const due: DueMonth[] = [];
     for (const { source, kept } of this.#sources()) {
       const { kind } = source;
@@ -80,7 +82,8 @@ export class RetentionService {
   }
 
   /** The same with the number of rows of each, which reads all that are due. */
-  async preview(now = new Date()): Promise<readonly CountedMonth[]> {
+  async preview(at?: Date): Promise<readonly CountedMonth[]> {
+    const now = at ?? (await this.#now());
     const counted: CountedMonth[] = [];
     for (const { source, kept } of this.#sources()) {
       const due = (await this.due(now)).filter(({ kind }) => kind === source.kind);
@@ -100,8 +103,9 @@ export class RetentionService {
    * Closes every month that is due. Returns those that were closed; none while another process does it. Throws, and
    * removes nothing, if the ledger has a fault.
    */
-  async run(now = new Date()): Promise<readonly CountedMonth[]> {
+  async run(at?: Date): Promise<readonly CountedMonth[]> {
     const { database } = this.#dependencies;
+    const now = at ?? (await this.#now());
     this.#stopping = new AbortController();
     const closed: CountedMonth[] = [];
     if ((await this.due(now)).length === 0 || !(await takeLease(database, this.#processId))) return closed;
@@ -121,6 +125,11 @@ export class RetentionService {
   /** Ends a run after its current slice; the next run continues there. */
   stop(): void {
     this.#stopping.abort();
+  }
+
+  /** The database's time: the clock of a machine may be in the next month. */
+  async #now(): Promise<Date> {
+    return new Date(await readDatabaseTime(this.#dependencies.database));
   }
 
   #sources(): readonly { readonly source: ClosingSource; readonly kept: number }[] {

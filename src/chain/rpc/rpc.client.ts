@@ -8,6 +8,7 @@ import {
   type RpcLog,
   RpcRequestError,
 } from "viem";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { type Hex, isAddress, isHash32, lowerHex } from "../../kernel/text/hex.ts";
@@ -50,6 +51,7 @@ type Options = {
   readonly timeoutMs?: number;
   readonly pollMs?: number;
   readonly log: Logger;
+  readonly clock?: Clock;
 };
 
 const TOO_MANY_REQUESTS = -32_005;
@@ -58,8 +60,9 @@ const TOO_MANY_REQUESTS = -32_005;
  * Uses the endpoints in configured order: if one fails, the next one is tried. Endpoints whose chain id is not
  * `chainId` are skipped. Nothing is sent before the first call.
  */
-export function createRpc({ urls, network, chainId, timeoutMs = 10_000, pollMs = 2_000, log }: Options): Rpc {
-  const endpoints = urls.map((url) => new RpcEndpoint({ url, network, chainId, timeoutMs, log }));
+export function createRpc(options: Options): Rpc {
+  const { urls, network, chainId, timeoutMs = 10_000, pollMs = 2_000, log, clock = systemClock } = options;
+  const endpoints = urls.map((url) => new RpcEndpoint({ url, network, chainId, timeoutMs, log, clock }));
   const client = createPublicClient({
     // Retries span all endpoints, so that a call can disable them (`logs` does, to halve its range at once).
     transport: () =>

@@ -1,6 +1,7 @@
 import { RateLimiterRedis } from "rate-limiter-flexible";
 import type { RedisConnection } from "../../events/redis-connection.ts";
 import { within } from "../../kernel/async/within.ts";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { MemoryRateLimit, quotaOf } from "./rate-limit.memory.ts";
 import { type Quota, type RateLimit, WINDOW_SECONDS } from "./rate-limit.ts";
 
@@ -16,10 +17,20 @@ export class RedisRateLimit implements RateLimit {
   readonly #limiter: RateLimiterRedis;
   readonly #fallback: MemoryRateLimit;
   readonly #timeoutMs: number;
+  readonly #clock: Pick<Clock, "now">;
   #retryAtMs = 0;
 
   /** At most `limit` requests per window for each subject; `name` distinguishes the limits in one Redis. */
-  constructor(redis: RedisConnection, name: string, limit: number, timeoutMs = TIMEOUT_MS) {
+  constructor(
+    redis: RedisConnection,
+    name: string,
+    limit: number,
+    {
+      clock = systemClock,
+      timeoutMs = TIMEOUT_MS,
+    }: { readonly clock?: Pick<Clock, "now">; readonly timeoutMs?: number } = {},
+  ) {
+    this.#clock = clock;
     this.#timeoutMs = timeoutMs;
     this.#limiter = new RateLimiterRedis({
       storeClient: redis,
@@ -30,7 +41,7 @@ export class RedisRateLimit implements RateLimit {
       duration: WINDOW_SECONDS,
       inMemoryBlockOnConsumed: limit,
     });
-    this.#fallback = new MemoryRateLimit(limit);
+    this.#fallback = new MemoryRateLimit(limit, clock);
   }
 
   async take(subject: string, requests = 1): Promise<Quota> {
@@ -38,7 +49,7 @@ export class RedisRateLimit implements RateLimit {
     try {
       return await within(
         this.#timeoutMs,
-        quotaOf(this.#limiter.points, this.#limiter.consume(subject, requests)),
+        quotaOf(this.#limiter.points, this.#limiter.consume(subject, requests), this.#clock),
       );
     } catch {
       this.#retryAtMs = performance.now() + RETRY_AFTER_MS;

@@ -3,7 +3,8 @@ export type Quota = {
   /** Requests per window. */
   readonly limit: number;
   readonly remaining: number;
-  /** When the window ends and the limit resets. */
+  /** How long until the window ends and the limit resets, and when that is. */
+  readonly resetInMs: number;
   readonly resetAt: Date;
   /** Whether the counted request exceeds the limit. */
   readonly isOver: boolean;

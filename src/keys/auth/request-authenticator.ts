@@ -101,11 +101,11 @@ function subjectOf(principal: Exclude<Principal, { kind: "anonymous" }>): string
 
 function enforce(quota: Quota, onQuota: (quota: Quota) => void): void {
   onQuota(quota);
-  if (quota.isOver) throw tooOften(quota.resetAt);
+  if (quota.isOver) throw tooOften(quota.resetInMs);
 }
 
-function tooOften(resetAt: Date): AppError {
-  const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1_000));
+function tooOften(resetInMs: number): AppError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(resetInMs / 1_000));
   return new AppError("rate_limit_exceeded", `Too many requests. Try again in ${retryAfterSeconds} s.`, {
     retryAfterSeconds,
   });

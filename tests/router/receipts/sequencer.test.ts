@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { HoldsService } from "../../../src/accounts/holds.service.ts";
 import type { Database, Transaction } from "../../../src/db/database.ts";
+import { systemClock } from "../../../src/kernel/clock.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
 import { createLogger } from "../../../src/kernel/log.ts";
 import type { ReceiptDraft } from "../../../src/receipts/draft.ts";
@@ -130,7 +131,7 @@ describeDatabases("the log of receipts", (kind) => {
 });
 
 function newSequencer(database: Database): ReceiptSequencer {
-  return new ReceiptSequencer({ database, key, log, checkpointSeconds: 0 });
+  return new ReceiptSequencer({ database, clock: systemClock, key, log, checkpointSeconds: 0 });
 }
 
 /** A process that settles requests, and others that write their receipts and may die at any statement. */

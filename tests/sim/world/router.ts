@@ -176,7 +176,7 @@ export function bootRouter(given: {
     ),
     scanner: new LogScanner({ ...scan, handlers: [depositsOn(database)] }, new PollTimer()),
     relay: new EventRelay(database, bus, log),
-    sequencer: new ReceiptSequencer({ database, log, key: RECEIPT_KEY, checkpointSeconds: 1 }),
+    sequencer: new ReceiptSequencer({ database, clock, log, key: RECEIPT_KEY, checkpointSeconds: 1 }),
     busy: new Set(),
   };
 }

@@ -109,6 +109,9 @@ test("Retry-After is read as seconds or as a date, and anything else is ignored"
   expect(retryAfterOf("2")).toBe(2_000);
   expect(retryAfterOf("0.5")).toBe(500);
   expect(retryAfterOf("999999999")).toBe(3_600_000);
+  const sent = "Sun, 06 Nov 1994 08:49:37 GMT";
+  expect(retryAfterOf("Sun, 06 Nov 1994 08:49:47 GMT", sent)).toBe(10_000);
+  expect(retryAfterOf("Sun, 06 Nov 1994 08:49:17 GMT", sent)).toBe(0);
   const soon = retryAfterOf(new Date(Date.now() + 5_000).toUTCString());
   expect(soon).toBeGreaterThan(3_000);
   expect(soon).toBeLessThanOrEqual(5_000);

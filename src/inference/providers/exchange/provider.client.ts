@@ -254,7 +254,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
       status,
       contentType: one(headers["content-type"])?.toLowerCase() ?? "",
       responseKey: this.#responseKeyOf(one(headers["zg-res-key"])),
-      retryAfterMs: retryAfterOf(one(headers["retry-after"])),
+      retryAfterMs: retryAfterOf(one(headers["retry-after"]), one(headers.date)),
     });
   }
 
