@@ -17,13 +17,13 @@ import {
 } from "../../subgraphs/shared/principal-token.ts";
 import { checkScalars } from "../../subgraphs/shared/schema/scalars.ts";
 import { ClientLeft } from "../http/request-abort.ts";
-import { Turns, takeTurn } from "../http/turns.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import type { GuardOf } from "./engine/guards.ts";
 import { readSupergraph } from "./engine/planning/api-schema.ts";
 import type { SubgraphExecutor } from "./engine/subgraph-executor.ts";
 import { createLocalExecutor } from "./executor.local.ts";
 import { createRemoteExecutor } from "./executor.remote.ts";
+import { Introspections } from "./introspections.ts";
 import { type Observed, observeEngine, observeExecutor, observePlanner } from "./observed-graph.ts";
 import { ProcessPlanner } from "./planner/process-planner.ts";
 import { createGuards } from "./policy/access.ts";
@@ -48,8 +48,8 @@ export type Graph = {
   readonly supergraphSdl: string;
   /** The same, parsed. */
   readonly supergraph: DocumentNode;
-  /** Introspection queries take separate turns, one query per turn. */
-  readonly introspections: Turns;
+  /** Introspection queries run one after another, each in several turns. */
+  readonly introspections: Introspections;
   /** Starts in advance what the first operation would otherwise wait for. */
   warmUp(): void;
   close(): Promise<void>;
@@ -77,11 +77,11 @@ export async function openGraph(places: SubgraphPlaces, app: App): Promise<Graph
   );
   const guardOf = createGuards(supergraph, views.api);
   const planner = new ProcessPlanner({ supergraphSdl, log, observer: metrics });
-  const introspections = new Turns(1);
+  const introspections = new Introspections();
   const bare = createEngine<GraphContext>({
     supergraphSdl,
     views,
-    introspectionTurn: () => takeTurn(introspections),
+    introspectionQueue: (run) => introspections.run(run),
     planner: observePlanner(planner, { metrics, log }),
     executors,
     guardOf,

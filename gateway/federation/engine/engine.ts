@@ -3,6 +3,7 @@ import { InvalidVariables } from "./document/variables.ts";
 import type { ReportFailure } from "./execution.ts";
 import { createGuardedFields, denialsOf, type GuardOf } from "./guards.ts";
 import type { ResultInParts } from "./incremental/parts.ts";
+import { createIntrospect, type IntrospectionQueue } from "./introspect.ts";
 import {
   createFlags,
   createLifting,
@@ -38,8 +39,8 @@ export type EngineOptions<C> = {
   readonly guardOf?: GuardOf<C>;
   /** How long to try resuming a subscription that lost its source before reporting the loss. */
   readonly resumeMs?: number;
-  /** Resolves when the next introspection may run, which takes tens of milliseconds. Optional. */
-  readonly introspectionTurn?: () => Promise<void>;
+  /** Without it, an introspection runs at once, for tens of milliseconds. */
+  readonly introspectionQueue?: IntrospectionQueue;
   /** Selects the active progressive overrides; `percent(p)` overrides are random by default. */
   readonly rollout?: RolloutOptions<C>;
 };
@@ -63,7 +64,7 @@ const DEFAULT_RESUME_MS = 60_000;
 export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
   const { full, api } = options.views ?? readSupergraph(options.supergraphSdl);
   const { planner, executors, reportFailure = () => {}, resumeMs = DEFAULT_RESUME_MS } = options;
-  const { introspectionTurn } = options;
+  const introspect = createIntrospect(api, options.introspectionQueue);
   const plans = new PlanCache<Prepared<C>>({
     maxEntries: options.planLimit ?? DEFAULT_PLAN_LIMIT,
     bytesOf: ({ sizeBytes }) => sizeBytes,
@@ -106,12 +107,7 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
     orRefusal(() => {
       const request = lift(given);
       const prepared = prepare(request, isIncremental);
-      const begin = (ready: Prepared<C>): MaybePromise<R | ExecutionResult> => {
-        if (!ready.introspection || !introspectionTurn) return run(api, ready, request);
-        return introspectionTurn().then(() =>
-          request.signal?.aborted ? gaveUp() : run(api, ready, request),
-        );
-      };
+      const begin = (ready: Prepared<C>) => run(introspect, ready, request);
       return isPromise(prepared) ? prepared.then(begin) : begin(prepared);
     });
   return {
@@ -124,14 +120,6 @@ export function createEngine<C>(options: EngineOptions<C>): Engine<C> {
         return runSubscription(await prepare(request), request, resumeMs);
       });
     },
-  };
-}
-
-/** The client disconnected, or the deadline passed, while the operation waited for its turn. */
-function gaveUp(): ExecutionResult {
-  const extensions = { code: "unavailable" };
-  return {
-    errors: [new GraphQLError("The operation did not start in time. Try again later.", { extensions })],
   };
 }
 

@@ -1,10 +1,4 @@
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  execute,
-  type GraphQLError,
-  type GraphQLSchema,
-} from "graphql";
+import type { DocumentNode, ExecutionResult, GraphQLError } from "graphql";
 import type { Postponed } from "./completion.ts";
 import type { Execution } from "./execution.ts";
 import { LaterParts } from "./incremental/answer.ts";
@@ -12,6 +6,7 @@ import { isErrorOf, LaterErrors } from "./incremental/later-errors.ts";
 import type { LaterStage } from "./incremental/later-stages.ts";
 import type { ResultInParts } from "./incremental/parts.ts";
 import { isReached } from "./incremental/postponed.ts";
+import type { Introspect } from "./introspect.ts";
 import type { LiftedRequest } from "./operation-request.ts";
 import type { Prepared } from "./planning/prepare.ts";
 import type { Project } from "./projection.ts";
@@ -22,7 +17,7 @@ import { explain } from "./violations.ts";
 
 /** Runs a prepared operation. */
 export type Run<C, R> = (
-  api: GraphQLSchema,
+  introspect: Introspect,
   prepared: Prepared<C>,
   request: LiftedRequest<C>,
 ) => MaybePromise<R | ExecutionResult>;
@@ -32,30 +27,34 @@ const MAX_PENDING = 1_000;
 
 /** Runs a query or a mutation; a client error is thrown, as in the functions below. */
 export function runOperation<C>(
-  api: GraphQLSchema,
+  introspect: Introspect,
   prepared: Prepared<C>,
   request: LiftedRequest<C>,
 ): MaybePromise<ExecutionResult> {
-  if (!prepared.run) throw refusal("A subscription returns a stream, not a single response.");
+  const { run, introspection } = prepared;
+  if (!run) throw refusal("A subscription returns a stream, not a single response.");
   const execution = startExecution(prepared.project, request);
   const finish = () => finishExecution(prepared.project, execution);
-  if (prepared.introspection) introspect(api, prepared.introspection, request, execution);
-  const running = prepared.run(execution);
-  return running && isPromise(running) ? running.then(finish) : finish();
+  const proceed = () => {
+    const running = run(execution);
+    return running && isPromise(running) ? running.then(finish) : finish();
+  };
+  const introspected = introspection && addIntrospection(introspect, introspection, request, execution);
+  return introspected ? introspected.then(proceed) : proceed();
 }
 
 /** Runs it in parts, where `@defer` and `@stream` postpone some of its result. */
 export async function runInParts<C>(
-  api: GraphQLSchema,
+  introspect: Introspect,
   prepared: Prepared<C>,
   request: LiftedRequest<C>,
 ): Promise<ExecutionResult | ResultInParts> {
   const { project, introspection, run, later } = prepared;
-  if (!later || !run) return runOperation(api, prepared, request);
+  if (!later || !run) return runOperation(introspect, prepared, request);
   const abort = new AbortController();
   const signal = request.signal ? AbortSignal.any([request.signal, abort.signal]) : abort.signal;
   const execution = startExecution(project, { ...request, signal });
-  if (introspection) introspect(api, introspection, request, execution);
+  if (introspection) await addIntrospection(introspect, introspection, request, execution);
   await run(execution);
   const postponed: Postponed[] = [];
   const first = finishExecution(project, execution, postponed);
@@ -124,14 +123,18 @@ function finishExecution<C>(
 }
 
 /** Answers `__schema` and `__type` from the schema; their part of the result needs no projection. */
-function introspect<C>(
-  schema: GraphQLSchema,
+function addIntrospection<C>(
+  introspect: Introspect,
   document: DocumentNode,
-  { variables }: LiftedRequest<C>,
+  { variables, signal }: LiftedRequest<C>,
   execution: Execution<C>,
-): void {
-  const result = execute({ schema, document, variableValues: variables });
-  if (isPromise(result)) throw new Error("introspection has no resolvers to wait for");
-  Object.assign(execution.data, result.data);
-  execution.errors.push(...(result.errors ?? []));
+): Promise<void> | undefined {
+  const add = ({ data, errors = [] }: ExecutionResult) => {
+    Object.assign(execution.data, data);
+    execution.errors.push(...errors);
+  };
+  const result = introspect(document, variables, signal);
+  if (isPromise(result)) return result.then(add);
+  add(result);
+  return undefined;
 }

@@ -5,8 +5,8 @@ import { Defer20220824Handler, GraphQL17Alpha9Handler } from "@apollo/client/inc
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { isInParts, type ResultInParts } from "../../../gateway/federation/engine/incremental/parts.ts";
 import type { Graph } from "../../../gateway/federation/graph.ts";
+import { Introspections } from "../../../gateway/federation/introspections.ts";
 import { toSupergraphDocument } from "../../../gateway/federation/supergraph-source.ts";
-import { Turns } from "../../../gateway/http/turns.ts";
 import { createServer } from "../../../gateway/server.ts";
 import { scaled } from "../../support/machine.ts";
 import { useStack } from "../../support/stack.ts";
@@ -68,7 +68,7 @@ beforeAll(async () => {
     supergraphSdl: federation.supergraphSdl,
     supergraph: toSupergraphDocument(federation.supergraphSdl),
     guardOf: () => undefined,
-    introspections: new Turns(1),
+    introspections: new Introspections(),
     warmUp() {},
     close: async () => {},
   } as unknown as Graph;

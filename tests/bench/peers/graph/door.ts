@@ -1,9 +1,9 @@
 import { createEngine } from "../../../../gateway/federation/engine/engine.ts";
 import type { SubgraphExecutor } from "../../../../gateway/federation/engine/subgraph-executor.ts";
 import type { GraphContext } from "../../../../gateway/federation/graph.ts";
+import { Introspections } from "../../../../gateway/federation/introspections.ts";
 import { ProcessPlanner } from "../../../../gateway/federation/planner/process-planner.ts";
 import { toSupergraphDocument } from "../../../../gateway/federation/supergraph-source.ts";
-import { Turns } from "../../../../gateway/http/turns.ts";
 import { createServer } from "../../../../gateway/server.ts";
 import { createApp } from "../../../../src/app.ts";
 import { NETWORKS, withAddresses } from "../../../../src/chain/networks.ts";
@@ -43,7 +43,7 @@ export async function openDoor(
       supergraph: toSupergraphDocument(supergraphSdl),
       apiSchema: engine.apiSchema,
     },
-    ...{ guardOf: () => undefined, introspections: new Turns(1) },
+    ...{ guardOf: () => undefined, introspections: new Introspections() },
     warmUp: () => planner.start(),
     close: () => planner.close(),
   });
