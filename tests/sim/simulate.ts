@@ -4,6 +4,9 @@ import { openSimDatabase, runSeed } from "./run.ts";
 const { SIM_SEED, SIM_SEEDS = "8", SIM_STEPS = "2000" } = process.env;
 const SEEDS = Array.from({ length: Number(SIM_SEEDS) }, (_, n) => n + 1);
 const STEPS = Number(SIM_STEPS);
+/** A seed takes 2 s on an idle machine. */
+const SEED_TIMEOUT_MS = 60_000;
+const MIN_TIMEOUT_MS = 900_000;
 
 /** Runs every `of`th seed from `part` on, or with `SIM_SEED` only that one. Every failing seed is named. */
 export function simulate(part: number, of: number): void {
@@ -29,5 +32,6 @@ export function simulate(part: number, of: number): void {
       expect(chats).toBeGreaterThan(seeds.length * (STEPS / 50));
       expect(jobs).toBeGreaterThan(seeds.length);
     },
+    Math.max(MIN_TIMEOUT_MS, seeds.length * SEED_TIMEOUT_MS),
   );
 }

@@ -73,6 +73,6 @@ test("the handler of the market finds the newest block with an event at or below
   });
   await database.transaction((tx) => handler.apply(tx, logs));
   expect(await newestAt(handler, database)).toEqual([undefined, blockOf(5n), blockOf(5n), blockOf(9n)]);
-  await database.transaction((tx) => handler.revert(tx, 9n, "reorg"));
+  await database.transaction((tx) => handler.revert(tx, 9n));
   expect(await handler.newestBlock(database, 20n)).toEqual(blockOf(5n));
 });

@@ -59,12 +59,12 @@ test("after a change of RECEIPT_KEY every bundle verifies with the key of the pr
 test("a head that the sequencer signs with the new key is served by a process with the old one as its own", async () => {
   const owner = await seedAccount(stack().app.database, 10n ** 12n);
   const id = await chat(owner);
-  const { database, log, receipts } = stack().app;
+  const { clock, database, log, receipts } = stack().app;
   const key = receiptKeyOf(Buffer.alloc(32, 8));
   await database.rows(
     "update receipt_log set checkpoint = null, checkpoint_size = null, checkpoint_at = null",
   );
-  await new ReceiptSequencer({ database, log, key, checkpointSeconds: 0 }).sign();
+  await new ReceiptSequencer({ clock, database, log, key, checkpointSeconds: 0 }).sign();
   const bundle = JSON.stringify(await until(() => receipts.bundle(owner, id)));
   expect(await verify({ bundle, key: receipts.key.verifierKey })).toMatchObject({ ok: true });
   expect(openCheckpoint((await served(key).head())?.note ?? "", key)).toBeDefined();
