@@ -11,6 +11,8 @@ const PATIENCE = 12;
 const MANY = 100_000;
 /** The pause between two looks of a sweeper. */
 const SWEEP_MS = 5_000;
+/** Longer than an allotment of which nothing is used is kept. */
+const IDLE_MS = 3_000;
 /** Longer than any pause of a provider. */
 const MAX_PAUSE_MS = 31_000;
 /** Long enough for the leases of dead processes to expire, and then for three attempts. */
@@ -50,8 +52,9 @@ export async function finish(world: World): Promise<void> {
   await auditEnd(world.database, { books, publishedEvents, paidIn: world.chain.paidIn() });
 }
 
-/** Processes that live return what they do not use by themselves: no sweep has to find their allotments. */
+/** Processes that live return what they have not used for a while by themselves: no sweep has to find their allotments. */
 async function requireReturned(world: World): Promise<void> {
+  world.clock.advance(IDLE_MS);
   for (const n of [0, 1, 0, 1]) {
     world.beat(n);
     await world.drain();

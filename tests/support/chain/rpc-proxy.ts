@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
@@ -26,7 +26,7 @@ export type RpcProxy = {
 
 /** Starts one that lets everything pass, until the test sets `judge`. It ends with the test. */
 export async function startRpcProxy(target: string): Promise<RpcProxy> {
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString();
@@ -42,8 +42,12 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
       );
     const passed = verdict === "pass" ? body : JSON.stringify({ ...call, ...verdict });
     const headers = { "content-type": "application/json" };
-    const answer = await fetch(target, { method: "POST", headers, body: passed });
-    response.end(await answer.text());
+    const reply = await fetch(target, { method: "POST", headers, body: passed });
+    response.end(await reply.text());
+  };
+  const server = createServer((request, response) => {
+    // The chain behind it may end first, with the test.
+    answer(request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
