@@ -24,9 +24,9 @@ import {
   visitWithTypeInfo,
 } from "graphql";
 import { readExactly } from "../../../../subgraphs/shared/schema/exact-literal.ts";
+import { isRecursive } from "../../../../subgraphs/shared/schema/variable-usage.ts";
 import type { JsonObject } from "../subgraph-executor.ts";
 import { CHILDREN } from "./contents.ts";
-import { isRecursive } from "../../../../subgraphs/shared/schema/variable-usage.ts";
 
 /** An operation without literals in its arguments. */
 export type LiftedOperation = {
