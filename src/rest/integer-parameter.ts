@@ -6,6 +6,10 @@ const DIGITS = /^\d{1,9}$/;
 export function integerParameter(min: number, max: number, fallback: number) {
   return z.preprocess(
     (text) => (typeof text === "string" && DIGITS.test(text) ? Number(text) : text),
-    z.int({ error: "must be a whole number" }).min(min).max(max).default(fallback),
+    z
+      .int({ error: `must be a whole number from ${min} to ${max}` })
+      .min(min)
+      .max(max)
+      .default(fallback),
   );
 }

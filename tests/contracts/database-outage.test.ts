@@ -87,7 +87,7 @@ describe.skipIf(!inject("postgresUrl"))("database: PostgreSQL outage", () => {
     ]);
   });
 
-  /** A database behind a proxy, which hangs for so long at first. */
+  /** A database behind a proxy that hangs for `hangsMs` at first. */
   async function start(
     poolSize = 4,
     { hangsMs = 0 } = {},

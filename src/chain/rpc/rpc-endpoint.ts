@@ -43,8 +43,9 @@ const PROBE_MS = 2_000;
 const CHAIN_ID: RpcCall = { method: "eth_chainId" };
 
 /**
- * One RPC endpoint. Its calls fail within seconds when it stops answering (`SilenceWatch`). Its chain id is checked before the first call, after every connection failure, and once a minute,
- * because another chain may have moved behind the URL. While the chain id is wrong, no call is sent.
+ * One RPC endpoint. Its calls fail within seconds when it stops answering (`SilenceWatch`). Its chain id is checked
+ * before the first call, after every connection failure, and once a minute, because another chain may have moved behind
+ * the URL. While the chain id is wrong, no call is sent.
  */
 export class RpcEndpoint {
   readonly host: string;
