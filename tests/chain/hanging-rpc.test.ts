@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createRpc } from "../../src/chain/rpc/rpc.client.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { startChain } from "../support/chain/chain.ts";
-import { startRpcProxy } from "../support/chain/rpc-proxy.ts";
+import { type RpcProxy, startRpcProxy } from "../support/chain/rpc-proxy.ts";
 import { scaled } from "../support/machine.ts";
 import { until } from "../support/until.ts";
 
@@ -19,6 +19,14 @@ async function chainBehind(count: number) {
   const rpc = createRpc({ urls, network: "devnet", chainId: CHAIN_ID, timeoutMs: 600_000, log });
   await rpc.verifyChain();
   return { rpc, proxies };
+}
+
+/** Lets a call pass after so many milliseconds. */
+function passAfter(delayMs: number): RpcProxy["judge"] {
+  return async () => {
+    await pause(delayMs);
+    return "pass";
+  };
 }
 
 test("calls fail within seconds while the only endpoint hangs, also those in flight, and work once it answers", async () => {
@@ -62,14 +70,23 @@ test("a slow call is waited for while the endpoint answers others", async () => 
 
 test("an endpoint that needs seconds for every call stays in use", async () => {
   const { rpc, proxies } = await chainBehind(1);
-  const slowly = async () => {
-    await pause(4_000);
-    return "pass" as const;
-  };
-  for (const proxy of proxies) proxy.judge = slowly;
+  for (const proxy of proxies) proxy.judge = passAfter(4_000);
   // It may be lost once, when it becomes slow, and is then known to be slow.
   await until(async () => (await rpc.head().catch(() => undefined))?.number === 1n, 120_000);
   const heads = await Promise.all([rpc.head(), rpc.head(), rpc.head()]);
   expect(heads.map(({ number }) => number)).toEqual([1n, 1n, 1n]);
+  expect(rpc.endpoints()).toMatchObject([{ state: "ready" }]);
+});
+
+test("an endpoint that becomes slower with every call stays in use", async () => {
+  const { rpc, proxies } = await chainBehind(1);
+  const headsAfter = async (delayMs: number) => {
+    for (const proxy of proxies) proxy.judge = passAfter(delayMs);
+    const heads = await Promise.all([rpc.head(), rpc.head()]);
+    expect(heads.map(({ number }) => number)).toEqual([1n, 1n]);
+  };
+  await headsAfter(1_700);
+  await headsAfter(3_400);
+  await headsAfter(6_000);
   expect(rpc.endpoints()).toMatchObject([{ state: "ready" }]);
 });

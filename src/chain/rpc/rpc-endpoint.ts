@@ -58,8 +58,8 @@ export class RpcEndpoint {
   #retryAtMs = 0;
   #backoffMs = FIRST_BACKOFF_MS;
   #recheckMs = RECHECK_MS;
-  /** How long the last chain id check took. */
-  #checkMs = 0;
+  /** How long the chain id took the last time that it was read. */
+  #chainIdMs = 0;
   #checking: { readonly done: Promise<void>; readonly sinceMs: number } | undefined;
 
   constructor(options: Options) {
@@ -69,7 +69,7 @@ export class RpcEndpoint {
     this.#call = callerOf(options.url, options.timeoutMs);
     this.#silence = new SilenceWatch({
       probe: () => this.#probe(),
-      patienceMs: () => Math.max(PROBE_MS, 2 * this.#checkMs),
+      patienceMs: () => Math.max(PROBE_MS, 2 * this.#chainIdMs),
     });
   }
 
@@ -142,7 +142,7 @@ export class RpcEndpoint {
     const chainId =
       typeof answer === "string" && /^0x[0-9a-f]{1,13}$/i.test(answer) ? Number(answer) : undefined;
     this.#checkedMs = this.#clock.monotonicMs();
-    this.#checkMs = performance.now() - sinceMs;
+    this.#chainIdMs = performance.now() - sinceMs;
     if (chainId === expected) return this.#enter("ready", chainId);
     this.#backOff();
     if (chainId === undefined) {
@@ -164,13 +164,15 @@ export class RpcEndpoint {
     return this.#call(CHAIN_ID, recheckMs);
   }
 
-  /** Any response shows that the endpoint works, also a refusal. */
+  /** Any response shows that the endpoint works, also a refusal, and how slow it is now. */
   async #probe(): Promise<void> {
+    const sinceMs = performance.now();
     try {
       await this.#call(CHAIN_ID);
     } catch (error) {
       if (isOutage(error)) throw error;
     }
+    this.#chainIdMs = performance.now() - sinceMs;
   }
 
   #lose(error: unknown): void {
