@@ -373,6 +373,28 @@ describeDatabases("an allotment", (kind) => {
     },
   );
 
+  test.for([true, false])(
+    "a settlement without an answer (executed: %s) is repeated before a request is refused for want of its money",
+    async (isExecuted) => {
+      const { database, holds, seeded } = await open(kind, 10n);
+      const whole = requestFor(seeded, 10n);
+      await holds.hold(whole);
+      const rows = vi.spyOn(database, "rows");
+      rows.mockImplementationOnce(async (sql, parameters) => {
+        if (isExecuted) await database.pool.query({ text: sql, values: [...(parameters ?? [])] });
+        throw new Error("the connection broke");
+      });
+      await expect(holds.settle(settlementOf(whole.id, 3n))).rejects.toThrow("the connection broke");
+      rows.mockRestore();
+      const rest = requestFor(seeded, 7n);
+      expect(await holds.hold(rest)).toBe(7n);
+      await holds.settle(settlementOf(rest.id, 7n));
+      await holds.beat();
+      expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, total: 0n });
+      expect(await findLedgerFaults(database)).toEqual([]);
+    },
+  );
+
   test("pays for none of the requests that its process has forgotten after their time", async () => {
     const { database, holds, clock, seeded } = await open(kind, 1_000n);
     await holds.hold(requestFor(seeded, 5n, { expiresInSeconds: 60 }));

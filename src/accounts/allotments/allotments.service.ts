@@ -92,8 +92,7 @@ export class AllotmentsService {
     if (granted !== undefined) return granted;
     const admission = await this.#admissions.add(request);
     if (typeof admission === "bigint" || isFinal(admission.answer, request)) return admission;
-    // In a batch, earlier requests count at their maximum, so a refusal may be too strict: this one is retried alone.
-    return this.#mutex.run(async () => (await this.#take([request]))[0] as Admission);
+    return this.#mutex.run(() => this.#admitAlone(request));
   }
 
   /**
@@ -200,6 +199,15 @@ export class AllotmentsService {
     this.#dependencies.admissionBatch(rest.length);
     const taken = (await this.#take(rest)).values();
     return admissions.map((admission) => admission ?? (taken.next().value as Admission));
+  }
+
+  /**
+   * Retries a request that was refused in a batch. The refusal may be too strict: earlier requests of a batch count at
+   * their maximum, and money stays reserved for a request whose settlement was not heard of.
+   */
+  async #admitAlone(request: HoldRequest): Promise<Admission> {
+    await this.#end(this.#unrecorded(this.#nowMs()));
+    return (await this.#take([request]))[0] as Admission;
   }
 
   async #take(requests: readonly HoldRequest[]): Promise<readonly Admission[]> {
