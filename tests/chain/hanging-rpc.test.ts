@@ -25,7 +25,7 @@ async function chainBehind(count: number) {
 function passAfter(delayMs: number): RpcProxy["judge"] {
   return async () => {
     await pause(delayMs);
-    return "pass";
+    return "pass" as const;
   };
 }
 

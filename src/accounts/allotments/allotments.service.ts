@@ -206,7 +206,7 @@ export class AllotmentsService {
    * their maximum, and money stays reserved for a request whose settlement was not heard of.
    */
   async #admitAlone(request: HoldRequest): Promise<Admission> {
-    await this.#end(this.#unrecorded(this.#nowMs()));
+    await this.#end(this.#unrecorded());
     return (await this.#take([request]))[0] as Admission;
   }
 
@@ -317,8 +317,8 @@ export class AllotmentsService {
     }
   }
 
-  /** Requests whose ends could not be recorded, and those that their owner forgot. */
-  #unrecorded(nowMs: number): readonly End[] {
+  /** Requests whose ends could not be recorded; by a time, also those that their owner has forgotten until then. */
+  #unrecorded(nowMs = Number.NEGATIVE_INFINITY): readonly End[] {
     const due: End[] = [];
     for (const running of this.#running.values()) {
       if (due.length === BATCH) break;
