@@ -395,6 +395,28 @@ describeDatabases("an allotment", (kind) => {
     },
   );
 
+  test("admits a request although the statement fails for another key, whose request arrived with it", async () => {
+    const { database, holds, seeded, admit } = await open(kind, 1_000n);
+    const other = await seedAccount(database, 1_000n);
+    const requests = [await admit()];
+    await holds.beat();
+    requests.push(await admit());
+    const rows = vi.spyOn(database, "rows");
+    const taking = admit();
+    // These two wait for that statement. Then there is enough for the first, and not for the other.
+    const covered = admit();
+    const failing = holds.hold(requestFor(other, 5n));
+    rows.mockRejectedValueOnce(new Error("the connection broke"));
+    requests.push(await taking, await covered);
+    await expect(failing).rejects.toThrow("the connection broke");
+    rows.mockRestore();
+    for (const { id } of requests) await holds.settle(settlementOf(id, 5n));
+    await holds.returnUnused();
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, total: 980n });
+    expect(await balanceOf(database, other.account)).toMatchObject({ held: 0n, total: 1_000n });
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
   test("pays for none of the requests that its process has forgotten after their time", async () => {
     const { database, holds, clock, seeded } = await open(kind, 1_000n);
     await holds.hold(requestFor(seeded, 5n, { expiresInSeconds: 60 }));
