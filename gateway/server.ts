@@ -19,6 +19,7 @@ import {
 } from "./federation/policy/trusted-documents.ts";
 import { graphPlugin } from "./graph/graph.plugin.ts";
 import { trustingOwn } from "./graph/own-documents.ts";
+import { PersistedQueries } from "./graph/persisted-queries.ts";
 import { limitBodyTime } from "./http/body-deadline.ts";
 import {
   continueWhenRead,
@@ -111,7 +112,8 @@ export async function createServer(
     introspection,
     trusted: trustingOwn(trusted),
   });
-  const streams = createStreams(app, graph, policy);
+  const persisted = new PersistedQueries();
+  const streams = createStreams(app, graph, { policy, persisted });
   const sockets = serveWebSockets(server.server, streams, turns);
   // A connection that is busy when closing begins would otherwise stay open, idle, until its keep-alive expires.
   let closing = false;
@@ -134,7 +136,6 @@ export async function createServer(
   allowPages(server, {
     origins: app.config.CORS_ORIGINS,
     isDevnet: app.config.NETWORK === "devnet",
-    platformWords: app.config.PLATFORM_WORDS,
     known,
     answerUnknown: (request, reply) => answerUnknown(app, known, request, reply),
   });
@@ -148,7 +149,7 @@ export async function createServer(
   if (introspection) serveExplorer(server);
   else serveNoExplorer(server);
   await server.register(docsPlugin, { introspection });
-  await server.register(graphPlugin, { app, graph, policy, streams, introspection });
+  await server.register(graphPlugin, { app, graph, policy, persisted, streams, introspection });
   await server.register(ssePlugin, { app, streams });
   await server.register(mcpPlugin, { app, graph, streams, trusted });
   await server.register(dashboardPlugin, { app, wallet });

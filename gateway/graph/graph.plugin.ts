@@ -26,13 +26,14 @@ import { executeFastPath, type FastPathAnswer } from "./fast-path.ts";
 import { answerFailures, sendErrors } from "./graph-errors.ts";
 import { IntrospectionAnswers } from "./introspection-answers.ts";
 import { OperationAccount } from "./operation-account.ts";
-import { PersistedQueries } from "./persisted-queries.ts";
+import type { PersistedQueries } from "./persisted-queries.ts";
 import { type ReadRequest, readRequest } from "./read-request.ts";
 
 type Options = {
   readonly app: App;
   readonly graph: Graph;
   readonly policy: Policy;
+  readonly persisted: PersistedQueries;
   readonly streams: Streams;
   readonly introspection: boolean;
 };
@@ -42,10 +43,9 @@ type Options = {
  * accepts, multipart (Apollo Client) or server-sent events (urql).
  */
 export async function graphPlugin(server: FastifyInstance, options: Options): Promise<void> {
-  const { app, graph, policy, streams, introspection } = options;
+  const { app, graph, policy, persisted, streams, introspection } = options;
   const hints = createCacheHints(graph.supergraph, graph.apiSchema, graph.guardOf);
   const deadlines = deadlinesOf(app.config);
-  const persisted = new PersistedQueries();
   const apollo = createApollo({ graph, policy, hints, introspection, deadlines, persisted, log: app.log });
   const answers = new IntrospectionAnswers();
   const plain = { graph, policy, hints, deadlines, introspection: answers, persisted };

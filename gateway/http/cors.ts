@@ -1,44 +1,18 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../src/kernel/errors.ts";
+import { isLocalOrigin } from "../../src/kernel/text/local-origin.ts";
 import { EXPOSED_HEADERS } from "../../src/rest/http/exposed-headers.ts";
 import type { KnownPaths } from "../../src/rest/http/known-paths.ts";
-import { routingHeaderNames } from "../../src/rest/routing-headers.ts";
-import { TAG_HEADER } from "../../src/rest/tag-header.ts";
 
 const PREFLIGHT_SECONDS = "600";
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
-const HEADERS = [
-  "Accept",
-  "Authorization",
-  "Content-Type",
-  "Idempotency-Key",
-  "Last-Event-ID",
-  "X-Api-Key",
-  "X-Request-ID",
-  "X-Session-Id",
-  TAG_HEADER,
-  "Apollo-Require-Preflight",
-  "X-GraphQL-Event-Stream-Token",
-  // Sent by the official SDKs from browsers.
-  "Anthropic-Beta",
-  "Anthropic-Dangerous-Direct-Browser-Access",
-  "Anthropic-Version",
-  "OpenAI-Organization",
-  "OpenAI-Project",
-  ...["Arch", "Helper-Method", "Lang", "OS", "Package-Version", "Retry-Count", "Runtime"].map(stainless),
-  ...["Runtime-Version", "Timeout"].map(stainless),
-] as const;
-
-function stainless(name: string): string {
-  return `X-Stainless-${name}`;
-}
+/** The names of headers, as a preflight lists them. */
+const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/;
 
 type Pages = {
   readonly origins: readonly string[] | undefined;
   readonly isDevnet: boolean;
-  /** The words in the routing header names. */
-  readonly platformWords: readonly string[];
   readonly known: KnownPaths;
   /** Answers a request to an unknown path. */
   answerUnknown(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
@@ -46,35 +20,33 @@ type Pages = {
 
 /**
  * Lets pages of these origins read responses, with a credential that they send themselves: never with cookies.
- * Origins must match exactly. On a development network, pages of this machine are allowed too. (Files are open to
- * every page, and set their own headers.)
+ * Origins must match exactly. On a development network, pages of this machine are allowed too. Such a page may send
+ * every header: SDKs add their own with each release. (Files are open to every page, and set their own headers.)
  */
 export function allowPages(server: FastifyInstance, pages: Pages): void {
-  const { origins, isDevnet, platformWords } = pages;
-  const allowedHeaders = [
-    ...HEADERS,
-    ...routingHeaderNames(platformWords),
-    ...platformWords.map((word) => `X-${word}-Cache`),
-  ].join(", ");
+  const { origins, isDevnet } = pages;
   const listed = new Set(origins?.map((origin) => new URL(origin).origin));
-  const isAllowed = (origin: string) =>
-    listed.has(origin) || (isDevnet && origins === undefined && isLocal(origin));
+  const allowsLocal = isDevnet && origins === undefined;
+  const isAllowed = (origin: string) => listed.has(origin) || (allowsLocal && isLocalOrigin(origin));
+  const isOn = listed.size > 0 || allowsLocal;
   server.addHook("onRequest", ({ method, headers }, { raw }, done) => {
     const { origin } = headers;
-    if (origin === undefined) return done();
-    raw.setHeader("vary", "origin");
-    if (!isAllowed(origin)) return done();
+    // Also without an origin: a cache must not give that answer to a page.
+    if (isOn) raw.setHeader("vary", "origin");
+    if (origin === undefined || !isAllowed(origin)) return done();
     raw.setHeader("access-control-allow-origin", origin);
     raw.setHeader("access-control-expose-headers", EXPOSED_HEADERS);
     if (!isPreflight(method, headers)) return done();
+    const wanted = headers["access-control-request-headers"];
     raw.setHeader("access-control-allow-methods", METHODS);
-    raw.setHeader("access-control-allow-headers", allowedHeaders);
+    if (wanted !== undefined && NAMES.test(wanted)) raw.setHeader("access-control-allow-headers", wanted);
     raw.setHeader("access-control-max-age", PREFLIGHT_SECONDS);
     done();
   });
   // A route that sets its own `Vary` would overwrite ours, and a stream sends its headers without this hook.
-  server.addHook("onSend", ({ headers }, reply, payload, done) => {
-    if (headers.origin !== undefined) reply.header("vary", withOrigin(reply.getHeader("vary")));
+  server.addHook("onSend", (_request, reply, payload, done) => {
+    if (reply.getHeader("access-control-allow-origin") === "*") reply.raw.removeHeader("vary");
+    else if (isOn) reply.header("vary", withOrigin(reply.getHeader("vary")));
     done(null, payload);
   });
   // Has lower precedence than routes with their own OPTIONS handler.
@@ -105,8 +77,4 @@ function withOrigin(vary: number | string | readonly string[] | undefined): stri
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== "");
   return [...new Set([...names, "origin"])].join(", ");
-}
-
-function isLocal(origin: string): boolean {
-  return /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(origin);
 }

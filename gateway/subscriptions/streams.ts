@@ -8,8 +8,10 @@ import { type Hop, networkOf, sourceAddress } from "../../src/keys/auth/source-a
 import type { OperationMemory } from "../../src/load/operation-memory.ts";
 import { isInParts } from "../federation/engine/incremental/parts.ts";
 import { deadlinesOf, type Graph } from "../federation/graph.ts";
+import { refusePersistedQuery } from "../federation/policy/persisted-query.ts";
 import type { OperationPayload, Policy } from "../federation/policy/policy.ts";
 import { OperationAccount } from "../graph/operation-account.ts";
+import type { PersistedQueries } from "../graph/persisted-queries.ts";
 import { ConnectionCaps, type ConnectionKind } from "./connection-caps.ts";
 import type { IncrementalFormat } from "./incremental-format.ts";
 import { IncrementalResults } from "./incremental-results.ts";
@@ -57,7 +59,11 @@ export type Streams = {
 };
 
 /** Creates the operations shared by the streaming transports. */
-export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
+export function createStreams(
+  app: App,
+  graph: Graph,
+  { policy, persisted }: { readonly policy: Policy; readonly persisted: PersistedQueries },
+): Streams {
   const { engine, apiSchema, supergraph } = graph;
   const { limits } = policy;
   const { queryMs, mutationMs } = deadlinesOf(app.config);
@@ -72,6 +78,10 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
     const key = shareKey(operation);
     if (key === undefined) return engine.subscribe({ ...request, context: { principal, memory } });
     return shared.open(document, key, () => engine.subscribe(request));
+  };
+  const admit = (payload: OperationPayload) => {
+    const refusal = refusePersistedQuery(payload);
+    return refusal ? [refusal] : policy.admit({ ...payload, query: persisted.textOf(payload, policy) });
   };
   return {
     limits,
@@ -90,13 +100,14 @@ export function createStreams(app: App, graph: Graph, policy: Policy): Streams {
     memoryOf: (request, principal) => app.load.requests.operationOf(request, principal),
     watch: (principal, ended) => app.credentialWatch.watch(principal, ended),
     kindOf(payload) {
-      const admitted = policy.admit(payload);
+      const admitted = admit(payload);
       if (!("document" in admitted)) return "refused";
       return admitted.operation.operation === OperationTypeNode.SUBSCRIPTION ? "subscription" : "unary";
     },
     async admit(payload, context) {
-      const admitted = policy.admit(payload);
+      const admitted = admit(payload);
       if (!("document" in admitted)) return admitted;
+      persisted.register(payload, policy);
       await context.account.take(admitted.requests - 1);
       const { operationName } = payload;
       return {

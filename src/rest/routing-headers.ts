@@ -71,14 +71,6 @@ const MAX_MODEL_LENGTH = 256;
 const SESSION = "x-session-id";
 const MIN_NAME = "x-a-provider-sort".length;
 
-/** Every routing header under each of the platform's words, as documentation spells it. */
-export function routingHeaderNames(words: readonly string[]): readonly string[] {
-  const controls = CONTROLS.map((control) =>
-    control.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()),
-  );
-  return words.flatMap((word) => controls.map((control) => `X-${word}-Provider-${control}`));
-}
-
 function controlOf(name: string, words: readonly string[]): Control | undefined {
   const [, word, rest] = /^x-([a-z0-9]+)-provider-([a-z-]+)$/.exec(name) ?? [];
   if (word === undefined || !words.some((known) => known.toLowerCase() === word)) return undefined;

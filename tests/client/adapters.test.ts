@@ -1,6 +1,6 @@
 // @module-tag large
 import { readFileSync } from "node:fs";
-import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from "@apollo/client";
+import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, InMemoryCache } from "@apollo/client";
 import { buildSchema, parse } from "graphql";
 import { Environment, RecordSource, requestSubscription, Store } from "relay-runtime";
 import { afterEach, describe, expect, test } from "vitest";
@@ -30,7 +30,7 @@ type FollowingApp = {
   readonly onError: (error: unknown) => void;
 };
 
-type UrqlResult = { readonly data?: KeysData; readonly error?: { readonly networkError?: unknown } };
+type UrqlResult = { readonly data?: KeysData; readonly error?: { readonly graphQLErrors: readonly unknown[] } };
 type Urql = {
   readonly Client: new (
     options: object,
@@ -48,11 +48,16 @@ const [URQL, EXCHANGE]: readonly [string, string] = ["urql", "../../packages/cli
 const urql = (await import(URQL)) as Urql;
 const { resumingExchange } = (await import(EXCHANGE)) as { resumingExchange(client: Client): unknown };
 
+/** The first error of a result, if Apollo Client takes it for one. */
+function firstOf(error: unknown): unknown {
+  return CombinedGraphQLErrors.is(error) ? error.errors[0] : error;
+}
+
 const LIBRARIES: Readonly<Record<string, Follow>> = {
   "Apollo Client": (client, { variables, onKey, onError }) => {
     const apollo = openApollo(client);
     const subscription = apollo.subscribe<KeysData>({ query: parse(KEYS), variables }).subscribe({
-      next: ({ data, error }) => (data ? onKey(data.keyChanged.keyId) : onError(error)),
+      next: ({ data, error }) => (data ? onKey(data.keyChanged.keyId) : onError(firstOf(error))),
       error: onError,
     });
     return () => subscription.unsubscribe();
@@ -61,7 +66,7 @@ const LIBRARIES: Readonly<Record<string, Follow>> = {
     const { unsubscribe } = openUrql(client)
       .subscription(KEYS, variables)
       .subscribe(({ data, error }) => {
-        if (error) onError(error.networkError);
+        if (error) onError(error.graphQLErrors[0]);
         else if (data) onKey(data.keyChanged.keyId);
       });
     return unsubscribe;
@@ -77,7 +82,7 @@ const LIBRARIES: Readonly<Record<string, Follow>> = {
   },
 };
 
-describe.each(Object.entries(LIBRARIES))("%s", (_, follow) => {
+describe.each(Object.entries(LIBRARIES))("%s", (library, follow) => {
   async function open(credential?: string) {
     const events = await openKeyEvents(stack());
     const proxy = await startPausableProxy(Number(new URL(stack().origin).port));
@@ -119,12 +124,15 @@ describe.each(Object.entries(LIBRARIES))("%s", (_, follow) => {
     await until(() => client.state === "idle" && stack().app.events.openStreams === 0);
   });
 
-  test("receives the reason why a subscription ended", async () => {
+  test("receives the reason why a subscription ended, as the library knows errors of the server", async () => {
     const { client } = await open("mk-wrong");
+    const code = "invalid_api_key";
     const errors: unknown[] = [];
     follow(client, { variables: {}, onKey: () => {}, onError: (error) => void errors.push(error) });
     await until(() => errors.length > 0);
-    expect(errors[0]).toMatchObject({ name: "OperationRefused" });
+    expect(errors[0]).toMatchObject(
+      library === "Relay" ? { name: "OperationRefused", code } : { extensions: { code } },
+    );
   });
 });
 

@@ -74,7 +74,7 @@ export function createPolicy(options: PolicyOptions): Policy {
     trustedText,
     admit(payload) {
       const text = payload.query || trustedText(payload);
-      if (typeof text !== "string") return [notFound()];
+      if (typeof text !== "string") return [notFound(payload, trusted.only)];
       if (trusted.only && !trusted.has(text))
         return [refuse("Only trusted documents are allowed.", { limit: "trustedDocuments" })];
       return admitText(text, payload);
@@ -124,8 +124,13 @@ function hashIn(extensions: OperationPayload["extensions"]): string | undefined 
   return typeof hash === "string" ? hash : undefined;
 }
 
-function notFound(): GraphQLError {
-  return withoutPlace("Send a query, or the id of a trusted document.", "PERSISTED_QUERY_NOT_FOUND");
+/** Clients of Apollo's protocol recognise the message of an unknown hash, and send the query with it. */
+function notFound({ extensions }: OperationPayload, onlyTrusted: boolean): GraphQLError {
+  const message =
+    hashIn(extensions) !== undefined && !onlyTrusted
+      ? "PersistedQueryNotFound"
+      : "Send a query, or the id of a trusted document.";
+  return withoutPlace(message, "PERSISTED_QUERY_NOT_FOUND");
 }
 
 function withoutPlace(message: string, code: GraphqlCode): GraphQLError {

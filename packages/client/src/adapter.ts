@@ -1,4 +1,5 @@
 import type { Client, ClientOptions } from "./core/client.ts";
+import { type GraphError, OperationRefused } from "./core/errors.ts";
 import type { GraphResult, OpenTransport } from "./core/transport.ts";
 import { createClient } from "./index.ts";
 
@@ -15,6 +16,13 @@ type Observer = {
 /** The client that is given, or a new one. */
 export function clientOf(given: ClientOrOptions): Client {
   return "subscribe" in given ? given : createClient(given);
+}
+
+/** The server's refusal in the form in which the libraries know errors of a result; undefined for any other failure. */
+export function graphErrorsOf(reason: unknown): readonly GraphError[] | undefined {
+  if (!(reason instanceof OperationRefused)) return undefined;
+  const { message, code, errors } = reason;
+  return errors.length > 0 ? errors : [{ message, extensions: { code } }];
 }
 
 /**

@@ -1,11 +1,12 @@
-import { ApolloLink, Observable } from "@apollo/client";
-import { type ClientOrOptions, clientOf, observe } from "./adapter.ts";
+import { ApolloLink, CombinedGraphQLErrors, Observable } from "@apollo/client";
+import { type ClientOrOptions, clientOf, graphErrorsOf, observe } from "./adapter.ts";
 import { textOf } from "./core/document.ts";
 
 /**
  * A link for subscriptions that resume by themselves; other operations go to the next link:
  * `link: resumingLink({ url, credential }).concat(new HttpLink({ uri }))`. With a client of `createClient` instead of
- * settings, its state tells whether events arrive.
+ * settings, its state tells whether events arrive. A refusal by the server is a `CombinedGraphQLErrors`, as with Apollo's
+ * own links.
  */
 export function resumingLink(given: ClientOrOptions): ApolloLink {
   const client = clientOf(given);
@@ -14,7 +15,10 @@ export function resumingLink(given: ClientOrOptions): ApolloLink {
     return new Observable<ApolloLink.Result>((observer) =>
       observe(client, textOf(operation.query), operation.variables, {
         next: (result) => observer.next(result as ApolloLink.Result),
-        error: (reason) => observer.error(reason),
+        error: (reason) => {
+          const errors = graphErrorsOf(reason);
+          observer.error(errors ? new CombinedGraphQLErrors({ data: null, errors }) : reason);
+        },
         complete: () => observer.complete(),
       }),
     );

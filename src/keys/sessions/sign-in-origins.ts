@@ -1,3 +1,4 @@
+import { isLocalOrigin } from "../../kernel/text/local-origin.ts";
 import type { SignInOrigins } from "./sign-in-message.ts";
 
 /**
@@ -17,10 +18,6 @@ export function signInOrigins({
   const isOpen = origins === undefined && isDevnet;
   return {
     chainId,
-    hasOrigin: (url) => listed.has(url.origin) || (isOpen && isLocal(url)),
+    hasOrigin: (url) => listed.has(url.origin) || (isOpen && isLocalOrigin(url.origin)),
   };
-}
-
-function isLocal({ protocol, hostname }: URL): boolean {
-  return protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
 }

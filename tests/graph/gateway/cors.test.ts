@@ -20,7 +20,7 @@ describe.each(PATHS)("%s", (path) => {
     });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get("access-control-allow-origin")).toBe(PAGE);
-    expect(preflight.headers.get("access-control-allow-headers")).toContain("Authorization");
+    expect(preflight.headers.get("access-control-allow-headers")).toBe("authorization,content-type");
     expect(preflight.headers.get("access-control-allow-credentials")).toBeNull();
     const reply = await ask(path, PAGE, {
       ...(path !== "/v1/models" && {

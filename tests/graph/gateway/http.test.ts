@@ -401,7 +401,7 @@ describe("the cache lifetime of an answer", () => {
   const controlOf = async (query: string, secret?: string) => {
     const headers = { ...PREFLIGHT, ...(secret && { authorization: `Bearer ${secret}` }) };
     const reply = await fetch(`${url()}?query=${encodeURIComponent(query)}`, { headers });
-    expect(reply.headers.get("vary")).toBe("authorization, accept");
+    expect(reply.headers.get("vary")).toBe("authorization, accept, origin");
     return reply.headers.get("cache-control");
   };
   const models = "{ models { nodes { id pricing { input } providers { address } } } }";

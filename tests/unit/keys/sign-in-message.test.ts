@@ -185,8 +185,9 @@ describe("without a list of allowed origins", () => {
     );
 
   test("a development network accepts every page of this machine, and no other", () => {
-    for (const host of ["localhost:5173", "127.0.0.1:4000", "[::1]:3000", "localhost"])
-      expect(at(true, host, `http://${host}/`), host).not.toThrow();
+    for (const host of ["localhost:5173", "127.0.0.1:4000", "[::1]:3000", "localhost", "app.localhost:3000"])
+      for (const scheme of ["http", "https"])
+        expect(at(true, host, `${scheme}://${host}/`), host).not.toThrow();
     for (const host of ["evil.example", "localhost.evil.example", "192.168.1.7:4000", "127.0.0.2"])
       expect(at(true, host, `http://${host}/`), host).toThrow("refused");
     expect(at(true, "localhost:5173", "https://evil.example/")).toThrow("refused");
