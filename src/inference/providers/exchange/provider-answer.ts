@@ -98,6 +98,14 @@ const REASONS = {
   content_filter: "content_policy_violation",
   previous_response_not_found: "previous_response_not_found",
 } as const;
+/** Statuses of a provider that takes no more requests for now; 529 is that of Anthropic's API and of some proxies. */
+const BUSY: ReadonlySet<number> = new Set([429, 529]);
+/** The codes of such errors where they arrive without their status: in a body with status 200, or as an event. */
+const BUSY_CODES: ReadonlySet<string> = new Set([
+  "overloaded_error",
+  "rate_limit_error",
+  "rate_limit_exceeded",
+]);
 /** How servers without that code (vLLM, llama.cpp, Anthropic's format) report that a request is too long. */
 const TOO_LONG_FOR_MODEL =
   /maximum context length|exceeds? the (?:available )?context|context (?:length|window|size) exceeded|prompt is too long/i;
@@ -121,7 +129,7 @@ export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, b
     return reasonFor(code, reason) === "previous_response_not_found"
       ? blame(code, reason)
       : failed("model_missing", head, body);
-  const isBusy = status === 429 || (status === 503 && retryAfterMs !== undefined);
+  const isBusy = BUSY.has(status) || (status === 503 && retryAfterMs !== undefined);
   return failed(isBusy ? "busy" : "failed", head, body);
 }
 
@@ -129,7 +137,8 @@ export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, b
 export function statedFailure(error: unknown): AppError {
   const { reason, code } = readError(Buffer.from(JSON.stringify({ error })));
   if (reasonFor(code, reason)) return blame(code, reason);
-  return new ProviderFailure("failed", { message: "The provider failed.", cause: new Error(logged(code)) });
+  const kind = BUSY_CODES.has(code) ? "busy" : "failed";
+  return new ProviderFailure(kind, { message: "The provider failed.", cause: new Error(logged(code)) });
 }
 
 function reasonFor(code: string, reason: string): (typeof REASONS)[keyof typeof REASONS] | undefined {
