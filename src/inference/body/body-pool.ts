@@ -15,13 +15,19 @@ import {
 } from "../embeddings/embeddings-answer.ts";
 import type { Encoding } from "../embeddings/embeddings-request.ts";
 import { otherInputsOf } from "../guardrails/other-inputs.ts";
-import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
+import {
+  type AnsweredImages,
+  type GeneratedImages,
+  hashImages,
+  readGenerated,
+  readImages,
+} from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
 import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import { responseOfChat, type WholeResponse } from "../responses/response-answer.ts";
 import type { BodyResult, BodyTask } from "./body-worker.ts";
 import type { Edit } from "./json-member.ts";
-import { parseJson } from "./outline.ts";
+import { parseAnswerJson, parseJson } from "./outline.ts";
 
 /** Texts up to this length are tokenized inline: at most 15 ms, 1 ms for English. */
 const MAX_INLINE_BYTES = 16_384;
@@ -99,11 +105,11 @@ export class BodyPool {
   }
 
   /**
-   * Parses JSON. A text over 256 KiB yields only its outline, in which long strings are truncated (`outlineOf`). Throws
-   * an `Error` for invalid JSON, and `unavailable`.
+   * Runs `parseAnswerJson`. A text over 256 KiB yields only its outline, in which long strings are truncated
+   * (`outlineOf`). Throws what it throws, and `unavailable`.
    */
   async parseAnswer(body: Buffer): Promise<unknown> {
-    if (body.length <= MAX_INLINE_JSON) return parseJson(body);
+    if (body.length <= MAX_INLINE_JSON) return parseAnswerJson(body);
     const result = await this.#send({ kind: "parse-answer", body: forThread(body) }, body.length);
     return result.kind === "outline" ? result.value : undefined;
   }
@@ -147,6 +153,14 @@ export class BodyPool {
     const result = await this.#send({ kind: "read-encoded-vectors", text }, text.length);
     if (result.kind !== "encoded-vectors") throw new Error(UNEXPECTED_RESULT);
     return result.answer;
+  }
+
+  /** Runs `readGenerated`. Throws what it throws, and `unavailable`. */
+  async readGenerated(body: Buffer): Promise<GeneratedImages> {
+    if (body.length <= MAX_INLINE_JSON) return readGenerated(body);
+    const result = await this.#send({ kind: "read-generated", body: forThread(body) }, body.length);
+    if (result.kind !== "generated") throw new Error(UNEXPECTED_RESULT);
+    return result.read;
   }
 
   /** Runs `readImages`. Throws `unavailable`. */

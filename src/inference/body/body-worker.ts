@@ -12,19 +12,25 @@ import {
 } from "../embeddings/embeddings-answer.ts";
 import type { Encoding } from "../embeddings/embeddings-request.ts";
 import { otherInputsOf } from "../guardrails/other-inputs.ts";
-import { type AnsweredImages, hashImages, readImages } from "../images/image-answer.ts";
+import {
+  type AnsweredImages,
+  type GeneratedImages,
+  hashImages,
+  readGenerated,
+  readImages,
+} from "../images/image-answer.ts";
 import { type Report, readReport, readSubmission, type Submission } from "../images/jobs/image-job-plan.ts";
 import type { ProviderHead } from "../providers/exchange/provider.client.ts";
 import { responseOfChat, type WholeResponse } from "../responses/response-answer.ts";
 import type { Edit } from "./json-member.ts";
-import { outlineOf, parseJson } from "./outline.ts";
+import { outlineOf, parseAnswerJson, parseJson } from "./outline.ts";
 
 /** A task for a thread, on a text or body that is too long for the event loop. */
 export type BodyTask =
   | { readonly kind: "count-text"; readonly text: string }
   | { readonly kind: "count-request" | "count-other-inputs"; readonly body: Uint8Array }
   | { readonly kind: "count-answer"; readonly body: Uint8Array; readonly format: AnswerFormat }
-  | { readonly kind: "parse-answer"; readonly body: Uint8Array }
+  | { readonly kind: "parse-answer" | "read-generated"; readonly body: Uint8Array }
   | { readonly kind: "find-edits"; readonly body: Uint8Array; readonly changes: AnswerChanges }
   | { readonly kind: "translate-chat"; readonly body: Uint8Array; readonly response: WholeResponse }
   | { readonly kind: "read-transcription"; readonly body: Uint8Array }
@@ -48,6 +54,7 @@ export type BodyResult =
   | { readonly kind: "transcription"; readonly request: DecodedTranscription }
   | { readonly kind: "vectors"; readonly read: ReadVectors }
   | { readonly kind: "encoded-vectors"; readonly answer: EncodedVectors }
+  | { readonly kind: "generated"; readonly read: GeneratedImages }
   | { readonly kind: "images"; readonly answer: AnsweredImages }
   | { readonly kind: "image-hashes"; readonly hashes: readonly string[] }
   | { readonly kind: "submission"; readonly submission: Submission }
@@ -88,7 +95,7 @@ function run(task: BodyTask): BodyResult {
     case "count-answer":
       return counted(() => countTokens(answerTexts(parse(task.body), task.format)));
     case "parse-answer":
-      return { kind: "outline", value: outlineOf(parse(task.body)) };
+      return { kind: "outline", value: outlineOf(parseAnswerJson(bufferOf(task.body))) };
     case "find-edits":
       return { kind: "edits", edits: answerEdits(bufferOf(task.body), task.changes) };
     case "translate-chat":
@@ -99,6 +106,8 @@ function run(task: BodyTask): BodyResult {
       return { kind: "vectors", read: readVectors(bufferOf(task.body), task.encoding) };
     case "read-encoded-vectors":
       return { kind: "encoded-vectors", answer: readEncodedVectors(task.text) };
+    case "read-generated":
+      return { kind: "generated", read: readGenerated(bufferOf(task.body)) };
     case "read-images":
       return { kind: "images", answer: readImages(task.text) };
     case "hash-images":

@@ -153,6 +153,20 @@ function visitParts(
   }
 }
 
+/** Whether lists and objects of a text are nested in more than `levels`, in one pass that skips strings. */
+export function isNestedDeeper(json: Buffer, levels: number): boolean {
+  const bytes = bytesOf(json);
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = endOfString(json, bytes, at);
+    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+      if (++depth > levels) return true;
+    } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) depth--;
+  }
+  return false;
+}
+
 /** Whether the string between these quotes is `name`. Any character of it may be written as a six-character escape. */
 function isName(json: Buffer, bytes: Uint8Array, { start, end }: Range, name: string): boolean {
   const length = end - start - 1;

@@ -1,4 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import { BYTE_ORDER_MARK, hasByteOrderMark } from "../../kernel/text/byte-order-mark.ts";
+import { isNestedDeeper } from "./json-member.ts";
 
 /** Strings are truncated to this length: enough for ids, reasons and codes. */
 const MAX_TEXT = 1_024;
@@ -6,6 +8,8 @@ const MAX_ITEMS = 256;
 /** Deeper than usage details or message blocks. */
 const MAX_DEPTH = 6;
 const MAX_VALUES = 10_000;
+/** Python's parser follows about 1,000 levels, those of Go and Rust 10,000 and 128 by default. */
+const MAX_ANSWER_DEPTH = 128;
 
 type Container = unknown[] | Record<string, unknown>;
 
@@ -35,6 +39,16 @@ export function outlineOf(value: unknown): unknown {
     }
   }
   return outline;
+}
+
+/**
+ * Parses the JSON of a provider's answer. Throws an `Error` for what clients cannot read: invalid JSON or UTF-8 (RFC
+ * 8259, 8.1), or one that is nested deeper than the parsers of many languages follow.
+ */
+export function parseAnswerJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new Error("the answer is not UTF-8");
+  if (isNestedDeeper(bytes, MAX_ANSWER_DEPTH)) throw new Error("the answer is nested too deeply");
+  return parseJson(bytes);
 }
 
 /** Parses JSON, ignoring a leading byte order mark. Throws a `SyntaxError`. */

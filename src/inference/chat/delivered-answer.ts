@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { AudioDuration } from "../audio/audio-duration.ts";
 import type { TranscriptFormat, TranscriptionRequest } from "../audio/audio-request.ts";
 import type { UnitUsage } from "../billing/pricing.ts";
@@ -95,6 +96,7 @@ async function readJsonTranscript(answer: ProviderAnswer, bodies: Bodies) {
 function secondsOfText(answer: ProviderAnswer, format: TranscriptFormat): number | undefined {
   const { status, contentType, body } = answer;
   if (status !== 200) throw refusalOf(answer, body);
+  if (!isUtf8(body)) throw emptyAnswer("The provider's answer is not UTF-8.");
   const text = body.toString("utf8");
   if (
     OTHER_TYPE.test(contentType) ||

@@ -272,7 +272,9 @@ async function readAs<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {
-    if (cause instanceof AppError) throw cause;
+    // An answer that cannot be edited, for one, is a failure of its provider as well.
+    const isReason = cause instanceof AppError && cause.code !== "provider_error";
+    if (isReason || cause instanceof ProviderFailure) throw cause;
     throw new ProviderFailure("malformed", { message: "The provider's answer could not be read.", cause });
   }
 }

@@ -4,8 +4,8 @@ import { type JsonLimits, measureJson } from "../../kernel/text/json-shape.ts";
 const LF = 0x0a;
 const CR = 0x0d;
 const NOTHING = Buffer.alloc(0);
-/** Shorter events are parsed in less than 5 ms, whatever they contain. */
-const MAX_UNMEASURED = 65_536;
+/** Shorter events are parsed at once, and have at most twice as many levels as longer ones, whatever they contain. */
+const MAX_UNMEASURED = 1_024;
 const DATA_LIMITS: JsonLimits = { maxDepth: 256, maxValues: 65_536 };
 const FIRST_BYTES = 4_096;
 
@@ -105,11 +105,11 @@ function enlarged(bytes: Buffer, length: number): Buffer {
 
 /**
  * The data of an event, its lines joined by LF, or undefined if it has none. Throws for JSON with so many values that
- * parsing it would block the event loop.
+ * parsing it would block the event loop, or so many levels that clients cannot parse it.
  */
 export function eventData(event: Buffer): string | undefined {
   if (event.length > MAX_UNMEASURED && measureJson(event, DATA_LIMITS).excess !== undefined)
-    throw new Error("an event of the stream has too many values");
+    throw new Error("an event of the stream has too many values or levels");
   const at = event.indexOf("data:");
   if (at === -1) return undefined;
   if (at !== 0 && event[at - 1] !== LF) return joinedData(event);

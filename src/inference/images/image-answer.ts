@@ -1,3 +1,4 @@
+import { outlineOf, parseAnswerJson } from "../body/outline.ts";
 import { sha256 } from "../providers/exchange/exchange-hasher.ts";
 import { MAX_IMAGES, MAX_PROMPT_LENGTH } from "./image-request.ts";
 
@@ -6,6 +7,32 @@ export type AnsweredImage = { readonly b64_json: string; readonly revised_prompt
 
 /** The images of one of our answers, and its `x_0g_trace` if it has one. */
 export type AnsweredImages = { readonly images: readonly AnsweredImage[]; readonly trace: unknown };
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/** Whether an item of a provider's list has an image in base64. */
+export function isImage(
+  item: unknown,
+): item is { readonly b64_json: string; readonly revised_prompt?: unknown } {
+  if (typeof item !== "object" || item === null || !("b64_json" in item)) return false;
+  return typeof item.b64_json === "string" && BASE64.test(item.b64_json);
+}
+
+/** What the router reads from a provider's answer with images, without the images themselves. */
+export type GeneratedImages = {
+  /** The outline of the answer. */
+  readonly fields: unknown;
+  /** The number of images; undefined unless `data` is a list of images. */
+  readonly images: number | undefined;
+};
+
+/** Reads the JSON of images. Throws what `parseAnswerJson` throws. Long answers are read by `BodyPool`. */
+export function readGenerated(body: Buffer): GeneratedImages {
+  const value = parseAnswerJson(body);
+  const data = typeof value === "object" && value !== null && "data" in value ? value.data : undefined;
+  const hasImages = Array.isArray(data) && data.length > 0 && data.every(isImage);
+  return { fields: outlineOf(value), images: hasImages ? data.length : undefined };
+}
 
 /** SHA-256 of each decoded image of a validated answer, or of the validated result of a job, in order. */
 export function hashImages(json: string): readonly string[] {

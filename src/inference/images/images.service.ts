@@ -17,7 +17,7 @@ const MAX_ANSWER_BYTES = 64 * 1_048_576;
 type Dependencies = {
   readonly admission: AdmissionService;
   readonly exchanges: DispatchService;
-  readonly bodies: Bodies & Pick<BodyPool, "readImages" | "hashImages">;
+  readonly bodies: Bodies & Pick<BodyPool, "readGenerated" | "readImages" | "hashImages">;
 };
 
 /** Generated images: the provider's own bytes with `x_0g_trace` appended. */
@@ -97,18 +97,18 @@ async function readImages(
   requested: number,
   bodies: Dependencies["bodies"],
 ): Promise<Reading> {
-  const fields = await readAnswerObject(answer, bodies);
-  const { data } = fields;
-  if (!Array.isArray(data) || data.length === 0 || !data.every(isImage))
-    throw emptyAnswer("The provider's answer has no images.");
-  const usage = imageUnits(Math.min(data.length, requested));
+  let images: number | undefined;
+  const fields = await readAnswerObject(answer, {
+    parseAnswer: async (body) => {
+      const read = await bodies.readGenerated(body);
+      images = read.images;
+      return read.fields;
+    },
+  });
+  if (images === undefined) throw emptyAnswer("The provider's answer has no images.");
+  const usage = imageUnits(Math.min(images, requested));
   const imageHashes = () => bodies.hashImages(answer.body.toString("utf8"));
   const hasUsage = typeof fields.usage === "object" && fields.usage !== null;
   const edits = await bodies.findEdits(answer.body, { members: {}, showsCost: hasUsage });
   return { usage, estimated: false, answerId: answerIdOf(fields), imageHashes, edits };
-}
-
-function isImage(item: unknown): boolean {
-  if (typeof item !== "object" || item === null || !("b64_json" in item)) return false;
-  return typeof item.b64_json === "string" && item.b64_json !== "";
 }

@@ -3,10 +3,12 @@ import { redact } from "../../../kernel/log.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import { isStorable, toStorable } from "../../../kernel/text/storable.ts";
 import type { AttemptRecord } from "../../billing/ending.ts";
+import { parseAnswerJson } from "../../body/outline.ts";
 import type { AnswerHashes } from "../../evidence/signed-text.ts";
 import { type ProviderAnswer, refusalOf } from "../../providers/exchange/provider-answer.ts";
 import { ProviderFailure } from "../../providers/exchange/provider-failure.ts";
 import type { Refused } from "../../routing/choice-context.ts";
+import { isImage } from "../image-answer.ts";
 import {
   type ImageRequest,
   MAX_IMAGES,
@@ -194,7 +196,6 @@ const WORKING: ReadonlySet<string> = new Set(["pending", "queued", "processing",
 const MAX_JOB_ID = 256;
 const MAX_REASON_LENGTH = 500;
 const NOT_ASCII = /[\u0080-\uffff]/g;
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** The failure of a provider that could not be reached, timed out, or sent an invalid answer. */
 export const PROVIDER_FAILED: JobFailure = { code: "provider_error", message: "The provider failed." };
@@ -215,8 +216,7 @@ function readResult(
   if (!Array.isArray(images) || images.length === 0) return { kind: "failed", failure: NO_IMAGES };
   const kept = [];
   for (const image of images.slice(0, MAX_IMAGES)) {
-    if (!isObject(image) || typeof image.b64_json !== "string" || !BASE64.test(image.b64_json))
-      return { kind: "failed", failure: NO_IMAGES };
+    if (!isImage(image)) return { kind: "failed", failure: NO_IMAGES };
     const { b64_json, revised_prompt } = image;
     const prompt =
       typeof revised_prompt === "string" ? revised_prompt.slice(0, MAX_PROMPT_LENGTH) : undefined;
@@ -243,7 +243,7 @@ function shown(reason: string): string {
 
 function fieldsOf(body: Buffer): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
+    const value = parseAnswerJson(body);
     return isObject(value) ? value : {};
   } catch {
     return {};
