@@ -23,6 +23,8 @@ export type AnswerBounds = {
   readonly limits: UsageLimits;
   /** The model as the client named it, if the provider's name differs. */
   readonly model?: string | undefined;
+  /** The provider's URL, which clients do not see. */
+  readonly providerUrl?: string | undefined;
   /** Counts the tokens of the prompt. Never rejects. */
   countInput(): Promise<number>;
   /** Records that the provider keeps the answer, by its own id. */

@@ -57,6 +57,7 @@ export class ChatEvents implements StreamReader {
   readonly #part: "delta" | "text";
   readonly #text: TextMeter;
   readonly #seen = new Set<unknown>();
+  readonly #providerUrl: string | undefined;
   readonly #finished = new Set<unknown>();
   /** The last valid reported usage of each side. */
   #stated = NOTHING_STATED;
@@ -75,6 +76,8 @@ export class ChatEvents implements StreamReader {
     readonly choices: number;
     /** The model as the client named it, if the provider's name differs. */
     readonly model?: string | undefined;
+    /** The provider's URL, which clients do not see. */
+    readonly providerUrl?: string | undefined;
     /** The member `object` of a chunk. */
     readonly object?: string;
     /** The member of a choice with its part of the answer. */
@@ -88,6 +91,7 @@ export class ChatEvents implements StreamReader {
     this.#limits = given.limits;
     this.#choices = given.choices;
     this.#model = given.model;
+    this.#providerUrl = given.providerUrl;
   }
 
   get usage(): TokenUsage | undefined {
@@ -128,7 +132,8 @@ export class ChatEvents implements StreamReader {
     if (data === undefined || data === "") return "comment";
     if (data === "[DONE]") return this.#end();
     const chunk = parse(data);
-    if (chunk.error !== undefined && chunk.error !== null) throw statedFailure(chunk.error);
+    if (chunk.error !== undefined && chunk.error !== null)
+      throw statedFailure(chunk.error, this.#providerUrl);
     this.#chunk = chunk;
     const choices = choicesOf(chunk);
     if (choices.length > 0) this.#last = chunk;

@@ -149,6 +149,7 @@ export class ChatService {
         if (native) return native.reader(bounds, bodies);
         const events = new ChatEvents({
           ...{ wantsUsage, choices, limits: bounds.limits, model: bounds.model },
+          providerUrl: provider.url,
           ...{ object: this.#endpoint.chunk, part: this.#endpoint.part, text: new TextMeter(bodies) },
         });
         return translation?.reader(events, provider.model) ?? events;
@@ -169,6 +170,7 @@ export class ChatService {
     return {
       limits: usageLimits(provider, answerTokens * choices, prompts),
       ...requestedModel(provider),
+      providerUrl: provider.url,
       countInput: async () => (await this.#dependencies.bodies.countRequest(bytes)) + more,
       keep: (answerId) => admitted.markKept(answerId),
     };

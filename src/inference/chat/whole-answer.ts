@@ -26,7 +26,8 @@ export async function readAnswerObject(
   if (typeof object !== "object" || object === null || Array.isArray(object))
     throw emptyAnswer("The provider's answer is not an object.");
   const fields = object as Readonly<Record<string, unknown>>;
-  if (fields.error !== undefined && fields.error !== null) throw statedFailure(fields.error);
+  if (fields.error !== undefined && fields.error !== null)
+    throw statedFailure(fields.error, answer.providerUrl);
   return fields;
 }
 

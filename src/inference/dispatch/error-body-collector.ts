@@ -22,7 +22,7 @@ export class ErrorBodyCollector {
     const body = Buffer.concat(this.#chunks);
     if (head && head.status !== 200) return refusalOf(head, body);
     const error = errorIn(body);
-    if (error !== undefined) return statedFailure(error);
+    if (error !== undefined) return statedFailure(error, head?.providerUrl);
     return new ProviderFailure("malformed", { message: "The provider did not answer with a stream." });
   }
 }

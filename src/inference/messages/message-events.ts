@@ -36,6 +36,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export class MessageEvents implements StreamReader {
   readonly #limits: UsageLimits;
   readonly #model: string | undefined;
+  readonly #providerUrl: string | undefined;
   readonly #text: TextMeter;
   #stated = NOTHING_STATED;
   #finished = false;
@@ -47,15 +48,19 @@ export class MessageEvents implements StreamReader {
   constructor({
     limits,
     model,
+    providerUrl,
     text,
   }: {
     readonly limits: UsageLimits;
     /** The model as the client named it, if the provider's name differs. */
     readonly model?: string | undefined;
+    /** The provider's URL, which clients do not see. */
+    readonly providerUrl?: string | undefined;
     readonly text: TextMeter;
   }) {
     this.#limits = limits;
     this.#model = model;
+    this.#providerUrl = providerUrl;
     this.#text = text;
   }
 
@@ -94,7 +99,7 @@ export class MessageEvents implements StreamReader {
       case "message_stop":
         return "end";
       case "error":
-        throw statedFailure(fields.error);
+        throw statedFailure(fields.error, this.#providerUrl);
       default:
         return "preamble";
     }

@@ -136,6 +136,7 @@ export class MessagesService {
       newReader: (provider) =>
         new MessageEvents({
           ...{ limits: usageLimits(provider, maxTokens), ...requestedModel(provider) },
+          providerUrl: provider.url,
           text: new TextMeter(bodies),
         }),
     });

@@ -1,12 +1,12 @@
 import type { JobView } from "../../../jobs/job-view.store.ts";
-import { redact } from "../../../kernel/log.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
-import { isStorable, toStorable } from "../../../kernel/text/storable.ts";
+import { isStorable } from "../../../kernel/text/storable.ts";
 import type { AttemptRecord } from "../../billing/ending.ts";
 import { parseAnswerJson } from "../../body/outline.ts";
 import type { AnswerHashes } from "../../evidence/signed-text.ts";
 import { type ProviderAnswer, refusalOf } from "../../providers/exchange/provider-answer.ts";
 import { ProviderFailure } from "../../providers/exchange/provider-failure.ts";
+import { shownReason } from "../../providers/exchange/shown-reason.ts";
 import type { Refused } from "../../routing/choice-context.ts";
 import { isImage } from "../image-answer.ts";
 import {
@@ -183,7 +183,7 @@ export function readReport(answer: ProviderAnswer | undefined): Report {
   if (report.status === "completed") return readResult(report.data);
   if (report.status === "failed") {
     const text = typeof report.errorMessage === "string" ? report.errorMessage : "";
-    const reason = text === "" ? "no reason was given" : shown(text);
+    const reason = text === "" ? "no reason was given" : shownReason(text, answer.providerUrl);
     return { kind: "failed", failure: { code: "provider_error", message: `The provider failed: ${reason}` } };
   }
   if (typeof report.status === "string" && WORKING.has(report.status))
@@ -194,7 +194,6 @@ export function readReport(answer: ProviderAnswer | undefined): Report {
 /** The names of pending and processing (facts 0). */
 const WORKING: ReadonlySet<string> = new Set(["pending", "queued", "processing", "running"]);
 const MAX_JOB_ID = 256;
-const MAX_REASON_LENGTH = 500;
 const NOT_ASCII = /[\u0080-\uffff]/g;
 
 /** The failure of a provider that could not be reached, timed out, or sent an invalid answer. */
@@ -235,10 +234,6 @@ function escaped(character: string): string {
 function fractionOf(progress: unknown): number | null {
   if (typeof progress !== "number" || !(progress >= 0 && progress <= 100)) return null;
   return progress <= 1 ? progress : progress / 100;
-}
-
-function shown(reason: string): string {
-  return toStorable(redact(reason), MAX_REASON_LENGTH);
 }
 
 function fieldsOf(body: Buffer): Readonly<Record<string, unknown>> {

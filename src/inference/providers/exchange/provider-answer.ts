@@ -1,12 +1,11 @@
 import { ForbiddenAddress } from "../../../kernel/address-guard.ts";
 import { AppError } from "../../../kernel/errors.ts";
-import { redact } from "../../../kernel/log.ts";
 import { BYTE_ORDER_MARK, hasByteOrderMark } from "../../../kernel/text/byte-order-mark.ts";
-import { toStorable } from "../../../kernel/text/storable.ts";
 import type { MemoryBudget, MemoryLease } from "../../../load/memory-budget.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
 import { ProviderFailure } from "./provider-failure.ts";
+import { shownReason } from "./shown-reason.ts";
 import { SilenceTimer } from "./silence-timer.ts";
 
 /** A provider's whole answer. */
@@ -18,7 +17,6 @@ const MAX_ANSWER_BYTES = 16 * 1_048_576;
 const MIN_COUNTED_BYTES = 16_384;
 /** A longer error body is not read. */
 const MAX_REFUSAL_BYTES = 65_536;
-const MAX_REASON_LENGTH = 500;
 
 /**
  * Collects one answer of at most `maxBytes`. `post` starts the exchange. Rejects with a `ProviderFailure` when the
@@ -114,12 +112,11 @@ const RESPONSE_GONE = /\bresponse with id\b.{0,200}\bnot found\b/i;
 
 /**
  * The failure for a provider's answer with a status other than 200. If it blames the request (400, 413, 422), it is the
- * answer: its reason is forwarded, truncated to 500 characters and redacted, and no other provider is tried. Everything
- * else is a `ProviderFailure`.
+ * answer: its reason is forwarded (`shownReason`), and no other provider is tried. Everything else is a `ProviderFailure`.
  */
-export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, body: Buffer): AppError {
-  const { status, retryAfterMs } = head;
-  const { reason, code } = readError(body);
+export function refusalOf(head: RefusalHead, body: Buffer): AppError {
+  const { status, retryAfterMs, providerUrl } = head;
+  const { reason, code } = readError(body, providerUrl);
   if (status === 400 || status === 413 || status === 422) {
     if (code === "model_not_found") return failed("model_missing", head, body);
     return blame(code, reason);
@@ -133,9 +130,14 @@ export function refusalOf(head: Pick<ProviderHead, "status" | "retryAfterMs">, b
   return failed(isBusy ? "busy" : "failed", head, body);
 }
 
-/** The failure for an error that arrived as an answer: in a body with status 200, or as an event. */
-export function statedFailure(error: unknown): AppError {
-  const { reason, code } = readError(Buffer.from(JSON.stringify({ error })));
+type RefusalHead = Pick<ProviderHead, "status" | "retryAfterMs" | "providerUrl">;
+
+/**
+ * The failure for an error that arrived as an answer of the provider with this URL: in a body with status 200, or as an
+ * event.
+ */
+export function statedFailure(error: unknown, providerUrl: string | undefined): AppError {
+  const { reason, code } = readError(Buffer.from(JSON.stringify({ error })), providerUrl);
   if (reasonFor(code, reason)) return blame(code, reason);
   const kind = BUSY_CODES.has(code) ? "busy" : "failed";
   return new ProviderFailure(kind, { message: "The provider failed.", cause: new Error(logged(code)) });
@@ -157,13 +159,9 @@ function blame(code: string, reason: string): AppError {
   return new AppError(ours, `The provider rejected the request: ${reason}`);
 }
 
-function failed(
-  kind: ProviderFailure["kind"],
-  head: Pick<ProviderHead, "status" | "retryAfterMs">,
-  body: Buffer,
-) {
-  const { status, retryAfterMs } = head;
-  const cause = new Error(`status ${status} ${logged(readError(body).code)}`.trim());
+function failed(kind: ProviderFailure["kind"], head: RefusalHead, body: Buffer) {
+  const { status, retryAfterMs, providerUrl } = head;
+  const cause = new Error(`status ${status} ${logged(readError(body, providerUrl).code)}`.trim());
   return new ProviderFailure(kind, { message: "The provider failed.", cause, status, retryAfterMs });
 }
 
@@ -172,8 +170,13 @@ function logged(code: string): string {
   return /^[\w.-]{1,64}$/.test(code) ? code : "";
 }
 
-function readError(body: Buffer): { readonly reason: string; readonly code: string } {
-  if (body.length > MAX_REFUSAL_BYTES) return { reason: "no reason was given", code: "" };
+function readError(
+  body: Buffer,
+  providerUrl: string | undefined,
+): { readonly reason: string; readonly code: string } {
+  const shown = (reason: unknown) =>
+    shownReason(typeof reason === "string" ? reason : (JSON.stringify(reason) ?? NO_REASON), providerUrl);
+  if (body.length > MAX_REFUSAL_BYTES) return { reason: NO_REASON, code: "" };
   const text = body.toString("utf8");
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
@@ -181,11 +184,8 @@ function readError(body: Buffer): { readonly reason: string; readonly code: stri
     const { message, code, type } = error as Record<string, unknown>;
     return { reason: shown(message), code: String(code ?? type ?? "") };
   } catch {
-    return { reason: "no reason was given", code: "" };
+    return { reason: NO_REASON, code: "" };
   }
 }
 
-function shown(reason: unknown): string {
-  const text = typeof reason === "string" ? reason : (JSON.stringify(reason) ?? "no reason was given");
-  return toStorable(redact(text), MAX_REASON_LENGTH);
-}
+const NO_REASON = "no reason was given";

@@ -25,6 +25,8 @@ export type ProviderHead = {
   readonly responseKey: string | undefined;
   /** The delay that the provider requests, milliseconds. */
   readonly retryAfterMs?: number | undefined;
+  /** The URL of the provider, which clients do not see; undefined for a stored answer. */
+  readonly providerUrl?: string | undefined;
 };
 
 /** Controls one exchange. After `abort` the listener receives one `onError`, or nothing if the exchange had ended. */
@@ -147,6 +149,7 @@ export class ProviderClient {
       totalMs: totalMs ?? deadlines.totalMs,
       mask: new SecretMask(this.#spellingsOf(secret)),
       hasher,
+      providerUrl: provider.url,
       onRefused: () => credentials.forget(provider.address),
     });
     this.#poolOf(origin, this.#dependencies.allowsPrivate || provider.source === "file").dispatch(
@@ -212,6 +215,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
   readonly #deadline: NodeJS.Timeout;
   readonly #mask: SecretMask;
   readonly #hasher: ExchangeHasher | undefined;
+  readonly #providerUrl: string;
   readonly #onRefused: () => void;
   #controller: Dispatcher.DispatchController | undefined;
   #aborted: Error | undefined;
@@ -223,12 +227,14 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
       readonly totalMs: number;
       readonly mask: SecretMask;
       readonly hasher: ExchangeHasher | undefined;
+      readonly providerUrl: string;
       onRefused(): void;
     },
   ) {
     this.#listener = listener;
     this.#mask = given.mask;
     this.#hasher = given.hasher;
+    this.#providerUrl = given.providerUrl;
     this.#onRefused = given.onRefused;
     this.#deadline = setTimeout(() => this.abort(new ProviderFailure("silent", TOO_LONG)), given.totalMs);
   }
@@ -255,6 +261,7 @@ class Exchange implements Dispatcher.DispatchHandler, ProviderExchange {
       contentType: one(headers["content-type"])?.toLowerCase() ?? "",
       responseKey: this.#responseKeyOf(one(headers["zg-res-key"])),
       retryAfterMs: retryAfterOf(one(headers["retry-after"]), one(headers.date)),
+      providerUrl: this.#providerUrl,
     });
   }
 

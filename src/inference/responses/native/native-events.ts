@@ -82,14 +82,15 @@ export class NativeResponseEvents implements StreamReader {
     if (data === undefined || data === "") return "comment";
     const fields = parse(data);
     const { type, sequence_number: number } = fields;
+    const { providerUrl } = this.#bounds;
     if (typeof type !== "string") throw emptyAnswer("The provider's stream is broken.");
     this.#event = fields;
     this.#data = data;
     if (Number.isSafeInteger(number)) this.#next = Math.max(this.#next, (number as number) + 1);
     if (STARTS.has(type)) return this.#begin(fields);
     if (ENDS.has(type)) return this.#finish(type, fields);
-    if (FAILED.has(type)) throw statedFailure(fieldsOf(fields.response).error ?? {});
-    if (type === "error") throw statedFailure(fields.error ?? fields);
+    if (FAILED.has(type)) throw statedFailure(fieldsOf(fields.response).error ?? {}, providerUrl);
+    if (type === "error") throw statedFailure(fields.error ?? fields, providerUrl);
     const text = this.#texts.added(fields);
     this.#text.add(text);
     return text === "" ? "preamble" : "content";
@@ -136,7 +137,7 @@ export class NativeResponseEvents implements StreamReader {
 
   #finish(type: string, { response }: Fields): EventKind {
     const whole = objectOf(response);
-    if (whole.error != null) throw statedFailure(whole.error);
+    if (whole.error != null) throw statedFailure(whole.error, this.#bounds.providerUrl);
     if (!Array.isArray(whole.output)) throw emptyAnswer("The provider's answer is not a response.");
     this.#response = whole;
     if (this.#bounds.names.id !== undefined) this.#bounds.keep(requireId(this.answerId));
