@@ -244,7 +244,7 @@ describe("tokens read from or written to the provider's cache", () => {
 });
 
 test.each([
-  ["a file by its id", { type: "file", file: { file_id: "file-1" } }],
+  ["a file by its URL", { type: "file", file: { file_data: "https://example.com/sea.pdf" } }],
   ["a video by its URL", { type: "video_url", video_url: { url: "https://example.com/sea.mp4" } }],
   ["audio by its URL", { type: "audio_url", audio_url: { url: "https://example.com/sea.mp3" } }],
   ["text that the provider's tokenizer splits finer", { type: "text", text: "海".repeat(40) }],

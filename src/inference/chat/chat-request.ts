@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Tags } from "../../accounts/tags/tags.ts";
 import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
+import { refuseHosted } from "../body/hosted-tools.ts";
 import { METADATA, tagsOf } from "../body/metadata.ts";
 import {
   candidateModel,
@@ -90,6 +91,7 @@ export type ChatRequest = RequestFields & {
  */
 export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
   const { fields, elided } = await readPromptFields(CHAT_REQUEST, bytes);
+  refuseHosted(fields);
   return {
     ...modelsOf(fields),
     stream: fields.stream ?? false,

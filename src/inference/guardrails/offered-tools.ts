@@ -1,5 +1,3 @@
-import { refusedHostedTool } from "./hosted-tools.ts";
-
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A tool that a request offers, which an allowlist does not contain. */
@@ -20,10 +18,10 @@ export function refusedTool(fields: Fields, allowed: readonly string[]): Refused
     const at = tools.findIndex((tool) => !isAllowed(tool, allowed));
     if (at !== -1) return { field, at, name: nameOf(tools[at]) };
   }
-  return refusedHostedTool(fields, (name) => isListed(name, allowed));
+  return undefined;
 }
 
-/** A tool that a provider runs is known by its type, such as `web_search_20250305`, or by the name within that. */
+/** A tool with an interface of its provider is known by its type, such as `bash_20250124`, or by the name within that. */
 function isAllowed(tool: unknown, allowed: readonly string[]): boolean {
   if (!isFields(tool)) return false;
   const { type } = tool;

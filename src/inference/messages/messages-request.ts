@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { boundPrompt, type PromptBound } from "../billing/prompt-bound.ts";
 import { type ElidedTexts, isText } from "../body/elided-text.ts";
+import { refuseHosted } from "../body/hosted-tools.ts";
 import {
   candidateModel,
   forwardedBody,
@@ -100,6 +101,7 @@ function toPrompt(
   fields: z.output<typeof TOKEN_COUNT_REQUEST>,
   elided: ElidedTexts | undefined,
 ): MessagesPrompt {
+  refuseHosted(fields);
   return {
     ...modelsOf({ ...fields, user: userOf(fields.metadata) }),
     prompt: boundPrompt(fields, bytes),

@@ -1,4 +1,5 @@
 import { isText } from "../body/elided-text.ts";
+import { unsupportedTool } from "../body/hosted-tools.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { isFields, shortTextOf } from "./content-parts.ts";
 import type { Unsupported } from "./unsupported.ts";
@@ -107,8 +108,4 @@ function chatTool(tool: Tool): Fields {
   const members = { name, description, parameters, strict };
   const given = Object.entries(members).filter(([, value]) => value !== null);
   return { type: "function", function: Object.fromEntries(given) };
-}
-
-function unsupportedTool(type: unknown): string {
-  return typeof type === "string" ? `tools of type ${type} are not supported` : "not supported";
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
 import { boundPrompt } from "../billing/prompt-bound.ts";
 import { type ElidedTexts, isText } from "../body/elided-text.ts";
+import { refuseHostedFields } from "../body/hosted-tools.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { METADATA, tagsOf } from "../body/metadata.ts";
 import { readPromptFields } from "../body/request-fields.ts";
@@ -166,6 +167,7 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
   const { fields, elided } = await readPromptFields(RESPONSES_REQUEST, bytes);
   for (const [name, instead] of Object.entries(MISPLACED))
     if (fields[name] != null) throw invalidField(name, `not a field of responses: ${instead}`);
+  refuseHostedFields(fields);
   const unknown = (fields.include ?? []).findIndex((value) => !INCLUDABLE.has(value));
   if (unknown >= 0) throw invalidField(`include[${unknown}]`, `must be one of ${[...INCLUDABLE].join(", ")}`);
   if (bytes.length > MAX_TURN_BYTES) await nextTurn();

@@ -1,6 +1,5 @@
 // @module-tag large
 import { beforeEach, describe, expect, test } from "vitest";
-import { HOSTED_TOOLS } from "../../../src/inference/guardrails/hosted-tools.ts";
 import type { KeySettings } from "../../../src/keys/api-keys/key-settings.ts";
 import { ask } from "../../support/clients/graph-client.ts";
 import { completion, DONE, openStream, sendJson } from "../../support/inference/scripted-provider.ts";
@@ -133,7 +132,7 @@ describe("the most tokens of an answer", () => {
 
 describe("tools", () => {
   const fn = (name: unknown) => ({ type: "function", function: { name, parameters: {} } });
-  test.each<[string, object, "tools" | "functions" | "web_search_options" | "mcp_servers"]>([
+  test.each<[string, object, "tools" | "functions"]>([
     ["a function", { tools: [fn("search"), fn("other")] }, "tools"],
     ["a function whose name differs in case", { tools: [fn("Search")] }, "tools"],
     ["a name that contains an allowed one", { tools: [fn("search\u0000")] }, "tools"],
@@ -141,17 +140,15 @@ describe("tools", () => {
     ["a function without a name", { tools: [{ type: "function", function: {} }] }, "tools"],
     ["a function with two names", { tools: [{ ...fn("search"), name: "other" }] }, "tools"],
     ["a custom tool", { tools: [{ type: "custom", custom: { name: "other" } }] }, "tools"],
-    ["a hosted tool", { tools: [{ type: "code_interpreter" }] }, "tools"],
+    ["a tool of its type", { tools: [{ type: "bash_20250124" }] }, "tools"],
     [
-      "a hosted tool with an allowed name",
-      { tools: [{ type: "code_interpreter", name: "search" }] },
+      "a tool of its type with an allowed name",
+      { tools: [{ type: "bash_20250124", name: "search" }] },
       "tools",
     ],
     ["a tool that is null", { tools: [null] }, "tools"],
     ["tools that are no list", { tools: { 0: fn("search") } }, "tools"],
     ["a legacy function", { functions: [{ name: "other" }] }, "functions"],
-    ["OpenAI's search", { web_search_options: {} }, "web_search_options"],
-    ["the servers of Anthropic's connector", { mcp_servers: [{ name: "search", url: "x" }] }, "mcp_servers"],
   ])("%s that is not allowed is refused", async (_what, fields, param) => {
     const key = await keyWith({ allowedTools: ["search"] });
     const refused = await post(key, "chat/completions", { ...chat, ...fields });
@@ -159,133 +156,17 @@ describe("tools", () => {
   });
 
   test("that are allowed by name or by type are passed on", async () => {
-    const key = await keyWith({ allowedTools: ["search", "web_search", "text_editor_20250728"] });
+    const key = await keyWith({ allowedTools: ["search", "memory", "text_editor_20250728"] });
     for (const fields of [
       { tools: [fn("search")] },
       { tools: [] },
       { tools: null, functions: null, mcp_servers: [] },
       { functions: [{ name: "search" }] },
-      { web_search_options: {} },
-      { tools: [{ type: "web_search_20250305", name: "web_search" }] },
+      { tools: [{ type: "memory_20250818", name: "memory" }] },
       { tools: [{ type: "text_editor_20250728", name: "str_replace_based_edit_tool" }] },
     ])
       expect((await post(key, "chat/completions", { ...chat, ...fields })).status).toBe(200);
   });
-});
-
-/** For each field of hosted tools: bodies that ask for a tool, with its name, and bodies that ask for none. */
-const HOSTED: Readonly<
-  Record<
-    string,
-    { readonly asks: readonly (readonly [object, string | undefined])[]; readonly none: object[] }
-  >
-> = {
-  web_search_options: {
-    asks: [
-      [{ web_search_options: {} }, "web_search"],
-      [{ web_search_options: "on" }, "web_search"],
-    ],
-    none: [{ web_search_options: null }],
-  },
-  mcp_servers: {
-    asks: [
-      [{ mcp_servers: [{ type: "url", name: "search", url: "https://example.com" }] }, undefined],
-      [{ mcp_servers: { name: "search" } }, undefined],
-    ],
-    none: [{ mcp_servers: [] }, { mcp_servers: null }],
-  },
-  "container.skills": {
-    asks: [
-      [{ container: { skills: [{ type: "anthropic", skill_id: "pptx", version: "latest" }] } }, "pptx"],
-      [{ container: { id: "container_1", skills: [{ type: "custom" }] } }, undefined],
-      [{ container: { skills: "pptx" } }, undefined],
-    ],
-    none: [{ container: "container_1" }, { container: { id: "container_1" } }, { container: { skills: [] } }],
-  },
-  search_parameters: {
-    asks: [
-      [{ search_parameters: { mode: "auto" } }, "live_search"],
-      [{ search_parameters: {} }, "live_search"],
-      [{ search_parameters: { mode: ["off"] } }, "live_search"],
-    ],
-    none: [{ search_parameters: { mode: "off" } }, { search_parameters: null }],
-  },
-  enable_search: {
-    asks: [
-      [{ enable_search: true }, "web_search"],
-      [{ enable_search: 1 }, "web_search"],
-      [{ enable_search: "false" }, "web_search"],
-      [{ enable_search: "off" }, "web_search"],
-    ],
-    none: [{ enable_search: false }, { enable_search: null }],
-  },
-  "compound_custom.tools.enabled_tools": {
-    asks: [
-      [{ compound_custom: { tools: { enabled_tools: ["web_search"] } } }, "web_search"],
-      [{ compound_custom: { tools: { enabled_tools: "web_search" } } }, undefined],
-    ],
-    none: [{ compound_custom: {} }, { compound_custom: { tools: { enabled_tools: [] } } }],
-  },
-  "venice_parameters.enable_web_search": {
-    asks: [
-      [{ venice_parameters: { enable_web_search: "auto" } }, "web_search"],
-      [{ venice_parameters: { enable_web_search: "OFF" } }, "web_search"],
-    ],
-    none: [{ venice_parameters: { enable_web_search: "off" } }, { venice_parameters: {} }],
-  },
-  "venice_parameters.enable_web_scraping": {
-    asks: [[{ venice_parameters: { enable_web_scraping: true } }, "web_scraping"]],
-    none: [{ venice_parameters: { enable_web_scraping: false } }],
-  },
-  "venice_parameters.enable_x_search": {
-    asks: [[{ venice_parameters: { enable_x_search: true } }, "x_search"]],
-    none: [{ venice_parameters: { enable_x_search: false } }],
-  },
-  data_sources: {
-    asks: [
-      [{ data_sources: [{ type: "azure_search", parameters: {} }] }, "azure_search"],
-      [{ data_sources: [null] }, undefined],
-    ],
-    none: [{ data_sources: [] }],
-  },
-  connectors: {
-    asks: [[{ connectors: [{ id: "web-search" }] }, "web-search"]],
-    none: [{ connectors: [] }],
-  },
-};
-
-describe("tools that a provider runs", () => {
-  test("are tested for every field of the list", () => {
-    expect(Object.keys(HOSTED).toSorted()).toEqual(HOSTED_TOOLS.map(({ field }) => field).toSorted());
-    for (const { source } of HOSTED_TOOLS) expect(source).toMatch(/^https:/);
-  });
-
-  test.each(HOSTED_TOOLS.map(({ field }) => field))(
-    "are refused unless they are allowed: %s",
-    async (field) => {
-      const { asks, none } = HOSTED[field] ?? { asks: [], none: [] };
-      const strict = await keyWith({ allowedTools: ["search"] });
-      for (const [body, name] of asks) {
-        const refused = await post(strict, "chat/completions", { ...chat, ...body });
-        expect(refused, JSON.stringify(body)).toMatchObject({
-          status: 403,
-          code: "guardrail_violated",
-          param: field,
-        });
-        if (name !== undefined) expect(refused.message).toContain(JSON.stringify(name));
-        const allowing = await keyWith({ allowedTools: [name ?? field] });
-        const { status } = await post(allowing, "chat/completions", { ...chat, ...body });
-        expect(status, JSON.stringify(body)).toBe(name === undefined ? 403 : 200);
-        const message_ = await post(strict, "messages", { ...message, ...body });
-        expect(message_).toMatchObject({ status: 403, code: "guardrail_violated" });
-      }
-      for (const body of none)
-        expect(
-          (await post(strict, "chat/completions", { ...chat, ...body })).status,
-          JSON.stringify(body),
-        ).toBe(200);
-    },
-  );
 });
 
 describe("blocked parameters", () => {
