@@ -11,7 +11,7 @@ const INTERRUPTED = "The provider's response was interrupted.";
  * the provider, and the delivered part is billed. A slow reader applies backpressure to the provider.
  */
 export abstract class EventIterator<Piece> extends PushIterator<Piece> implements StreamSink {
-  readonly #scanner = new EventScanner();
+  readonly #scanner = new EventScanner({ keepsComments: true });
   readonly #onClose: (() => void)[] = [];
   readonly #onDrain: (() => void)[] = [];
   #isFull = false;

@@ -13,7 +13,7 @@ import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { SilenceTimer } from "../providers/exchange/silence-timer.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import { ErrorBodyCollector } from "./error-body-collector.ts";
-import { EventScanner } from "./event-scanner.ts";
+import { StreamIntake } from "./stream-intake.ts";
 import type { EventKind, StreamOptions, StreamReader } from "./stream-options.ts";
 import { type Delivery, StreamWriter } from "./stream-writer.ts";
 
@@ -22,9 +22,6 @@ const ENDING_MS = 3_000;
 const LAST_EVENT_MS = 500;
 /** How long a provider may take to close its answer, so that the connection can be reused. */
 const LINGER_MS = 1_000;
-const MAX_STREAM_BYTES = 64 * 1_048_576;
-
-const BLANK_LINE = Buffer.from("\n\n");
 
 /** The abort reason of an exchange whose client disconnected. */
 export const CLIENT_GONE = new AppError("provider_error", "The client disconnected.");
@@ -37,16 +34,17 @@ export class StreamAttempt implements ProviderListener {
   readonly #resumed: ResumeMatcher | undefined;
   readonly #reader: StreamReader;
   readonly #writer: StreamWriter;
-  readonly #scanner = new EventScanner();
+  readonly #intake: StreamIntake;
   readonly #over = Promise.withResolvers<void>();
   #exchange: ProviderExchange | undefined;
   #head: ProviderHead | undefined;
   readonly #refusal = new ErrorBodyCollector();
-  #streamBytes = 0;
   #hasContent = false;
   /** Whether the provider had to wait for the client. */
   #wasBehind = false;
   #closed = false;
+  /** Whether the provider has ended the exchange. */
+  #isEnded = false;
   #settled = false;
   readonly #silence = new SilenceTimer((failure) => this.#fail(failure));
   #firstToken: NodeJS.Timeout | undefined;
@@ -59,6 +57,12 @@ export class StreamAttempt implements ProviderListener {
     this.#delivery = delivery;
     this.#resumed = delivery.by && delivery.text && new ResumeMatcher(delivery.text);
     const { provider } = attempt;
+    this.#intake = new StreamIntake({
+      event: (event) => this.#onEvent(event),
+      failed: (error) => this.#onInvalid(error),
+      pause: () => this.#exchange?.pause(),
+      resume: () => this.#exchange?.resume(),
+    });
     this.#reader = options.newReader(provider);
     this.#writer = new StreamWriter(
       options,
@@ -67,7 +71,7 @@ export class StreamAttempt implements ProviderListener {
       {
         behind: () => {
           this.#wasBehind = true;
-          this.#exchange?.pause();
+          this.#intake.hold();
           this.#silence.stop();
         },
         stalled: () => this.onClientLeft(),
@@ -108,43 +112,26 @@ export class StreamAttempt implements ProviderListener {
       if (!this.#refusal.keep(chunk)) this.#fail(this.#refusal.failure(this.#head));
       return;
     }
-    this.#streamBytes += chunk.length;
-    if (this.#hasContent) this.#silence.allow(this.#options.silenceMs);
-    try {
-      if (this.#streamBytes > MAX_STREAM_BYTES) throw malformed("The provider's stream is too long.");
-      for (const event of this.#scanner.push(chunk)) this.#onEvent(event);
-    } catch (error) {
-      this.#fail(error instanceof AppError ? error : malformed("The provider's stream is broken.", error));
-    }
+    // A provider that is paused may still deliver what it had sent.
+    if (this.#hasContent && !this.#intake.isHeld) this.#silence.allow(this.#options.silenceMs);
+    this.#intake.take(chunk);
   }
 
   onEnd(): void {
-    clearTimeout(this.#lingering);
-    if (this.#closed) return;
-    if (!this.#isEventStream()) {
-      this.#fail(this.#refusal.failure(this.#head));
-      return;
-    }
-    this.#readRemainder();
-    if (this.#closed) return;
-    if (this.#reader.isFinished) this.#complete();
-    else this.#fail(malformed("The provider's stream ended too early."));
-    clearTimeout(this.#lingering);
+    this.#end(() => {
+      if (this.#isEventStream()) this.#fail(malformed("The provider's stream ended too early."));
+      else this.#fail(this.#refusal.failure(this.#head));
+    });
   }
 
   onError(error: Error): void {
-    clearTimeout(this.#lingering);
-    if (this.#closed) return;
-    // A connection error after the complete answer does not invalidate it.
-    if (this.#reader.isFinished) this.#complete();
-    else this.#fail(failureOf(error));
-    clearTimeout(this.#lingering);
+    this.#end(() => this.#fail(failureOf(error)));
   }
 
   onDrain(): void {
     if (!this.#writer.markDrained()) return;
     this.#silence.allow(this.#options.silenceMs);
-    this.#exchange?.resume();
+    this.#intake.release();
   }
 
   /** Ends this attempt with a failure that is not the provider's. */
@@ -169,9 +156,32 @@ export class StreamAttempt implements ProviderListener {
     return this.#head?.status === 200 && this.#head.contentType.includes("text/event-stream");
   }
 
-  #onEvent(event: Buffer): void {
+  /** Ends the attempt once all that has arrived is read. A complete answer stays valid, however the exchange ended. */
+  #end(fail: () => void): void {
+    clearTimeout(this.#lingering);
     if (this.#closed) return;
+    this.#isEnded = true;
+    this.#intake.end(() => {
+      if (this.#closed) return;
+      if (this.#reader.isFinished) this.#complete();
+      else fail();
+    });
+  }
+
+  #onInvalid(error: unknown): void {
+    if (this.#isEnded && this.#reader.isFinished) return;
+    this.#fail(error instanceof AppError ? error : malformed("The provider's stream is broken.", error));
+  }
+
+  /** Returns whether the event has content. */
+  #onEvent(event: Buffer): boolean {
+    if (this.#closed) return false;
     const kind = this.#reader.read(event);
+    this.#pass(event, kind);
+    return kind === "content";
+  }
+
+  #pass(event: Buffer, kind: EventKind): void {
     if (this.#resumed && !this.#resumed.isOver) this.#compare(kind, this.#resumed);
     else if (kind === "end") {
       if (!this.#writer.isBegun && !this.#reader.isFinished)
@@ -182,7 +192,7 @@ export class StreamAttempt implements ProviderListener {
       this.#begin();
       this.#writer.pass(event);
     } else if (kind === "preamble" && !this.#writer.isBegun) this.#writer.hold(event);
-    else if (kind === "preamble" || (kind === "comment" && this.#writer.isBegun)) this.#writer.pass(event);
+    else if (kind === "preamble") this.#writer.pass(event);
     clearTimeout(this.#ending);
     if (!this.#reader.isFinished) return;
     const waitMs = this.#reader.usage ? LAST_EVENT_MS : ENDING_MS;
@@ -196,16 +206,6 @@ export class StreamAttempt implements ProviderListener {
     if (kind === "content") this.#markContent();
     const texts = matcher.take(this.#reader.parts);
     if (texts.some((text) => text !== "")) this.#writer.resume(texts);
-  }
-
-  /** The bytes after the last blank line may still be an event. */
-  #readRemainder(): void {
-    if (this.#scanner.remainder.length === 0) return;
-    try {
-      for (const event of this.#scanner.push(BLANK_LINE)) this.#onEvent(event);
-    } catch (error) {
-      if (!this.#reader.isFinished) this.#fail(failureOf(error));
-    }
   }
 
   /** Records the first content of this attempt. */
@@ -229,7 +229,11 @@ export class StreamAttempt implements ProviderListener {
       return;
     }
     if (!this.#close()) return;
-    this.#lingering = setTimeout(() => this.#exchange?.abort(new Error("the answer is complete")), LINGER_MS);
+    if (!this.#isEnded)
+      this.#lingering = setTimeout(
+        () => this.#exchange?.abort(new Error("the answer is complete")),
+        LINGER_MS,
+      );
     const metered = this.#reader.meter(this.#options.countInput);
     // Only a whole answer that never waited for the client shows how fast the provider is.
     if (!this.#resumed && !this.#wasBehind) this.#attempt.answered(this.#reader.usage?.outputTokens ?? 0);
@@ -262,6 +266,7 @@ export class StreamAttempt implements ProviderListener {
   #close(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
+    this.#intake.stop();
     clearTimeout(this.#firstToken);
     this.#silence.stop();
     clearTimeout(this.#ending);

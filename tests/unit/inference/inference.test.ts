@@ -32,11 +32,10 @@ test("a stream is split into its events, wherever the network splits it, and no 
   );
 });
 
-test("an event may end with CR LF, contain a comment, or be too long", () => {
-  const scanner = new EventScanner(64);
+test("an event may end with CR LF or be too long, and a comment is no event", () => {
+  const scanner = new EventScanner({ maxBytes: 64 });
   expect(scanner.push(Buffer.from("data: 1\r\n\r\n: ping\n\ndata: [DONE]\n\n")).map(eventData)).toEqual([
     "1",
-    undefined,
     "[DONE]",
   ]);
   expect(() => scanner.push(Buffer.alloc(65, "x"))).toThrow("too long");
@@ -46,26 +45,57 @@ test.each([1, 2, 3, 7, 1_000])(
   "a stream in pieces of %s bytes is parsed as the standard requires",
   (size) => {
     const whole = Buffer.from(
-      '\ufeffdata: 1\n\ndata:{"a":\ndata: 2}\n\n: ping\r\rdata: 3\rid: 4\r\revent: x\r\ndata: 5\r\n\r\ndata\ndata: 6\n\ndata: [DONE]\r\r',
+      '\ufeffdata: 1\n\ndata:{"a":\n: in it\ndata: 2}\n\n\n: ping\ndatum: 1\r\rdata: 3\rid: 4\r\r\r\r\nevent: x\r\n: c\r\ndata: 5\r\n\r\ndata\ndata: 6\n\ndata:\n\nid: 1\n\ndata: [DONE]\r\r',
     );
     const scanner = new EventScanner();
     const seen: Buffer[] = [];
     for (let at = 0; at < whole.length; at += size) seen.push(...scanner.push(whole.subarray(at, at + size)));
-    expect(seen.map(eventData)).toEqual(["1", '{"a":\n2}', undefined, "3", "5", "6", "[DONE]"]);
-    expect(seen.some((event) => /\ufeff|\r(?!\n)/.test(event.toString()))).toBe(false);
+    expect(seen.map(eventData)).toEqual(["1", '{"a":\n2}', "3", "5", "6", "[DONE]"]);
+    expect(seen.some((event) => /\ufeff|\r|^:|^\n/m.test(event.toString().slice(0, -1)))).toBe(false);
     expect(scanner.remainder.length).toBe(0);
   },
 );
 
 test("an event that arrives byte by byte or line by line is searched once", () => {
   const scanner = new EventScanner();
-  const event = Buffer.from(`${": a\n".repeat(200_000)}\n`);
+  const event = Buffer.from(`${"id: a\n".repeat(150_000)}data: b\n\n`);
   const seen: Buffer[] = [];
   const { ms } = timeTurn(() => {
     for (let at = 0; at < event.length; at += 16) seen.push(...scanner.push(event.subarray(at, at + 16)));
   });
   expect(seen.map(String)).toEqual([event.toString()]);
   expect(ms).toBeLessThan(2_000);
+});
+
+test("comments stay in the router's own streams, and what is no event is dropped wherever the network splits it", () => {
+  const own = new EventScanner({ keepsComments: true });
+  expect(own.push(Buffer.from(": a\n\ndata: 1\n\n")).map(String)).toEqual([": a\n\n", "data: 1\n\n"]);
+  const noise = fc.constantFrom(
+    "\n",
+    "\r\n",
+    ": x\n\n",
+    "data:\n\n",
+    "id: 7\n\n",
+    ": data\n\n",
+    "event: a\n: b\n\n",
+  );
+  const event = fc.constantFrom(
+    "data: 1\n\n",
+    "event: a\ndata: 2\n\n",
+    "data: 3\nid: 4\n\n",
+    "data\ndata: 5\n\n",
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.array(noise), event)), fc.nat(12), (parts, size) => {
+      const whole = Buffer.from(parts.map(([before, after]) => before.join("") + after).join(""));
+      const scanner = new EventScanner();
+      const seen: Buffer[] = [];
+      for (let at = 0; at < whole.length; at += size + 1)
+        seen.push(...scanner.push(whole.subarray(at, at + size + 1)));
+      expect(seen.map(String)).toEqual(parts.map(([, after]) => after));
+      expect(scanner.remainder).toHaveLength(0);
+    }),
+  );
 });
 
 test("an event of a million lists is malformed, and one with a long text is not", () => {
