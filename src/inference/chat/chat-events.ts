@@ -14,6 +14,7 @@ import {
   wholeUsage,
 } from "../billing/usage.ts";
 import { withCost } from "../body/cost-edits.ts";
+import { namedFailure } from "../dispatch/event-failure.ts";
 import { eventData } from "../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
 import { statedFailure } from "../providers/exchange/provider-answer.ts";
@@ -46,7 +47,7 @@ type Chunk = {
 
 /**
  * Reads an OpenAI chat stream. Every event must be complete JSON. The usage chunk is withheld, because the router
- * decides whether to show it; so is `[DONE]`.
+ * decides whether to show it; so is `[DONE]`, and an object that is no chunk, which clients would read as one.
  */
 export class ChatEvents implements StreamReader {
   readonly #wantsUsage: boolean;
@@ -58,6 +59,8 @@ export class ChatEvents implements StreamReader {
   readonly #text: TextMeter;
   readonly #seen = new Set<unknown>();
   readonly #providerUrl: string | undefined;
+  /** The choices that have content. */
+  readonly #answered = new Set<unknown>();
   readonly #finished = new Set<unknown>();
   /** The last valid reported usage of each side. */
   #stated = NOTHING_STATED;
@@ -129,11 +132,14 @@ export class ChatEvents implements StreamReader {
   read(event: Buffer): EventKind {
     const data = eventData(event);
     this.#chunk = {};
-    if (data === undefined || data === "") return "comment";
+    const failure = namedFailure(event, data, this.#providerUrl);
+    if (failure) throw failure;
+    if (data === undefined || data === "") return "withheld";
     if (data === "[DONE]") return this.#end();
     const chunk = parse(data);
     if (chunk.error !== undefined && chunk.error !== null)
       throw statedFailure(chunk.error, this.#providerUrl);
+    if (!isChunk(chunk)) return "withheld";
     this.#chunk = chunk;
     const choices = choicesOf(chunk);
     if (choices.length > 0) this.#last = chunk;
@@ -223,10 +229,10 @@ export class ChatEvents implements StreamReader {
     return this.#model === undefined ? chunk : { ...chunk, model: this.#model };
   }
 
-  /** A provider reports finish reasons either for no choice at all, or for every requested choice. */
+  /** A provider states finish reasons either for every requested choice, or for none, of which each has content then. */
   #end(): EventKind {
-    const statesReasons = this.#finished.size > 0 || this.#choices > 1;
-    if (statesReasons && !this.isFinished) throw broken();
+    const isWhole = this.#finished.size > 0 ? this.isFinished : this.#answered.size >= this.#choices;
+    if (!isWhole) throw broken();
     return "end";
   }
 
@@ -241,6 +247,7 @@ export class ChatEvents implements StreamReader {
     }
     if (!carriesContent(choice)) return false;
     if (!(this.#part in choice)) throw broken();
+    this.#answered.add(index);
     this.#text.add(answerText(choice));
     return true;
   }
@@ -252,6 +259,11 @@ function errorOf({ message, code, param }: AppError): object {
 
 function choicesOf({ choices }: Chunk): readonly unknown[] {
   return Array.isArray(choices) ? choices : [];
+}
+
+/** Whether an object is a chunk: one with choices, even none, or with usage. */
+function isChunk({ choices, usage }: Chunk): boolean {
+  return Array.isArray(choices) || (usage !== undefined && usage !== null);
 }
 
 function parse(data: string): Chunk {

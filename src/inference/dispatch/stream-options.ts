@@ -22,10 +22,10 @@ export type StreamSink = {
 };
 
 /**
- * The kind of an event: `preamble` has no content yet, `content` does; a `comment` has no recipient; `withheld` is not
- * shown, or only later in another form; `end` is the last event, which is not shown either.
+ * The kind of an event: `preamble` has no content yet, `content` does; `withheld` is not shown, or only later in another
+ * form; `end` is the last event, which is not shown either.
  */
-export type EventKind = "preamble" | "content" | "comment" | "withheld" | "end";
+export type EventKind = "preamble" | "content" | "withheld" | "end";
 
 /** Reads the events of one format. Each attempt has its own reader. */
 export type StreamReader = {

@@ -8,6 +8,7 @@ import { blockText } from "../chat/answer-text.ts";
 import type { Piece } from "../chat/delivered-text.ts";
 import type { TextMeter } from "../chat/text-meter.ts";
 import { emptyAnswer } from "../chat/whole-answer.ts";
+import { namedFailure } from "../dispatch/event-failure.ts";
 import { eventData } from "../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
 import { statedFailure } from "../providers/exchange/provider-answer.ts";
@@ -83,7 +84,9 @@ export class MessageEvents implements StreamReader {
   read(event: Buffer): EventKind {
     const data = eventData(event);
     this.#event = {};
-    if (data === undefined || data === "") return "comment";
+    const failure = namedFailure(event, data, this.#providerUrl);
+    if (failure) throw failure;
+    if (data === undefined || data === "") return "withheld";
     const fields = parse(data);
     this.#event = fields;
     switch (fields.type) {

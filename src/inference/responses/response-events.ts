@@ -22,7 +22,6 @@ export class ResponseEvents implements StreamReader {
   readonly #chat: ChatEvents;
   readonly #stream: ResponseStream;
   readonly #nowSeconds: () => number;
-  #kind: EventKind = "comment";
   #reasoningTokens = 0;
 
   constructor(given: {
@@ -57,13 +56,13 @@ export class ResponseEvents implements StreamReader {
   }
 
   read(event: Buffer): EventKind {
-    this.#kind = this.#chat.read(event);
+    const kind = this.#chat.read(event);
     this.#reasoningTokens = reasoningTokensOf(this.#chat.chunk.usage) || this.#reasoningTokens;
-    return this.#kind;
+    return kind;
   }
 
-  shown(event: Buffer): Buffer {
-    return this.#kind === "comment" ? event : this.#take(this.#chat.chunk.choices);
+  shown(): Buffer {
+    return this.#take(this.#chat.chunk.choices);
   }
 
   render(texts: readonly string[]): Buffer {

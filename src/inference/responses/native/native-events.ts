@@ -6,6 +6,7 @@ import { type Metered, meterUsage, NOTHING_STATED, wholeUsage } from "../../bill
 import { outputTexts } from "../../chat/answer-text.ts";
 import type { TextMeter } from "../../chat/text-meter.ts";
 import { answerIdOf, emptyAnswer } from "../../chat/whole-answer.ts";
+import { namedFailure } from "../../dispatch/event-failure.ts";
 import { eventData } from "../../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../../dispatch/stream-options.ts";
 import { statedFailure } from "../../providers/exchange/provider-answer.ts";
@@ -79,10 +80,12 @@ export class NativeResponseEvents implements StreamReader {
   read(event: Buffer): EventKind {
     const data = eventData(event);
     this.#event = {};
-    if (data === undefined || data === "") return "comment";
+    const { providerUrl } = this.#bounds;
+    const failure = namedFailure(event, data, providerUrl);
+    if (failure) throw failure;
+    if (data === undefined || data === "") return "withheld";
     const fields = parse(data);
     const { type, sequence_number: number } = fields;
-    const { providerUrl } = this.#bounds;
     if (typeof type !== "string") throw emptyAnswer("The provider's stream is broken.");
     this.#event = fields;
     this.#data = data;
@@ -101,7 +104,7 @@ export class NativeResponseEvents implements StreamReader {
     if (!STARTS.has(type)) return event;
     const stated = fieldsOf(response);
     const isShown = Object.entries(this.#names).every(([name, value]) => stated[name] === value);
-    if (isShown) return event;
+    if (isShown) return own;
     return Buffer.from(eventOf(String(type), this.#changed(this.#data, { members: this.#names })));
   }
 
