@@ -28,6 +28,7 @@ import { responseOfChat, type WholeResponse } from "../responses/response-answer
 import type { BodyResult, BodyTask } from "./body-worker.ts";
 import type { Edit } from "./json-member.ts";
 import { parseAnswerJson, parseJson } from "./outline.ts";
+import { mayHaveTrace } from "./trace-edits.ts";
 
 /** Texts up to this length are tokenized inline: at most 15 ms, 1 ms for English. */
 const MAX_INLINE_BYTES = 16_384;
@@ -116,7 +117,7 @@ export class BodyPool {
 
   /** Runs `answerEdits`. Throws what it throws, and `unavailable`. */
   async findEdits(body: Buffer, changes: AnswerChanges): Promise<readonly Edit[]> {
-    if (!isChanged(changes)) return [];
+    if (!isChanged(changes) && !mayHaveTrace(body)) return [];
     if (body.length <= MAX_INLINE_JSON) return answerEdits(body, changes);
     const result = await this.#send({ kind: "find-edits", body: forThread(body), changes }, body.length);
     if (result.kind !== "edits") throw new Error(UNEXPECTED_RESULT);

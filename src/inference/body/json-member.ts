@@ -45,6 +45,26 @@ export function partEdits(object: Buffer, name: string, parts: readonly Part[]):
   return [{ place: { start: end, end }, parts: [`,${JSON.stringify(name)}:`, ...parts] }];
 }
 
+/**
+ * The edits that remove the members of this name from a valid JSON object. Throws `provider_error` for more than 16.
+ */
+export function removals(object: Buffer, name: string): readonly Edit[] {
+  const edits: Edit[] = [];
+  let isFirst = true;
+  visitMembers(object, bytesOf(object), wholeOf(object), (key, { start, end }) => {
+    if (!isName(object, bytesOf(object), key, name)) {
+      isFirst = false;
+      return;
+    }
+    // With the comma before it or, where all members before it are removed, with the one after it.
+    const hasNext = object[end] === COMMA;
+    const place = isFirst ? { start, end: hasNext ? end + 1 : end } : { start: start - 1, end };
+    edits.push({ place, parts: [] });
+  });
+  if (edits.length > MAX_REPEATED) throw repeated();
+  return edits;
+}
+
 /** Applies non-overlapping edits. All other bytes stay unchanged, so numbers keep their digits. */
 export function withEdits(json: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return json;
@@ -97,14 +117,10 @@ export function valuesByName(
 ): readonly (readonly Range[])[] {
   const bytes = bytesOf(json);
   const found = names.map((): Range[] => []);
-  visitParts(json, bytes, within, (start, end) => {
-    let quote = start;
-    while (quote < end && bytes[quote] !== QUOTE) quote++;
-    if (quote === end) return;
-    const close = endOfString(json, bytes, quote);
+  visitMembers(json, bytes, within, (key, { end }) => {
     for (let n = 0; n < names.length; n++) {
-      if (!isName(json, bytes, { start: quote, end: close }, names[n] ?? "")) continue;
-      let colon = close + 1;
+      if (!isName(json, bytes, key, names[n] ?? "")) continue;
+      let colon = key.end + 1;
       while (colon < end && bytes[colon] !== COLON) colon++;
       found[n]?.push({ start: colon + 1, end });
       return;
@@ -127,6 +143,20 @@ function wholeOf({ length }: Buffer): Range {
 /** The same memory: indexing is twice as fast as on a Buffer. */
 function bytesOf({ buffer, byteOffset, length }: Buffer): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
+}
+
+/** Visits the members of an object: the quotes of the name, and the whole member. */
+function visitMembers(
+  json: Buffer,
+  bytes: Uint8Array,
+  within: Range,
+  visit: (name: Range, member: Range) => void,
+): void {
+  visitParts(json, bytes, within, (start, end) => {
+    let quote = start;
+    while (quote < end && bytes[quote] !== QUOTE) quote++;
+    if (quote < end) visit({ start: quote, end: endOfString(json, bytes, quote) }, { start, end });
+  });
 }
 
 /** Visits the parts of an object or list between brackets and commas; an empty one has a single empty part. */

@@ -5,6 +5,7 @@ import type { Trace } from "../billing/trace.ts";
 import { costEdits, costSlots, usageWithCost } from "../body/cost-edits.ts";
 import { type Edit, editedPieces, memberEdits, partEdits, repeated } from "../body/json-member.ts";
 import { withFields } from "../body/request-fields.ts";
+import { traceEdits } from "../body/trace-edits.ts";
 import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
 import { reasoningEdits } from "./reasoning-edits.ts";
 
@@ -35,13 +36,17 @@ export function isChanged({ members, showsCost, lacksReasoning }: AnswerChanges)
   );
 }
 
-/** The edits that apply these changes to a valid JSON answer. Throws what `memberEdits` throws. */
+/**
+ * The edits that apply these changes to a valid JSON answer, and remove a bill that is not the router's. Throws what
+ * `memberEdits` throws.
+ */
 export function answerEdits(body: Buffer, changes: AnswerChanges): readonly Edit[] {
   const { usage: _, ...names } = changes.members;
   const given = Object.entries(names).filter(([, name]) => name !== undefined);
   return [
     ...(given.length > 0 ? memberEdits(body, Object.fromEntries(given)) : []),
     ...usageEdits(body, changes),
+    ...traceEdits(body),
     ...(changes.lacksReasoning ? reasoningEdits(body) : []),
   ];
 }

@@ -14,6 +14,7 @@ import {
   wholeUsage,
 } from "../billing/usage.ts";
 import { withCost } from "../body/cost-edits.ts";
+import { hasTrace } from "../body/trace-edits.ts";
 import { namedFailure } from "../dispatch/event-failure.ts";
 import { eventData } from "../dispatch/event-scanner.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
@@ -43,6 +44,7 @@ type Chunk = {
   readonly choices?: unknown;
   readonly usage?: unknown;
   readonly error?: unknown;
+  readonly x_0g_trace?: unknown;
 };
 
 /**
@@ -148,19 +150,20 @@ export class ChatEvents implements StreamReader {
     if (chunk.usage === undefined || chunk.usage === null) return kind;
     const stated = this.#takeUsage(chunk.usage);
     if (choices.length > 0) return kind;
-    this.#usageChunk = { data, usage: chunk.usage, states: wholeUsage(stated) };
+    this.#usageChunk = { data, usage: chunk.usage, states: hasTrace(chunk) ? undefined : wholeUsage(stated) };
     return "withheld";
   }
 
   /**
-   * The event with the client's name of the model and `reasoning_content`, and without usage: some providers report it
-   * on every chunk, while the client gets a single chunk with the billed usage, if it requested one.
+   * The event with the client's name of the model and `reasoning_content`, and without usage or a bill: some providers
+   * report usage on every chunk, while the client gets a single chunk with the billed usage, if it requested one.
    */
   shown(event: Buffer): Buffer {
     const { usage, choices, model } = this.#chunk;
     const hasUsage = usage !== undefined && usage !== null;
     const isRenamed = this.#model !== undefined && model !== this.#model;
-    const isAsShown = !hasUsage && !isRenamed && !choicesOf({ choices }).some(lacksReasoningContent);
+    const isEdited = hasUsage || isRenamed || hasTrace(this.#chunk);
+    const isAsShown = !isEdited && !choicesOf({ choices }).some(lacksReasoningContent);
     return isAsShown ? event : this.#toEvent(this.#chunk);
   }
 
@@ -220,7 +223,7 @@ export class ChatEvents implements StreamReader {
     return stated;
   }
 
-  #toEvent({ usage: _, ...chunk }: Chunk): Buffer {
+  #toEvent({ usage: _usage, x_0g_trace: _trace, ...chunk }: Chunk): Buffer {
     const shown = { ...this.#named(chunk), choices: choicesOf(chunk).map(withReasoningContent) };
     return Buffer.from(`data: ${JSON.stringify(shown)}\n\n`);
   }

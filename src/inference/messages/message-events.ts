@@ -4,6 +4,7 @@ import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Trace } from "../billing/trace.ts";
 import { type Metered, meterUsage, NOTHING_STATED, type UsageLimits, wholeUsage } from "../billing/usage.ts";
 import { withCost } from "../body/cost-edits.ts";
+import { withoutTrace } from "../body/trace-edits.ts";
 import { blockText } from "../chat/answer-text.ts";
 import type { Piece } from "../chat/delivered-text.ts";
 import type { TextMeter } from "../chat/text-meter.ts";
@@ -26,6 +27,8 @@ const BROKEN = {
   type: "error",
   error: { type: "api_error", message: "The provider's response was interrupted.", code: "upstream_error" },
 };
+/** A type that can be the name of an event. */
+const TYPE = /^\w{1,100}$/;
 const STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -43,8 +46,9 @@ export class MessageEvents implements StreamReader {
   #finished = false;
   /** The event with the stop reason, and its data if its usage is the billed one. */
   #last: { readonly event: Fields; readonly data: string | undefined } | undefined;
-  /** The event that was read last. */
+  /** The event that was read last, and whether a bill was removed from it. */
   #event: Fields = {};
+  #isForged = false;
 
   constructor({
     limits,
@@ -87,8 +91,10 @@ export class MessageEvents implements StreamReader {
     const failure = namedFailure(event, data, this.#providerUrl);
     if (failure) throw failure;
     if (data === undefined || data === "") return "withheld";
-    const fields = parse(data);
+    const stated = parse(data);
+    const fields = withoutTrace(stated, "message");
     this.#event = fields;
+    this.#isForged = fields !== stated;
     switch (fields.type) {
       case "message_start":
         this.#takeUsage(objectOf(fields.message).usage, undefined);
@@ -98,36 +104,37 @@ export class MessageEvents implements StreamReader {
       case "content_block_delta":
         return this.#take(fields.delta) ? "content" : "preamble";
       case "message_delta":
-        return this.#end(fields, data);
+        return this.#end(fields, this.#isForged ? JSON.stringify(fields) : data);
       case "message_stop":
         return "end";
       case "error":
         throw statedFailure(fields.error, this.#providerUrl);
       default:
-        return "preamble";
+        return typeof fields.type === "string" && TYPE.test(fields.type) ? "preamble" : "withheld";
     }
   }
 
   shown(event: Buffer): Buffer {
     const { type } = this.#event;
-    if (type !== "message_start" && type !== "message_delta") return event;
+    if (type !== "message_start" && type !== "message_delta")
+      return this.#isForged ? Buffer.from(eventOf(type, this.#event)) : event;
     const isStart = type === "message_start";
     const stated = isStart ? objectOf(this.#event.message) : this.#event;
     const isRenamed = isStart && this.#model !== undefined;
     const isTrue = isMessageCacheShown(stated.usage, this.#stated.input);
-    if (isTrue && !isRenamed) return event;
+    if (isTrue && !isRenamed && !this.#isForged) return event;
     const changed = {
       ...stated,
       ...(isRenamed && { model: this.#model }),
       ...(!isTrue && { usage: withBilledCache(objectOf(stated.usage), this.#stated.input) }),
     };
     const shown = isStart ? { ...this.#event, message: changed } : changed;
-    return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(shown)}\n\n`);
+    return Buffer.from(eventOf(type, shown));
   }
 
   render([text = ""]: readonly string[]): Buffer {
     const { type } = this.#event;
-    return Buffer.from(`event: ${type}\ndata: ${JSON.stringify(renderEvent(this.#event, text))}\n\n`);
+    return Buffer.from(eventOf(type, renderEvent(this.#event, text)));
   }
 
   meter(countInput: () => Promise<number>): Promise<Metered> {
@@ -204,6 +211,10 @@ function parse(data: string): Fields {
 
 function objectOf(value: unknown): Fields {
   return typeof value === "object" && value !== null ? (value as Fields) : {};
+}
+
+function eventOf(type: unknown, fields: object): string {
+  return `event: ${type}\ndata: ${JSON.stringify(fields)}\n\n`;
 }
 
 function errorEvent({ message, code }: AppError): string {

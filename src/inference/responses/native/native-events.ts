@@ -3,6 +3,7 @@ import type { TokenUsage } from "../../billing/pricing.ts";
 import type { ShownCost } from "../../billing/shown-cost.ts";
 import type { Trace } from "../../billing/trace.ts";
 import { type Metered, meterUsage, NOTHING_STATED, wholeUsage } from "../../billing/usage.ts";
+import { withoutTrace } from "../../body/trace-edits.ts";
 import { outputTexts } from "../../chat/answer-text.ts";
 import type { TextMeter } from "../../chat/text-meter.ts";
 import { answerIdOf, emptyAnswer } from "../../chat/whole-answer.ts";
@@ -23,6 +24,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const STARTS: ReadonlySet<unknown> = new Set(["response.created", "response.queued", "response.in_progress"]);
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
+/** A type that can be the name of an event. */
+const TYPE = /^[\w.]{1,100}$/;
 const FAILED: ReadonlySet<unknown> = new Set(["response.failed", "response.cancelled"]);
 
 /**
@@ -35,8 +38,9 @@ export class NativeResponseEvents implements StreamReader {
   readonly #text: TextMeter;
   readonly #texts = new EventTexts();
   #stated = NOTHING_STATED;
-  /** The event that was read last, and its data. */
+  /** The event that was read last, its data, and whether a bill was removed from it. */
   #event: Fields = {};
+  #isForged = false;
   #data = "";
   /** The response as the last event of a state has it. */
   #response: Fields = {};
@@ -84,11 +88,13 @@ export class NativeResponseEvents implements StreamReader {
     const failure = namedFailure(event, data, providerUrl);
     if (failure) throw failure;
     if (data === undefined || data === "") return "withheld";
-    const fields = parse(data);
+    const stated = parse(data);
+    const fields = withoutTrace(stated, "response");
     const { type, sequence_number: number } = fields;
-    if (typeof type !== "string") throw emptyAnswer("The provider's stream is broken.");
+    if (typeof type !== "string" || !TYPE.test(type)) throw emptyAnswer("The provider's stream is broken.");
     this.#event = fields;
-    this.#data = data;
+    this.#isForged = fields !== stated;
+    this.#data = this.#isForged ? JSON.stringify(fields) : data;
     if (Number.isSafeInteger(number)) this.#next = Math.max(this.#next, (number as number) + 1);
     if (STARTS.has(type)) return this.#begin(fields);
     if (ENDS.has(type)) return this.#finish(type, fields);
@@ -101,7 +107,8 @@ export class NativeResponseEvents implements StreamReader {
 
   shown(event: Buffer): Buffer {
     const { type, response } = this.#event;
-    if (!STARTS.has(type)) return event;
+    const own = this.#isForged ? Buffer.from(eventOf(String(type), this.#data)) : event;
+    if (!STARTS.has(type)) return own;
     const stated = fieldsOf(response);
     const isShown = Object.entries(this.#names).every(([name, value]) => stated[name] === value);
     if (isShown) return own;
