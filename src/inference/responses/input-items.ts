@@ -1,6 +1,7 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { chatContent, isFields, shortTextOf, textOf } from "./content-parts.ts";
+import { NO_ARGUMENTS } from "./output-items.ts";
 import type { Unsupported } from "./unsupported.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -98,7 +99,10 @@ class ItemReader {
     const call = {
       id: shortTextOf(item, "call_id", path),
       type: "function",
-      function: { name: shortTextOf(item, "name", path), arguments: textOf(item, "arguments", path) },
+      function: {
+        name: shortTextOf(item, "name", path),
+        arguments: textOf(item, "arguments", path) || NO_ARGUMENTS,
+      },
     };
     this.#turnBefore("calls").toolCalls.push(call);
   }

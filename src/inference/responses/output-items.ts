@@ -43,6 +43,10 @@ type Item = { readonly id: string; readonly index: number; isDone: boolean } & (
 type TextItem = Extract<Item, { kind: "reasoning" | "message" }>;
 type CallItem = Extract<Item, { kind: "function_call" }>;
 
+const ARGUMENTS = "response.function_call_arguments";
+/** Arguments of a call without parameters: clients parse them as JSON, and some providers leave them out. */
+export const NO_ARGUMENTS = "{}";
+
 /** Assumed length of an item or of a token with its probability, besides its texts. */
 const FRAME = 128;
 /** Log probabilities are repeated at the end of a stream up to this length. */
@@ -160,7 +164,7 @@ export class OutputItems {
     call.arguments += added;
     this.#length += added.length;
     events.push({
-      type: "response.function_call_arguments.delta",
+      type: `${ARGUMENTS}.delta`,
       item_id: call.id,
       output_index: call.index,
       delta: added,
@@ -196,9 +200,14 @@ export class OutputItems {
 function doneEvents(item: Item, status: Status): readonly OutputEvent[] {
   const end = { type: "response.output_item.done", output_index: item.index, item: itemOf(item, status) };
   if (item.kind === "function_call") {
-    const { id, index, arguments: given, name } = item;
-    const done = { item_id: id, output_index: index, name, arguments: given };
-    return [{ type: "response.function_call_arguments.done", ...done }, end];
+    const { id, index, name } = item;
+    const [place, given] = [{ item_id: id, output_index: index }, argumentsOf(item, status)];
+    const isAdded = given !== item.arguments;
+    return [
+      ...(isAdded ? [{ type: `${ARGUMENTS}.delta`, ...place, delta: given }] : []),
+      { type: `${ARGUMENTS}.done`, ...place, name, arguments: given },
+      end,
+    ];
   }
   const part = item.parts.at(-1);
   return [...(part ? partDone(item, part) : []), end];
@@ -227,9 +236,14 @@ function partOf({ type, text, logprobs }: Part): Fields {
 function itemOf(item: Item, status: Status): Fields {
   const { kind: type, id } = item;
   if (item.kind === "function_call")
-    return { id, type, status, call_id: item.callId, name: item.name, arguments: item.arguments };
+    return { id, type, status, call_id: item.callId, name: item.name, arguments: argumentsOf(item, status) };
   const content = item.parts.filter((part) => part.type !== "summary_text").map(partOf);
   if (item.kind === "message") return { id, type, status, role: "assistant", content };
   const summary = item.parts.filter((part) => part.type === "summary_text").map(partOf);
   return { id, type, status, summary, content };
+}
+
+/** The arguments of a call; a call that is not complete has those that have arrived. */
+function argumentsOf({ arguments: given }: CallItem, status: Status): string {
+  return given === "" && status === "completed" ? NO_ARGUMENTS : given;
 }

@@ -219,6 +219,37 @@ describe("an answer becomes a response", () => {
     expect(end[0]).toMatchObject({ type: "response.output_text.done", logprobs: shown });
   });
 
+  const CALLS_WITHOUT_ARGUMENTS = [
+    { name: "f" },
+    { name: "f", arguments: "" },
+    { name: "f", arguments: null },
+  ];
+
+  test.each(CALLS_WITHOUT_ARGUMENTS)("with the arguments {} of a call without any: %j", (called) => {
+    const calls = [
+      { id: "a", function: called },
+      { id: "b", function: { name: "g", arguments: '{"a":1}' } },
+    ].map((call, index) => ({ index, type: "function", ...call }));
+    const output = [
+      { type: "function_call", call_id: "a", name: "f", arguments: "{}" },
+      { type: "function_call", call_id: "b", name: "g", arguments: '{"a":1}' },
+    ];
+    expect(wholeOf({ tool_calls: calls }, "tool_calls")).toMatchObject({ output });
+    const events = eventsOf([{ tool_calls: calls }], "tool_calls");
+    expect(events.filter(({ type }) => type.endsWith("arguments.done"))).toMatchObject(
+      output.map((call) => ({ arguments: call.arguments })),
+    );
+    expect(outputOf(events)).toMatchObject(output);
+    expect(replayed(events)).toEqual(outputOf(events));
+  });
+
+  test("with no arguments of a call that was cut before they began", () => {
+    const call = { index: 0, id: "a", function: { name: "f", arguments: "" } };
+    expect(outputOf(eventsOf([{ tool_calls: [call] }], "length"))).toMatchObject([
+      { status: "incomplete", arguments: "" },
+    ]);
+  });
+
   test("that is empty, with no items", () => {
     expect(eventsOf([]).map(({ type }) => type)).toEqual([
       "response.created",

@@ -129,6 +129,12 @@ describe("a request becomes a chat", () => {
     ]);
   });
 
+  test("a call without arguments has those of a function without parameters", async () => {
+    const call = { type: "function_call", call_id: "1", name: "f", arguments: "" };
+    const calls = [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }];
+    expect(await messagesOf(user, call)).toMatchObject([user, { tool_calls: calls }]);
+  });
+
   test("a developer is the system, and an unfinished thought is left out", async () => {
     const summary = [{ type: "summary_text", text: "x" }];
     expect(
