@@ -52,6 +52,8 @@ export type FormatNeeds = {
   serves(profile: Profile): boolean;
   /** The failure if none does; by default that of the format. */
   readonly failure?: AppError | undefined;
+  /** Whether text that only its author can read is in the prompt, or expected of the answer. */
+  readonly encrypted?: "in_prompt" | "in_answer" | undefined;
 };
 
 /** The inputs of a choice. */

@@ -23,7 +23,7 @@ export const MAX_CANDIDATES = 3;
  * Chooses the candidate providers: a pure function. The healthy eligible offers are ranked, and the first three become
  * candidates. Where these are fewer, offers whose circuit is open come after them, as an attempt is better than a
  * failure; if none is healthy, all eligible offers are ranked. Where the prompt is cached changes the ranking only, and
- * not that of the client.
+ * not that of the client; so does which provider encrypted a part of the prompt.
  *
  * Throws `access_denied` for a model, or for providers, that the key may not use; `model_not_found`;
  * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that no provider supports;
@@ -89,12 +89,18 @@ function inOrder(
   return offers.length > 1 ? offers.toSorted(order()) : offers;
 }
 
-/** The affinity, if several providers may answer, the client does not rank them, and one has cheaper cached tokens. */
+/**
+ * The affinity, if several providers may answer, the client does not rank them, and one has cheaper cached tokens or may
+ * encrypt text for itself.
+ */
 function affinityFor(eligible: readonly Provider[], context: ChoiceContext): Affinity | undefined {
-  const { affinity, serviceType, preferences, inputTokens = 1 } = context;
+  const { affinity, serviceType, preferences, inputTokens = 1, needs } = context;
   if (!affinity || serviceType !== "chatbot") return undefined;
   if (eligible.length < 2 || isRankedByClient(preferences)) return undefined;
-  return eligible.some((offer) => hasCheaperCache(offer, inputTokens)) ? affinity() : undefined;
+  const matters =
+    needs?.encrypted !== undefined || eligible.some((offer) => hasCheaperCache(offer, inputTokens));
+  const found = matters ? affinity() : undefined;
+  return found && needs?.encrypted === "in_prompt" ? { ...found, isBound: true } : found;
 }
 
 /** The factor by which an estimated token count may be too high. */

@@ -9,6 +9,8 @@ export type Affinity = {
   readonly conversation: string;
   /** The provider that answered it last, and the tokens of this prompt that it has probably cached. */
   readonly warm?: { readonly provider: Hex; readonly tokens: number } | undefined;
+  /** Whether the prompt has text that only the provider that answered last can read. */
+  readonly isBound?: boolean;
 };
 
 /** What providers are ranked for. Tokens are estimates. */
@@ -44,7 +46,8 @@ export function hasCheaperCache(offer: Provider, inputTokens: number): boolean {
  *
  * With an `affinity`, the cost at the provider that has the prompt cached is that of cached tokens. Ties go to the
  * lowest price of cached tokens, so that the next requests of the conversation cost less, then to the provider that
- * answered last, then to the one with the highest weight for the conversation.
+ * answered last, then to the one with the highest weight for the conversation. A prompt that it is bound to goes to the provider
+ * that answered last, whatever it costs.
  */
 export function byPreferences(
   { preferences: { sort, order = [] }, serviceType, inputTokens = 1, outputTokens = 1 }: RankedRequest,
@@ -68,6 +71,7 @@ export function byPreferences(
     if (order.length > 0 && place(a) !== place(b)) return place(a) - place(b);
     if (sort === "throughput" && speed(a) !== speed(b)) return speed(a) > speed(b) ? -1 : 1;
     if (sort === "latency" && latency(a) !== latency(b)) return latency(a) - latency(b);
+    if (affinity?.isBound && isWarm(a) !== isWarm(b)) return isWarm(a) ? -1 : 1;
     const costDifference = cost(a) - cost(b);
     if (costDifference !== 0n) return costDifference < 0n ? -1 : 1;
     if (affinity) {

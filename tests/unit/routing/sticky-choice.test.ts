@@ -82,6 +82,31 @@ test("the choice says by which conversation it was made, and says nothing where 
   expect(chosen(offers.slice(1), { ...SIZE, affinity: affinity("mine") })).not.toHaveProperty("affinity");
 });
 
+describe("a prompt with text that only its author can read", () => {
+  const offers = [1, 2, 3].map((n) => offer(n, { inputPrice: BigInt(n), outputPrice: BigInt(n) }));
+  const given = (encrypted: "in_prompt" | "in_answer" | undefined, warm?: number) => ({
+    ...SIZE,
+    needs: { serves: () => true, encrypted },
+    affinity: affinity("a", warm === undefined ? undefined : { n: warm, tokens: 0 }),
+  });
+
+  test("goes first to the provider that answered last, though it costs more and no cache is cheaper", () => {
+    expect(addresses(chosen(offers, given("in_prompt", 3)))).toEqual([3, 1, 2].map(addressOf));
+    expect(addresses(chosen(offers, given("in_answer", 3)))).toEqual([1, 2, 3].map(addressOf));
+    expect(addresses(chosen(offers, given("in_prompt")))).toEqual([1, 2, 3].map(addressOf));
+  });
+
+  test("overrides no preference of the client", () => {
+    const wanted = { ...given("in_prompt", 3), preferences: { order: [addressOf(2)] } };
+    expect(addresses(chosen(offers, wanted))[0]).toBe(addressOf(2));
+  });
+
+  test("is expected of an answer, whose provider is then remembered", () => {
+    expect(chosen(offers, given("in_answer"))).toHaveProperty("affinity");
+    expect(chosen(offers, given(undefined))).not.toHaveProperty("affinity");
+  });
+});
+
 describe("with a known cache", () => {
   test("the provider that answered last comes first among equally expensive ones, though its cache is empty", () => {
     const offers = [1, 2, 3].map((n) => caching(n, 10, 1));
