@@ -95,6 +95,12 @@ export class ElidedTexts {
   }
 }
 
+/** The pieces of a value as JSON, with the long strings of the body that it was made of. */
+export function serialized(value: object, elided: ElidedTexts | undefined): readonly Buffer[] {
+  const json = JSON.stringify(value);
+  return elided ? elided.restoredPieces(json) : [Buffer.from(json)];
+}
+
 /** Whether a value is a string, parsed or elided. */
 export function isText(value: unknown): value is string | ElidedText {
   return typeof value === "string" || value instanceof ElidedText;

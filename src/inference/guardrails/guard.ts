@@ -82,10 +82,10 @@ function checkBody({ sizeBytes, fields, translated }: GuardedRequest, guardrails
   if (allowedTools.length === 0) return;
   const tool = refusedTool(fields, allowedTools);
   if (!tool) return;
-  const place = tool.at === undefined ? tool.field : `${tool.field}[${tool.at}]`;
-  const what = tool.name === undefined ? "is no tool whose name can be allowed" : `is not an allowed tool`;
-  const named = tool.name === undefined ? place : `${place} (${JSON.stringify(tool.name.slice(0, 128))})`;
-  throw violated("allowed_tools", tool.field, `${named} ${what}`);
+  const { field, place, name } = tool;
+  const what = name === undefined ? "is no tool whose name can be allowed" : `is not an allowed tool`;
+  const named = name === undefined ? place : `${place} (${JSON.stringify(name.slice(0, 128))})`;
+  throw violated("allowed_tools", field, `${named} ${what}`);
 }
 
 /** The field by which a body has a blocked parameter, as the client sent it. One that is null or false has no effect. */

@@ -1,7 +1,11 @@
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A tool that a request offers, which an allowlist does not contain. */
-type RefusedTool = { readonly field: string; readonly at?: number; readonly name?: string | undefined };
+/** A tool that a request offers, which an allowlist does not contain: the field of the body, and the place within it. */
+type RefusedTool = {
+  readonly field: string;
+  readonly place: string;
+  readonly name?: string | undefined;
+};
 
 /** Types of tools that the client itself runs, so that their name says which one it is. */
 const OWN_TYPES: ReadonlySet<unknown> = new Set([undefined, null, "function", "custom"]);
@@ -12,13 +16,53 @@ const OWN_TYPES: ReadonlySet<unknown> = new Set([undefined, null, "function", "c
  */
 export function refusedTool(fields: Fields, allowed: readonly string[]): RefusedTool | undefined {
   for (const field of ["tools", "functions"]) {
-    const tools = fields[field];
-    if (tools === undefined || tools === null) continue;
-    if (!Array.isArray(tools)) return { field };
-    const at = tools.findIndex((tool) => !isAllowed(tool, allowed));
-    if (at !== -1) return { field, at, name: nameOf(tools[at]) };
+    const refused = refusedIn(fields[field], field, allowed);
+    if (refused) return { field, ...refused };
+  }
+  const loaded = refusedLoaded(fields.input, allowed);
+  return loaded && { field: "input", ...loaded };
+}
+
+/** Items of an input may load tools: those that a search has found. */
+function refusedLoaded(input: unknown, allowed: readonly string[]): Refused | undefined {
+  if (!Array.isArray(input)) return undefined;
+  for (const [at, item] of input.entries()) {
+    const refused = isFields(item) ? refusedIn(item.tools, `input[${at}].tools`, allowed) : undefined;
+    if (refused) return refused;
   }
   return undefined;
+}
+
+type Refused = Omit<RefusedTool, "field">;
+
+/** The first tool of a list that is not allowed. The tools of a namespace are compared one by one. */
+function refusedIn(tools: unknown, place: string, allowed: readonly string[]): Refused | undefined {
+  if (tools === undefined || tools === null) return undefined;
+  if (!Array.isArray(tools)) return { place };
+  for (const [at, tool] of tools.entries()) {
+    const refused = refusedAt(tool, `${place}[${at}]`, allowed);
+    if (refused) return refused;
+  }
+  return undefined;
+}
+
+function refusedAt(tool: unknown, place: string, allowed: readonly string[]): Refused | undefined {
+  if (!isFields(tool) || tool.type !== "namespace")
+    return isAllowed(tool, allowed) ? undefined : { place, name: nameOf(tool) };
+  const { name: namespace, tools } = tool;
+  if (!Array.isArray(tools)) return { place };
+  const at = tools.findIndex((grouped) => !isAllowedIn(grouped, namespace, allowed));
+  return at === -1 ? undefined : { place: `${place}.tools[${at}]`, name: nameOf(tools[at]) };
+}
+
+/** A tool of a namespace is known by its own name, or by that of a chat, which has no namespaces. */
+function isAllowedIn(tool: unknown, namespace: unknown, allowed: readonly string[]): boolean {
+  if (!isFields(tool) || !OWN_TYPES.has(tool.type)) return false;
+  const names = namesOf(tool);
+  return (
+    names.length > 0 &&
+    names.every((name) => isListed(name, allowed) || isListed(`${namespace}__${name}`, allowed))
+  );
 }
 
 /** A tool with an interface of its provider is known by its type, such as `bash_20250124`, or by the name within that. */

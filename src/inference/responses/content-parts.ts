@@ -1,6 +1,6 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
 import { invalidField } from "../body/invalid-field.ts";
-import type { Unsupported } from "./unsupported.ts";
+import { notSupported, type Unsupported } from "./unsupported.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Text = string | ElidedText;
@@ -43,7 +43,7 @@ function chatPart(part: unknown, path: string, unsupported: Unsupported): Fields
       if (!isFields(part.input_audio)) throw invalidField(`${path}.input_audio`, "must be an object");
       return { type, input_audio: part.input_audio };
     default:
-      throw invalidField(`${path}.type`, typeof type === "string" ? "not supported" : "must be a string");
+      throw invalidField(`${path}.type`, notSupported("parts", type));
   }
 }
 
@@ -92,6 +92,11 @@ export function shortTextOf(item: Fields, name: string, path: string): string {
   if (typeof text !== "string" || text === "")
     throw invalidField(`${path}.${name}`, isText(text) && text !== "" ? "too long" : "must be a string");
   return text;
+}
+
+/** One text; a long one is its placeholder, which is replaced when the body is written. */
+export function joinedTexts(texts: readonly Text[]): string {
+  return texts.map((text) => (typeof text === "string" ? text : text.toJSON())).join("\n\n");
 }
 
 /** Whether a value is a JSON object. */

@@ -1,8 +1,10 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
 import { invalidField } from "../body/invalid-field.ts";
-import { chatContent, isFields, shortTextOf, textOf } from "./content-parts.ts";
+import { chatContent, isFields, joinedTexts, shortTextOf, textOf } from "./content-parts.ts";
+import type { ChatNames } from "./function-names.ts";
 import { NO_ARGUMENTS } from "./output-items.ts";
-import type { Unsupported } from "./unsupported.ts";
+import { readTools } from "./response-tools.ts";
+import { notSupported, type Unsupported } from "./unsupported.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Text = string | ElidedText;
@@ -15,11 +17,13 @@ const ROLES: ReadonlyMap<unknown, string> = new Map([
   ["developer", "system"],
 ]);
 
-/** Items of tools that the client runs, and which a chat does not have. */
-const OTHER_CALLS: ReadonlySet<unknown> = new Set([
+/** Items that only providers with the format of responses have: of tools that the client runs, and of compaction. */
+const OTHER_ITEMS: ReadonlySet<unknown> = new Set([
   ...["custom_tool_call", "custom_tool_call_output"],
   ...["local_shell_call", "local_shell_call_output"],
   ...["apply_patch_call", "apply_patch_call_output"],
+  ...["tool_search_call", "tool_search_output"],
+  ...["compaction", "compaction_trigger"],
 ]);
 
 /** What an assistant said in one turn, which is one chat message: its items arrive one by one. */
@@ -28,26 +32,28 @@ type Turn = { reasoning: Text[]; content?: unknown; toolCalls: Fields[] };
 /**
  * The chat messages of a request for a response: its `instructions`, then its `input`, a text or valid items. The
  * consecutive items of one turn (reasoning, message, function calls) become one message. What a chat cannot express is
- * added to `unsupported`, and stays as it is. Throws `invalid_body` naming the field.
+ * added to `unsupported`, and stays as it is. Functions of namespaces have `names`. Throws `invalid_body` naming the field.
  */
 export function chatMessages(
   input: unknown,
   instructions: unknown,
-  unsupported: Unsupported,
+  { names, unsupported }: { readonly names: ChatNames; readonly unsupported: Unsupported },
 ): readonly Fields[] {
   const first = instructions == null ? [] : [{ role: "system", content: instructions }];
   if (isText(input)) return [...first, { role: "user", content: input }];
-  const reader = new ItemReader(unsupported);
+  const reader = new ItemReader(names, unsupported);
   for (const [at, item] of (input as readonly unknown[]).entries()) reader.read(item, `input.${at}`);
   return [...first, ...reader.end()];
 }
 
 class ItemReader {
+  readonly #names: ChatNames;
   readonly #unsupported: Unsupported;
   readonly #messages: Fields[] = [];
   #turn: Turn | undefined;
 
-  constructor(unsupported: Unsupported) {
+  constructor(names: ChatNames, unsupported: Unsupported) {
+    this.#names = names;
     this.#unsupported = unsupported;
   }
 
@@ -60,10 +66,8 @@ class ItemReader {
     else if (type === "function_call_output") this.#readCallOutput(item, path);
     else if (type === "item_reference")
       throw invalidField(path, "items are not stored here: send the item itself, or use store: false");
-    else if (OTHER_CALLS.has(type)) {
-      this.#unsupported.add(invalidField(`${path}.type`, "not supported"));
-      this.#add(item);
-    } else throw invalidField(`${path}.type`, isText(type) ? "not supported" : "must be a string");
+    else if (OTHER_ITEMS.has(type)) this.#readOther(item, path);
+    else throw invalidField(`${path}.type`, notSupported("items", type));
   }
 
   end(): readonly Fields[] {
@@ -92,7 +96,8 @@ class ItemReader {
     const [texts, summaries] = [partTexts(content, `${path}.content`), partTexts(summary, `${path}.summary`)];
     const hasContent = texts.length > 0;
     this.#turnBefore("reasoning").reasoning.push(...(hasContent ? texts : summaries));
-    this.#unsupported.hide((encrypted?.length ?? 0) + (hasContent ? lengthOf(summaries) : 0));
+    this.#unsupported.hideEncrypted(encrypted?.length ?? 0);
+    this.#unsupported.hide(hasContent ? lengthOf(summaries) : 0);
   }
 
   #readCall(item: Fields, path: string): void {
@@ -100,11 +105,30 @@ class ItemReader {
       id: shortTextOf(item, "call_id", path),
       type: "function",
       function: {
-        name: shortTextOf(item, "name", path),
+        name: this.#names.of(shortTextOf(item, "name", path), namespaceOf(item, path)),
         arguments: textOf(item, "arguments", path) || NO_ARGUMENTS,
       },
     };
     this.#turnBefore("calls").toolCalls.push(call);
+  }
+
+  /** A search loads tools, which are subject to the same rules as the others. */
+  #readOther(item: Fields, path: string): void {
+    const { type, tools } = item;
+    this.#unsupported.add(invalidField(`${path}.type`, notSupported("items", type)));
+    if (type === "tool_search_output") {
+      if (!Array.isArray(tools)) throw invalidField(`${path}.tools`, "must be a list");
+      readTools(tools, this.#unsupported, `${path}.tools`);
+    }
+    if (type === "compaction") this.#readCompaction(item, path);
+    else this.#add(item);
+  }
+
+  /** Without its content, the provider would look its id up: all accounts share the router's account there. */
+  #readCompaction(item: Fields, path: string): void {
+    const { length } = textOf(item, "encrypted_content", path);
+    if (length === 0) throw invalidField(`${path}.encrypted_content`, "must not be empty");
+    this.#unsupported.hideEncrypted(length);
   }
 
   #readCallOutput(item: Fields, path: string): void {
@@ -132,10 +156,14 @@ class ItemReader {
     this.#messages.push({
       role: "assistant",
       content: content ?? null,
-      ...(reasoning.length > 0 && { reasoning_content: joined(reasoning) }),
+      ...(reasoning.length > 0 && { reasoning_content: joinedTexts(reasoning) }),
       ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
     });
   }
+}
+
+function namespaceOf(item: Fields, path: string): string | undefined {
+  return item.namespace == null ? undefined : shortTextOf(item, "namespace", path);
 }
 
 function partTexts(parts: unknown, path: string): readonly Text[] {
@@ -149,9 +177,4 @@ function partTexts(parts: unknown, path: string): readonly Text[] {
 
 function lengthOf(texts: readonly Text[]): number {
   return texts.reduce((sum, { length }) => sum + length, 0);
-}
-
-/** One text; a long one is its placeholder, which is replaced when the body is written. */
-function joined(texts: readonly Text[]): string {
-  return texts.map((text) => (typeof text === "string" ? text : text.toJSON())).join("\n\n");
 }

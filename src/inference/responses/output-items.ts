@@ -1,3 +1,4 @@
+import type { FunctionNames } from "./function-names.ts";
 import type { CallPart, Said } from "./said.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -38,7 +39,13 @@ type PartType = keyof typeof PARTS;
 type Part = { readonly type: PartType; text: string; logprobs: unknown[] };
 type Item = { readonly id: string; readonly index: number; isDone: boolean } & (
   | { readonly kind: "reasoning" | "message"; readonly parts: Part[] }
-  | { readonly kind: "function_call"; readonly callId: string; name: string; arguments: string }
+  | {
+      readonly kind: "function_call";
+      readonly callId: string;
+      name: string;
+      namespace?: string;
+      arguments: string;
+    }
 );
 type TextItem = Extract<Item, { kind: "reasoning" | "message" }>;
 type CallItem = Extract<Item, { kind: "function_call" }>;
@@ -59,15 +66,21 @@ const MAX_LOGPROBS = 1_048_576;
 export class OutputItems {
   readonly #suffix: string;
   readonly #reasoning: PartType;
+  readonly #functions: FunctionNames;
   readonly #items: Item[] = [];
   readonly #calls = new Map<number, CallItem>();
   #open: TextItem | undefined;
   #length = 0;
   #logprobsLength = 0;
 
-  /** `suffix` makes the ids of its items unique. */
-  constructor({ suffix, hasSummary }: { readonly suffix: string; readonly hasSummary: boolean }) {
+  /** `suffix` makes the ids of its items unique; `functions` are those whose names in the chat are not the client's. */
+  constructor({
+    suffix,
+    hasSummary,
+    functions,
+  }: { readonly suffix: string; readonly hasSummary: boolean; readonly functions: FunctionNames }) {
     this.#suffix = suffix;
+    this.#functions = functions;
     this.#reasoning = hasSummary ? "summary_text" : "reasoning_text";
   }
 
@@ -153,13 +166,13 @@ export class OutputItems {
         kind: "function_call",
         ...item,
         callId: id ?? `call_${item.id}`,
-        name: name ?? "",
+        ...this.#named(name ?? ""),
         arguments: "",
       };
       this.#calls.set(index, call);
       this.#begin(call, events);
     }
-    if (call.name === "" && name !== undefined) call.name = name;
+    if (call.name === "" && name !== undefined) Object.assign(call, this.#named(name));
     if (added === "") return events;
     call.arguments += added;
     this.#length += added.length;
@@ -170,6 +183,11 @@ export class OutputItems {
       delta: added,
     });
     return events;
+  }
+
+  /** A function as the client named it. */
+  #named(name: string): Pick<CallItem, "name" | "namespace"> {
+    return this.#functions.get(name) ?? { name };
   }
 
   #newItem(prefix: string) {
@@ -235,8 +253,11 @@ function partOf({ type, text, logprobs }: Part): Fields {
 
 function itemOf(item: Item, status: Status): Fields {
   const { kind: type, id } = item;
-  if (item.kind === "function_call")
-    return { id, type, status, call_id: item.callId, name: item.name, arguments: argumentsOf(item, status) };
+  if (item.kind === "function_call") {
+    const { callId: call_id, name, namespace } = item;
+    const called = { name, ...(namespace !== undefined && { namespace }) };
+    return { id, type, status, call_id, ...called, arguments: argumentsOf(item, status) };
+  }
   const content = item.parts.filter((part) => part.type !== "summary_text").map(partOf);
   if (item.kind === "message") return { id, type, status, role: "assistant", content };
   const summary = item.parts.filter((part) => part.type === "summary_text").map(partOf);

@@ -35,6 +35,6 @@ export function responseOfChat(completion: Buffer, { head, completedAt, usage }:
 }
 
 /** How the output of a response is built. */
-export function outputOptions({ id, hasSummary }: ResponseHead) {
-  return { suffix: `${id.replace(/^resp_/, "")}_`, hasSummary };
+export function outputOptions({ id, hasSummary, functions }: ResponseHead) {
+  return { suffix: `${id.replace(/^resp_/, "")}_`, hasSummary, functions };
 }

@@ -1,5 +1,6 @@
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { Trace } from "../billing/trace.ts";
+import type { FunctionNames } from "./function-names.ts";
 import { fieldsOf } from "./said.ts";
 
 /** What a response has before its answer begins. */
@@ -10,6 +11,8 @@ export type ResponseHead = {
   readonly createdAt: number;
   /** Whether reasoning is shown as a summary. */
   readonly hasSummary: boolean;
+  /** The functions whose names in the chat are not the client's. */
+  readonly functions: FunctionNames;
   /** The members that repeat the request, as a JSON object. */
   readonly repeated: string;
 };

@@ -88,23 +88,26 @@ export class ResponsesService {
 
   /** The chat whose answer is translated to this response, and the request itself for providers that have its format. */
   #translated(
-    { chat, native, hasSummary, repeated }: ResponsesRequest,
+    { chat, native, hasSummary, functions, repeated }: ResponsesRequest,
     { requestId }: Caller,
     previous?: KeptResponse,
   ): TranslatedChat {
     const { bodies } = this.#dependencies;
     const nowSeconds = () => Math.floor(this.#dependencies.clock.now().getTime() / 1_000);
     const id = responseIdOf(requestId);
-    const head: ResponseHead = { id, model: chat.model, createdAt: nowSeconds(), hasSummary, repeated };
+    const { model } = chat;
+    const head: ResponseHead = { id, model, createdAt: nowSeconds(), hasSummary, functions, repeated };
     const stream = new ResponseStream(head);
     return {
       ...(previous ? longer(chat, previous) : chat),
       native: nativeForm(native, { id, previous }),
       translation: {
-        whole: (completion, usage, model) =>
-          bodies.translateChat(completion, { head: { ...head, model }, usage, completedAt: nowSeconds() }),
-        reader(events, model) {
-          stream.answeredBy(model);
+        whole: (completion, usage, answering) =>
+          bodies.translateChat(completion, {
+            ...{ head: { ...head, model: answering }, usage, completedAt: nowSeconds() },
+          }),
+        reader(events, answering) {
+          stream.answeredBy(answering);
           return new ResponseEvents({ chat: events, stream, nowSeconds });
         },
       },

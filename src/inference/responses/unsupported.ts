@@ -1,4 +1,8 @@
 import type { AppError } from "../../kernel/errors.ts";
+import { isText } from "../body/elided-text.ts";
+
+/** Types are shorter; a longer one is not repeated whole. */
+const MAX_TYPE = 64;
 
 /**
  * What a request has that no chat can express. Providers that have the format of responses serve it; the first of it is
@@ -7,6 +11,7 @@ import type { AppError } from "../../kernel/errors.ts";
 export class Unsupported {
   #first: AppError | undefined;
   #hiddenLength = 0;
+  #hasEncrypted = false;
 
   /** Records what no chat can express. */
   add(reason: AppError): void {
@@ -18,13 +23,30 @@ export class Unsupported {
     this.#hiddenLength += length;
   }
 
+  /** Records text that only its author can read, in characters. A chat leaves it out. */
+  hideEncrypted(length: number): void {
+    if (length > 0) this.#hasEncrypted = true;
+    this.hide(length);
+  }
+
   /** Why the request cannot be sent as a chat; undefined if it can. */
   get reason(): AppError | undefined {
     return this.#first;
+  }
+
+  /** Whether the request has text that only its author can read. */
+  get hasEncrypted(): boolean {
+    return this.#hasEncrypted;
   }
 
   /** The characters that a chat leaves out. */
   get hiddenLength(): number {
     return this.#hiddenLength;
   }
+}
+
+/** Why an item, a part or a tool of this type is refused. */
+export function notSupported(things: "items" | "parts" | "tools", type: unknown): string {
+  if (typeof type === "string") return `${things} of type ${type.slice(0, MAX_TYPE)} are not supported`;
+  return isText(type) ? "not supported" : "must be a string";
 }

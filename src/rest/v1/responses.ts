@@ -1,4 +1,5 @@
-import { RESPONSES_REQUEST, readResponsesRequest } from "../../inference/responses/responses-request.ts";
+import { readResponsesRequest } from "../../inference/responses/responses-request.ts";
+import { RESPONSES_REQUEST } from "../../inference/responses/responses-schema.ts";
 import { callerOf, inferenceBytes } from "../inference-call.ts";
 import { defineRoute } from "../route.ts";
 import { routingHeaders } from "../routing-headers.ts";

@@ -8,11 +8,13 @@ import type { Seeded } from "../../support/seed.ts";
 
 const MODEL = "chat";
 const TEXT_MODEL = "text";
+const RESPONSES_MODEL = "responses";
 const router = await useRouter({
   models: [MODEL],
   count: 1,
   more: () => [
     { id: TEXT_MODEL, supported_formats: ["completions"], pricing: { prompt: "1", completion: "1" } },
+    { id: RESPONSES_MODEL, supported_formats: ["responses"], pricing: { prompt: "1", completion: "1" } },
     { id: "claude", supported_formats: ["anthropic"], pricing: { prompt: "1", completion: "1" } },
   ],
 });
@@ -153,6 +155,43 @@ describe("tools", () => {
     const key = await keyWith({ allowedTools: ["search"] });
     const refused = await post(key, "chat/completions", { ...chat, ...fields });
     expect(refused).toMatchObject({ status: 403, code: "guardrail_violated", param });
+  });
+
+  const loaded = (...tools: readonly object[]) => ({
+    input: [
+      { role: "user", content: "a" },
+      { type: "tool_search_output", call_id: "1", tools },
+    ],
+  });
+  const plain = (name: string) => ({ type: "function", name });
+  const group = (name: unknown, ...tools: readonly unknown[]) => ({ type: "namespace", name, tools });
+  test.each<[string, object, string, string]>([
+    ["a function", { tools: [plain("search"), group("web", plain("other"))] }, "tools", "tools[1].tools[0]"],
+    ["the second", { tools: [group("web", plain("search"), plain("other"))] }, "tools", "tools[0].tools[1]"],
+    ["one by an allowed name", { tools: [group("search", plain("other"))] }, "tools", "tools[0].tools[0]"],
+    ["a loaded tool", loaded(plain("search"), plain("other")), "input", "input[1].tools[1]"],
+    [
+      "one in a loaded namespace",
+      loaded(group("web", plain("other"))),
+      "input",
+      "input[1].tools[0].tools[0]",
+    ],
+  ])("%s in a namespace or from a search that is not allowed is refused", async (_, fields, param, place) => {
+    const key = await keyWith({ allowedTools: ["search", "namespace"] });
+    const refused = await post(key, "responses", { model: RESPONSES_MODEL, input: "a", ...fields });
+    expect(refused).toMatchObject({ status: 403, code: "guardrail_violated", param });
+    expect(refused.message).toContain(`${place} ("other")`);
+  });
+
+  test("of a namespace are allowed by their own names, or by those of a chat", async () => {
+    const tools = [group("web", plain("search"), plain("read"))];
+    const statuses: number[] = [];
+    for (const allowedTools of [["search", "read"], ["search", "web__read"], ["web"], ["search"]])
+      statuses.push(
+        (await post(await keyWith({ allowedTools }), "responses", { model: MODEL, input: "a", tools }))
+          .status,
+      );
+    expect(statuses).toEqual([200, 200, 403, 403]);
   });
 
   test("that are allowed by name or by type are passed on", async () => {

@@ -7,7 +7,14 @@ import { saidBy } from "../../../src/inference/responses/said.ts";
 type Fields = Readonly<Record<string, unknown>>;
 type Event = Fields & { readonly type: string; readonly sequence_number: number };
 
-const head = { id: "resp_1", model: "m", createdAt: 1, hasSummary: false, repeated: '{"store":false}' };
+const head = {
+  id: "resp_1",
+  model: "m",
+  createdAt: 1,
+  hasSummary: false,
+  functions: new Map(),
+  repeated: '{"store":false}',
+};
 const usage = { inputTokens: 3, outputTokens: 5, cache: { read: 2, write: 0, write1h: 0 } };
 const trace = {
   request_id: "r",
@@ -241,6 +248,37 @@ describe("an answer becomes a response", () => {
     );
     expect(outputOf(events)).toMatchObject(output);
     expect(replayed(events)).toEqual(outputOf(events));
+  });
+
+  test("with the client's names of functions in namespaces", () => {
+    const functions = new Map([["notes__add", { name: "add", namespace: "notes" }]]);
+    const called = { name: "notes__add", arguments: "{}" };
+    const message = { tool_calls: [{ index: 0, id: "a", function: called }] };
+    const output = [
+      { type: "function_call", call_id: "a", name: "add", namespace: "notes", arguments: "{}" },
+    ];
+    const choices = [{ index: 0, message, finish_reason: "tool_calls" }];
+    const whole = responseOfChat(Buffer.from(JSON.stringify({ choices })), {
+      ...{ head: { ...head, functions }, completedAt: 2, usage },
+    });
+    expect(JSON.parse(whole.toString())).toMatchObject({ output });
+    for (const deltas of [
+      [message],
+      [
+        { tool_calls: [{ index: 0, id: "a" }] },
+        { tool_calls: [{ index: 0, function: { name: "notes__add" } }] },
+        { tool_calls: [{ index: 0, function: { arguments: "{}" } }] },
+      ],
+    ]) {
+      const stream = new ResponseStream({ ...head, functions });
+      const parts = deltas.map((delta) => stream.take(saidBy({ delta })));
+      const end = stream.end({ finishReason: "tool_calls", completedAt: 2, usage: {}, trace });
+      const events = parsed(Buffer.concat([...parts, end]));
+      expect(outputOf(events)).toMatchObject(output);
+      const done = events.filter(({ type }) => type.endsWith(".done"));
+      expect(done).toMatchObject([{ name: "add" }, { item: output[0] }]);
+      expect(JSON.stringify(events)).not.toContain("notes__add");
+    }
   });
 
   test("with no arguments of a call that was cut before they began", () => {

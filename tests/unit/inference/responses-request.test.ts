@@ -12,6 +12,8 @@ const read = (body: object) => readResponsesRequest(Buffer.from(JSON.stringify({
 const formOf = async (body: object) => nativeForm((await read(body)).native);
 const user = { role: "user", content: "a" };
 const CUSTOM = { type: "custom", name: "patch" };
+const FUNCTION = { type: "function", name: "f" };
+const within = (...tools: readonly object[]) => ({ type: "namespace", name: "n", tools });
 const fileAt = (file_url: string) => ({ role: "user", content: [{ type: "input_file", file_url }] });
 
 /** The chat that a provider is sent for a request. */
@@ -184,6 +186,167 @@ describe("a request becomes a chat", () => {
     expect(Object.keys(none)).toEqual(["model", "messages", "max_tokens"]);
   });
 
+  describe("namespaces", () => {
+    const fn = (name: string, more: object = {}) => ({ type: "function", name, ...more });
+    const group = (name: string, ...tools: readonly object[]) => ({ type: "namespace", name, tools });
+
+    /** The names in the chat of the functions of these tools, and what they are restored to. */
+    async function namesOf(...tools: readonly object[]) {
+      const { chat, functions } = await read({ input: "a", tools });
+      const sent = (chat.fields.tools ?? []) as readonly { readonly function: { readonly name: string } }[];
+      const names = sent.map((tool) => tool.function.name);
+      return { names, restored: names.map((name) => functions.get(name) ?? { name }) };
+    }
+
+    test("become functions, of which the first has the description of its namespace", async () => {
+      const parameters = { type: "object" };
+      const tools = [
+        fn("add"),
+        {
+          ...group("notes", fn("add", { description: "Adds.", parameters, strict: false }), fn("list")),
+          description: "Notes.",
+        },
+        { ...group("empty"), description: "Nothing." },
+        { ...group("crm", fn("find")), description: "Customers." },
+      ];
+      const { tools: sent } = await chatOf({ input: "a", tools });
+      expect(sent).toEqual([
+        { type: "function", function: { name: "add" } },
+        {
+          type: "function",
+          function: { name: "notes__add", description: "Notes.\n\nAdds.", parameters, strict: false },
+        },
+        { type: "function", function: { name: "notes__list" } },
+        { type: "function", function: { name: "crm__find", description: "Customers." } },
+      ]);
+      const { repeated } = await read({ input: "a", tools });
+      expect(JSON.parse(repeated).tools[1]).toMatchObject({
+        type: "namespace",
+        name: "notes",
+        tools: [{ name: "add" }, { name: "list" }],
+      });
+    });
+
+    test("have functions with names that no other function has, within the limits of a chat", async () => {
+      const long = "a".repeat(60);
+      const { names, restored } = await namesOf(
+        fn("a__f"),
+        group("a", fn("f"), fn("b__c")),
+        group("a__b", fn("c")),
+        group(long, fn("one"), fn("two")),
+        group(`${long}b`, fn("one")),
+        group("mcp.server", fn("read file")),
+        group("mcp_server", fn("read_file")),
+      );
+      expect(new Set(names).size).toBe(names.length);
+      for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+      expect(names.slice(0, 3)).toEqual(["a__f", expect.stringMatching(/^a__f_[0-9a-f]{8}$/), "a__b__c"]);
+      expect(names[4]).toMatch(/__one_[0-9a-f]{8}$/);
+      expect(restored).toEqual([
+        { name: "a__f" },
+        { namespace: "a", name: "f" },
+        { namespace: "a", name: "b__c" },
+        { namespace: "a__b", name: "c" },
+        { namespace: long, name: "one" },
+        { namespace: long, name: "two" },
+        { namespace: `${long}b`, name: "one" },
+        { namespace: "mcp.server", name: "read file" },
+        { namespace: "mcp_server", name: "read_file" },
+      ]);
+    });
+
+    test("any functions have distinct names, the same in each request", async () => {
+      const name = fc.stringMatching(/^[a_.]{1,40}$/);
+      const tool = fc.oneof(
+        name.map((one) => fn(one)),
+        fc
+          .tuple(name, fc.uniqueArray(name, { minLength: 1, maxLength: 4 }))
+          .map(([one, names]) => group(one, ...names.map((each) => fn(each)))),
+      );
+      const tools = fc.uniqueArray(tool, { maxLength: 6, selector: (one) => `${one.type} ${one.name}` });
+      await fc.assert(
+        fc.asyncProperty(tools, async (offered) => {
+          const { names, restored } = await namesOf(...offered);
+          expect(new Set(names).size).toBe(names.length);
+          expect(restored).toEqual(
+            offered.flatMap((one): readonly Fields[] => {
+              const { name: namespace } = one;
+              return "tools" in one
+                ? one.tools.map((inner) => ({ namespace, name: (inner as Fields).name }))
+                : [{ name: namespace }];
+            }),
+          );
+          expect((await namesOf(...offered)).names).toEqual(names);
+        }),
+        { numRuns: 100 },
+      );
+    });
+
+    test("are in earlier calls too, also of functions that are not offered any more", async () => {
+      const call = (call_id: string, name: string, namespace?: string) => ({
+        ...{ type: "function_call", call_id, name, arguments: "{}" },
+        ...(namespace !== undefined && { namespace }),
+      });
+      const tools = [fn("notes__add"), group("notes", fn("add"))];
+      const input = [user, call("1", "add", "notes"), call("2", "notes__add"), call("3", "old", "gone")];
+      const { messages, tools: sent } = await chatOf({ input, tools });
+      const [, offered] = sent as readonly { readonly function: { readonly name: string } }[];
+      const [, turn] = messages as readonly {
+        readonly tool_calls?: readonly { readonly function: Fields }[];
+      }[];
+      expect(turn?.tool_calls?.map((one) => one.function.name)).toEqual([
+        offered?.function.name,
+        "notes__add",
+        "gone__old",
+      ]);
+    });
+
+    test.each<[string, object, string[], unknown]>([
+      [
+        "a function of one",
+        { type: "function", namespace: "b", name: "f" },
+        ["f", "a__f", "a__g", "b__f"],
+        "b__f",
+      ],
+      ["a name of one only", { type: "function", name: "g" }, ["f", "a__f", "a__g", "b__f"], "a__g"],
+      ["a name outside of them first", { type: "function", name: "f" }, ["f", "a__f", "a__g", "b__f"], "f"],
+      [
+        "one of them",
+        { type: "allowed_tools", mode: "required", tools: [{ type: "namespace", name: "a" }] },
+        ["a__f", "a__g"],
+        "required",
+      ],
+      [
+        "a function of one among others",
+        {
+          type: "allowed_tools",
+          mode: "auto",
+          tools: [{ type: "function", namespace: "a", name: "f" }, fn("f")],
+        },
+        ["f", "a__f"],
+        "auto",
+      ],
+    ])("may be chosen: %s", async (_, tool_choice, offered, mode) => {
+      const tools = [group("a", fn("f"), fn("g")), fn("f"), group("b", fn("f"))];
+      const chat = await chatOf({ input: "a", tools, tool_choice });
+      const sent = chat.tools as readonly { readonly function: { readonly name: string } }[];
+      expect(sent.map((tool) => tool.function.name).toSorted()).toEqual(offered.toSorted());
+      const { tool_choice: chosen } = chat;
+      expect((chosen as { readonly function?: Fields }).function?.name ?? chosen).toBe(mode);
+    });
+  });
+
+  test("what only a provider of responses reads is left out of a chat", async () => {
+    const sent = await chatOf({
+      ...{ input: "a", generate: true, multi_agent: null },
+      context_management: [{ type: "compaction", compact_threshold: 1_000 }],
+      client_metadata: { turn_id: "1" },
+      access_programs: {},
+      image: { context_compression: "auto" },
+    });
+    expect(Object.keys(sent)).toEqual(["model", "messages", "max_tokens"]);
+  });
+
   test("the long strings of a large body arrive whole, also where several become one", async () => {
     const long = 'é "quoted"\n'.repeat(100_000);
     const summary = [long, "b"].map((text) => ({ type: "summary_text", text }));
@@ -251,6 +414,26 @@ describe("a request becomes a chat", () => {
     ["max_tokens", { input: "a", max_tokens: 2 }],
     ["messages", { input: "a", messages: [] }],
     ["plugins", { input: "a", plugins: [{}] }],
+    ["tools.0.name", { input: "a", tools: [{ type: "namespace", tools: [] }] }],
+    ["tools.0.tools", { input: "a", tools: [{ type: "namespace", name: "n" }] }],
+    ["tools.0.tools.1", { input: "a", tools: [{ type: "namespace", name: "n", tools: [FUNCTION, null] }] }],
+    ["tools.0.tools.0.type", { input: "a", tools: [within({ type: "web_search" })] }],
+    ["tools.0.tools.0.type", { input: "a", tools: [within(within(FUNCTION))] }],
+    ["tools.0.tools.0.name", { input: "a", tools: [within({ type: "function" })] }],
+    ["tools.0.execution", { input: "a", tools: [{ type: "tool_search" }] }],
+    ["tool_choice.type", { input: "a", tools: [within(FUNCTION)], tool_choice: within(FUNCTION) }],
+    [
+      "tool_choice.name",
+      { input: "a", tools: [within(FUNCTION)], tool_choice: { ...FUNCTION, namespace: "m" } },
+    ],
+    [
+      "input.0.namespace",
+      { input: [{ type: "function_call", call_id: "1", name: "f", arguments: "", namespace: 1 }] },
+    ],
+    ["input.0.tools.0.type", { input: [{ type: "tool_search_output", tools: [{ type: "mcp" }] }] }],
+    ["input.0.tools", { input: [{ type: "tool_search_output" }] }],
+    ["input.0.encrypted_content", { input: [{ type: "compaction", id: "cmp_1" }] }],
+    ["input.0.encrypted_content", { input: [{ type: "compaction", id: "cmp_1", encrypted_content: "" }] }],
   ])("a fault names %s, of %j", async (param, body) => {
     expect(await faultOf(body)).toMatchObject({ code: "invalid_body", param });
   });
@@ -263,11 +446,34 @@ describe("a request becomes a chat", () => {
     ["tools.0.type", { input: "a", tools: [{ type: "local_shell" }] }],
     ["tools.0.type", { input: "a", tools: [CUSTOM], tool_choice: { type: "custom", name: "patch" } }],
     ["truncation", { input: "a", truncation: "auto" }],
+    ["tools.0.tools.1.type", { input: "a", tools: [within(FUNCTION, CUSTOM)] }],
+    ["tools.0.type", { input: "a", tools: [{ type: "tool_search", execution: "client" }] }],
+    ["input.0.type", { input: [{ type: "tool_search_call", call_id: "1", arguments: {} }] }],
+    ["input.0.type", { input: [{ type: "tool_search_output", call_id: "1", tools: [within(FUNCTION)] }] }],
+    ["input.1.type", { input: [user, { type: "compaction", encrypted_content: "a" }] }],
+    ["input.1.type", { input: [user, { type: "compaction_trigger" }] }],
+    ["multi_agent", { input: "a", multi_agent: { enabled: true } }],
+    ["generate", { input: "a", generate: false }],
   ])("only a provider with this format serves %s, of %j", async (param, body) => {
     const { needs } = await formOf(body);
     expect(needs.failure).toMatchObject({ code: "invalid_body", param });
     const served = [["openai"], ["responses"], ["openai", "responses"]] as const;
     expect(served.map((formats) => needs.serves({ formats }))).toEqual([false, true, true]);
+  });
+
+  test.each<[string, object]>([
+    ["items of type compaction", { input: [{ type: "compaction", encrypted_content: "a" }] }],
+    ["items of type compaction_trigger", { input: [user, { type: "compaction_trigger" }] }],
+    ["items of type computer_call", { input: [{ type: "computer_call" }] }],
+    ["parts of type input_video", { input: [{ role: "user", content: [{ type: "input_video" }] }] }],
+    ["tools of type tool_search", { input: "a", tools: [{ type: "tool_search", execution: "client" }] }],
+    ["tools of type web_search", { input: "a", tools: [{ type: "web_search" }] }],
+  ])("the reason names the type: %s", async (what, body) => {
+    const reason = await formOf(body).then(
+      ({ needs }) => needs.failure,
+      (error: unknown) => error,
+    );
+    expect((reason as AppError).message).toContain(`${what} are not supported`);
   });
 
   test.each<[string, object]>([
@@ -308,6 +514,22 @@ describe("a request becomes a chat", () => {
     expect(nativeForm(native).moreTokens).toBe(100);
     expect(chat.prompt.maxTokens).toBeGreaterThan(400);
     expect((await formOf({ input: [user] })).moreTokens).toBe(0);
+    const compaction = { type: "compaction", encrypted_content: "a".repeat(400) };
+    expect((await formOf({ input: [user, compaction] })).moreTokens).toBe(100);
+  });
+
+  test("text that only its author can read is known in the prompt, and where an answer may have it", async () => {
+    const { encrypted: none } = (await formOf({ input: "a", include: [] })).needs;
+    const reasoning = (encrypted_content?: string) => ({ type: "reasoning", summary: [], encrypted_content });
+    const cases: readonly [object, unknown][] = [
+      [{ input: [reasoning()] }, none],
+      [{ input: [reasoning("a")] }, "in_prompt"],
+      [{ input: [{ type: "compaction", encrypted_content: "a" }] }, "in_prompt"],
+      [{ input: "a", include: ["reasoning.encrypted_content"] }, "in_answer"],
+      [{ input: "a", context_management: [{ type: "compaction" }] }, "in_answer"],
+    ];
+    expect(none).toBeUndefined();
+    for (const [body, expected] of cases) expect((await formOf(body)).needs.encrypted).toBe(expected);
   });
 
   test("the body for a provider with this format is the client's own, which stores nothing", async () => {

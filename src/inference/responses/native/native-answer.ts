@@ -58,6 +58,7 @@ const CALLS: ReadonlySet<unknown> = new Set([
   "custom_tool_call",
   "local_shell_call",
   "apply_patch_call",
+  "tool_search_call",
 ]);
 
 /** Why a response has ended: the reason for which it is incomplete, `tool_calls` if it calls tools, or its status. */

@@ -4,6 +4,7 @@ import { candidateModel, forwardedBody, type RequestFields } from "../../body/re
 import type { NativeForm } from "../../chat/answer-translation.ts";
 import { TextMeter } from "../../chat/text-meter.ts";
 import type { Profile } from "../../providers/profile.ts";
+import type { FormatNeeds } from "../../routing/choice-context.ts";
 import type { KeptResponse } from "./kept-responses.service.ts";
 import { readNativeResponse } from "./native-answer.ts";
 import { NativeResponseEvents } from "./native-events.ts";
@@ -18,6 +19,8 @@ export type NativeRequest = RequestFields & {
   readonly untranslatable: AppError | undefined;
   /** The characters that a chat leaves out. */
   readonly hiddenLength: number;
+  /** Whether text that only its author can read is in the input, or expected of the answer. */
+  readonly encrypted: FormatNeeds["encrypted"];
   /** Whether the provider is to keep the response, so that another request can continue it. */
   readonly isKept: boolean;
   /** The id of the response that the request continues, as the client names it. */
@@ -48,7 +51,7 @@ export function nativeForm(
   return {
     format: "responses",
     path: "/responses",
-    needs: { failure: failureOf(request, previous), serves },
+    needs: { failure: failureOf(request, previous), serves, encrypted: request.encrypted },
     isServedBy,
     moreTokens: Math.ceil(hiddenLength / CHARACTERS_PER_TOKEN) + (previous?.tokens ?? 0),
     body(provider, maxTokens) {
