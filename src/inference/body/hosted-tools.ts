@@ -67,6 +67,8 @@ export const HOSTED_TOOLS: readonly HostedTools[] = [
  * version of their interface. Every other type is one that the provider runs, or is not known to be none.
  */
 const CLIENT_TYPES = /^(?:function|custom|(?:bash|text_editor|computer|memory)_\d{8})$/;
+/** The length of a type in an error. */
+const MAX_TYPE = 64;
 /** The members of a content part that have a file. */
 const FILES = ["source", "file", "image_file"] as const;
 
@@ -102,8 +104,9 @@ export function refuseHosted(body: Fields): void {
 }
 
 /** The text for a tool of a type that the client does not run. */
-export function unsupportedTool(type: unknown): string {
-  return typeof type === "string" ? `tools of type ${type} are not supported` : "not supported";
+function unsupportedTool(type: unknown): string {
+  if (typeof type !== "string") return "not supported";
+  return `tools of type ${type.slice(0, MAX_TYPE)} are not supported`;
 }
 
 function refuseHostedTool(tool: Fields, path: string): void {
