@@ -3,6 +3,7 @@ import { hashRequest } from "../idempotency/canonical-body.ts";
 import { type Claim, type KeptAnswer, MAX_KEPT_BYTES } from "../idempotency/idempotency.service.ts";
 import type { ReplayKey } from "../idempotency/replay-key.ts";
 import type { StreamSink } from "../inference/dispatch/stream-options.ts";
+import { exactJson } from "../kernel/text/exact-json.ts";
 import type { Answer } from "./http/answer.ts";
 
 /**
@@ -61,7 +62,7 @@ function toKeptAnswer(answer: Exclude<Answer, { kind: "stream" | "file" }>): Kep
   const status = answer.status ?? 200;
   if (answer.kind === "bytes")
     return { status, headers: { "content-type": JSON_TYPE, ...answer.headers }, body: answer.bytes };
-  return { status, headers: { "content-type": JSON_TYPE }, body: Buffer.from(JSON.stringify(answer.value)) };
+  return { status, headers: { "content-type": JSON_TYPE }, body: Buffer.from(exactJson(answer.value)) };
 }
 
 type Run = Extract<Answer, { kind: "stream" }>["run"];

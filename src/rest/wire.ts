@@ -25,16 +25,23 @@ export const token = z
   .regex(/^(0|[1-9]\d*)(\.\d{1,18})?$/)
   .meta({ id: "Token", description: "An amount of the network's token, as a decimal." });
 
-/** An amount of dollars, exactly. */
-export const usd = z
-  .string()
-  .regex(/^(0|[1-9]\d*)(\.\d{1,36})?$/)
-  .meta({ id: "Usd", description: "An amount of US dollars, as a decimal." });
+/** The same where OpenRouter has a JSON number: `exactToken` gives it, with all its digits. */
+export const tokenNumber = z.number().min(0).meta({
+  id: "TokenNumber",
+  description:
+    "An amount of the network's token: a JSON number with all its digits, up to 18 after the point, and no exponent.",
+});
+
+const usdNumber = z.number().min(0).meta({
+  id: "UsdNumber",
+  description:
+    "An amount of US dollars: a JSON number with all its digits, up to 36 after the point, and no exponent.",
+});
 
 /** What a request cost, in the `usage` of its answer. */
 export const usageCost = {
-  cost: token.optional().meta({ description: "What the request was charged, in the network's token." }),
-  cost_usd: usd
+  cost: tokenNumber.optional().meta({ description: "What the request was charged, in the network's token." }),
+  cost_usd: usdNumber
     .nullable()
     .optional()
     .meta({ description: "The same in US dollars, if the router knows the price of the token." }),

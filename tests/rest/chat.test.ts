@@ -266,7 +266,7 @@ test.each([
       prompt_tokens: inputTokens,
       completion_tokens: outputTokens,
       total_tokens,
-      cost: formatToken(costOf(outputTokens, inputTokens)),
+      cost: Number(formatToken(costOf(outputTokens, inputTokens))),
     });
     await expectConsistentLedger();
   },

@@ -14,7 +14,7 @@ const BALANCE = 10n ** 18n;
 const stack = useStack({ RATE_LIMIT_PER_KEY: "5000" });
 
 type Answer = {
-  readonly usage: { readonly cost: string; readonly prompt_tokens: number };
+  readonly usage: { readonly cost: number; readonly prompt_tokens: number };
   readonly x_0g_trace: { readonly request_id: string; readonly provider: string };
 };
 
@@ -66,7 +66,7 @@ describe("GET /v1/generation", () => {
       native_tokens_cached: 0,
       usage_estimated: false,
       total_cost: usage.cost,
-      usage: formatToken(BigInt(usage.prompt_tokens) * INPUT_PRICE + 3n * OUTPUT_PRICE),
+      usage: Number(formatToken(BigInt(usage.prompt_tokens) * INPUT_PRICE + 3n * OUTPUT_PRICE)),
     });
     const { latency, first_byte_latency, generation_time } = own as Record<string, number>;
     expect(latency).toBe((first_byte_latency ?? 0) + (generation_time ?? 0));
@@ -120,14 +120,14 @@ describe("GET /v1/key", () => {
       key_preview: created.key.preview,
       expires_at: null,
       usage: usage.cost,
-      limit: "0.1",
+      limit: 0.1,
       limit_reset: "daily",
       rate_limit: { requests: 5_000, interval: "60s" },
       allowed_models: [MODEL],
       allowed_providers: [],
     });
     const charged = (await stack().app.requests.list(account, { first: 1 })).rows[0]?.cost?.total ?? 0n;
-    expect(key.limit_remaining).toBe(formatToken(10n ** 17n - charged));
+    expect(key.limit_remaining).toBe(Number(formatToken(10n ** 17n - charged)));
   });
 
   test("has no remainder without a limit, and none below zero once the limit is lowered", async () => {
@@ -136,8 +136,8 @@ describe("GET /v1/key", () => {
     expect(await get("/v1/key", secret)).toMatchObject({ limit: null, limit_remaining: null });
     await stack().app.apiKeys.update(account, keyId, { creditLimit: 1n });
     expect(await get("/v1/key", secret)).toMatchObject({
-      limit: "0.000000000000000001",
-      limit_remaining: "0",
+      limit: 1e-18,
+      limit_remaining: 0,
     });
   });
 
@@ -154,17 +154,17 @@ describe("GET /v1/key", () => {
 });
 
 describe("GET /v1/credits", () => {
-  type Credits = { readonly total_credits: string; readonly total_usage: string };
+  type Credits = { readonly total_credits: number; readonly total_usage: number };
 
   test("is what the account ever had and used, for each of its keys; an allotment is not usage", async () => {
     const { account, secret } = await seed();
-    expect(await get<Credits>("/v1/credits", secret)).toEqual({ total_credits: "1", total_usage: "0" });
+    expect(await get<Credits>("/v1/credits", secret)).toEqual({ total_credits: 1, total_usage: 0 });
     await chat(secret);
     const other = await stack().app.apiKeys.create(account, "other");
     await chat(other.secret);
     const { rows } = await stack().app.requests.list(account, { first: 2 });
     const used = rows.reduce((sum, { cost }) => sum + (cost?.total ?? 0n), 0n);
-    const credits = { total_credits: "1", total_usage: formatToken(used) };
+    const credits = { total_credits: 1, total_usage: Number(formatToken(used)) };
     const reader = await managementKey(account, "account:read");
     for (const credential of [secret, other.secret, reader, await openSession(stack().app, account)])
       expect(await get<Credits>("/v1/credits", credential)).toEqual(credits);
@@ -178,7 +178,7 @@ describe("GET /v1/credits", () => {
     const all = Promise.all(chats).finally(() => {
       isDone = true;
     });
-    while (!isDone) expect((await get<Credits>("/v1/credits", secret)).total_credits).toBe("1");
+    while (!isDone) expect((await get<Credits>("/v1/credits", secret)).total_credits).toBe(1);
     await all;
   });
 

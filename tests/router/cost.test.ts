@@ -43,7 +43,10 @@ beforeEach(() => {
   provider.scripts.clear();
 });
 
-const shownAs = (neuron: bigint) => ({ cost: formatToken(neuron), cost_usd: priceInUsd(neuron, EIGHTH) });
+const shownAs = (neuron: bigint) => ({
+  cost: Number(formatToken(neuron)),
+  cost_usd: Number(priceInUsd(neuron, EIGHTH)),
+});
 
 /** The usage of an answer, and its bill: whole, or from the last chunk of a stream. */
 async function answerOf(seeded: Seeded, body: object): Promise<Shown> {

@@ -141,7 +141,7 @@ describe("tokens read from or written to the provider's cache", () => {
         `/v1/generation?id=${bill.request_id}`,
         seeded.secret,
       );
-      expect(generation.body.data).toMatchObject({ cache_discount: formatToken(BigInt(saving)) });
+      expect(generation.body.data).toMatchObject({ cache_discount: Number(formatToken(BigInt(saving))) });
       const query = `{ request(id: "${bill.request_id}") { inputTokens cachedTokens cacheWriteTokens cacheWrite1hTokens cost { input cacheSaving } } }`;
       expect((await askGraph(origin, reader, query)).data.request).toEqual({
         inputTokens: 100,

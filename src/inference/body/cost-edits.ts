@@ -57,9 +57,9 @@ export function usageWithCost(usage: object): readonly Part[] {
 export function costSlots(cost: ShownCost): Readonly<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const name of NAMES) {
-    const shown = cost[name];
-    texts[SLOTS[name].value.slot] = shown === undefined ? "null" : `"${shown}"`;
-    texts[SLOTS[name].member.slot] = shown === undefined ? "" : `,"${name}":"${shown}"`;
+    const digits = cost[name]?.digits;
+    texts[SLOTS[name].value.slot] = digits ?? "null";
+    texts[SLOTS[name].member.slot] = digits === undefined ? "" : `,"${name}":${digits}`;
   }
   return texts;
 }

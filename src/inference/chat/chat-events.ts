@@ -1,4 +1,5 @@
 import { type AppError, FAILURES } from "../../kernel/errors.ts";
+import { exactJson } from "../../kernel/text/exact-json.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Trace } from "../billing/trace.ts";
@@ -186,7 +187,7 @@ export class ChatEvents implements StreamReader {
 
   broken(trace: Trace, billed: TokenUsage, cost: ShownCost): Buffer {
     const usage = { ...chatUsage(billed), ...cost };
-    return Buffer.from(`data: ${JSON.stringify({ ...BROKEN, usage, x_0g_trace: trace })}\n\n`);
+    return Buffer.from(`data: ${exactJson({ ...BROKEN, usage, x_0g_trace: trace })}\n\n`);
   }
 
   /** The provider's own usage chunk if it equals the billed usage, otherwise one with the billed usage; with the cost. */
@@ -201,7 +202,7 @@ export class ChatEvents implements StreamReader {
     if (own !== undefined)
       return `${own.slice(0, own.lastIndexOf("}"))},${shown.slice(1)}`.replaceAll("\n", "\ndata: ");
     const { id, created, model = this.#model } = this.#named(this.#last);
-    return JSON.stringify({
+    return exactJson({
       id,
       object: this.#object,
       created,

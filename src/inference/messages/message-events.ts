@@ -1,4 +1,5 @@
 import type { AppError } from "../../kernel/errors.ts";
+import { exactJson } from "../../kernel/text/exact-json.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Trace } from "../billing/trace.ts";
@@ -152,7 +153,7 @@ export class MessageEvents implements StreamReader {
   broken(trace: Trace, billed: TokenUsage, cost: ShownCost): Buffer {
     const usage = { ...messageUsage(billed), ...cost };
     const event = { ...BROKEN, usage, x_0g_trace: trace };
-    return Buffer.from(`event: error\ndata: ${JSON.stringify(event)}\n\n`);
+    return Buffer.from(`event: error\ndata: ${exactJson(event)}\n\n`);
   }
 
   /** The final `message_delta`: the provider's own if its usage is the billed one, otherwise corrected; with the cost. */
@@ -160,7 +161,7 @@ export class MessageEvents implements StreamReader {
     const { event, data } = this.#last ?? {};
     const own = data === undefined ? undefined : withCost(data, cost);
     if (own !== undefined) return own.replaceAll("\n", "\ndata: ");
-    return JSON.stringify({ ...event, usage: { ...messageUsage(billed), ...cost } });
+    return exactJson({ ...event, usage: { ...messageUsage(billed), ...cost } });
   }
 
   /** Reads the stop reason and the usage so far; some providers report the input here as well. */

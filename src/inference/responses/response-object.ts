@@ -1,3 +1,4 @@
+import { exactJson } from "../../kernel/text/exact-json.ts";
 import type { TokenUsage } from "../billing/pricing.ts";
 import type { Trace } from "../billing/trace.ts";
 import type { FunctionNames } from "./function-names.ts";
@@ -45,7 +46,7 @@ export function responseJson({ id, model, createdAt, repeated }: ResponseHead, s
     usage: usage ?? null,
     ...(trace && { x_0g_trace: trace }),
   };
-  return `${JSON.stringify(response).slice(0, -1)},${repeated.slice(1)}`;
+  return `${exactJson(response).slice(0, -1)},${repeated.slice(1)}`;
 }
 
 /** Why a response is incomplete, from the finish reason of the chat; undefined if it is complete. */

@@ -1,4 +1,5 @@
 import { AppError } from "../errors.ts";
+import { ExactNumber } from "./exact-json.ts";
 
 /** 10^18 neuron are one token of the network. Every amount in the product is a `bigint` of neuron. */
 export const NEURON_PER_TOKEN = 10n ** 18n;
@@ -18,6 +19,11 @@ export function formatToken(neuron: bigint): string {
   const size = neuron < 0n ? -neuron : neuron;
   const fraction = (size % NEURON_PER_TOKEN).toString().padStart(18, "0").replace(/0+$/, "");
   return `${sign}${size / NEURON_PER_TOKEN}${fraction && `.${fraction}`}`;
+}
+
+/** The same as a JSON number with all its digits, for `exactJson`. */
+export function exactToken(neuron: bigint): ExactNumber {
+  return new ExactNumber(formatToken(neuron));
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { App } from "../../app.ts";
 import { ClientLeftError } from "../../kernel/errors.ts";
+import { exactJson } from "../../kernel/text/exact-json.ts";
 import type { ClientExchange } from "../../receipts/client-exchange.ts";
 import { toEnvelopeFailure } from "../envelope.ts";
 import { toAnthropicError } from "../errors/anthropic-error.ts";
@@ -40,8 +41,8 @@ export async function sendAnswer(
   if (answer.kind === "json")
     return reply
       .code(answer.status ?? 200)
-      .headers(headers)
-      .send(answer.value);
+      .headers({ ...headers, "content-type": "application/json; charset=utf-8" })
+      .send(exactJson(answer.value));
   if (answer.kind === "bytes") {
     client?.sent(answer.bytes);
     client?.end();

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { formatToken } from "../../kernel/text/amount.ts";
+import { exactToken } from "../../kernel/text/amount.ts";
 import { defineRoute, json } from "../route.ts";
-import { token } from "../wire.ts";
+import { tokenNumber } from "../wire.ts";
 
 /**
  * GET /v1/credits: what the account ever had and what it used, in OpenRouter's shape. Beyond SPEC: the only amount of
@@ -15,15 +15,15 @@ export const getCredits = defineRoute({
   answer: {
     json: z.strictObject({
       data: z.strictObject({
-        total_credits: token.meta({
+        total_credits: tokenNumber.meta({
           description: "Deposits and credit: the balance, including what is held, plus `total_usage`.",
         }),
-        total_usage: token.meta({ description: "What all requests of the account were charged." }),
+        total_usage: tokenNumber.meta({ description: "What all requests of the account were charged." }),
       }),
     }),
   },
   async handle(app, { account, signal }) {
     const { balance, used } = await app.usage.credits(account, signal);
-    return json({ data: { total_credits: formatToken(balance + used), total_usage: formatToken(used) } });
+    return json({ data: { total_credits: exactToken(balance + used), total_usage: exactToken(used) } });
   },
 });

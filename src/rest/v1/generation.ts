@@ -3,9 +3,9 @@ import { SERVICE_TYPES } from "../../inference/providers/provider.ts";
 import { FINISH_REASONS, nameFinishReason } from "../../inference/requests/finish-reason.ts";
 import type { InferenceRequest } from "../../inference/requests/requests.service.ts";
 import { AppError } from "../../kernel/errors.ts";
-import { formatToken } from "../../kernel/text/amount.ts";
+import { exactToken } from "../../kernel/text/amount.ts";
 import { defineRoute, json } from "../route.ts";
-import { address, count, timestamp, token } from "../wire.ts";
+import { address, count, timestamp, tokenNumber } from "../wire.ts";
 
 const MAX_ID_LENGTH = 256;
 const milliseconds = count.nullable();
@@ -44,12 +44,14 @@ const GENERATION = z
     usage_estimated: z
       .boolean()
       .meta({ description: "Whether the router counted tokens that the provider did not report." }),
-    total_cost: token.nullable().meta({ description: "What was charged; null while the request runs." }),
-    cache_discount: token.nullable().meta({
+    total_cost: tokenNumber
+      .nullable()
+      .meta({ description: "What was charged; null while the request runs." }),
+    cache_discount: tokenNumber.nullable().meta({
       description:
         "What the provider's cache saved of the cost: 0 if writing to it cost more; null while the request runs, and if the balance did not cover the whole cost.",
     }),
-    usage: token.nullable().meta({ description: "The same as `total_cost`." }),
+    usage: tokenNumber.nullable().meta({ description: "The same as `total_cost`." }),
     cached_from: z.string().nullable().meta({
       description:
         "The request whose stored answer was returned, and whose evidence it has; null if a provider answered.",
@@ -83,7 +85,7 @@ export const getGeneration = defineRoute({
 
 function view(request: InferenceRequest) {
   const { status, inputTokens, outputTokens, cost, firstByteMs, durationMs } = request;
-  const charged = cost && formatToken(cost.total);
+  const charged = cost && exactToken(cost.total);
   const saving = cost?.cacheSaving ?? null;
   return {
     id: request.id,
@@ -106,7 +108,7 @@ function view(request: InferenceRequest) {
     native_tokens_cached: request.cachedTokens,
     usage_estimated: request.usageEstimated,
     total_cost: charged,
-    cache_discount: saving === null ? null : formatToken(saving),
+    cache_discount: saving === null ? null : exactToken(saving),
     usage: charged,
     cached_from: request.routing?.cachedFrom ?? null,
     latency: durationMs,

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { AppError } from "../../kernel/errors.ts";
-import { formatToken } from "../../kernel/text/amount.ts";
+import { exactToken } from "../../kernel/text/amount.ts";
 import type { ApiKey } from "../../keys/api-keys/api-key.service.ts";
 import { EVIDENCE_FLOORS, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { permitSpender } from "../../keys/auth/permissions.ts";
 import { defineRoute, json } from "../route.ts";
-import { count, timestamp, token } from "../wire.ts";
+import { count, timestamp, tokenNumber } from "../wire.ts";
 import { GUARDRAILS, viewGuardrails } from "./key-shape.ts";
 
 const KEY = z
@@ -16,9 +16,9 @@ const KEY = z
     key_preview: z.string(),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
-    usage: token.meta({ description: "What was charged in the current period." }),
-    limit: token.nullable().meta({ description: "The credit limit per period; null for none." }),
-    limit_remaining: token.nullable().meta({
+    usage: tokenNumber.meta({ description: "What was charged in the current period." }),
+    limit: tokenNumber.nullable().meta({ description: "The credit limit per period; null for none." }),
+    limit_remaining: tokenNumber.nullable().meta({
       description: "What the limit leaves, without the holds of running requests; null without a limit.",
     }),
     limit_reset: z.enum(RESET_PERIODS),
@@ -58,9 +58,9 @@ function view(key: ApiKey, requestsPerMinute: number) {
     key_preview: key.preview,
     created_at: key.createdAt.toISOString(),
     expires_at: key.expiresAt?.toISOString() ?? null,
-    usage: formatToken(used),
-    limit: creditLimit === null ? null : formatToken(creditLimit),
-    limit_remaining: remaining === null ? null : formatToken(remaining),
+    usage: exactToken(used),
+    limit: creditLimit === null ? null : exactToken(creditLimit),
+    limit_remaining: remaining === null ? null : exactToken(remaining),
     limit_reset: key.resetPeriod,
     rate_limit: requestsPerMinute > 0 ? { requests: requestsPerMinute, interval: "60s" } : null,
     allowed_models: key.allowedModels,

@@ -81,7 +81,7 @@ test("killed while a batch is checked and while lines are in flight, the product
     status: "completed",
     request_counts: { total: LINES, completed: LINES, failed: 0 },
     // Each answer is counted in the transaction that bills it.
-    usage: { cost: formatToken(BigInt(LINES) * LINE_COST) },
+    usage: { cost: Number(formatToken(BigInt(LINES) * LINE_COST)) },
   });
   const lines = await client.lines(batch.output_file_id);
   expect(lines.map(({ custom_id }) => custom_id)).toEqual(numbers(LINES).map((n) => `request-${n}`));

@@ -88,7 +88,7 @@ describe("what a response costs", () => {
       output: [{ type: "message", content: [{ text: TEXT }] }],
       usage: {
         ...{ input_tokens: 9, output_tokens: 8, total_tokens: 17 },
-        cost: formatToken(costOf(CHEAP)),
+        cost: Number(formatToken(costOf(CHEAP))),
       },
       x_0g_trace: { billing: { total_cost: String(costOf(CHEAP)) } },
     });

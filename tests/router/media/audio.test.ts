@@ -156,7 +156,7 @@ test("the usage in an answer is what was charged, whatever the provider reports"
     const { x_0g_trace, ...answer } = (await (await send({}, file)).json()) as DeliveredText;
     expect(answer).toEqual({
       text: '"usage":1',
-      usage: { type: "duration", seconds, cost: formatToken(BigInt(30 * seconds)) },
+      usage: { type: "duration", seconds, cost: Number(formatToken(BigInt(30 * seconds))) },
       words: [{ usage: 1 }],
     });
     expect(x_0g_trace.billing.total_cost).toBe(String(30 * seconds));

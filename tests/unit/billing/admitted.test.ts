@@ -4,6 +4,7 @@ import type { Trace } from "../../../src/inference/billing/trace.ts";
 import { ProviderFailure } from "../../../src/inference/providers/exchange/provider-failure.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
+import { ExactNumber } from "../../../src/kernel/text/exact-json.ts";
 import { offer } from "../../support/inference/offers.ts";
 
 const [FIRST, SECOND] = [offer(1), offer(2)];
@@ -148,9 +149,12 @@ test("an answer without the required proof is named as such, and only then", () 
 
 test("the cost of an answer is shown in the token, and in dollars at the price when it was admitted", () => {
   const bill = { billing: { total_cost: "1500000000000000000" } } as Trace;
-  expect(admit().admitted.shownCost(bill)).toStrictEqual({ cost: "1.5" });
+  expect(admit().admitted.shownCost(bill)).toStrictEqual({ cost: new ExactNumber("1.5") });
   const priced = admit([FIRST], { tokenUsd: 2n * 10n ** 18n }).admitted;
-  expect(priced.shownCost(bill)).toStrictEqual({ cost: "1.5", cost_usd: "3" });
+  expect(priced.shownCost(bill)).toStrictEqual({
+    cost: new ExactNumber("1.5"),
+    cost_usd: new ExactNumber("3"),
+  });
 });
 
 test("a request is reduced only if its admission says so, and knows its cache request and conversation", () => {

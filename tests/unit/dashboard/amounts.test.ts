@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { placesOf, toNeuron, toPlainTokens, toTokens } from "../../../gateway/dashboard/app/data/amounts.ts";
+import {
+  nearestNeuron,
+  placesOf,
+  toNeuron,
+  toPlainTokens,
+  toTokens,
+} from "../../../gateway/dashboard/app/data/amounts.ts";
 
 const UNIT = 10n ** 18n;
 
@@ -67,4 +73,12 @@ test("the amounts of a column that adds up are shown with the decimals that all 
   expect(placesOf([])).toBe(0);
   expect(placesOf([1n])).toBe(0);
   expect(placesOf([1_000_001n])).toBe(12);
+});
+
+test("a JSON number of tokens is the neuron that its shortest decimal says", () => {
+  expect(nearestNeuron(0.1)).toBe("100000000000000000");
+  expect(nearestNeuron(1e-18)).toBe("1");
+  expect(nearestNeuron(1e21)).toBe(String(10n ** 39n));
+  expect(nearestNeuron(0)).toBe("0");
+  expect(nearestNeuron(-1)).toBeUndefined();
 });

@@ -53,6 +53,11 @@ export function toNeuron(tokens: string): string | undefined {
   return neuron <= MAX_NEURON ? neuron.toString() : undefined;
 }
 
+/** The neuron of a JSON number of tokens, as near as a number is; undefined if it is not an amount. */
+export function nearestNeuron(tokens: number): string | undefined {
+  return toNeuron(tokens.toLocaleString("en-US", { useGrouping: false, maximumFractionDigits: DECIMALS }));
+}
+
 /** An amount as a number, for charts only. */
 export function toChartValue(neuron: string): number {
   return Number(BigInt(neuron) / 10n ** 9n) / 1e9;

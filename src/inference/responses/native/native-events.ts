@@ -1,4 +1,5 @@
 import type { AppError } from "../../../kernel/errors.ts";
+import { exactJson } from "../../../kernel/text/exact-json.ts";
 import type { TokenUsage } from "../../billing/pricing.ts";
 import type { ShownCost } from "../../billing/shown-cost.ts";
 import type { Trace } from "../../billing/trace.ts";
@@ -179,7 +180,7 @@ export class NativeResponseEvents implements StreamReader {
     const event = parse(data);
     const response = fieldsOf(event.response);
     const usage = members.usage ?? fieldsOf(response.usage);
-    return JSON.stringify({
+    return exactJson({
       ...event,
       response: {
         ...response,
@@ -196,7 +197,7 @@ export class NativeResponseEvents implements StreamReader {
     const failed = { ...head, ...this.#names, status: "failed", error: { code, message }, ...more };
     const events = [errorMembers(error), { type: "response.failed", response: failed }];
     const texts = events.map(({ type, ...members }, at) =>
-      eventOf(type, JSON.stringify({ type, sequence_number: this.#next + at, ...members })),
+      eventOf(type, exactJson({ type, sequence_number: this.#next + at, ...members })),
     );
     return Buffer.from(texts.join(""));
   }

@@ -8,9 +8,9 @@ import {
   COMPLETION_WINDOW,
 } from "../../../inference/batches/batch.ts";
 import { BATCH_ID, shownBatchId } from "../../../inference/batches/batch-id.ts";
-import { formatToken } from "../../../kernel/text/amount.ts";
+import { exactToken } from "../../../kernel/text/amount.ts";
 import { isStorable } from "../../../kernel/text/storable.ts";
-import { count } from "../../wire.ts";
+import { count, tokenNumber } from "../../wire.ts";
 import { toUnixSeconds } from "./file-shape.ts";
 
 const time = z.int().nullable();
@@ -59,7 +59,7 @@ export const BATCH = z
       input_tokens: count,
       output_tokens: count,
       total_tokens: count,
-      cost: z.string(),
+      cost: tokenNumber.meta({ description: "What the requests were charged, in the network's token." }),
     }),
     metadata: z.record(z.string(), z.string()).nullable(),
   })
@@ -96,7 +96,7 @@ export function viewBatch(batch: Batch) {
       input_tokens: Number(batch.inputTokens),
       output_tokens: Number(batch.outputTokens),
       total_tokens: Number(batch.inputTokens + batch.outputTokens),
-      cost: formatToken(batch.cost),
+      cost: exactToken(batch.cost),
     },
     metadata: batch.metadata,
   };

@@ -1,17 +1,17 @@
 import { useEffect, useState } from "react";
 import * as z from "zod/mini";
-import { toNeuron } from "../../../data/amounts.ts";
+import { nearestNeuron } from "../../../data/amounts.ts";
 
 const schema = z.object({
   data: z.object({
     label: z.string(),
-    limit: z.nullable(z.string()),
-    limit_remaining: z.nullable(z.string()),
+    limit: z.nullable(z.number()),
+    limit_remaining: z.nullable(z.number()),
     expires_at: z.nullable(z.string()),
   }),
 });
 
-/** What a key may spend, as `GET /v1/key` states it; amounts in neuron. */
+/** What a key may spend, as `GET /v1/key` states it; amounts in neuron, as near as JSON numbers are. */
 export type KeyUsage = {
   readonly label: string;
   readonly limit: string | undefined;
@@ -43,8 +43,8 @@ async function read(secret: string, signal: AbortSignal): Promise<KeyUsage | und
   const { label, limit, limit_remaining: remaining, expires_at: expiresAt } = data.data;
   return {
     label,
-    limit: limit === null ? undefined : toNeuron(limit),
-    remaining: remaining === null ? undefined : toNeuron(remaining),
+    limit: limit === null ? undefined : nearestNeuron(limit),
+    remaining: remaining === null ? undefined : nearestNeuron(remaining),
     expiresAt,
   };
 }
