@@ -195,7 +195,7 @@ async function handle(
     reserve: (bytes) => app.load.requests.of(request.raw, reply.raw).reserve(bytes),
   });
   const answer = await (authRequest.isAdmitted ? confirmed(app, authRequest, run) : run);
-  const sent = await sendAnswer(app, answer, { requestId: shown, errors: route.errors, client }, reply);
+  const sent = await sendAnswer(app, answer, { requestId: shown, errors: shapeOf(request), client }, reply);
   if (reply.statusCode < 400) app.keyUse.record(principal, authRequest.hop);
   return sent;
 }
@@ -235,8 +235,9 @@ export function answerFailure(
 
 /** The error format of a request, also if no route was found. */
 function shapeOf(request: FastifyRequest): Route["errors"] {
-  const known = routeOf(request)?.errors;
-  if (known) return known;
+  const route = routeOf(request);
+  if (route?.hasAnthropicShape && request.headers["anthropic-version"] !== undefined) return "anthropic";
+  if (route) return route.errors;
   const { url = "" } = request.raw;
   if (/^\/(files?|node)(?=[/?]|$)/.test(url)) return "storage";
   return /^\/v1\/messages(?=[/?]|$)/.test(url) ? "anthropic" : "openai";

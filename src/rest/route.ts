@@ -75,6 +75,8 @@ export type Route = {
   readonly access: Access;
   /** The format of error responses. */
   readonly errors: "openai" | "anthropic" | "storage" | "rpc";
+  /** Whether clients that send `anthropic-version` get answers and errors in Anthropic's format. */
+  readonly hasAnthropicShape: boolean;
   /** Whether pages of any origin may call the route: only routes that read no credential. */
   readonly allowAnyOrigin: boolean;
   /** Whether every request goes through an admission, which checks the key again. */
@@ -137,6 +139,7 @@ export function defineRoute<
   answer?: AnswerShape;
   failure?: z.ZodType;
   errors?: Route["errors"];
+  hasAnthropicShape?: boolean;
   allowAnyOrigin?: boolean;
   isAdmitted?: boolean;
   isCached?: boolean;
@@ -159,6 +162,7 @@ export function defineRoute<
     summary: given.summary,
     access: given.access,
     errors: given.errors ?? "openai",
+    hasAnthropicShape: given.hasAnthropicShape ?? false,
     allowAnyOrigin: given.allowAnyOrigin ?? false,
     isAdmitted: given.isAdmitted ?? false,
     isCached: given.isCached ?? false,

@@ -72,6 +72,27 @@ describe("GET /v1/models", () => {
     expect(await ids("pricing=usd&legacy=true")).toHaveLength(4);
   });
 
+  test("has no pages, and for Anthropic's clients no prices, as each shape has its own parameters", async () => {
+    const refused = async (query: string, headers: Record<string, string> = {}) => {
+      const reply = await fetch(`${stack().origin}/v1/models${query}`, { headers });
+      return [reply.status, await reply.json()];
+    };
+    const known = (param: string) => ({
+      error: { message: `${param}: is not known here`, code: "invalid_parameter", param },
+    });
+    for (const [param, value] of Object.entries({ limit: "5", after_id: "a", before_id: "a", beta: "true" }))
+      expect(await refused(`?${param}=${value}`)).toMatchObject([400, known(param)]);
+    expect(await refused(`/${MODEL}?beta=true`)).toMatchObject([400, known("beta")]);
+    const version = { "anthropic-version": "2023-06-01" };
+    const failure = { type: "error", error: { type: "invalid_request_error", code: "invalid_parameter" } };
+    for (const query of ["?pricing=usd", "?legacy=true", "?limits=5", "?limit=x", `/${MODEL}?limit=1`])
+      expect(await refused(query, version), query).toMatchObject([400, failure]);
+    expect(await refused("?input_modality=audio&beta=true", version)).toMatchObject([
+      200,
+      { data: [{ type: "model", id: SPEECH }], has_more: false, first_id: SPEECH, last_id: SPEECH },
+    ]);
+  });
+
   test("refuses malformed filters", async () => {
     for (const query of ["provider_address=0x1", "pricing=eur", "legacy=yes", "input_modality="])
       expect((await get<RestFailure>(`/v1/models?${query}`)).body.error.code, query).toBe(

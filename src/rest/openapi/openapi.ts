@@ -112,7 +112,7 @@ function withExample(content: Schema, example: unknown): Schema {
 }
 
 function parametersOf(
-  { url, wildcard, query, repetition, isAdmitted, isCached, access }: Route,
+  { url, wildcard, query, repetition, isAdmitted, isCached, access, hasAnthropicShape }: Route,
   schemas: Schemas,
 ): readonly Schema[] {
   const inPath = [...url.matchAll(/:(\w+)|\*/g)].map(([, name = wildcard]) => ({
@@ -136,6 +136,7 @@ function parametersOf(
     ...(isAdmitted ? ROUTING_HEADERS : []),
     ...(isCached ? [CACHE] : []),
     ...(isAdmitted && access !== "routing.preview" ? [TAGS_OF_REQUEST] : []),
+    ...(hasAnthropicShape ? [ANTHROPIC_VERSION] : []),
     REQUEST_ID,
   ].map((header) => ({ ...header, in: "header", required: false }));
   return [...inPath, ...inQuery, ...headers];
@@ -170,6 +171,13 @@ const TAGS_OF_REQUEST = {
     "also have them in `metadata`.",
   schema: { type: "string" },
   example: "team=search, customer=42",
+};
+const ANTHROPIC_VERSION = {
+  name: "anthropic-version",
+  description:
+    "Sent by Anthropic's clients: the answer and errors are in the shape of Anthropic's Models API.",
+  schema: { type: "string" },
+  example: "2023-06-01",
 };
 const REQUEST_ID = {
   name: "X-Request-ID",

@@ -9,9 +9,12 @@ export const READING_NOTES = {
   },
   "GET /v1/models": {
     description:
-      "The models that can be used now, each with its cheapest offer. Filters apply together; `pricing=usd` adds prices in dollars where the price of the token is known.",
+      "The models that can be used now, each with its cheapest offer. Filters apply together; `pricing=usd` adds prices in dollars where the price of the token is known. With the header `anthropic-version`, which Anthropic's clients send, the answer has pages in the shape of Anthropic's Models API, ordered by id.",
   },
-  "GET /v1/models/*": { description: "The id may contain slashes, as it is or percent-encoded." },
+  "GET /v1/models/*": {
+    description:
+      "The id may contain slashes, as it is or percent-encoded. With the header `anthropic-version`, the answer is in Anthropic's shape.",
+  },
   "GET /v1/providers": {
     description: "The registered providers with what they offer, their prices, health and evidence.",
   },

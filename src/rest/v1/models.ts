@@ -10,8 +10,18 @@ import {
 import { acceptsInput } from "../../inference/providers/service-types.ts";
 import type { Usd } from "../../inference/routing/routing-preferences.ts";
 import { AppError } from "../../kernel/errors.ts";
+import { ANTHROPIC_ERROR } from "../errors/anthropic-error.ts";
+import { ERROR_BODY } from "../errors/error-body.ts";
+import { optionalIntegerParameter } from "../integer-parameter.ts";
 import { manyOf } from "../query.ts";
 import { defineRoute, json } from "../route.ts";
+import {
+  ANTHROPIC_MODEL,
+  ANTHROPIC_MODELS,
+  isAnthropicClient,
+  viewAnthropicModel,
+  viewAnthropicPage,
+} from "./models/anthropic-models.ts";
 import { PROFILE_FIELDS, parametersOf, viewProfile } from "./offer-view.ts";
 
 const MODEL = z
@@ -29,11 +39,19 @@ const MODEL = z
   .meta({ id: "Model" });
 
 const MAX_MODEL_ID_CHARACTERS = 256;
+const WITH_HEADER = "Only with the header `anthropic-version`.";
 const addresses = manyOf(z.string().regex(/^0x[0-9a-fA-F]{40}$/));
+/** Anthropic's SDK adds it to beta requests; it is ignored here. */
+const beta = z.enum(["true", "false"]).optional();
+const modelId = z.string().min(1).max(MAX_MODEL_ID_CHARACTERS).optional();
+/** The parameters of Anthropic's clients, and those that their shape has no place for. */
+const ONLY_ANTHROPIC = ["limit", "after_id", "before_id", "beta"] as const;
+const NOT_ANTHROPIC = ["pricing", "legacy"] as const;
 const words = manyOf(z.string().min(1).max(100));
 
 /**
  * GET /v1/models (SPEC 4.1, facts 1.3): every available model, with the profile and prices of its cheapest provider.
+ * With the header `anthropic-version`, pages of models in Anthropic's shape (schema/choices.md).
  */
 export const listModels = defineRoute({
   method: "GET",
@@ -52,9 +70,21 @@ export const listModels = defineRoute({
     "supported_parameter[]": words,
     pricing: z.literal("usd").optional(),
     legacy: z.enum(["true", "false"]).optional(),
+    limit: optionalIntegerParameter(1, 1_000).meta({
+      description: `Models per page, by default 20. ${WITH_HEADER}`,
+    }),
+    after_id: modelId.meta({ description: `The page after the model with this id. ${WITH_HEADER}` }),
+    before_id: modelId.meta({ description: `The page before the model with this id. ${WITH_HEADER}` }),
+    beta: beta.meta({ description: `Ignored. ${WITH_HEADER}` }),
   }),
-  answer: { json: z.strictObject({ object: z.literal("list"), data: z.array(MODEL) }) },
-  async handle(app, { query }) {
+  answer: {
+    json: z.union([z.strictObject({ object: z.literal("list"), data: z.array(MODEL) }), ANTHROPIC_MODELS]),
+  },
+  failure: z.union([ERROR_BODY, ANTHROPIC_ERROR]),
+  hasAnthropicShape: true,
+  headers: readHeaders,
+  async handle(app, { query, headers: { isAnthropic } }) {
+    refuseOthers(query, isAnthropic ? NOT_ANTHROPIC : ONLY_ANTHROPIC);
     const providers = new Set(
       [...query.provider_address, ...query["provider_address[]"]].map((text) => text.toLowerCase()),
     );
@@ -71,6 +101,7 @@ export const listModels = defineRoute({
       )
       .filter((model) => model.providers.some((offer) => acceptsInput(offer, modalities)))
       .filter((model) => supports(model, parameters));
+    if (isAnthropic) return json(viewAnthropicPage(found, query));
     return json({ object: "list", data: found.map((model) => view(model, tokenUsd)) });
   },
 });
@@ -82,16 +113,31 @@ export const getModel = defineRoute({
   wildcard: "model",
   summary: "Get a model",
   access: "public",
-  answer: { json: MODEL },
-  async handle(app, { params: { "*": id = "" } }) {
+  query: z.object({ beta: beta.meta({ description: `Ignored. ${WITH_HEADER}` }) }),
+  answer: { json: z.union([MODEL, ANTHROPIC_MODEL]) },
+  failure: z.union([ERROR_BODY, ANTHROPIC_ERROR]),
+  hasAnthropicShape: true,
+  headers: readHeaders,
+  async handle(app, { params: { "*": id = "" }, query, headers: { isAnthropic } }) {
+    if (!isAnthropic) refuseOthers(query, ONLY_ANTHROPIC);
     if (id.length > MAX_MODEL_ID_CHARACTERS)
       throw new AppError("invalid_parameter", "model: is too long.", { param: "model" });
     const model = app.catalogue.model(id);
     if (!model)
       throw new AppError("model_not_found", `There is no model ${JSON.stringify(id)}.`, { param: "model" });
-    return json(view(model, app.tokenUsd()));
+    return json(isAnthropic ? viewAnthropicModel(model) : view(model, app.tokenUsd()));
   },
 });
+
+function readHeaders(_app: unknown, rawHeaders: readonly string[]) {
+  return { isAnthropic: isAnthropicClient(rawHeaders) };
+}
+
+/** Throws `invalid_parameter` for a parameter of the other shape: ignoring it would return another list. */
+function refuseOthers(query: Readonly<Record<string, unknown>>, names: readonly string[]): void {
+  const param = names.find((name) => query[name] !== undefined);
+  if (param !== undefined) throw new AppError("invalid_parameter", `${param}: is not known here`, { param });
+}
 
 function supports({ providers }: Model, parameters: readonly string[]): boolean {
   const known = parametersOf(providers.map(({ profile }) => profile));

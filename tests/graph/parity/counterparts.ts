@@ -75,6 +75,7 @@ export const EVERYWHERE: Readonly<Record<string, Counterpart>> = {
 export const HEADERS: Readonly<Record<string, Counterpart>> = {
   "idempotency-key": "CompleteChatInput.idempotencyKey",
   "x-0g-cache": "CompleteChatInput.cacheSeconds",
+  "anthropic-version": no("the shape of Anthropic's clients, which have no GraphQL"),
   "x-request-id": no("the router generates the id of each request, and the bill names it"),
   "x-tag": "CompleteChatInput.tags",
   "x-0g-provider-sort": "RoutingInput.sort",

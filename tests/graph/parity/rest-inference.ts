@@ -87,6 +87,25 @@ const MODEL: Readonly<Record<string, Counterpart>> = {
   provider_count: "Model.providers",
 };
 
+/** A model in the shape of Anthropic's Models API. */
+const ANTHROPIC_MODEL: Readonly<Record<string, Counterpart>> = {
+  display_name: "Model.name",
+  created_at: "Model.updatedAt",
+  beta: no("ignored by REST"),
+};
+
+/** A page of them, after or before the model with an id. */
+const ANTHROPIC_PAGE: Readonly<Record<string, Counterpart>> = {
+  ...listed(ANTHROPIC_MODEL),
+  ...page("Query.models"),
+  after_id: "Query.models(after)",
+  before_id: "Query.models(before)",
+  has_more: "PageInfo.hasNextPage",
+  first_id: "PageInfo.startCursor",
+  last_id: "PageInfo.endCursor",
+  beta: no("ignored by REST"),
+};
+
 /** The prices of an offer: a member `name` in REST, and two types in the graph. */
 function pricing(name: string, type: string, tier: string): Readonly<Record<string, Counterpart>> {
   return {
@@ -324,12 +343,13 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
       "supported_parameter[]": "ModelFilterInput.supportedParameters",
       pricing: "Model.pricingUsd",
       legacy: no("ignored by REST"),
+      ...ANTHROPIC_PAGE,
     },
   },
   "GET /v1/models/{model}": {
     fields: ["Query.model"],
     types: ["Model", "ModelProfile"],
-    members: MODEL,
+    members: { ...MODEL, ...ANTHROPIC_MODEL },
   },
   "GET /v1/providers": {
     fields: ["Query.providers", "Query.provider"],

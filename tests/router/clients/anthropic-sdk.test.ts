@@ -11,7 +11,7 @@ import { useStack } from "../../support/stack.ts";
 import { until } from "../../support/until.ts";
 
 const stack = useStack();
-const services = useServices(stack, ["messages"]);
+const services = useServices(stack, ["messages", "images", "speech", "embeddings"]);
 const { model, inputPrice, outputPrice } = SERVICES.messages;
 const messages = [{ role: "user" as const, content: "Say something." }];
 const PROMPT = countPromptTokens(messages);
@@ -85,6 +85,50 @@ test("tokens are counted, and not charged", async () => {
   const { input_tokens } = await client.messages.countTokens({ model, messages });
   expect(input_tokens).toBe(PROMPT);
   await requireAvailable(stack().app, owner, { available: START });
+});
+
+describe("models", () => {
+  const others = ["images", "speech", "embeddings"] as const;
+  const ids = [MODEL, model, ...others.map((name) => SERVICES[name].model)].toSorted();
+  const [first = "", , , , last = ""] = ids;
+
+  test("are listed at once, as clients discover them, and one by its id", async () => {
+    const page = await client.models.list({ limit: 1_000 });
+    expect(page.data.map(({ id }) => id)).toEqual(ids);
+    expect(page).toMatchObject({ has_more: false, first_id: ids[0], last_id: ids.at(-1) });
+    const found = await client.models.retrieve(model);
+    expect(found).toEqual({
+      type: "model",
+      id: model,
+      display_name: "Test Claude",
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    });
+    expect(page.data).toContainEqual(found);
+    expect((await client.beta.models.list({ limit: 1 })).data).toHaveLength(1);
+    expect((await client.beta.models.retrieve(MODEL)).id).toBe(MODEL);
+  });
+
+  test("are paged in both directions", async () => {
+    const forwards = await Array.fromAsync(client.models.list({ limit: 2 }));
+    expect(forwards.map(({ id }) => id)).toEqual(ids);
+    const middle = await client.models.list({ limit: 2, after_id: first });
+    expect([middle.data.map(({ id }) => id), middle.has_more]).toEqual([ids.slice(1, 3), true]);
+    const backwards = await Array.fromAsync(client.models.list({ limit: 2, before_id: last }));
+    expect(backwards.map(({ id }) => id)).toEqual([ids[2], ids[3], ids[0], ids[1]]);
+    const none = await client.models.list({ after_id: last });
+    expect(none).toMatchObject({ data: [], has_more: false, first_id: null, last_id: null });
+  });
+
+  test("that are unknown, and a limit out of range, are the client's own errors", async () => {
+    const unknown = await client.models.retrieve("none").catch((thrown: unknown) => thrown);
+    expect(unknown).toBeInstanceOf(Anthropic.NotFoundError);
+    expect(unknown).toMatchObject({
+      error: { type: "error", error: { type: "not_found_error" } },
+      requestID: expect.stringMatching(/^req-/),
+    });
+    for (const query of [{ limit: 1_001 }, { limit: 0 }, { after_id: "a", before_id: "b" }])
+      await expect(client.models.list(query)).rejects.toThrow(Anthropic.BadRequestError);
+  });
 });
 
 test("a key is also accepted as an auth token", async () => {
