@@ -30,7 +30,10 @@ type FollowingApp = {
   readonly onError: (error: unknown) => void;
 };
 
-type UrqlResult = { readonly data?: KeysData; readonly error?: { readonly graphQLErrors: readonly unknown[] } };
+type UrqlResult = {
+  readonly data?: KeysData;
+  readonly error?: { readonly graphQLErrors: readonly unknown[] };
+};
 type Urql = {
   readonly Client: new (
     options: object,

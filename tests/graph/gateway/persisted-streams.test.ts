@@ -84,8 +84,7 @@ describe.each([
 test("a query that was registered over JSON runs by its hash over events and a WebSocket", async () => {
   const { secret } = await newOwner();
   const { query, extensions } = newDocument("{ network { chainId } }");
-  const send = (accept: string, path: string, body: object) =>
-    streamed({ path, accept, secret }, body);
+  const send = (accept: string, path: string, body: object) => streamed({ path, accept, secret }, body);
   expect(await send("application/json", "/graphql", { query, extensions })).toContain('"chainId"');
   expect(await send(EVENTS, "/graphql/stream", { extensions })).toContain('"chainId"');
   const client = createClient({

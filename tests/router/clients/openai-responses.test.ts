@@ -226,7 +226,7 @@ describe.each(FORMS)("$form", ({ model, inputPrice, outputPrice, provider }) => 
     const refused = client.responses.create({ model, input, previous_response_id: "resp_1" });
     await expect(refused).rejects.toMatchObject({
       status: 400,
-      code: "invalid_body",
+      code: "previous_response_not_found",
       param: "previous_response_id",
     });
     await requireAvailable(stack().app, owner, { available: START });
