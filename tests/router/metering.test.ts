@@ -219,7 +219,7 @@ describe("tokens read from or written to the provider's cache", () => {
     const { secret } = await seed();
     const body = { model: MESSAGES.id, max_tokens: 100, messages: QUESTION };
     const whole = await rest<{ usage: object }>(origin, "/v1/messages", secret, { body });
-    const cost = formatToken(9n * 10n + 20n);
+    const cost = Number(formatToken(9n * 10n + 20n));
     expect(whole.body.usage).toEqual({ input_tokens: 9, output_tokens: 1, cost });
     const reply = await fetch(`${origin}/v1/messages`, {
       method: "POST",

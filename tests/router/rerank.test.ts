@@ -114,7 +114,7 @@ test("more tokens than the context has for each document are charged by our own 
   answer(0, rankingOf([1, 0], { usage: { prompt_tokens: 21, total_tokens: 21 } }));
   const { usage, x_0g_trace } = (await (await send({ model: "short" })).json()) as Ranking;
   expect([usage, x_0g_trace.billing.total_cost]).toEqual([
-    { prompt_tokens: 4, total_tokens: 4, cost: "0.000000000000000008" },
+    { prompt_tokens: 4, total_tokens: 4, cost: 8e-18 },
     "8",
   ]);
 });

@@ -61,7 +61,7 @@ describe("a stored answer, free of charge", () => {
     expect(trace).toEqual({
       request_id: hit?.id,
       provider: original?.provider,
-      billing: { input_cost: "0", output_cost: "0", total_cost: 0 },
+      billing: { input_cost: "0", output_cost: "0", total_cost: "0" },
       cached_from: original?.id,
     });
     expect(hit).toMatchObject({

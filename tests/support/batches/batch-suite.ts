@@ -78,7 +78,7 @@ export async function batchSuite(database: DatabaseKind): Promise<void> {
           input_tokens: 12 * USAGE.prompt_tokens,
           output_tokens: 12 * USAGE.completion_tokens,
           total_tokens: 12 * USAGE.total_tokens,
-          cost: formatToken(12n * COST),
+          cost: Number(formatToken(12n * COST)),
         },
       });
       for (const at of [batch.in_progress_at, batch.finalizing_at, batch.completed_at])
