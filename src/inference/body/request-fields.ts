@@ -33,6 +33,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
   "provider",
   "verify_tee",
   "session_id",
+  "usage",
   "plugins",
   "attachments",
   "_e2ee",

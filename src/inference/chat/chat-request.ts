@@ -31,6 +31,11 @@ const tokens = z
   .min(1)
   .max(2 ** 31 - 1);
 
+/** OpenRouter's form of `stream_options.include_usage`, which the provider does not receive. */
+export const USAGE_OPTION = z.looseObject({ include: z.boolean().nullish() }).nullish().meta({
+  description: "The same as `stream_options.include_usage`, which takes precedence.",
+});
+
 /** The fields that the router reads; the provider validates all others (facts 1.2). OpenAPI publishes this schema. */
 export const CHAT_REQUEST = z
   .looseObject({
@@ -42,6 +47,7 @@ export const CHAT_REQUEST = z
     }),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    usage: USAGE_OPTION,
     max_tokens: tokens.nullish(),
     max_completion_tokens: tokens.nullish(),
     n: z.int().min(1).max(MAX_CHOICES).nullish(),
@@ -95,7 +101,7 @@ export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
   return {
     ...modelsOf(fields),
     stream: fields.stream ?? false,
-    wantsUsage: fields.stream_options?.include_usage ?? false,
+    wantsUsage: fields.stream_options?.include_usage ?? fields.usage?.include ?? false,
     maxTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
     choices: fields.n ?? 1,
     verifyTee: fields.verify_tee ?? false,
@@ -105,6 +111,12 @@ export async function readChatRequest(bytes: Buffer): Promise<ChatRequest> {
     fields,
     elided,
   };
+}
+
+/** Whether the client's own body has the option that requests usage from the provider. */
+export function requestsStreamUsage({ fields }: RequestFields): boolean {
+  const options = fields.stream_options as { readonly include_usage?: unknown } | null | undefined;
+  return options?.include_usage === true;
 }
 
 /** What the guardrails of a key are compared with. */
@@ -146,7 +158,7 @@ export function providerBody(
 ): Buffer {
   const { fields, stream } = request;
   const added: Record<string, unknown> = { ...candidateModel(request, provider) };
-  if (stream && requestsUsage && !request.wantsUsage)
+  if (stream && requestsUsage && !requestsStreamUsage(request))
     added.stream_options = { ...(fields.stream_options as object), include_usage: true };
   if (request.maxTokens === undefined) added.max_tokens = maxTokens;
   return forwardedBody(request, added);

@@ -18,7 +18,13 @@ import type { ShownAnswer } from "./answer-edits.ts";
 import type { AnswerBounds, NativeForm, TranslatedChat } from "./answer-translation.ts";
 import { readChat } from "./chat-answer.ts";
 import { ChatEvents } from "./chat-events.ts";
-import { type ChatRequest, guardedChat, providerBody, withDefaultLimit } from "./chat-request.ts";
+import {
+  type ChatRequest,
+  guardedChat,
+  providerBody,
+  requestsStreamUsage,
+  withDefaultLimit,
+} from "./chat-request.ts";
 import { likelySize } from "./chat-size.ts";
 import { TextMeter } from "./text-meter.ts";
 
@@ -142,7 +148,8 @@ export class ChatService {
     await exchanges.stream(admitted, this.#pathOf(request), {
       sink,
       countInput: () => bodies.countRequest(bytes),
-      ourFault: (refusal, provider) => (wantsUsage ? undefined : this.#learn(refusal, keyOf(provider))),
+      ourFault: (refusal, provider) =>
+        requestsStreamUsage(request) ? undefined : this.#learn(refusal, keyOf(provider)),
       newReader: (provider) => {
         const bounds = this.#boundsOf(request, admitted, provider);
         const native = nativeAt(provider, request);

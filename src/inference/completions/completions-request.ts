@@ -5,7 +5,7 @@ import { refuseHostedFields } from "../body/hosted-tools.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { forwardedBody, readPromptFields } from "../body/request-fields.ts";
 import { contentText, shortText } from "../body/text-schema.ts";
-import type { ChatRequest } from "../chat/chat-request.ts";
+import { type ChatRequest, USAGE_OPTION } from "../chat/chat-request.ts";
 import {
   CACHE_KEYS,
   FALLBACK_MODELS,
@@ -46,6 +46,7 @@ export const COMPLETIONS_REQUEST = z
     suffix: contentText.nullish(),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    usage: USAGE_OPTION,
     max_tokens: z
       .int()
       .min(0)
@@ -85,7 +86,7 @@ export async function readCompletionsRequest(bytes: Buffer): Promise<ChatRequest
     }),
     ...modelsOf(fields),
     stream: stream ?? false,
-    wantsUsage: options?.include_usage ?? false,
+    wantsUsage: options?.include_usage ?? fields.usage?.include ?? false,
     maxTokens,
     prompts,
     choices,

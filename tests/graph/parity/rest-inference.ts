@@ -145,6 +145,7 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
       user: "CompleteChatInput.options",
       stream: "Subscription.completeChat",
       "stream_options.include_usage": no("a stream always ends with its usage and its bill"),
+      "usage.include": no("a stream always ends with its usage and its bill"),
     },
   },
   "POST /v1/responses": no(

@@ -89,6 +89,17 @@ describe("the cost of an answer is a JSON number, whose text has every digit", (
     CHAT_USAGE.parse(usageOf(stream));
   });
 
+  test("of a stream whose client requests it as OpenRouter's does, without an option for the provider", async () => {
+    const [provider] = router().scripted;
+    provider?.scripts.clear();
+    const body = { model: "chat", messages, stream: true, usage: { include: true } };
+    const stream = await request("/v1/chat/completions", body);
+    expect(stream).toContain(COST);
+    CHAT_USAGE.parse(usageOf(stream));
+    expect(provider?.calls.at(-1)?.body).toMatchObject({ stream_options: { include_usage: true } });
+    expect(provider?.calls.at(-1)?.body).not.toHaveProperty("usage");
+  });
+
   test("of a text completion", async () => {
     const choices = [{ index: 0, text: "The sea", logprobs: null, finish_reason: "stop" }];
     const answer = { id: "c", object: "text_completion", created: 1, model: "texts", choices, usage: USAGE };
