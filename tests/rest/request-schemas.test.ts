@@ -43,6 +43,8 @@ const READERS: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
 const BEYOND_JSON_SCHEMA: Readonly<Record<string, RegExp>> = {
   "POST /v1/responses": /^(?:input\.|tools\.|tool_choice)/,
   "POST /v1/completions": /^(?:n|best_of)$/,
+  "POST /v1/messages": /^tools\./,
+  "POST /v1/messages/count_tokens": /^tools\./,
   "POST /v1/audio/transcriptions": /^file_base64$/,
   "POST /v1/api-keys": /^(?:name|label)$/,
   "PATCH /v1/api-keys/:id": /^(?:name|label)$/,
