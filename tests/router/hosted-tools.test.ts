@@ -193,15 +193,15 @@ describe("ids at the provider", () => {
   ];
   test.each(parts)("of %s are refused", async (_what, part, field) => {
     const content = [part];
-    const asked = [{ role: "user", content }];
+    const question = [{ role: "user", content }];
     const path = `messages.0.content.${field}`;
-    await requireRefusal("messages", { ...message, messages: asked }, path);
-    await requireRefusal("chat/completions", { ...chat, messages: asked }, path);
+    await requireRefusal("messages", { ...message, messages: question }, path);
+    await requireRefusal("chat/completions", { ...chat, messages: question }, path);
     // Long strings of a long body are not parsed.
     const long = { type: "text", text: "a".repeat(2_200_000) };
     await requireRefusal(
       "messages",
-      { ...message, messages: [...asked, { role: "user", content: [long] }] },
+      { ...message, messages: [...question, { role: "user", content: [long] }] },
       path,
     );
     await requireRefusal("messages", { ...message, system: content }, `system.${field}`);

@@ -211,7 +211,7 @@ describe("a conversation that its provider compacts", () => {
     ]);
   });
 
-  test("is not asked of a provider of chats, which would refuse fields that it does not know", async () => {
+  test("is not sent to a provider of chats, which would refuse fields that it does not know", async () => {
     set("chats", (_, response) => sendJson(response, 200, completion()));
     const own = { context_management: management, client_metadata: { turn_id: "1" } };
     const { status } = await ask(await router().seed(), { model: "chats", ...own });
