@@ -211,7 +211,7 @@ export class AllotmentsService {
 
   /**
    * Retries a request that was refused in a batch. The refusal may be too strict: earlier requests of a batch count at
-   * their maximum, and money stays reserved for a request whose settlement was not heard of.
+   * their maximum, and money stays reserved for a request whose settlement got no answer.
    */
   async #admitAlone(request: HoldRequest): Promise<Admission> {
     await this.#end(this.#unrecorded());

@@ -3,62 +3,62 @@ import { invalidField } from "./invalid-field.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A member of a body that asks its provider to run tools, besides its list of tools. */
+/** A member of a body that requests tools which the provider runs, besides the list of tools. */
 type HostedTools = {
   /** The member, as a path with dots. */
   readonly field: string;
   /** Where the field is documented. */
   readonly source: string;
-  /** Whether a value asks for tools; one that turns them off does not. */
-  readonly isAsked: (value: unknown) => boolean;
+  /** Whether a value requests tools; one that turns them off does not. */
+  readonly isRequested: (value: unknown) => boolean;
 };
 
-/** Every field by which a prompt asks for tools that its provider runs, besides `tools`. */
+/** Every field by which a prompt requests tools that its provider runs, besides `tools`. */
 export const HOSTED_TOOLS: readonly HostedTools[] = [
   {
     field: "web_search_options",
     source: "https://platform.openai.com/docs/api-reference/chat/create",
-    isAsked: (value) => value != null,
+    isRequested: (value) => value != null,
   },
   {
     field: "mcp_servers",
     source: "https://docs.claude.com/en/docs/agents-and-tools/mcp-connector",
-    isAsked: isFilled,
+    isRequested: isFilled,
   },
   {
     field: "container",
     source: "https://docs.claude.com/en/docs/agents-and-tools/tool-use/code-execution-tool",
-    isAsked: (value) => value != null,
+    isRequested: (value) => value != null,
   },
   {
     field: "search_parameters",
     source: "https://docs.x.ai/docs/guides/live-search",
-    isAsked: (value) => value != null && fieldsOf(value).mode !== "off",
+    isRequested: (value) => value != null && fieldsOf(value).mode !== "off",
   },
   {
     field: "enable_search",
     source: "https://www.alibabacloud.com/help/en/model-studio/web-search",
-    isAsked: isOn,
+    isRequested: isOn,
   },
   {
     field: "compound_custom.tools.enabled_tools",
     source: "https://console.groq.com/docs/compound/built-in-tools",
-    isAsked: isFilled,
+    isRequested: isFilled,
   },
   ...(["web_search", "web_scraping", "x_search"] as const).map((name) => ({
     field: `venice_parameters.enable_${name}`,
     source: "https://docs.venice.ai/api-reference/api-spec",
-    isAsked: (value: unknown) => isOn(value) && value !== "off",
+    isRequested: (value: unknown) => isOn(value) && value !== "off",
   })),
   {
     field: "data_sources",
     source: "https://learn.microsoft.com/azure/ai-services/openai/references/on-your-data",
-    isAsked: isFilled,
+    isRequested: isFilled,
   },
   {
     field: "connectors",
     source: "https://docs.cohere.com/v1/reference/chat",
-    isAsked: isFilled,
+    isRequested: isFilled,
   },
 ];
 
@@ -77,9 +77,9 @@ const FILES = ["source", "file", "image_file"] as const;
  * which nothing here holds or charges.
  */
 export function refuseHostedFields(body: Fields): void {
-  for (const { field, isAsked } of HOSTED_TOOLS) {
+  for (const { field, isRequested } of HOSTED_TOOLS) {
     const value = field.split(".").reduce<unknown>((at, name) => fieldsOf(at)[name], body);
-    if (isAsked(value)) throw invalidField(field, "tools that the provider runs are not supported");
+    if (isRequested(value)) throw invalidField(field, "tools that the provider runs are not supported");
   }
 }
 
@@ -144,7 +144,7 @@ function isOn(value: unknown): boolean {
   return value != null && value !== false;
 }
 
-/** Whether a list has an item; a value that is no list may ask for a tool. */
+/** Whether a list has an item; a value that is no list may request a tool. */
 function isFilled(value: unknown): boolean {
   return value != null && !(Array.isArray(value) && value.length === 0);
 }

@@ -93,16 +93,16 @@ const STREAMS: Readonly<Record<(typeof USAGES)[number], readonly string[]>> = {
   none: [piece(0, "a"), finish(0)],
 };
 
-test.each(USAGES.flatMap((model) => [true, false].map((isAsked) => ({ model, isAsked }))))(
-  "usage reported as $model, requested: $isAsked: the client receives one usage if it requested it, else none",
-  async ({ model, isAsked }) => {
+test.each(USAGES.flatMap((model) => [true, false].map((isRequested) => ({ model, isRequested }))))(
+  "usage reported as $model, requested: $isRequested: the client receives one usage if it requested it, else none",
+  async ({ model, isRequested }) => {
     const script: Script = (_, response) => void openStream(response).end(STREAMS[model].join("") + DONE);
-    const options = isAsked ? { stream_options: { include_usage: true } } : {};
+    const options = isRequested ? { stream_options: { include_usage: true } } : {};
     const text = await ask(model, script, options);
     const chunks = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, data]) => JSON.parse(data ?? ""));
     const stated = chunks.filter((chunk) => chunk.usage);
-    expect(stated).toHaveLength(isAsked ? 1 : 0);
-    if (isAsked) {
+    expect(stated).toHaveLength(isRequested ? 1 : 0);
+    if (isRequested) {
       expect(chunks.at(-1)).toBe(stated[0]);
       expect(stated[0].choices).toEqual([]);
       if (model !== "none") expect(stated[0].usage).toMatchObject(USAGE);
