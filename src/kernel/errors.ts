@@ -444,7 +444,7 @@ export type ErrorCode = keyof typeof FAILURES;
 export const RECORDED_ENDINGS = {
   cancelled: "The job was cancelled before it started.",
   expired: "The request did not end in time, and its hold was released.",
-  interrupted: "The worker that sent the request of a batch ended; the request was sent again, or given up.",
+  interrupted: "The worker that sent a request of a batch ended. The request was sent again or abandoned.",
 } as const;
 
 /**

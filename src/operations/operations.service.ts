@@ -15,7 +15,7 @@ type Dependencies = {
   readonly ledger: LedgerService;
 };
 
-/** What waits for a process. */
+/** The work that waits for a process. */
 export type Queues = {
   readonly jobs: readonly JobQueueOfKind[];
   /** Events that are not published yet, counted to 10,000, and the age of the oldest, seconds; 0 if there is none. */

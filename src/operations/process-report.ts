@@ -5,7 +5,7 @@ export type ProcessRole = "all" | "gateway" | "worker" | `subgraph:${string}`;
 
 /** What a process reports of itself. */
 export type ProcessReport = {
-  /** The name of its machine. */
+  /** The name of the process's machine. */
   readonly host: string;
   readonly role: ProcessRole;
   /** The version of the product, and of Node. */
@@ -14,7 +14,7 @@ export type ProcessReport = {
   /** How late its event loop was since its last report, milliseconds. */
   readonly delayP50Ms: number;
   readonly delayP99Ms: number;
-  /** The memory that the operating system has given it. */
+  /** The memory that the operating system has given the process. */
   readonly residentBytes: number;
   /** Event streams of this process, which many subscriptions may share, and open subscriptions of clients. */
   readonly eventStreams: number;

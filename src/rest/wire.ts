@@ -40,7 +40,9 @@ const usdNumber = z.number().min(0).meta({
 
 /** What a request cost, in the `usage` of its answer. */
 export const usageCost = {
-  cost: tokenNumber.optional().meta({ description: "What the request was charged, in the network's token." }),
+  cost: tokenNumber
+    .optional()
+    .meta({ description: "The amount charged for the request, in the network's token." }),
   cost_usd: usdNumber
     .nullable()
     .optional()
@@ -55,7 +57,7 @@ export const trace = z
     model: z
       .string()
       .optional()
-      .meta({ description: "The model that answered; absent unless the request named several." }),
+      .meta({ description: "The model that answered; absent unless the request named several models." }),
     billing: z.strictObject({
       ...{ input_cost: neuron, output_cost: neuron, total_cost: neuron },
       cache_saving: neuron
@@ -64,7 +66,7 @@ export const trace = z
     }),
     cached_from: z.string().optional().meta({
       description:
-        "The request that this stored answer was given to, and whose evidence and receipt are about its provider; absent for an answer of its own.",
+        "The earlier request that this stored answer was first returned for; its evidence and receipt concern the provider. Absent if a provider answered this request.",
     }),
     tee_verified: z.boolean().optional().meta({
       description:
@@ -77,17 +79,13 @@ export const trace = z
           .enum(TEXT_FORMS)
           .optional()
           .meta({ description: "The form of the signed text, if supported." }),
-        request_bound: z
-          .boolean()
-          .optional()
-          .meta({
-            description:
-              "Whether the signed text has the hash of the request as zerograph sent it. Often false for a true " +
-              "signature: providers sign the request as they forward it to the model. Absent if not compared.",
-          }),
+        request_bound: z.boolean().optional().meta({
+          description:
+            "Whether the signed text contains the hash of the request as zerograph sent it. Often false for a valid signature, because providers sign the request as they forward it to the model. Absent if not compared.",
+        }),
         response_bound: z.boolean().optional().meta({
           description:
-            "Whether the signed text has the hash of the answer as zerograph received it. Absent if not compared.",
+            "Whether the signed text contains the hash of the answer as zerograph received it. Absent if not compared.",
         }),
       })
       .optional()

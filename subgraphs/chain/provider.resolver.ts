@@ -12,7 +12,7 @@ export class ProviderResolver {
   @FieldResolver(() => InferenceServiceType, {
     nullable: true,
     description:
-      "The provider's current row in the inference registry on chain. Null for a provider that only this router's configuration lists.",
+      "The provider's current row in the inference registry on chain. Null for a provider that is listed only in this router's configuration.",
   })
   onChain(
     @Root() { address }: ProviderStub,

@@ -5,8 +5,7 @@ import type { Context } from "./context.ts";
 
 /** The description of every `cacheSeconds` argument. */
 export const CACHE_SECONDS =
-  "Accepts a stored response to an equal call of the same key that is not older than this, in seconds, up to 86,400, and stores this " +
-  "response for that long.";
+  "Accepts a stored response to an identical call by the same key if it is at most this many seconds old, and stores this response for as long. At most 86,400.";
 
 /** A mutation that accepts a stored response: `field` is its name, `input` what its response depends on. */
 type CacheableMutation = {

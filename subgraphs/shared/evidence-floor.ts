@@ -7,6 +7,6 @@ export const ProviderEvidence = defineEnum<EvidenceFloor>(
   "The proof that is required of a provider.",
   {
     bound: "The provider's acknowledged signer signed the answer.",
-    attested: "As `BOUND`, and the attestation of the provider's enclave passed every check.",
+    attested: "Like `BOUND`, and the attestation of the provider's enclave passed every check.",
   },
 );

@@ -3,12 +3,11 @@ import type { Context } from "./context.ts";
 
 /** The description of every `idempotencyKey` argument. */
 export const IDEMPOTENCY_KEY =
-  "A text of your choice, 1 to 255 printable ASCII characters. A call that is repeated with it within 24 h is not run " +
-  "again: it returns the first response, or a job in its current state.";
+  "A string of your choice, 1 to 255 printable ASCII characters. A call repeated with the same string within 24 h is not run again: it returns the first response, or a job in its current state.";
 
 /** The description of an `idempotencyKey` of a mutation that answers a secret. */
 export const SECRET_IDEMPOTENCY_KEY =
-  "A text of your choice, 1 to 255 printable ASCII characters. Repeating the call with it within 24 h creates no second key: it " +
+  "A string of your choice, 1 to 255 printable ASCII characters. Repeating the call with the same string within 24 h creates no second key: it " +
   "fails with `idempotency_not_replayable`, because the secret is not stored.";
 
 type Begun = Awaited<ReturnType<Context["services"]["idempotency"]["begin"]>>;

@@ -4,7 +4,10 @@ import { MAX_TAG_NAME_BYTES, MAX_TAG_VALUE_BYTES, type Tag } from "../../src/acc
 
 /** A tag of a request. */
 @Directive("@shareable")
-@ObjectType("Tag", { description: "A tag of a request, under which its cost counts.", simpleResolvers: true })
+@ObjectType("Tag", {
+  description: "A tag of a request. The request's cost is counted under it.",
+  simpleResolvers: true,
+})
 export class TagType implements Tag {
   @Field(() => String, { description: "The name." })
   name!: string;
@@ -14,7 +17,7 @@ export class TagType implements Tag {
 }
 
 /** A tag in an input. */
-@InputType("TagInput", { description: "A tag of a request, under which its cost counts." })
+@InputType("TagInput", { description: "A tag of a request. The request's cost is counted under it." })
 export class TagInput implements Tag {
   @Field(() => String, {
     description: `The name, 1 to ${MAX_TAG_NAME_BYTES} bytes without control characters.`,
@@ -28,4 +31,4 @@ export class TagInput implements Tag {
 }
 
 /** The description of every argument `tags` of a request. */
-export const TAGS = "Up to 10 tags of the request with different names, for spending by tag and budgets.";
+export const TAGS = "Up to 10 tags of the request, each with a different name, for usage and budgets by tag.";

@@ -5,5 +5,5 @@ import { defineEnum } from "./schema/enumeration.ts";
 export const TrustMode = defineEnum<Trust>("TrustMode", "The level of trust in a provider.", {
   standard: "No verification.",
   verified: "The provider's answers can be verified.",
-  private: "As `VERIFIED`, and requests are readable only inside the provider's enclave.",
+  private: "Like `VERIFIED`, and requests are readable only inside the provider's enclave.",
 });

@@ -15,7 +15,7 @@ class UserErrorType {
   @Field(() => String, {
     nullable: true,
     description:
-      "The field of `input` at fault, as a path with dots, such as `name` or `writes.0.key`. Null if it is not one field.",
+      "The field of `input` at fault, as a path with dots, such as `name` or `writes.0.key`. Null if no single field is at fault.",
   })
   field!: string | null;
 

@@ -15,11 +15,13 @@ export class StorageStatusType {
   })
   blockNumber!: bigint;
 
-  @Field(() => Hash32Scalar, { description: "The hash of that block. Zeros before the first." })
+  @Field(() => Hash32Scalar, {
+    description: "The hash of that block. All zeros before the first block is read.",
+  })
   blockHash!: string;
 
   @Field(() => BigIntScalar, {
-    description: "The number of submissions so far: the sequence number of the next one.",
+    description: "The number of submissions so far, which is also the sequence number of the next one.",
   })
   nextTxSeq!: bigint;
 }

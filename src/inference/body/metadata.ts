@@ -18,7 +18,7 @@ export const METADATA = z
   .nullish()
   .meta({
     description:
-      "Up to 16 pairs. The first 10 that can be tags are tags of the request, after those of the header `X-Tag`: a name of 1 to 64 bytes and a value of 1 to 512, without control characters.",
+      "Up to 16 pairs. The first 10 that can be tags become tags of the request, after those of the header `X-Tag`. A tag has a name of 1 to 64 bytes and a value of 1 to 512 bytes, without control characters.",
   });
 
 /**

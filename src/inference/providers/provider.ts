@@ -107,7 +107,7 @@ export function isAttested({ teeAcknowledged, verifiability }: Provider): boolea
   return teeAcknowledged && verifiability !== "";
 }
 
-/** When an offer of the model changed last. A model has at least one offer. */
+/** When an offer of the model last changed. A model has at least one offer. */
 export function changedAt({ providers }: Model): Date {
   return new Date(Math.max(...providers.map(({ updatedAt }) => updatedAt.getTime())));
 }

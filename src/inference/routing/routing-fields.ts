@@ -51,7 +51,7 @@ export const PROVIDER_OBJECT = z
 /** The models of a request, in the order in which they are tried; after `model`, if that is sent too. */
 export const FALLBACK_MODELS = z.array(shortText(256)).max(MAX_FALLBACK_MODELS).nullish().meta({
   description:
-    "Models to fall back on, in this order: after `model`, if that is sent too. The request is billed at the prices of the one that answers.",
+    "Models to try in this order, after `model` if it is sent too. The request is billed at the prices of the model that answers.",
 });
 
 /** `models` of a request that is not a chat: like the header, it is refused rather than ignored. Null means none. */
@@ -63,16 +63,18 @@ export const NO_FALLBACK_MODELS = z
 /** The conversation that a request belongs to, in OpenRouter's form. */
 export const SESSION_ID = readText.max(MAX_SESSION_ID).nullish().meta({
   description:
-    "The conversation that the request belongs to: its requests go to the provider that has their prompt cached, where that costs less and no routing preference says otherwise. Equivalent to the header `X-Session-Id`, over which it takes precedence. Not sent to the provider.",
+    "An identifier of the conversation that the request belongs to. Requests of a conversation go to the provider that has their prompt cached if that costs less and no routing preference says otherwise. Equivalent to the header `X-Session-Id`, and takes precedence over it. Not sent to the provider.",
 });
 
 const cacheKey = (description: string) => z.unknown().optional().meta({ description });
 /** OpenAI's fields that name the conversation less specifically; the provider validates them. */
 export const CACHE_KEYS = {
   prompt_cache_key: cacheKey(
-    "The conversation, where `session_id` is not sent. The provider receives it too.",
+    "Identifies the conversation if `session_id` is not sent. The provider receives it too.",
   ),
-  user: cacheKey("The conversation, where neither of the other two is sent. The provider receives it too."),
+  user: cacheKey(
+    "Identifies the conversation if neither `session_id` nor `prompt_cache_key` is sent. The provider receives it too.",
+  ),
 };
 
 /** Whether a request names a model, alone or in a list. */

@@ -3,11 +3,11 @@
  * null, an empty list and false restrict nothing.
  */
 export type Guardrails = {
-  /** The most tokens of a prompt, by the router's count. */
+  /** The maximum number of prompt tokens, as counted by the router. */
   readonly maxInputTokens: number | null;
-  /** The most bytes of a request's body. */
+  /** The maximum size of a request's body, in bytes. */
   readonly maxInputBytes: number | null;
-  /** The most tokens of all answers to one request. */
+  /** The maximum number of output tokens of a request, over all of its answers. */
   readonly maxOutputTokens: number | null;
   /** The names of the tools that a request may offer to the model. */
   readonly allowedTools: readonly string[];

@@ -19,16 +19,15 @@ const hash = z
   .transform((text): Hex => lowerHex(text));
 
 const body = z.object({
-  root: hash.optional().meta({ description: "The file's root; this or `txSeq`." }),
-  txSeq: z
-    .int()
-    .min(0)
-    .nullish()
-    .meta({ description: "One of the file's submissions; takes precedence over a root of zeros." }),
+  root: hash.optional().meta({ description: "The file's root. Give this or `txSeq`." }),
+  txSeq: z.int().min(0).nullish().meta({
+    description:
+      "The sequence number of one of the file's submissions. Takes precedence over a root of zeros.",
+  }),
   index: z.int().min(0).meta({ description: "The index of the segment in the file, from 0." }),
   data: z.string().min(1, "Segment data is empty").max(MAX_DATA_CHARACTERS).meta({
     description:
-      "The segment's bytes in base64: 262,144; the last segment has as many whole chunks of 256 as it fills.",
+      "The segment's bytes in base64: 262,144 bytes. The last segment has as many 256-byte chunks as its data fills.",
   }),
   proof: z.object({
     // Clients in Go write an empty list as null.

@@ -14,24 +14,20 @@ export const IDEMPOTENCY_KEY = {
 export const IDEMPOTENCY_KEY_OF_SECRETS = {
   ...IDEMPOTENCY_KEY,
   description:
-    "A repeated request with the same key is not executed again: it is 409 `idempotency_not_replayable`, as the secret " +
-    "in the first response is not stored.",
+    "A repeated request with the same key is not executed again: it returns 409 `idempotency_not_replayable`, because the secret in the first response is not stored.",
 };
 /** Of routes that store answers. */
 export const CACHE = {
   name: "X-0G-Cache",
   description:
-    "Seconds. An equal request of the same key gets an answer that is not older than this, and the answer is stored for " +
-    "this long. The response's `X-0G-Cache` is `hit`, `miss` or `bypass`.",
+    "Seconds. The request accepts the stored answer to an identical request by the same key if it is at most this old, and a new answer is stored for this long. The response's `X-0G-Cache` is `hit`, `miss` or `bypass`.",
   schema: { type: "integer", minimum: 1, maximum: 86_400 },
 };
 /** Of billed routes. */
 export const TAGS_OF_REQUEST = {
   name: TAG_HEADER,
   description:
-    "Tags of the request, under which its cost counts: up to 10 pairs `name=value`, separated by commas, with other " +
-    "characters than printable ASCII, and commas, percent-encoded. The header may be repeated. A chat or a response may " +
-    "also have them in `metadata`.",
+    "Tags of the request, under which its cost is counted: up to 10 pairs `name=value`, separated by commas. Commas and characters outside printable ASCII must be percent-encoded. The header may be repeated. A chat or a response may also have tags in `metadata`.",
   schema: { type: "string" },
   example: "team=search, customer=42",
 };
@@ -46,7 +42,7 @@ export const ANTHROPIC_VERSION = {
 /** Of every route. */
 export const REQUEST_ID = {
   name: "X-Request-ID",
-  description: "Returned as it was sent; generated if absent.",
+  description: "Returned as it was sent, or generated if absent.",
   schema: { type: "string", pattern: "^(?!async-)[A-Za-z0-9._:-]{1,64}$" },
 };
 /** The routing preferences. Each is also accepted under the other words of `PLATFORM_WORDS`. */
@@ -79,12 +75,12 @@ export const ROUTING_HEADERS = [
   {
     name: "X-0G-Provider-Fallback-Models",
     description:
-      "Models to use, in this order, if no provider of the requested one answers, separated by commas: at most 5. For chats and messages.",
+      "At most 5 models, separated by commas, to use in this order if no provider of the requested model answers. For chats and messages only.",
     schema: { type: "string" },
   },
   {
     name: "X-0G-Provider-Allow-Fallbacks",
-    description: "Whether another provider may be tried when one fails.",
+    description: "Whether another provider may be tried if one fails.",
     schema: { enum: ["true", "false"] },
   },
   {
@@ -95,10 +91,7 @@ export const ROUTING_HEADERS = [
   {
     name: "X-0G-Provider-Evidence",
     description:
-      "The proof that is required. `bound`: the provider recently signed an answer, and this one must be signed too, " +
-      "otherwise it is delivered and billed, but marked: `x_0g_trace.error` and the response header " +
-      "`X-0G-Provider-Evidence: missing`, or an error event at the end of a stream. `attested`: also, the attestation " +
-      "of its enclave passed every check.",
+      "The proof that is required. `bound`: the provider recently signed an answer, and must sign this one too. An answer without the signature is still delivered and billed, but is marked by `x_0g_trace.error` and the response header `X-0G-Provider-Evidence: missing`, or by an error event at the end of a stream. `attested`: in addition, the attestation of the provider's enclave passed every check.",
     schema: { enum: ["bound", "attested"] },
   },
   {
@@ -119,8 +112,7 @@ export const ROUTING_HEADERS = [
   {
     name: "X-Session-Id",
     description:
-      "The conversation that the request belongs to: its requests go to the provider that has their prompt cached, " +
-      "where that costs less and no other preference decides. For chats and messages.",
+      "An identifier of the conversation that the request belongs to. Requests of a conversation go to the provider that has their prompt cached if that costs less and no other preference decides. For chats and messages only.",
     schema: { type: "string", maxLength: MAX_SESSION_ID, pattern: "^[ -~]*$" },
   },
 ];

@@ -14,10 +14,10 @@ const imageRequest = {
   response_format: "b64_json",
 };
 const SETTLED =
-  "The maximum cost is held before a provider is called; the actual cost is settled once and shown in neuron in";
-const BILLED = `${SETTLED} \`x_0g_trace\`, and in tokens in \`usage.cost\`.`;
+  "The maximum cost is held before a provider is called. The actual cost is settled once and returned in neuron in";
+const BILLED = `${SETTLED} \`x_0g_trace\`, and in the network's token in \`usage.cost\`.`;
 /** Of images, whose answers have `usage` only where the provider reports one. */
-const IMAGES_BILLED = `${SETTLED} \`billing.total_cost\` of \`x_0g_trace\`; an answer with the provider's own \`usage\` also has it in tokens, in \`usage.cost\`.`;
+const IMAGES_BILLED = `${SETTLED} \`billing.total_cost\` of \`x_0g_trace\`; an answer with the provider's own \`usage\` also has it in the network's token, in \`usage.cost\`.`;
 /** Of audio: its answer has no JSON. */
 const AUDIO_BILLED = `${SETTLED} \`billing.total_cost\` of the trace, which is JSON in the header \`X-0G-Trace\`.`;
 
@@ -25,7 +25,7 @@ const AUDIO_BILLED = `${SETTLED} \`billing.total_cost\` of the trace, which is J
 export const NOTES: Readonly<Record<string, Note>> = {
   ...READING_NOTES,
   "POST /v1/chat/completions": {
-    description: `OpenAI's chat completion; fields that are not listed here are passed to the provider unchanged. ${BILLED} With \`stream\`, the trace is in the usage chunk if \`stream_options.include_usage\` is sent, else in a comment before \`[DONE]\`. If a provider fails before its first content, the next one is tried.`,
+    description: `OpenAI's chat completion. Fields that are not listed here are passed to the provider unchanged. ${BILLED} With \`stream\`, the trace is in the usage chunk if \`stream_options.include_usage\` is sent, and otherwise in a comment before \`[DONE]\`. If a provider fails before its first content, the next one is tried.`,
     example: {
       model: "devnet-chat",
       messages: conversation,
@@ -35,7 +35,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
     },
   },
   "POST /v1/responses": {
-    description: `OpenAI's Responses API. \`input\` is the whole conversation, unless \`previous_response_id\` names a response with \`store: true\`, which only some providers keep. Providers with the format \`responses\` are sent the request itself; for all others it is translated to a chat completion, so every model of a chat has it. Fields that are not listed here are passed to the provider. ${BILLED} With \`stream\`, the trace is in the response of the last event.`,
+    description: `OpenAI's Responses API. \`input\` is the whole conversation, unless \`previous_response_id\` names a response created with \`store: true\`, which only some providers keep. Providers with the format \`responses\` receive the request itself. For all others it is translated to a chat completion, so every chat model supports this endpoint. Fields that are not listed here are passed to the provider. ${BILLED} With \`stream\`, the trace is in the response of the last event.`,
     example: {
       model: "devnet-chat",
       instructions: "You answer in one sentence.",
@@ -44,7 +44,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
     },
   },
   "POST /v1/completions": {
-    description: `OpenAI's legacy text completions, for models whose \`supported_formats\` include \`completions\`: up to 128 prompts as texts or lists of tokens, with \`suffix\` for a text between two others. Fields that are not listed here are passed to the provider unchanged. ${BILLED}`,
+    description: `OpenAI's legacy text completions, for models whose \`supported_formats\` include \`completions\`: up to 128 prompts as texts or lists of tokens. \`suffix\` is the text that follows the completion. Fields that are not listed here are passed to the provider unchanged. ${BILLED}`,
     example: { model: "devnet-chat", prompt: "The sea is", max_tokens: 16 },
   },
   "POST /v1/messages": {
@@ -57,7 +57,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "POST /v1/messages/count_tokens": {
     description:
-      "The provider's token count, or the router's own if the provider has none. Not billed, but compared with the guardrails of the key before anything is sent.",
+      "The provider's token count, or the router's own if the provider has none. Not billed. The guardrails of the key are checked before anything is sent.",
     example: { model: "devnet-chat", messages: [{ role: "user", content: "Why is the sea salt?" }] },
   },
   "POST /v1/images/generations": {
@@ -66,15 +66,15 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "POST /v1/images/edits": { description: `Up to 16 images, 25 MiB in total. ${IMAGES_BILLED}` },
   "POST /v1/audio/transcriptions": {
-    description: `Up to 25 MiB of audio, billed by the second. ${BILLED} In every format the trace is also in the header \`X-0G-Trace\`.`,
+    description: `Up to 25 MiB of audio, billed per second. ${BILLED} In every format the trace is also in the header \`X-0G-Trace\`.`,
     example: { model: "devnet-speech", file_base64: "UklGRiQAAABXQVZF", filename: "talk.wav" },
   },
   "POST /v1/audio/speech": {
-    description: `Up to 16,384 characters, billed by the character. The media type is that of the provider's audio. ${AUDIO_BILLED}`,
+    description: `Up to 16,384 characters, billed per character. The media type is that of the provider's audio. ${AUDIO_BILLED}`,
     example: { model: "devnet-voice", input: "The sea is salt.", voice: "alloy", response_format: "wav" },
   },
   "POST /v1/rerank": {
-    description: `Up to 1,000 documents, texts or objects with a \`text\`, billed by their tokens, each with the query. ${BILLED}`,
+    description: `Up to 1,000 documents: strings, or objects with a \`text\`. Billed by the tokens of each document with the query. ${BILLED}`,
     example: {
       model: "devnet-rerank",
       query: "quiet water",
@@ -83,12 +83,12 @@ export const NOTES: Readonly<Record<string, Note>> = {
     },
   },
   "POST /v1/embeddings": {
-    description: `One vector for each of up to 2,048 texts or lists of tokens, billed by the tokens of the input. ${BILLED}`,
+    description: `Returns a vector for each of up to 2,048 texts or lists of tokens. Billed by the tokens of the input. ${BILLED}`,
     example: { model: "devnet-embedding", input: ["a quiet river", "an open field"] },
   },
   "POST /v1/async/images/generations": {
     description:
-      "Accepts a job and returns 202 with its `jobId`. The job survives restarts, is charged once and only for delivered images. Poll it no sooner than `Retry-After`, or subscribe.",
+      "Accepts a job and returns 202 with its `jobId`. The job survives restarts. It is charged once, and only for delivered images. Poll it no sooner than `Retry-After`, or subscribe.",
     example: imageRequest,
   },
   "POST /v1/async/images/edits": {
@@ -96,30 +96,31 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "GET /v1/async/jobs/:jobId": {
     description:
-      "The status is `pending`, `processing`, then `completed` with `data`, `failed` or `cancelled`. Results are stored for 24 h.",
+      "The status is `pending`, then `processing`, and finally `completed` with `data`, `failed` or `cancelled`. Results are stored for 24 h.",
   },
   "DELETE /v1/async/jobs/:jobId": {
-    description: "A job that no worker has started is cancelled without charge; a later one returns 409.",
+    description:
+      "A job that no worker has started is cancelled without charge. After that, the call returns 409.",
   },
   "POST /v1/files": {
     description:
-      'The input of a batch: up to 100 MiB of lines such as `{"custom_id", "method": "POST", "url", "body"}`, with `purpose` `batch`. It is stored encrypted, for 30 days or until `expires_after[seconds]`. A repeated upload is another file: an `Idempotency-Key` is ignored here.',
+      'The input of a batch: up to 100 MiB of lines such as `{"custom_id", "method": "POST", "url", "body"}`, with `purpose` `batch`. It is stored encrypted, for 30 days or until `expires_after[seconds]`. Repeating an upload creates another file, because an `Idempotency-Key` is ignored here.',
   },
   "GET /v1/files": {
     description:
-      "Files that the caller uploaded, and output and error files of its batches, newest first. The next page begins after `last_id`; a page has at most 100.",
+      "Files that the caller uploaded, and the output and error files of its batches, newest first. The next page begins after `last_id`; a page has at most 100.",
   },
   "GET /v1/files/:id": { description: "The name, size, purpose and expiry of a file, without its content." },
   "GET /v1/files/:id/content": {
     description:
-      'The input, or the output or error file of a batch: lines such as `{"id", "custom_id", "response": {"status_code", "request_id", "body"}, "error"}`, in the order of the input.',
+      'The content of the input, output or error file of a batch: lines such as `{"id", "custom_id", "response": {"status_code", "request_id", "body"}, "error"}`, in the order of the input.',
   },
   "DELETE /v1/files/:id": {
-    description: "A batch that reads the file continues. Its storage is freed within a minute.",
+    description: "A batch that reads the file continues. The file's storage is freed within a minute.",
   },
   "POST /v1/batches": {
     description:
-      "Checks the input file in the background, then runs its requests with the key of the caller: each is held for, charged and listed like a live one. A line that fails is in the error file with its response, and costs nothing. Up to 50,000 lines of at most 1 MiB.",
+      "Checks the input file in the background, then runs its requests with the caller's key. The cost of each request is held and charged, and the request listed, as for a request sent directly. A line that fails is in the error file with its response, and costs nothing. Up to 50,000 lines of at most 1 MiB.",
     example: {
       input_file_id: "file-0123456789abcdef0123456789abcdef",
       endpoint: "/v1/chat/completions",
@@ -132,7 +133,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "GET /v1/batches/:id": {
     description:
-      "The status is `validating`, `in_progress`, `finalizing`, then `completed`; or `failed`, `expired`, or `cancelling` and `cancelled`. The files are set when the batch has ended. Not billed.",
+      "The status is `validating`, `in_progress`, `finalizing`, then `completed`; or else `failed`, `expired`, or `cancelling` and then `cancelled`. The output and error files are set when the batch has ended. Not billed.",
   },
   "POST /v1/batches/:id/cancel": {
     description:
@@ -147,20 +148,20 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "GET /v1/receipts/:requestId": {
     description:
-      "For the `sk-` key of the request, a management key with `account:read`, or the wallet. Until the receipt is under a signed head, the answer is 409 `receipt_pending` with `Retry-After`.",
+      "Requires the `sk-` key of the request, a management key with `account:read`, or the wallet. Until a signed head covers the receipt, the answer is 409 `receipt_pending` with `Retry-After`.",
   },
   "GET /v1/generation": {
     description:
-      "`id` is the `request_id` of `x_0g_trace`. For the `sk-` key of the request, a management key with `account:read`, or the wallet. A request is listed once it has ended, or has run for a second.",
+      "`id` is the `request_id` of `x_0g_trace`. Requires the `sk-` key of the request, a management key with `account:read`, or the wallet. A request is listed once it has ended, or has run for a second.",
   },
   "GET /v1/key": { description: "The `sk-` key that the request is sent with." },
   "GET /v1/credits": {
     description:
-      "`total_credits` less `total_usage` is the balance. For `sk-` keys too, which may read no other amount of their account.",
+      "The balance is `total_credits` minus `total_usage`. `sk-` keys may read it too; they may read no other amount of their account.",
   },
   "POST /v1/routing/preview": {
     description:
-      "The providers that would be tried with these routing headers, in order, and why the others are refused. Nothing is requested or billed. With the `messages`, `max_tokens` and `n` of a chat, providers are ranked by the cost of that chat; without them, by the cost of a typical completion (400 tokens).",
+      "Returns the providers that would be tried with these routing headers, in order, and why the others are excluded. No provider is called and nothing is billed. With the `messages`, `max_tokens` and `n` of a chat, providers are ranked by the cost of that chat; without them, by the cost of a typical completion (400 tokens).",
     example: {
       service_type: "chatbot",
       model: "devnet-chat",
@@ -205,7 +206,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "PATCH /v1/webhooks/:id": {
     description:
-      "Changes the sent fields: null removes `balance_threshold`, and leaves any other field unchanged. `enabled: true` resumes deliveries after the last delivered event.",
+      "Changes only the fields that are sent. Null removes `balance_threshold`, and leaves any other field unchanged. `enabled: true` resumes deliveries after the last delivered event.",
     example: { enabled: true },
   },
   "POST /v1/webhooks/:id/test": {
@@ -218,30 +219,30 @@ export const NOTES: Readonly<Record<string, Note>> = {
     example: {},
   },
   "POST /v1/webhooks/:id/replay": {
-    description:
-      "Delivers again what followed the event with this cursor, at most 24 h back, and enables the webhook.",
+    description: "Delivers the events after this cursor again, at most 24 h back, and enables the webhook.",
     example: { after: "q3Zk1mB0" },
   },
   "GET /v1/account/usage/tags": {
     description:
-      "The most expensive tags first, of those named `name` or of all. A request counts for each of its tags, so the sums of different names overlap; those of one name do not.",
+      "The most expensive tags first: all tags, or those with the name `name`. A request counts for each of its tags, so totals of tags with different names overlap. Totals of tags with the same name do not.",
   },
   "POST /v1/tag-budgets": {
     description:
-      "Requests with the tag are admitted while their costs stay within `credit_limit` tokens per period, whichever key pays; then they get 402 `credit_limit_exceeded`. What the tag spent in the current period counts. Answered once every process admits by it.",
+      "Requests with the tag are admitted while their costs stay within `credit_limit` tokens of the network per period, whichever key pays. After that, they return 402 `credit_limit_exceeded`. The amount that the tag already spent in the current period counts. The response is sent once every process applies the budget.",
     example: { name: "team", value: "search", credit_limit: "5", reset_period: "monthly" },
   },
   "GET /v1/tag-budgets": {
-    description: "All budgets of the account's tags, oldest first, with what each used and holds now.",
+    description: "All budgets of the account's tags, oldest first, each with the amounts now used and held.",
   },
   "GET /v1/tag-budgets/:id": {
-    description: "One budget: its tag, its limit, and what is used of it in the current period.",
+    description: "A budget: its tag, its limit, and the amount used in the current period.",
   },
   "DELETE /v1/tag-budgets/:id": {
-    description: "Requests with the tag are no longer limited by it. What they spent stays in the usage.",
+    description:
+      "The budget no longer limits requests with the tag. The amounts that they spent stay in the usage.",
   },
   "PATCH /v1/tag-budgets/:id": {
-    description: "Another `reset_period` counts what the tag spent in the new period.",
+    description: "After a change of `reset_period`, the amount that the tag spent in the new period counts.",
     example: { credit_limit: "10" },
   },
   "POST /v1/management-keys": {
@@ -268,7 +269,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "POST /": {
     description:
-      "`indexer_*`, `zgs_*` and `kv_*`, one call or a batch of up to 100, so that `new Indexer(origin)` and `new KvClient(origin)` work. Errors are in the body, with HTTP 200, as those clients require.",
+      "`indexer_*`, `zgs_*` and `kv_*`, as one call or a batch of up to 100. `new Indexer(origin)` and `new KvClient(origin)` work with it. Errors are in the body, with HTTP 200, as those clients require.",
     example: { jsonrpc: "2.0", id: 1, method: "zgs_getStatus", params: [] },
   },
 };

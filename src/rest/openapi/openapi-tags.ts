@@ -17,25 +17,25 @@ export const TAGS: readonly Tag[] = [
   },
   {
     name: "Search",
-    description: "Embeddings of texts, and documents ranked by a query.",
+    description: "Embeddings of texts, and the ranking of documents by a query.",
     has: /^\/v1\/(embeddings|rerank)/,
   },
   {
     name: "Image jobs",
     description:
-      "Image generation and editing as jobs: accepted at once, executed exactly once. Poll them here, or subscribe to `imageJobProgress(id, after)` over GraphQL.",
+      "Image generation and editing as jobs, which are accepted at once and executed exactly once. Poll them here, or subscribe to `imageJobProgress(id, after)` over GraphQL.",
     has: /^\/v1\/async/,
   },
   {
     name: "Batches",
     description:
-      "Batches of requests in OpenAI's format: sent within 24 h, each billed when it is answered. Poll them here, or subscribe to `batchProgress(id, after)` over GraphQL.",
+      "Batches of requests in OpenAI's format. The requests are sent within 24 h, and each is billed when it is answered. Poll batches here, or subscribe to `batchProgress(id, after)` over GraphQL.",
     has: /^\/v1\/(batches|files)/,
   },
   {
     name: "Receipts",
     description:
-      "Signed receipts of billed requests, in an append-only log whose signed head anyone may read (RFC 6962, C2SP).",
+      "Signed receipts of billed requests. They form an append-only log, whose signed head anyone may read (RFC 6962, C2SP).",
     has: /^\/v1\/receipts/,
   },
   {
@@ -46,13 +46,13 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Account",
     description:
-      "Balance, funds and usage. `/v1/account` needs an `mk-` key with `account:read`; `sk-` keys are refused there.",
+      "Balance, funds and usage. `/v1/account` needs an `mk-` key with `account:read` or a wallet session; `sk-` keys are refused there.",
     has: /^\/v1\/(account|credits|generation|key)$|^\/v1\/account\//,
   },
   {
     name: "Tags",
     description:
-      "Budgets of tags: each limits what requests with a tag spend in a period. Requests are tagged by `X-Tag` or `metadata`.",
+      "Budgets of tags. A budget limits what the requests with a tag may spend in a period. Requests are tagged by `X-Tag` or `metadata`.",
     has: /^\/v1\/tag-budgets/,
   },
   {
@@ -68,7 +68,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Webhooks",
     description:
-      "URLs to which events of the account are posted, signed by Standard Webhooks. Needs an `mk-` key or a wallet session.",
+      "URLs to which events of the account are posted, signed according to Standard Webhooks. Needs an `mk-` key or a wallet session.",
     has: /^\/v1\/webhooks/,
   },
   { name: "Signing in", description: "Wallet sessions (EIP-4361).", has: /^\/v1\/auth/ },

@@ -21,11 +21,11 @@ type Direction = "input" | "output";
 export const API_VERSION = "1";
 const ABOUT = `OpenAI-compatible inference billed against a deposit, account management, and a storage gateway.
 
-- **\`sk-\` keys** run inference and are billed; **\`mk-\` keys** read and manage the account, by scopes; a **wallet session** can do all of that and also manages \`mk-\` keys.
-- Amounts are decimal strings of **neuron**: 10^18 neuron are one token of the network. Where OpenRouter has an amount (\`usage.cost\`, \`/v1/generation\`, \`/v1/key\`, \`/v1/credits\`), it is a JSON number of tokens with all its digits.
-- Errors are \`{"error":{"message","type","code","param"},"request_id"}\`; storage has \`{"code","message","data"}\`.
-- Every request that bills or creates accepts an \`Idempotency-Key\`, except \`POST /v1/files\`, where each upload is a file of its own, and \`POST /v1/auth/signin\`, whose nonce is used once; inference also accepts the routing headers.
-- Changes can be subscribed to over GraphQL, at [/graphql](/graphql).`;
+- **\`sk-\` keys** run inference and are billed; **\`mk-\` keys** read and manage the account, within their scopes; a **wallet session** can do all that an \`mk-\` key can, and also manages \`mk-\` keys.
+- Amounts are decimal strings of **neuron**: 10^18 neuron are one token of the network. The amounts in OpenRouter's shapes (\`usage.cost\`, \`/v1/generation\`, \`/v1/key\`, \`/v1/credits\`) are JSON numbers of tokens of the network, with all their digits.
+- Errors have the shape \`{"error":{"message","type","code","param"},"request_id"}\`; those of the storage endpoints have \`{"code","message","data"}\`.
+- Every request that is billed or creates something accepts an \`Idempotency-Key\`, except \`POST /v1/files\`, where each upload is a separate file, and \`POST /v1/auth/signin\`, whose nonce can be used only once. Inference requests also accept the routing headers.
+- Subscribe to changes over GraphQL, at [/graphql](/graphql).`;
 const BEARERS: Readonly<Record<string, string>> = {
   apiKey: "An API key, `sk-...`, which runs inference and is billed.",
   managementKey: "A management key, `mk-...`, with the scope that the operation requires.",

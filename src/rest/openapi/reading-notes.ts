@@ -2,18 +2,18 @@
 export const READING_NOTES = {
   "GET /v1/async/jobs": {
     description:
-      "The jobs of the `sk-` key, newest first, of one `status` if it is sent. Pages are read by `next_cursor`.",
+      "The jobs of the `sk-` key, newest first. With `status`, only those with that status. `next_cursor` leads to the next page.",
   },
   "GET /v1/receipts/key": {
-    description: "With it receipts and checkpoints are verified without this server.",
+    description: "With this key, receipts and checkpoints can be verified without this server.",
   },
   "GET /v1/models": {
     description:
-      "The models that can be used now, each with its cheapest offer. Filters apply together; `pricing=usd` adds prices in dollars where the price of the token is known. With the header `anthropic-version`, which Anthropic's clients send, the answer has pages in the shape of Anthropic's Models API, ordered by id.",
+      "The models that can be used now, each with its cheapest offer. A model must match every filter. `pricing=usd` adds prices in dollars where the price of the token is known. With the header `anthropic-version`, which Anthropic's clients send, the answer has pages in the shape of Anthropic's Models API, ordered by id.",
   },
   "GET /v1/models/*": {
     description:
-      "The id may contain slashes, as it is or percent-encoded. With the header `anthropic-version`, the answer is in Anthropic's shape.",
+      "Slashes in the id may be sent as they are or percent-encoded. With the header `anthropic-version`, the answer is in Anthropic's shape.",
   },
   "GET /v1/providers": {
     description: "The registered providers with what they offer, their prices, health and evidence.",
@@ -21,23 +21,26 @@ export const READING_NOTES = {
   "GET /v1/service-types": {
     description: "The kinds of service, with the number of providers and models of each.",
   },
-  "GET /v1/auth/nonce": { description: "It may be used once, before `expires_at`, in the message to sign." },
+  "GET /v1/auth/nonce": {
+    description: "The nonce may be used once, before `expires_at`, in the message to sign.",
+  },
   "GET /v1/auth/me": { description: "The wallet that is signed in, and when its session ends." },
   "GET /v1/api-keys": {
-    description: "Without their secrets, newest first. Pages are read by `next_cursor`.",
+    description: "The keys without their secrets, newest first. `next_cursor` leads to the next page.",
   },
   "GET /v1/management-keys": {
-    description: "Without their secrets, newest first. Pages are read by `next_cursor`.",
+    description: "The keys without their secrets, newest first. `next_cursor` leads to the next page.",
   },
   "DELETE /v1/management-keys/:id": {
     description: "Permanent: the key's next request returns 401, and its open streams end.",
   },
-  "GET /v1/account": { description: "When it was opened, and what it has and uses in total." },
+  "GET /v1/account": { description: "When the account was opened, and its balance." },
   "GET /v1/account/balance": {
-    description: "In neuron. What is held for running requests is shown apart from what is available.",
+    description:
+      "Amounts are in neuron. The amount held for running requests is separate from the available amount.",
   },
   "GET /v1/account/funds": {
-    description: "The balance at the router beside the deposit of the wallet in the vault on chain.",
+    description: "The account's balance at the router, and its deposit in the vault on chain.",
   },
   "GET /v1/account/usage/stats": {
     description:
@@ -49,11 +52,15 @@ export const READING_NOTES = {
   },
   "GET /v1/account/usage/history": {
     description:
-      "Newest first. Pages are read by `cursor`, which costs the same at any depth, or by `offset`. `include_total=true` counts the requests.",
+      "Newest first. Pages are selected by `cursor`, which costs the same at any depth, or by `offset`. `include_total=true` counts the requests.",
   },
   "GET /v1/webhooks": { description: "All webhooks of the account, without their secrets." },
-  "GET /v1/webhooks/:id": { description: "Its settings, its state and where its deliveries stand." },
-  "DELETE /v1/webhooks/:id": { description: "Permanent. Events that were not delivered yet are dropped." },
+  "GET /v1/webhooks/:id": {
+    description: "The webhook's settings, its state and the position of its deliveries.",
+  },
+  "DELETE /v1/webhooks/:id": {
+    description: "Permanent. Events that have not been delivered yet are dropped.",
+  },
   "GET /v1/webhooks/:id/attempts": {
     description: "At most the last 50, newest first, each with the status or the reason of its failure.",
   },
@@ -63,7 +70,8 @@ export const READING_NOTES = {
   },
   "GET /file/:root": { description: "Entries are files, directories and links; files have a size." },
   "GET /file/:root/*": {
-    description: "Every byte is verified against the file's own root, which the folder's manifest has.",
+    description:
+      "Every byte is verified against the file's own root, which is stated in the folder's manifest.",
   },
   "GET /node/status": { description: "How far the storage network has read the chain." },
 } as const;

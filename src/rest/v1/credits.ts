@@ -18,7 +18,7 @@ export const getCredits = defineRoute({
         total_credits: tokenNumber.meta({
           description: "Deposits and credit: the balance, including what is held, plus `total_usage`.",
         }),
-        total_usage: tokenNumber.meta({ description: "What all requests of the account were charged." }),
+        total_usage: tokenNumber.meta({ description: "The amount charged for all requests of the account." }),
       }),
     }),
   },

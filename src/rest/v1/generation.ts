@@ -25,12 +25,12 @@ const GENERATION = z
     }),
     finish_reason: z.enum(FINISH_REASONS).nullable().meta({
       description:
-        "Why the answer ended, in OpenRouter's words, also where the provider has others; null for an unknown reason, and for a request that was not completed or has no text.",
+        "Why the answer ended, in OpenRouter's terms, even if the provider uses others. Null for an unknown reason, and for a request that was not completed or has no text.",
     }),
     native_finish_reason: z
       .string()
       .nullable()
-      .meta({ description: "The same as the provider stated it, up to 64 characters." }),
+      .meta({ description: "The reason as the provider stated it, up to 64 characters." }),
     error_code: z.string().nullable(),
     created_at: timestamp,
     finished_at: timestamp.nullable(),
@@ -41,12 +41,12 @@ const GENERATION = z
     native_tokens_cached: count
       .nullable()
       .meta({ description: "Prompt tokens that the provider read from its cache." }),
-    usage_estimated: z
-      .boolean()
-      .meta({ description: "Whether the router counted tokens that the provider did not report." }),
+    usage_estimated: z.boolean().meta({
+      description: "Whether the router counted the tokens, because the provider did not report them.",
+    }),
     total_cost: tokenNumber
       .nullable()
-      .meta({ description: "What was charged; null while the request runs." }),
+      .meta({ description: "The amount charged; null while the request runs." }),
     cache_discount: tokenNumber.nullable().meta({
       description:
         "What the provider's cache saved of the cost: 0 if writing to it cost more; null while the request runs, and if the balance did not cover the whole cost.",
@@ -54,7 +54,7 @@ const GENERATION = z
     usage: tokenNumber.nullable().meta({ description: "The same as `total_cost`." }),
     cached_from: z.string().nullable().meta({
       description:
-        "The request whose stored answer was returned, and whose evidence it has; null if a provider answered.",
+        "The earlier request whose stored answer, with its evidence, was returned; null if a provider answered.",
     }),
     latency: milliseconds.meta({ description: "Milliseconds from the admission to the end." }),
     first_byte_latency: milliseconds.meta({

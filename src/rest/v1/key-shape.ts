@@ -62,18 +62,21 @@ export const REVOKED_KEY = { json: z.strictObject({ key_id: z.uuid(), message: z
 
 /** The response schema of an `sk-` key's guardrails. */
 export const GUARDRAILS = {
-  max_input_tokens: count.nullable().meta({ description: "The most tokens of a prompt; null for no limit." }),
+  max_input_tokens: count
+    .nullable()
+    .meta({ description: "The maximum number of prompt tokens. Null for no limit." }),
   max_input_bytes: count
     .nullable()
-    .meta({ description: "The most bytes of a request's body; null for no limit." }),
+    .meta({ description: "The maximum size of a request's body, in bytes. Null for no limit." }),
   max_output_tokens: count.nullable().meta({
-    description: "The most tokens of all answers to one request; null for no limit.",
+    description:
+      "The maximum number of output tokens of a request, over all of its answers. Null for no limit.",
   }),
   allowed_tools: z.array(z.string()).meta({
     description: "The names of the tools that a request may offer to the model. An empty list allows all.",
   }),
   blocked_parameters: z.array(z.string()).meta({
-    description: "The fields that the body of a request may not have.",
+    description: "The fields that the body of a request may not contain.",
   }),
   verify_tee: z.boolean().meta({ description: "Whether the signature of every answer is verified." }),
 };

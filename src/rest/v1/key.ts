@@ -16,10 +16,11 @@ const KEY = z
     key_preview: z.string(),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
-    usage: tokenNumber.meta({ description: "What was charged in the current period." }),
+    usage: tokenNumber.meta({ description: "The amount charged in the current period." }),
     limit: tokenNumber.nullable().meta({ description: "The credit limit per period; null for none." }),
     limit_remaining: tokenNumber.nullable().meta({
-      description: "What the limit leaves, without the holds of running requests; null without a limit.",
+      description:
+        "The amount that the limit leaves, before the holds of running requests are deducted; null without a limit.",
     }),
     limit_reset: z.enum(RESET_PERIODS),
     rate_limit: z

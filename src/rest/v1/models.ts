@@ -71,7 +71,7 @@ export const listModels = defineRoute({
     pricing: z.literal("usd").optional(),
     legacy: z.enum(["true", "false"]).optional(),
     limit: optionalIntegerParameter(1, 1_000).meta({
-      description: `Models per page, by default 20. ${WITH_HEADER}`,
+      description: `The number of models per page. Default: 20. ${WITH_HEADER}`,
     }),
     after_id: modelId.meta({ description: `The page after the model with this id. ${WITH_HEADER}` }),
     before_id: modelId.meta({ description: `The page before the model with this id. ${WITH_HEADER}` }),

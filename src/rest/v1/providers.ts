@@ -32,10 +32,9 @@ const PROVIDER = z
     trust_mode: z.enum(["standard", "verified", "private"] satisfies TrustMode[]),
     provider_name: z.string().optional(),
     provider_country: z.string().optional(),
-    serving_domain: z
-      .string()
-      .optional()
-      .meta({ description: "The host of its URL. Absent for a server of the operator's own configuration." }),
+    serving_domain: z.string().optional().meta({
+      description: "The host of the provider's URL. Absent for a server from the operator's configuration.",
+    }),
   })
   .meta({ id: "Provider" });
 

@@ -64,7 +64,7 @@ const RECEIPT = z
   .meta({
     id: "Receipt",
     description:
-      "What the router states about one billed request. Each of `hashes` is SHA-256(salt ‖ SHA-256(bytes)) of a body.",
+      "The router's statement about one billed request. Each of `hashes` is SHA-256(salt ‖ SHA-256(bytes)) of a body.",
   });
 
 const BUNDLE = z

@@ -6,7 +6,7 @@ import { KeyStatus } from "./api-key.type.ts";
 
 /** The filter of a list of keys. */
 @InputType("ApiKeyFilterInput", {
-  description: "Which keys to list: those for which every given condition holds.",
+  description: "Lists only keys that meet every given condition.",
 })
 class ApiKeyFilterInput {
   @Field(() => [KeyStatus], { nullable: true, description: "Keys with one of these statuses." })

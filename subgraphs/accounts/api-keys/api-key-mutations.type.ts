@@ -24,11 +24,11 @@ export type KeyLimit =
 export const KeyLimitType = defineEnum<KeyLimit>("KeyLimit", "A limit of a key that can be removed.", {
   creditLimit: "The key's credit limit.",
   expiresAt: "The key's expiry.",
-  trustMode: "The key's lowest accepted trust mode.",
+  trustMode: "The minimum trust mode that the key requires.",
   providerEvidence: "The proof that the key requires of a provider.",
-  maxInputTokens: "The most tokens of a prompt.",
-  maxInputBytes: "The most bytes of a request's body.",
-  maxOutputTokens: "The most tokens of all answers to one request.",
+  maxInputTokens: "The maximum number of prompt tokens.",
+  maxInputBytes: "The maximum size of a request's body, in bytes.",
+  maxOutputTokens: "The maximum number of output tokens of a request, over all of its answers.",
 });
 
 /** The settings of a key. Amounts and timestamps arrive as text. */
@@ -57,7 +57,7 @@ export abstract class KeySettingsInput {
 
   @Field(() => KeyTrustMode, {
     nullable: true,
-    description: "The lowest trust mode that the key accepts of a provider.",
+    description: "The minimum trust mode that the key requires of a provider.",
   })
   trustMode?: TrustFloor | null;
 
@@ -69,20 +69,20 @@ export abstract class KeySettingsInput {
 
   @Field(() => Int, {
     nullable: true,
-    description: "The most tokens of a prompt, by the router's count.",
+    description: "The maximum number of prompt tokens, as counted by the router.",
   })
   maxInputTokens?: number | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: "The most bytes of a request's body.",
+    description: "The maximum size of a request's body, in bytes.",
   })
   maxInputBytes?: number | null;
 
   @Field(() => Int, {
     nullable: true,
     description:
-      "The most tokens of all answers to one request. A request that asks for more is refused, and one without a limit gets this one.",
+      "The maximum number of output tokens of a request, over all of its answers. A request that asks for more is refused. A request without a limit of its own gets this one.",
   })
   maxOutputTokens?: number | null;
 
@@ -95,13 +95,14 @@ export abstract class KeySettingsInput {
   @Field(() => [String], {
     nullable: true,
     description:
-      "The fields that a request may not have, as in the body of a REST request. An empty list blocks none.",
+      "The fields that a request may not contain, named as in the body of a REST request. An empty list blocks none.",
   })
   blockedParameters?: readonly string[] | null;
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether the signature of every answer is verified, also where the request does not say so.",
+    description:
+      "Whether the signature of every answer is verified, even if the request does not ask for it.",
   })
   verifyTee?: boolean | null;
 }

@@ -36,7 +36,7 @@ export const KeyResetPeriod = defineEnum<ResetPeriod>(
 /** The lowest trust mode that a key accepts. */
 export const KeyTrustMode = defineEnum<TrustFloor>(
   "KeyTrustMode",
-  "The lowest trust mode that a key accepts of a provider.",
+  "The minimum trust mode that a key requires of a provider.",
   {
     verified: "Providers whose answers can be verified.",
     private: "Providers that are verified and keep requests readable only inside their enclave.",
@@ -96,7 +96,7 @@ export class ApiKeyType {
 
   @Field(() => KeyTrustMode, {
     nullable: true,
-    description: "The lowest trust mode that the key accepts of a provider. Null accepts all.",
+    description: "The minimum trust mode that the key requires of a provider. Null accepts all.",
   })
   trustMode!: TrustFloor | null;
 
@@ -108,19 +108,20 @@ export class ApiKeyType {
 
   @Field(() => Int, {
     nullable: true,
-    description: "The most tokens of a prompt, by the router's count. Null for no limit.",
+    description: "The maximum number of prompt tokens, as counted by the router. Null for no limit.",
   })
   maxInputTokens!: number | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: "The most bytes of a request's body. Null for no limit.",
+    description: "The maximum size of a request's body, in bytes. Null for no limit.",
   })
   maxInputBytes!: number | null;
 
   @Field(() => Int, {
     nullable: true,
-    description: "The most tokens of all answers to one request. Null for no limit.",
+    description:
+      "The maximum number of output tokens of a request, over all of its answers. Null for no limit.",
   })
   maxOutputTokens!: number | null;
 
@@ -130,7 +131,7 @@ export class ApiKeyType {
   allowedTools!: readonly string[];
 
   @Field(() => [String], {
-    description: "The fields that a request may not have, as in the body of a REST request.",
+    description: "The fields that a request may not contain, named as in the body of a REST request.",
   })
   blockedParameters!: readonly string[];
 

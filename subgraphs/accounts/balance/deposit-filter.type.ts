@@ -9,7 +9,7 @@ import { DepositStatus } from "./deposit.type.ts";
 
 /** The filter of a list of deposits. */
 @InputType("DepositFilterInput", {
-  description: "Which deposits to list: those for which every given condition holds.",
+  description: "Lists only deposits that meet every given condition.",
 })
 class DepositFilterInput {
   @Field(() => [DepositStatus], { nullable: true, description: "Deposits with one of these statuses." })

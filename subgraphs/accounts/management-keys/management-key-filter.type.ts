@@ -6,7 +6,7 @@ import { ManagementKeyStatus } from "./management-key.type.ts";
 
 /** The filter of a list of keys. */
 @InputType("ManagementKeyFilterInput", {
-  description: "Which keys to list: those for which every given condition holds.",
+  description: "Lists only keys that meet every given condition.",
 })
 class ManagementKeyFilterInput {
   @Field(() => [ManagementKeyStatus], { nullable: true, description: "Keys with one of these statuses." })

@@ -21,7 +21,7 @@ export const ManagementKeyStatus = defineEnum<ManagementKey["status"]>(
 /** The predefined sets of scopes (SPEC 2.3). */
 export const ManagementPreset = defineEnum<Preset>(
   "ManagementPreset",
-  "The predefined sets of scopes of management keys.",
+  "Predefined sets of scopes for management keys.",
   {
     "read-only": "`account:read` and `keys:read`.",
     "key-manager": "`keys:read` and `keys:manage`.",

@@ -8,7 +8,7 @@ import { readNodeId } from "../../shared/nodes/node-id.ts";
 import { isOwnNode } from "./node.stubs.ts";
 
 const MAX_IDS = 100;
-const ACCESS = "It requires the same credential as the entity's own field, and fails in the same way.";
+const ACCESS = "Requires the same credential as the entity's own field, and fails in the same way.";
 
 /** Any entity by its global id. The other subgraphs complete theirs. */
 @Resolver()
@@ -27,7 +27,7 @@ export class NodeResolver {
   @Directive(`@listSize(assumedSize: ${MAX_IDS})`)
   @Query(() => [NodeType], {
     nullable: "itemsAndList",
-    description: `Entities by their global ids, in the order of the ids. Null for each that does not exist. ${ACCESS}`,
+    description: `Entities by their global ids, in the order of the ids. An item is null if its entity does not exist. ${ACCESS}`,
   })
   nodes(
     @Arg("ids", () => [ID], { description: `The global ids, at most ${MAX_IDS}.` }) ids: readonly string[],

@@ -40,8 +40,7 @@ export class SessionResolver {
   @Mutation(() => SignInPayload, {
     nullable: true,
     description:
-      "Opens a 12-hour wallet session for a signed message (EIP-4361). A message or signature that is not accepted " +
-      "is an error, `sign_in_refused`. Requires no credential.",
+      "Opens a 12-hour wallet session for a signed message (EIP-4361). Fails with `sign_in_refused` if the message or signature is not accepted. Requires no credential.",
   })
   async signIn(
     @Arg("input", () => SignInInput, { description: "The signed message." })

@@ -56,7 +56,7 @@ export class TagBudgetResolver {
   @Mutation(() => CreateTagBudgetPayload, {
     nullable: true,
     description:
-      "Limits what requests with a tag may spend. What they were charged in the current period counts. " +
+      "Limits what requests with a tag may spend. Amounts already charged in the current period count. " +
       SCOPE,
   })
   async createTagBudget(
@@ -100,7 +100,7 @@ export class TagBudgetResolver {
   @Requires("tag-budget.manage")
   @Mutation(() => DeleteTagBudgetPayload, {
     nullable: true,
-    description: `Deletes the budget of a tag, which is no longer limited. ${SCOPE}`,
+    description: `Deletes the budget of a tag. Its spending is no longer limited. ${SCOPE}`,
   })
   async deleteTagBudget(
     @Arg("input", () => DeleteTagBudgetInput, { description: "The budget to delete." })

@@ -93,7 +93,7 @@ export class UpdateTagBudgetInput {
 
   @Field(() => KeyResetPeriod, {
     nullable: true,
-    description: `${PERIOD} A change counts the spending of the new period.`,
+    description: `${PERIOD} After a change, the spending in the new period counts.`,
   })
   resetPeriod?: ResetPeriod | null;
 }

@@ -96,7 +96,7 @@ export class UsageResolver {
     @Arg("by", () => UsagePeriod, { description: "The length of the periods." }) grain: Grain,
     @Arg("groupBy", () => [UsageGroupType], {
       defaultValue: [],
-      description: "What else to divide each period by. By default each period is one bucket.",
+      description: "What to divide each period by. By default, each period is one bucket.",
     })
     groups: readonly UsageGroup[],
     @Arg("tagName", () => String, {
@@ -118,7 +118,7 @@ export class UsageResolver {
   @FieldResolver(() => UsagePerformanceType, {
     nullable: true,
     description:
-      "How fast the requests were answered, and what providers' caches saved. Only for a range of time: no other argument of `usage` may be given. Null, with an error, if they cannot be read.",
+      "How fast the requests were answered, and what providers' caches saved. Can be filtered by time only: no argument of `usage` other than `from` and `before` may be given. Null, with an error, if it cannot be read.",
   })
   performance(
     @Root() { address, filter }: UsageType,

@@ -38,7 +38,7 @@ export class UsageArgs {
 
   @Field(() => [ID], {
     nullable: true,
-    description: `Only requests of these \`sk-\` keys, at most ${MAX_USAGE_KEYS}: for a chart for each key of a page.`,
+    description: `Only requests of these \`sk-\` keys, at most ${MAX_USAGE_KEYS}, such as the keys on one page.`,
   })
   apiKeyIds!: readonly string[] | null | undefined;
 
@@ -133,7 +133,7 @@ export const UsageGroupType = defineEnum<UsageGroup>(
     trust_mode: "The trust mode of the provider.",
     tag: "The value of the tag with the name `tagName`. Requests without it are left out.",
     provider:
-      "The provider that answered. Not with another group, nor with a filter of `usage` other than a range of time.",
+      "The provider that answered. Cannot be combined with another group, or with a filter of `usage` other than a range of time.",
   },
 );
 
@@ -162,7 +162,7 @@ export class UsageBucketType {
   @Field(() => String, {
     nullable: true,
     description:
-      "The raw id of the `sk-` key. Null for what the wallet itself paid, and if the periods are not divided by key.",
+      "The raw id of the `sk-` key. Null for requests that the wallet itself paid for, and if the periods are not divided by key.",
   })
   apiKeyId!: string | null | undefined;
 
@@ -184,14 +184,15 @@ export class UsageBucketType {
 
 /** How long requests waited for the first byte. */
 @ObjectType("FirstByteStats", {
-  description: "How long requests waited for the first byte of their answer, within 10 %.",
+  description:
+    "How long requests waited for the first byte of their answer. The values are accurate to within 10 %.",
   simpleResolvers: true,
 })
 class FirstByteStatsType {
   @Field(() => BigIntScalar, {
     name: "requestCount",
     simple: false,
-    description: "The number of requests that got a first byte.",
+    description: "The number of requests that received a first byte.",
   })
   requests!: bigint;
 
@@ -210,13 +211,13 @@ class FirstByteStatsType {
 export class UsagePerformanceType {
   @Field(() => FirstByteStatsType, {
     nullable: true,
-    description: "The time to the first byte. Null without a request that got one.",
+    description: "The time to the first byte. Null if no request received one.",
   })
   firstByte!: UsagePerformance["firstByte"];
 
   @Field(() => NeuronScalar, {
     description:
-      "What providers' caches saved. Requests whose cost the balance did not cover entirely do not count.",
+      "What providers' caches saved. Requests whose cost the balance did not fully cover are not included.",
   })
   cacheSaving!: bigint;
 }

@@ -130,7 +130,7 @@ export class WebhookMutationsResolver {
   @Requires("webhook.manage")
   @Mutation(() => ReplayWebhookPayload, {
     nullable: true,
-    description: `Delivers events of the last 24 h again, with the same ids, from a cursor on. ${SCOPE}.`,
+    description: `Delivers the events after a cursor again, up to 24 h back, with the same ids. ${SCOPE}.`,
   })
   async replayWebhook(
     @Arg("input", () => ReplayWebhookInput, { description: "Where to begin." })

@@ -8,7 +8,7 @@ import { PayloadType } from "../../shared/user-errors.ts";
 import { WebhookEventType, WebhookResultType, WebhookType } from "./webhook.type.ts";
 
 const SECRET = "The `whsec_` secret that signs deliveries. Returned only here and by a rotation.";
-const THRESHOLD = "The balance below which `BALANCE_LOW` is sent, which needs it.";
+const THRESHOLD = "The balance below which `BALANCE_LOW` is sent. That event requires it.";
 
 /** A webhook to create. */
 @InputType("CreateWebhookInput", { description: "A webhook to create." })
@@ -57,7 +57,10 @@ export class UpdateWebhookInput {
   @Field(() => String, { nullable: true, description: "The new URL." })
   url?: string | null;
 
-  @Field(() => [WebhookEventType], { nullable: true, description: "The events to receive instead." })
+  @Field(() => [WebhookEventType], {
+    nullable: true,
+    description: "The events to receive, instead of the current ones.",
+  })
   events?: readonly WebhookEvent[] | null;
 
   @Field(() => NeuronScalar, { nullable: true, description: THRESHOLD })
@@ -144,7 +147,8 @@ export class ReplayWebhookInput {
   id!: string;
 
   @Field(() => CursorScalar, {
-    description: "Deliver the events after this cursor: of a delivery, or of any event of a subscription.",
+    description:
+      "Deliver the events after this cursor, which may come from a delivery or from any event of a subscription.",
   })
   after!: string;
 }

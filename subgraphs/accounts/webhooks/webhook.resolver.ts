@@ -37,14 +37,15 @@ export class WebhookResolver {
   }
 
   @FieldResolver(() => CursorScalar, {
-    description: "The cursor up to which events were delivered, or did not concern the webhook.",
+    description:
+      "Cursor of the last event that was processed: delivered, or skipped because it does not concern the webhook.",
   })
   cursor(@Root() webhook: Webhook, @Ctx() { services }: Context): string {
     return services.webhooks.cursorOf(webhook);
   }
 
   @FieldResolver(() => [WebhookAttemptType], {
-    description: "The last 50 attempts to deliver an event, newest first.",
+    description: "The last 50 delivery attempts, newest first.",
   })
   async attempts(
     @Root() { id }: Webhook,

@@ -19,7 +19,7 @@ export const WebhookEventType = defineEnum<WebhookEvent>(
   "WebhookEventType",
   "An event that a webhook may receive. Payloads and the REST API spell it with a dot: `job.ended`.",
   {
-    "job.progressed": "An image job made a step and has not ended.",
+    "job.progressed": "An image job advanced by a step and has not ended.",
     "job.ended": "An image job completed, failed or was cancelled.",
     "deposit.seen": "A deposit is on the chain and waits for its confirmations.",
     "deposit.credited": "A deposit was credited.",
@@ -30,9 +30,9 @@ export const WebhookEventType = defineEnum<WebhookEvent>(
     "api_key.revoked": "An `sk-` key was revoked.",
     "api_key.limit_reached": "An `sk-` key used 80 % or all of its credit limit in the current period.",
     "tag_budget.limit_reached": "Requests with a tag used 80 % or all of its budget in the current period.",
-    "management_key.created": "An `mk-` key was created. Only with a wallet session.",
-    "management_key.updated": "An `mk-` key was updated. Only with a wallet session.",
-    "management_key.revoked": "An `mk-` key was revoked. Only with a wallet session.",
+    "management_key.created": "An `mk-` key was created. Requires a wallet session.",
+    "management_key.updated": "An `mk-` key was updated. Requires a wallet session.",
+    "management_key.revoked": "An `mk-` key was revoked. Requires a wallet session.",
     "sealed_key.published": "Keys of an agent token were sealed for the account.",
     "sealed_key.reverted": "Sealed keys were reorged out.",
     "webhook.disabled": "Another webhook of the account was disabled because of its receiver.",
@@ -55,18 +55,18 @@ const WebhookFailure = defineEnum<DeliveryFailure>(
     name_not_resolved: "The host name could not be resolved.",
     unreachable: "The receiver refused the connection, closed it, or has no route to it.",
     tls_failed:
-      "The TLS handshake failed: its certificate is not trusted, has expired, or names another host.",
+      "The TLS handshake failed: the receiver's certificate is not trusted, has expired, or names another host.",
     malformed_answer: "The answer was not HTTP/1.1, or its headers exceeded 16 KiB.",
     timed_out: "The receiver did not answer within 15 seconds.",
-    redirected: "The receiver redirected, which is not followed.",
-    refused: "The receiver answered with another status than 2xx.",
+    redirected: "The receiver answered with a redirect, which is not followed.",
+    refused: "The receiver answered with a status other than 2xx.",
   },
 );
 
 /** A webhook, as its account sees it. */
 @ObjectType("Webhook", {
   description:
-    "A URL to which events of the account are delivered, signed by Standard Webhooks. Its secret cannot be read.",
+    "A URL to which events of the account are delivered, signed according to Standard Webhooks. Its secret cannot be read.",
   implements: NodeType,
   simpleResolvers: true,
 })
@@ -109,20 +109,21 @@ export class WebhookType {
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "When the first of these attempts failed. Null if the last one succeeded.",
+    description:
+      "When the first of the consecutive failed attempts was made. Null if the last attempt succeeded.",
   })
   firstFailedAt!: Date | null;
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "When the failed attempt is repeated. Null if none is.",
+    description: "When the failed attempt will be repeated. Null if it will not.",
   })
   nextAttemptAt!: Date | null;
 
   @Field(() => DateTimeScalar, {
     nullable: true,
     description:
-      "Until when deliveries are also signed with the previous secret. Null before the first rotation.",
+      "Deliveries are also signed with the previous secret until this time. Null before the first rotation.",
   })
   previousSecretUntil!: Date | null;
 }
@@ -148,14 +149,17 @@ export class WebhookResultType {
 
   @Field(() => Int, {
     nullable: true,
-    description: "The HTTP status of the receiver's answer. Null without an answer.",
+    description: "The HTTP status of the receiver's answer. Null if there was none.",
   })
   status!: number | null;
 
-  @Field(() => WebhookFailure, { nullable: true, description: "Why it failed. Null if it was delivered." })
+  @Field(() => WebhookFailure, {
+    nullable: true,
+    description: "Why the attempt failed. Null if the event was delivered.",
+  })
   failure!: DeliveryFailure | null;
 
-  @Field(() => Int, { description: "How long the attempt took, milliseconds." })
+  @Field(() => Int, { description: "The duration of the attempt, in milliseconds." })
   durationMs!: number;
 }
 

@@ -27,7 +27,7 @@ export class AccessProofInput {
 
   @Field(() => HexScalar, {
     description:
-      "The nonce that the signed text has. A contract accepts a nonce once, across both kinds of proofs.",
+      "The nonce in the signed text. A contract accepts a nonce once, across both kinds of proofs.",
   })
   nonce!: Hex;
 

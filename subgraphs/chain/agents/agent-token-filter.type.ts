@@ -7,7 +7,7 @@ import { AddressScalar } from "../../shared/schema/scalars.ts";
 
 /** The filter of a list of agent tokens. */
 @InputType("AgentTokenFilterInput", {
-  description: "Which agent tokens to list: those for which every given condition holds.",
+  description: "Lists only agent tokens that meet every given condition.",
 })
 class AgentTokenFilterInput {
   @Field(() => AddressScalar, { nullable: true, description: "Tokens of this contract." })

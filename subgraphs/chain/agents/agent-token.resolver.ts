@@ -172,7 +172,7 @@ export class AgentTokenResolver {
   @FieldResolver(() => AccountStub, {
     nullable: true,
     description:
-      "The account that may currently transfer the token besides its owner (`approve`), read from the chain. Null without one, and, with an error, if the chain cannot be read.",
+      "The account, besides the owner, that is currently approved to transfer the token (`approve`), read from the chain. Null if there is none and, with an error, if the chain cannot be read.",
   })
   async approved(@Root() token: AgentToken, @Ctx() { services }: Context): Promise<AccountStub | null> {
     if (token.owner === null) return null;

@@ -21,7 +21,7 @@ const SENDER =
   "The sender of the transaction: the owner or an operator that it approved. Default: the owner.";
 const SIMULATED =
   "The call is simulated first: if the contract would revert, the query fails with `contract_refused`, which names " +
-  "the contract's error and, where there are proofs, the one at fault.";
+  "the contract's error and the proof at fault, if it is a proof.";
 
 /** Unsigned transactions of agent tokens, and the texts to sign for them. */
 @Resolver()

@@ -55,7 +55,7 @@ export class AgentTransferSubscription {
   @FollowsLive()
   @Subscription(() => TokenTransferEventType, {
     description:
-      "Emits transfers of agent tokens, including mints and burns: all, or of one contract or one token. A " +
+      "Emits transfers of agent tokens, including mints and burns: all transfers, or those of one contract or token. A " +
       "transfer that a reorg reverts is emitted again as `removed`. Public on-chain data.",
     subscribe: followTransfers,
   })

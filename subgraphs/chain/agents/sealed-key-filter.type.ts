@@ -6,7 +6,7 @@ import { AddressScalar, BigIntScalar } from "../../shared/schema/scalars.ts";
 
 /** The filter of a list of sealed keys. */
 @InputType("SealedKeyFilterInput", {
-  description: "Which sealed keys to list: those for which every given condition holds.",
+  description: "Lists only sealed keys that meet every given condition.",
 })
 class SealedKeyFilterInput {
   @Field(() => AddressScalar, { nullable: true, description: "Keys of tokens of this contract." })

@@ -61,7 +61,8 @@ export class SealedKeyResolver {
 
   @FieldResolver(() => AccountStub, {
     nullable: true,
-    description: "The previous owner of the token, or the owner of a clone's original. Null for a mint.",
+    description:
+      "The previous owner of a transferred token, or the owner of the token that was cloned. Null for a mint.",
   })
   from(@Root() { from }: SealedKey): AccountStub | null {
     return from && { address: from };

@@ -41,7 +41,7 @@ export class SealedKeySubscription {
   @FollowsLive()
   @Subscription(() => SealedKeyEventType, {
     description:
-      "Emits keys that are sealed for receivers of agent tokens: all, or of one receiver, contract or token. An " +
+      "Emits keys that are sealed for receivers of agent tokens: all keys, or those of one receiver, contract or token. An " +
       "event that a reorg reverts is emitted again as `removed`. Public on-chain data.",
     subscribe: followKeys,
   })

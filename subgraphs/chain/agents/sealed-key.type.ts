@@ -74,7 +74,7 @@ export const SealedKeyNodeResolvers = defineNodeResolvers<SealedKey>(() => Seale
   keyOf: ({ id }) => id,
   raw: {
     field: "eventId",
-    description: "The event's block and log position: the same keys in another block have another id.",
+    description: "The event's block and log position. The same keys in another block have a different id.",
   },
 });
 

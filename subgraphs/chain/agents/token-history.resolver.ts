@@ -20,9 +20,8 @@ export class TokenHistoryResolver {
   @Query(() => TokenHistoryEntryConnection, {
     nullable: true,
     description:
-      "Everything that happened to an agent token, last indexed first: mints, transfers, clones, authorizations, sealed " +
-      "keys and changes of its data. It includes events that a reorg reverted in the last 25 hours, also of a token " +
-      "that no longer exists for that reason. Empty for an unknown token.",
+      "The history of an agent token, most recently indexed event first: mints, transfers, clones, authorizations, sealed " +
+      "keys and changes of its data. Events that a reorg reverted in the last 25 hours are included, even if the token no longer exists because of the reorg. Empty for an unknown token.",
   })
   async agentTokenHistory(
     @Arg("contract", () => AddressScalar, { description: "The token's contract." }) contract: Hex,

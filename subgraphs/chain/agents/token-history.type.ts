@@ -9,7 +9,7 @@ import { BigIntScalar, DateTimeScalar, Hash32Scalar } from "../../shared/schema/
 export type TokenEvent = Awaited<ReturnType<AgentTokensService["events"]>>["rows"][number];
 
 const TokenEventKind = defineEnum<TokenEvent["kind"]>("TokenEventKind", "What happened to an agent token.", {
-  minted: "The token was minted, or created as the clone of another one.",
+  minted: "The token was minted, or created as a clone of another token.",
   transferred: "The token was transferred, which ends every authorization to use it.",
   burned: "The token was burned.",
   cloned: "The token's data was cloned into a new token.",

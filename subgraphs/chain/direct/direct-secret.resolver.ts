@@ -29,8 +29,7 @@ export class DirectSecretResolver {
     @Arg("tokenId", () => Int, {
       defaultValue: EPHEMERAL_TOKEN_ID,
       description:
-        "0 to 254 for a persistent secret that can be revoked individually, 255 for an ephemeral one valid for at " +
-        "most a day.",
+        "0 to 254 for a persistent secret that can be revoked individually, 255 for an ephemeral secret, which is valid for at most a day.",
     })
     tokenId: number,
     @Arg("expiresAt", () => DateTimeScalar, {

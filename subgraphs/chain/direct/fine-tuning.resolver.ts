@@ -34,7 +34,7 @@ import {
 } from "./fine-tuning.type.ts";
 
 const BY_VERSION = "The version of the contract. Default: the current one.";
-const BY_TIME = "Instead of a version: select the version whose history includes this time.";
+const BY_TIME = "Instead of `version`: selects the version whose history includes this time.";
 
 /** Selects a version of the fine-tuning contract. */
 @ArgsType()

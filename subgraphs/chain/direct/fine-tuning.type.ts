@@ -191,8 +191,7 @@ export class DeliverableType implements Deliverable {
 
   @Field(() => HexScalar, {
     description:
-      "The merkle root of the encrypted model's file: the bytes that the provider wrote, which the contract does not " +
-      "require to be a hash.",
+      "The merkle root of the encrypted model's file, as the provider wrote it. The contract does not require it to be a hash.",
   })
   modelRoot!: Deliverable["modelRoot"];
 

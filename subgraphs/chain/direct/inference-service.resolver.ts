@@ -42,7 +42,7 @@ export class InferenceServiceResolver {
   @FieldResolver(() => ProviderStub, {
     nullable: true,
     description:
-      "The provider as this router uses it. Of a provider that the router does not use, only `address`, `onChain` and `fineTuning` can be read: with another field it is null, with an error.",
+      "The provider as this router uses it. For a provider that the router does not use, only `address`, `onChain` and `fineTuning` can be read; if any other field is selected, the provider is null, with an error.",
   })
   provider(@Root() { address }: InferenceService): ProviderStub {
     return { address };

@@ -66,7 +66,7 @@ export class OrderFulfilledSubscription {
   @FollowsLive()
   @Subscription(() => OrderFulfilledEventType, {
     description:
-      "Emits fulfilled orders of the market: all, or of one token, seller or buyer. A fulfillment that a reorg " +
+      "Emits fulfilled orders of the market: all orders, or those of one token, seller or buyer. A fulfillment that a reorg " +
       "reverts is emitted again as `removed`. Public on-chain data.",
     subscribe: followFulfilments,
   })

@@ -70,7 +70,7 @@ export class MarketOrdersResolver {
     @Arg("payableIn", () => AddressScalar, {
       nullable: true,
       description:
-        "An ERC-20 contract. If given, checks also whether the buyer can pay in it. The zero address checks the " +
+        "An ERC-20 contract. If given, the check includes whether the buyer can pay in it. The zero address checks the " +
         "buyer's balance in the market.",
     })
     payableIn: Hex | null,

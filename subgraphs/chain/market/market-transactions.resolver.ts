@@ -16,8 +16,7 @@ import {
 } from "./market-order.type.ts";
 
 const SIMULATED =
-  "The call is simulated first: if the contract would revert, the query fails with `contract_refused`, which " +
-  "states the contract's error and its explanation.";
+  "The call is simulated first: if the contract would revert, the query fails with `contract_refused`, which states the contract's error and explains it.";
 
 /** A match of an order and an offer. */
 @ArgsType()
@@ -57,7 +56,7 @@ class MatchArgs {
 export class MarketTransactionsResolver {
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Prepares fulfilling an order with an offer. Anyone who has both may send it. ${SIMULATED}`,
+    description: `Prepares fulfilling an order with an offer. Anyone who holds both may send the transaction. ${SIMULATED}`,
   })
   prepareFulfillOrder(
     @Args(() => MatchArgs) args: MatchArgs,
@@ -90,7 +89,7 @@ export class MarketTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Prepares a withdrawal from an account's balance in the market. Sent by the account. ${SIMULATED}`,
+    description: `Prepares a withdrawal from an account's balance in the market. The account must send it. ${SIMULATED}`,
   })
   prepareMarketWithdrawal(
     @Arg("account", () => AddressScalar, { description: "The account of the balance." }) account: Hex,
@@ -102,7 +101,7 @@ export class MarketTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Prepares a withdrawal of a partner's accrued fees. Sent by the partner. ${SIMULATED}`,
+    description: `Prepares a withdrawal of a partner's accrued fees. The partner must send it. ${SIMULATED}`,
   })
   preparePartnerFeeWithdrawal(
     @Arg("partner", () => AddressScalar, { description: "The partner's address." }) partner: Hex,
@@ -118,7 +117,7 @@ export class MarketTransactionsResolver {
 
   @Query(() => PreparedTransactionType, {
     nullable: true,
-    description: `Prepares approving the market to transfer a token, as an order requires. Sent by the owner. ${SIMULATED}`,
+    description: `Prepares approving the market to transfer a token, as an order requires. The owner must send it. ${SIMULATED}`,
   })
   prepareMarketApproval(
     @Arg("tokenId", () => BigIntScalar, { description: "The token's id." }) tokenId: string,

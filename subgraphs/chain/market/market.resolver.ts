@@ -42,7 +42,7 @@ const CurrencyArg = () =>
 
 /** The filter of a list of fulfilled orders. */
 @InputType("MarketFillFilterInput", {
-  description: "Which fulfilled orders to list: those for which every given condition holds.",
+  description: "Lists only fulfilled orders that meet every given condition.",
 })
 class MarketFillFilterInput {
   @Field(() => BigIntScalar, { nullable: true, description: "Orders for this token." })

@@ -19,7 +19,7 @@ export type MarketMove = Awaited<ReturnType<MarketService["moves"]>>["rows"][num
 /** The market. The rest of its fields are resolved. */
 @ObjectType("Market", {
   description:
-    "The market of agent tokens. It stores no orders and offers: anyone who holds a signed pair can submit it.",
+    "The market of agent tokens. It stores no orders or offers: anyone who holds a signed pair can submit it.",
   simpleResolvers: true,
 })
 export class MarketType {

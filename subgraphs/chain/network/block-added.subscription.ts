@@ -11,7 +11,7 @@ type Block = Awaited<ReturnType<ChainService["head"]>>;
 export class BlockAddedSubscription {
   @Subscription(() => BlockType, {
     description:
-      "Emits the newest block, then each new block. After a reorg it emits the replacing blocks too; `parentHash` " +
+      "Emits the newest block, then each new block. After a reorg, it also emits the replacement blocks; `parentHash` " +
       "links each block to its parent. It has no cursor: read `block(number)` for blocks that were missed.",
     subscribe: ({ context }: { readonly context: Context }) => context.services.blocks.follow(),
   })

@@ -33,8 +33,7 @@ class NetworkTokenType implements NetworkToken {
 /** A network's parameters (SPEC 2.1). The rest of its fields are resolved. */
 @Directive('@key(fields: "id")')
 @ObjectType("Network", {
-  description:
-    "A network: its endpoints and contracts, and for the network that this service runs on, its state.",
+  description: "A network: its endpoints, its contracts and, if this service runs on it, its state.",
   implements: NodeType,
   simpleResolvers: true,
 })
@@ -90,7 +89,7 @@ export class NetworkType {
   })
   faucetPerDay!: string | null;
 
-  @Field(() => [NetworkTokenType], { description: "The network's token in every published form." })
+  @Field(() => [NetworkTokenType], { description: "Every published form of the network's token." })
   tokens!: readonly NetworkToken[];
 }
 

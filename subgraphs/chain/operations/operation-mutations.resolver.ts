@@ -17,7 +17,8 @@ import {
 } from "./operation-mutations.type.ts";
 import { toLedgerCheck } from "./operations.type.ts";
 
-const WHO = "Requires a wallet session of an operator's account (`OPERATORS`), and is logged with it.";
+const WHO =
+  "Requires a wallet session of an operator's account (`OPERATORS`). The act is logged with that account.";
 
 /** What operators do to the service. */
 @Resolver()
@@ -25,7 +26,7 @@ export class OperationMutationsResolver {
   @Requires("operations.manage")
   @Mutation(() => CloseProviderCircuitsPayload, {
     nullable: true,
-    description: `Lets every process send requests to a provider again, within moments. ${WHO}`,
+    description: `Closes the circuits of a provider: within moments, every process may send requests to it again. ${WHO}`,
   })
   async closeProviderCircuits(
     @Arg("input", () => CloseProviderCircuitsInput, { description: "The provider." })
@@ -43,7 +44,7 @@ export class OperationMutationsResolver {
   @Requires("operations.manage")
   @Mutation(() => PauseProviderPayload, {
     nullable: true,
-    description: `Pauses a provider: no process sends it requests for a while; after \`closeProviderCircuits\` they do again. ${WHO}`,
+    description: `Pauses a provider: no process sends it requests for the given time. \`closeProviderCircuits\` ends the pause. ${WHO}`,
   })
   async pauseProvider(
     @Arg("input", () => PauseProviderInput, { description: "The provider, and how long." })
@@ -61,7 +62,7 @@ export class OperationMutationsResolver {
   @Requires("operations.manage")
   @Mutation(() => EnableFaultyWebhookPayload, {
     nullable: true,
-    description: `Enables a webhook again that was disabled because of its receiver. ${WHO}`,
+    description: `Re-enables a webhook that was disabled because of its receiver. ${WHO}`,
   })
   async enableFaultyWebhook(
     @Arg("input", () => EnableFaultyWebhookInput, { description: "The webhook." })
@@ -78,7 +79,7 @@ export class OperationMutationsResolver {
   @Requires("operations.manage")
   @Mutation(() => VerifyLedgerPayload, {
     nullable: true,
-    description: `Checks what was added to the ledger since the last check, within 20 s; a check of the last 10 s is not repeated. ${WHO}`,
+    description: `Checks what was added to the ledger since the last check, within 20 s. If a check ended in the last 10 s, returns its result instead. ${WHO}`,
   })
   async verifyLedger(@Ctx() context: Context): Promise<VerifyLedgerPayload> {
     const operator = operatorOf(context);
@@ -90,7 +91,7 @@ export class OperationMutationsResolver {
   @Requires("operations.manage")
   @Mutation(() => ReleaseExpiredHoldsPayload, {
     nullable: true,
-    description: `Releases holds that have expired and what ended processes held, as workers do every 5 s. ${WHO}`,
+    description: `Releases expired holds and the funds held by processes that have ended, as workers do every 5 s. ${WHO}`,
   })
   async releaseExpiredHolds(@Ctx() context: Context): Promise<ReleaseExpiredHoldsPayload> {
     const operator = operatorOf(context);

@@ -27,7 +27,7 @@ export class PauseProviderInput {
   @Field(() => AddressScalar, { description: "The address of the provider." })
   providerAddress!: string;
 
-  @Field(() => Int, { description: "For how long, 10 to 86,400 seconds." })
+  @Field(() => Int, { description: "The duration of the pause: 10 to 86,400 seconds." })
   seconds!: number;
 }
 

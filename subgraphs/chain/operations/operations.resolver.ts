@@ -22,7 +22,7 @@ export class OperationsResolver {
   @Query(() => OperationsType, {
     nullable: true,
     description:
-      "The state of this service. Requires the scope `account:read` of an operator's account (`OPERATORS`). Null, with an error, for others.",
+      "The state of this service. Requires the scope `account:read` of an operator's account (`OPERATORS`). Null, with an error, for other callers.",
   })
   operations(@Ctx() { principal, services }: Context): OperationsType {
     services.operators.require(permit(principal, "operations.read").account);
@@ -36,7 +36,9 @@ export class OperationsResolver {
     return (await services.processes.list()).map(toServiceProcess);
   }
 
-  @FieldResolver(() => OperationQueuesType, { description: "What waits for a process, at most 1 s old." })
+  @FieldResolver(() => OperationQueuesType, {
+    description: "The work that waits for a process, at most 1 s old.",
+  })
   async queues(@Ctx() { services }: Context): Promise<OperationQueuesType> {
     return toQueues(await services.operations.queues());
   }

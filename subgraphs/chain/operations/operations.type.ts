@@ -25,8 +25,8 @@ class JobQueueType {
   oldestWaitingSeconds!: number;
 }
 
-/** What waits for a process. */
-@ObjectType("OperationQueues", { description: "What waits for a process.", simpleResolvers: true })
+/** The work that waits for a process. */
+@ObjectType("OperationQueues", { description: "The work that waits for a process.", simpleResolvers: true })
 export class OperationQueuesType {
   @Field(() => [JobQueueType], { description: "Unfinished jobs, by kind. A kind without any is missing." })
   jobs!: readonly JobQueueType[];
@@ -41,7 +41,7 @@ export class OperationQueuesType {
   newestEventPosition!: bigint;
 
   @Field(() => BigIntScalar, {
-    description: "How many published positions are not matched with webhooks yet.",
+    description: "How many published events are not matched with webhooks yet.",
   })
   unmatchedEventCount!: bigint;
 }
@@ -55,24 +55,26 @@ class FaultyWebhookType {
   @Field(() => String, { description: "The webhook's id, for `enableFaultyWebhook`." })
   webhookId!: string;
 
-  @Field(() => AddressScalar, { description: "The address of its account." })
+  @Field(() => AddressScalar, { description: "The address of the webhook's account." })
   accountAddress!: string;
 
   @Field(() => String, { description: "Its name." })
   name!: string;
 
-  @Field(() => String, { description: "The host and port of its URL; the path may be a secret." })
+  @Field(() => String, {
+    description: "The host and port of the webhook's URL, without the path, which may be a secret.",
+  })
   host!: string;
 
   @Field(() => Int, { description: "The number of consecutive failed attempts." })
   failureCount!: number;
 
-  @Field(() => DateTimeScalar, { description: "When it began to fail, or was disabled." })
+  @Field(() => DateTimeScalar, { description: "When the webhook began to fail, or was disabled." })
   startedAt!: Date;
 
   @Field(() => WebhookDisabledReason, {
     nullable: true,
-    description: "Why it is disabled. Null while it is enabled.",
+    description: "Why the webhook is disabled. Null while it is enabled.",
   })
   disabledReason!: DisabledReason | null;
 }
@@ -98,7 +100,8 @@ export class OperationWebhooksType {
   oldestWaitingSeconds!: number;
 
   @Field(() => [FaultyWebhookType], {
-    description: "Those that fail, the longest first, and those disabled, the latest first. At most 20 each.",
+    description:
+      "The failing webhooks, longest failing first, and the disabled ones, most recently disabled first. At most 20 of each.",
   })
   faulty!: readonly FaultyWebhookType[];
 }
@@ -126,7 +129,7 @@ export class LedgerCheckType {
   durationMs!: number;
 
   @Field(() => Boolean, {
-    description: "Whether every row was read, and not only what was added since the last check.",
+    description: "Whether every row was read, not only those added since the last check.",
   })
   full!: boolean;
 

@@ -17,7 +17,7 @@ const ProviderFailureKind = defineEnum<FailureKind>("ProviderFailureKind", "How 
   model_missing: "It does not have the model.",
   failed: "It reported an error.",
   malformed: "Its response was not valid.",
-  differs: "Its response was another one than the one that was begun.",
+  differs: "Its response differed from the one that had already begun.",
 });
 
 /** A provider as one process sees it. */
@@ -49,30 +49,32 @@ export class ProcessCircuitType {
 
   @Field(() => ProviderFailureKind, {
     nullable: true,
-    description: "How the provider failed last. Null if it did not.",
+    description: "How the provider last failed. Null if it has not failed.",
   })
   failureKind!: FailureKind | null;
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "When the provider failed last. Null if it did not.",
+    description: "When the provider last failed. Null if it has not failed.",
   })
   failedAt!: Date | null;
 }
 
 /** A process of this deployment. */
 @ObjectType("ServiceProcess", {
-  description: "A process of this deployment, as it reported itself last. Processes report every 5 s.",
+  description: "A process of this deployment, as of its last report. Processes report every 5 s.",
   simpleResolvers: true,
 })
 export class ServiceProcessType {
   @Field(() => String, { description: "The process's id, which is new at each start." })
   processId!: string;
 
-  @Field(() => String, { description: "The name of its machine." })
+  @Field(() => String, { description: "The name of the process's machine." })
   host!: string;
 
-  @Field(() => String, { description: "Its work: `all`, `gateway`, `worker` or `subgraph:<name>`." })
+  @Field(() => String, {
+    description: "The work of the process: `all`, `gateway`, `worker` or `subgraph:<name>`.",
+  })
   role!: string;
 
   @Field(() => String, { description: "The version of the product." })
@@ -81,37 +83,41 @@ export class ServiceProcessType {
   @Field(() => String, { description: "The version of Node." })
   nodeVersion!: string;
 
-  @Field(() => DateTimeScalar, { description: "When it started." })
+  @Field(() => DateTimeScalar, { description: "When the process started." })
   startedAt!: Date;
 
-  @Field(() => DateTimeScalar, { description: "When it reported last." })
+  @Field(() => DateTimeScalar, { description: "When the process last reported." })
   reportedAt!: Date;
 
   @Field(() => Boolean, {
     description:
-      "Whether it has not reported for 20 s: it hangs, was killed, or cannot write to the database. After an hour it is no longer listed.",
+      "Whether the process has not reported for 20 s: it hangs, was killed, or cannot write to the database. After an hour, it is no longer listed.",
   })
   silent!: boolean;
 
   @Field(() => Float, {
-    description: "The median delay of its event loop between its last two reports, in milliseconds.",
+    description:
+      "The median delay of the process's event loop between its last two reports, in milliseconds.",
   })
   eventLoopDelayP50Ms!: number;
 
   @Field(() => Float, { description: "The 99th percentile of that delay, in milliseconds." })
   eventLoopDelayP99Ms!: number;
 
-  @Field(() => BigIntScalar, { description: "The memory that the operating system has given it." })
+  @Field(() => BigIntScalar, { description: "The memory that the operating system has given the process." })
   residentBytes!: bigint;
 
-  @Field(() => Int, { description: "Its open event streams, which many subscriptions may share." })
+  @Field(() => Int, {
+    description: "The number of open event streams. Many subscriptions may share a stream.",
+  })
   eventStreamCount!: number;
 
-  @Field(() => Int, { description: "The open subscriptions of its clients." })
+  @Field(() => Int, { description: "The number of open subscriptions of its clients." })
   subscriptionCount!: number;
 
   @Field(() => [ProcessCircuitType], {
-    description: "Providers that it sends no requests to, or that failed in the last hour. At most 100.",
+    description:
+      "Providers that the process sends no requests to, or that failed in the last hour. At most 100.",
   })
   circuits!: readonly ProcessCircuitType[];
 }

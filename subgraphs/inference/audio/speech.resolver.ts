@@ -23,7 +23,7 @@ export class SpeechResolver {
   @Mutation(() => CreateSpeechPayload, {
     nullable: true,
     description:
-      "Speaks a text. Billed by the character, even if the client disconnects before the response. Requires an `sk-` key.",
+      "Converts a text to speech. Billed per character, even if the client disconnects before the response. Requires an `sk-` key.",
   })
   async createSpeech(
     @Arg("input", () => CreateSpeechInput, { description: "The text and its voice." })

@@ -83,8 +83,8 @@ export function toSpeechRequest(input: CreateSpeechInput): SpeechRequest {
   return readSpeechRequest(Buffer.from(JSON.stringify(withMembers(body, options, "options"))));
 }
 
-/** Spoken text. */
-@ObjectType("Speech", { description: "Spoken text.", simpleResolvers: true })
+/** Speech generated from a text. */
+@ObjectType("Speech", { description: "Speech generated from a text.", simpleResolvers: true })
 export class SpeechType {
   @Field(() => String, { description: "The audio file in base64." })
   audioBase64!: string;
@@ -92,7 +92,9 @@ export class SpeechType {
   @Field(() => String, { description: "The media type of the audio, such as `audio/mpeg`." })
   contentType!: string;
 
-  @Field(() => Int, { description: "The number of characters that were billed: Unicode code points." })
+  @Field(() => Int, {
+    description: "The number of characters that were billed, counted in Unicode code points.",
+  })
   characters!: number;
 
   @Field(() => InferenceBillType, { description: "The cost of the request and the provider that served it." })

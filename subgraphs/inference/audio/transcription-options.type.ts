@@ -1,10 +1,10 @@
 import type { TimestampGranularity, TranscriptFormat } from "../../../src/inference/audio/audio-request.ts";
 import { defineEnum } from "../../shared/schema/enumeration.ts";
 
-/** What a provider returns of a transcription. */
+/** The form in which a transcription is returned. */
 export const TranscriptionFormat = defineEnum<TranscriptFormat>(
   "TranscriptionFormat",
-  "What a provider returns of a transcription.",
+  "The form in which a transcription is returned.",
   {
     json: "The text.",
     verbose_json: "The text, with its language, duration and times as far as the provider reports them.",
@@ -14,12 +14,12 @@ export const TranscriptionFormat = defineEnum<TranscriptFormat>(
   },
 );
 
-/** What the times of a transcription are given for. */
+/** The units of a transcription whose times are returned. */
 export const TimestampGranularityEnum = defineEnum<TimestampGranularity>(
   "TimestampGranularity",
-  "What the times of a transcription are given for.",
+  "The units of a transcription whose times are returned.",
   {
-    segment: "Its segments, of about a sentence each.",
-    word: "Its words.",
+    segment: "Segments of about a sentence each.",
+    word: "Words.",
   },
 );

@@ -44,7 +44,7 @@ export class TranscribeAudioInput {
 
   @Field(() => TranscriptionFormat, {
     nullable: true,
-    description: "What the provider returns. Default: `VERBOSE_JSON`.",
+    description: "The form of the transcription. Default: `VERBOSE_JSON`.",
   })
   format?: TranscriptFormat | null;
 
@@ -56,7 +56,7 @@ export class TranscribeAudioInput {
 
   @Field(() => [TimestampGranularityEnum], {
     nullable: true,
-    description: "What the times are given for, in the format `VERBOSE_JSON`. Default: the provider's.",
+    description: "The units whose times are returned, in the format `VERBOSE_JSON`. Default: the provider's.",
   })
   timestampGranularities?: readonly TimestampGranularity[] | null;
 

@@ -49,7 +49,7 @@ export class BatchResolver {
   @Mutation(() => CancelBatchPayload, {
     nullable: true,
     description:
-      "Cancels a batch: requests that were sent are answered and charged, the others are not sent. Requires the " +
+      "Cancels a batch. Requests that were already sent are answered and charged; the others are not sent. Requires the " +
       "`sk-` key that created the batch, or a wallet session.",
   })
   async cancelBatch(
@@ -63,7 +63,7 @@ export class BatchResolver {
   }
 
   @FieldResolver(() => Int, {
-    description: "The number of its requests. 0 until the input file is checked.",
+    description: "The number of requests in the batch. 0 until the input file is checked.",
   })
   requestCount(@Root() { lines }: Batch): number {
     return lines;
@@ -88,7 +88,8 @@ export class BatchResolver {
 
   @FieldResolver(() => String, {
     nullable: true,
-    description: "The REST id of the file with the answers. Null until the batch has ended, or without any.",
+    description:
+      "The REST id of the file with the answers. Null until the batch has ended, or if there are none.",
   })
   outputFileId(@Root() { outputFileId }: Batch): string | null {
     return outputFileId && shownFileId(outputFileId);
@@ -97,8 +98,7 @@ export class BatchResolver {
   @FieldResolver(() => String, {
     nullable: true,
     description:
-      "The REST id of the file with the requests that failed or were not sent. Null until the batch has ended, or " +
-      "without any.",
+      "The REST id of the file with the requests that failed or were not sent. Null until the batch has ended, or if there are none.",
   })
   errorFileId(@Root() { errorFileId }: Batch): string | null {
     return errorFileId && shownFileId(errorFileId);

@@ -22,8 +22,7 @@ type Subscribing<Args> = {
 export class BatchSubscription {
   @Subscription(() => BatchEventType, {
     description:
-      "Emits the changes of one of the caller's batches, starting with its current state: its status, and about once " +
-      "a second its counts. The stream ends with the batch. Requires the `sk-` key that created the batch, or the " +
+      "Emits the changes of one of the caller's batches, starting with its current state. Changes of its counts are emitted about once a second. The stream ends with the batch. Requires the `sk-` key that created the batch, or the " +
       "scope `account:read`.",
     subscribe: followOne,
   })

@@ -53,7 +53,9 @@ export class BatchErrorType {
   simpleResolvers: true,
 })
 export class BatchType {
-  @Field(() => String, { description: "The endpoint of its requests, such as `/v1/chat/completions`." })
+  @Field(() => String, {
+    description: "The endpoint of the batch's requests, such as `/v1/chat/completions`.",
+  })
   endpoint!: string;
 
   @Field(() => BatchStatusEnum, { description: "The batch's status." })
@@ -64,22 +66,29 @@ export class BatchType {
   })
   errors!: readonly BatchErrorType[];
 
-  @Field(() => JsonScalar, { nullable: true, description: "Its metadata: texts by name. Null if none." })
+  @Field(() => JsonScalar, {
+    nullable: true,
+    description: "The batch's metadata: strings by name. Null if none.",
+  })
   metadata!: unknown;
 
-  @Field(() => NeuronScalar, { description: "What its answered requests were charged so far." })
+  @Field(() => NeuronScalar, { description: "The amount charged so far for the answered requests." })
   cost!: bigint;
 
-  @Field(() => BigIntScalar, { description: "The total of its answered requests' prompt tokens so far." })
+  @Field(() => BigIntScalar, {
+    description: "The total number of prompt tokens of the answered requests so far.",
+  })
   inputTokens!: bigint;
 
-  @Field(() => BigIntScalar, { description: "The total of its answered requests' output tokens so far." })
+  @Field(() => BigIntScalar, {
+    description: "The total number of output tokens of the answered requests so far.",
+  })
   outputTokens!: bigint;
 
   @Field(() => DateTimeScalar, { description: "When the batch was created." })
   createdAt!: Date;
 
-  @Field(() => DateTimeScalar, { description: "When its completion window ends." })
+  @Field(() => DateTimeScalar, { description: "When the batch's completion window ends." })
   expiresAt!: Date;
 }
 

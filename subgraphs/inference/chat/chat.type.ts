@@ -134,7 +134,7 @@ export class InferenceBillType {
 
   @Field(() => String, {
     nullable: true,
-    description: "The id of the model that answered. Null unless the request named several.",
+    description: "The id of the model that answered. Null unless the request named several models.",
   })
   modelId!: string | null;
 
@@ -157,14 +157,14 @@ export class InferenceBillType {
   @Field(() => String, {
     nullable: true,
     description:
-      "Why the response lacks the proof that `routing` or the key requires. Null if it has it, or none is required.",
+      "Why the response lacks the proof that `routing` or the key requires. Null if the response has the proof, or if none is required.",
   })
   unproven!: string | null;
 
   @Field(() => String, {
     nullable: true,
     description:
-      "The raw id of the request whose stored response this is, and whose evidence it has. Null for a response of its own.",
+      "The raw id of the earlier request whose stored response, with its evidence, was returned. Null if a provider answered.",
   })
   cachedFrom!: string | null;
 }

@@ -15,8 +15,7 @@ type Subscribing = { readonly args: { readonly input: ChatInput }; readonly cont
 export class CompleteChatSubscription {
   @Subscription(() => ChatPieceType, {
     description:
-      "Streams a chat completion in pieces; the last piece is the bill. Unsubscribing early bills what was " +
-      "delivered. It has no cursor, because subscribing again would be another request. Requires an `sk-` key.",
+      "Streams a chat completion in pieces; the last piece is the bill. If you unsubscribe early, what was delivered is billed. It has no cursor, because subscribing again would be another request. Requires an `sk-` key.",
     subscribe: openChat,
   })
   completeChat(

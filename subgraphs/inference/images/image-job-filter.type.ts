@@ -8,7 +8,7 @@ import { JobStatus } from "./image-job.type.ts";
 
 /** The filter of a list of image jobs. */
 @InputType("ImageJobFilterInput", {
-  description: "Which image jobs to list: those for which every given condition holds.",
+  description: "Lists only image jobs that meet every given condition.",
 })
 class ImageJobFilterInput {
   @Field(() => [JobStatus], { nullable: true, description: "Jobs with one of these statuses." })

@@ -181,7 +181,7 @@ export class ImageJobResolver {
   @FieldResolver(() => InferenceBillType, {
     nullable: true,
     description:
-      "The bill of the job, with the verification of its result as far as it was made. Null until the job is " +
+      "The bill of the job, with the verification of its result if there was one. Null until the job is " +
       "completed. Requires the `sk-` key that created the job, or a wallet session.",
   })
   async bill(
@@ -221,7 +221,7 @@ export class JobImageResolver {
   @FieldResolver(() => FileStub, {
     nullable: true,
     description:
-      "The image as a stored file. Null until it is stored, which an operator can turn on for the images of all jobs.",
+      "The image as a stored file. Null until it is stored; images are stored only if the operator has turned that on.",
   })
   async file(@Root() image: JobImageType, @Ctx() { services, loaders }: Context): Promise<FileStub | null> {
     const root = await rootOf(image, services);

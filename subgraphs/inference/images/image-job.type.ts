@@ -131,7 +131,7 @@ export class ImageJobType {
 
   @Field(() => DateTimeScalar, {
     nullable: true,
-    description: "When the stored images expire. Null if there are none, or none any more.",
+    description: "When the stored images expire. Null if no images are stored.",
   })
   resultExpiresAt!: Date | null;
 }

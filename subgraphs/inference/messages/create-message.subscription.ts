@@ -16,8 +16,7 @@ type Subscribing = { readonly args: { readonly input: MessageInput }; readonly c
 export class CreateMessageSubscription {
   @Subscription(() => MessagePieceType, {
     description:
-      "Streams a message in Anthropic's format in pieces; the last piece is the bill. Unsubscribing early bills what " +
-      "was delivered. It has no cursor, because subscribing again would be another request. Requires an `sk-` key.",
+      "Streams a message in Anthropic's format in pieces; the last piece is the bill. If you unsubscribe early, what was delivered is billed. It has no cursor, because subscribing again would be another request. Requires an `sk-` key.",
     subscribe: openMessage,
   })
   createMessage(

@@ -25,7 +25,7 @@ type Role = "user" | "assistant" | "system";
 /** The author of a message. */
 const MessageRole = defineEnum<Role>("MessageRole", "The author of a message in Anthropic's format.", {
   user: "The user.",
-  assistant: "The model. A last message of this role is the beginning of the answer.",
+  assistant: "The model. If the last message has this role, the answer continues it.",
   system: "Instructions within the conversation, for models that support them.",
 });
 

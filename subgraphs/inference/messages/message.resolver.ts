@@ -33,7 +33,7 @@ export class MessageResolver {
     nullable: true,
     description:
       "Counts the tokens of a prompt in Anthropic's format: by the provider if it can, otherwise by the router's " +
-      "tokenizer. Not billed, but compared with the guardrails of the key before anything is sent. Requires an " +
+      "tokenizer. Not billed. The guardrails of the key are checked before anything is sent. Requires an " +
       "`sk-` key.",
   })
   async messageTokenCount(
@@ -50,7 +50,7 @@ export class MessageResolver {
   @Mutation(() => CreateMessagePayload, {
     nullable: true,
     description:
-      "Creates a message of a model, in Anthropic's format. Billed even if the client disconnects before the " +
+      "Creates a message from a model, in Anthropic's format. Billed even if the client disconnects before the " +
       "response. The subscription `createMessage` delivers it in pieces. Requires an `sk-` key.",
   })
   async createMessage(

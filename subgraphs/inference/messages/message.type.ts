@@ -7,7 +7,10 @@ import { PayloadType } from "../../shared/user-errors.ts";
 import { InferenceBillType, toBill } from "../chat/chat.type.ts";
 
 /** A billed message. */
-@ObjectType("Message", { description: "A message of a model, in Anthropic's format.", simpleResolvers: true })
+@ObjectType("Message", {
+  description: "A message from a model, in Anthropic's format.",
+  simpleResolvers: true,
+})
 export class MessageType {
   @Field(() => String, { description: "The text blocks of the message, joined. Empty if it has none." })
   text!: string;
@@ -58,7 +61,8 @@ export class CreateMessagePayload extends PayloadType {
 
 /** The new part of a streamed message. */
 @ObjectType("MessageDelta", {
-  description: "The new part of a streamed message. Every field but `event` is null unless the part has it.",
+  description:
+    "The new part of a streamed message. Every field but `event` is null unless the part contains it.",
   simpleResolvers: true,
 })
 export class MessageDeltaType {
@@ -74,7 +78,7 @@ export class MessageDeltaType {
   @Field(() => String, {
     nullable: true,
     description:
-      "A new part of the input of a tool: a part of a JSON text. `event` names the tool at its beginning.",
+      "A new part of a tool's input: a fragment of its JSON. The `event` that begins the content block names the tool.",
   })
   toolInput!: string | null;
 

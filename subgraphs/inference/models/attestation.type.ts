@@ -22,8 +22,8 @@ const GpuResult = defineEnum<Attestation["gpu"]>(
   "What a report says about a GPU. NVIDIA's signatures are not verified.",
   {
     absent: "The report has no evidence of a GPU.",
-    nonce_matches: "The evidence has the nonce that was sent.",
-    other_nonce: "The evidence has another nonce.",
+    nonce_matches: "The evidence contains the nonce that was sent.",
+    other_nonce: "The evidence contains another nonce.",
   },
 );
 
@@ -50,7 +50,7 @@ export class AttestationType {
 
   @Field(() => Boolean, {
     nullable: true,
-    description: "Whether the quote has the nonce that was sent. Null if its layout has none.",
+    description: "Whether the quote contains the nonce that was sent. Null if its layout has no nonce.",
   })
   fresh!: boolean | undefined;
 

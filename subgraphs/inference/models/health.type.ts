@@ -46,7 +46,7 @@ export const HealthPeriod = defineEnum<HealthGrain>("HealthPeriod", "The periods
 /** The health of a provider in an hour or a day. */
 @ObjectType("ProviderHealthPoint", {
   description:
-    "What all router processes observed of a provider in one period. Times to the first byte are within 10 %.",
+    "What all router processes observed of a provider in one period. Times to the first byte are accurate to within 10 %.",
   simpleResolvers: true,
 })
 export class ProviderHealthPointType {

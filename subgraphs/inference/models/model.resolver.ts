@@ -74,7 +74,7 @@ export class ModelResolver {
     return cheapest ? ownerOf(cheapest) : null;
   }
 
-  @FieldResolver(() => DateTimeScalar, { description: "When an offer of the model changed last." })
+  @FieldResolver(() => DateTimeScalar, { description: "When an offer of the model last changed." })
   updatedAt(@Root() model: Model): Date {
     return changedAt(model);
   }
@@ -121,8 +121,7 @@ export class ModelResolver {
 
   @FieldResolver(() => ProviderHealthPointType, {
     nullable: true,
-    description:
-      "The health of the model's providers in the last 30 days, of all of them together. Null without requests.",
+    description: "The combined health of the model's providers over the last 30 days. Null without requests.",
   })
   async recentHealth(
     @Root() { providers }: Model,

@@ -58,13 +58,13 @@ class OfferConditions {
 
 /** The filter of a list of models. */
 @InputType("ModelFilterInput", {
-  description: "Which models to list: those with an offer for which every given condition holds.",
+  description: "Lists only models with an offer that meets every given condition.",
 })
 class ModelFilterInput extends OfferConditions {}
 
 /** The filter of a list of providers. */
 @InputType("ProviderFilterInput", {
-  description: "Which providers to list: those for whose offer every given condition holds.",
+  description: "Lists only providers whose offer meets every given condition.",
 })
 class ProviderFilterInput extends OfferConditions {
   @Field(() => ID, { nullable: true, description: "Providers of this model." })
@@ -72,7 +72,7 @@ class ProviderFilterInput extends OfferConditions {
 }
 
 const PRICE = "The sum of the prices of an input and an output token or unit";
-const CONTEXT = "The length of the context, as published; 0 if it is not.";
+const CONTEXT = "The published context length; 0 if none is published.";
 
 /** What a list of models is ordered by. */
 const ModelOrderField = defineEnum<OfferSort>("ModelOrderField", "What a list of models is ordered by.", {
@@ -121,7 +121,8 @@ export class ModelsArgs extends PageArgs {
 
   @Field(() => ModelOrderInput, {
     nullable: true,
-    description: "The order of the list; a cursor belongs to its order. Default: by id, ascending.",
+    description:
+      "The order of the list. A cursor is valid only in the order in which it was issued. Default: by id, ascending.",
   })
   orderBy!: ModelOrderInput | null | undefined;
 }
@@ -134,7 +135,8 @@ export class ProvidersArgs extends PageArgs {
 
   @Field(() => ProviderOrderInput, {
     nullable: true,
-    description: "The order of the list; a cursor belongs to its order. Default: by address, ascending.",
+    description:
+      "The order of the list. A cursor is valid only in the order in which it was issued. Default: by address, ascending.",
   })
   orderBy!: ProviderOrderInput | null | undefined;
 }

@@ -64,7 +64,7 @@ export class PricingType {
 
   @Field(() => [PriceTierType], {
     description:
-      "Prices for prompts up to a given length, shortest first; longer prompts pay the prices above. Empty if the prices do not depend on the prompt's length.",
+      "Prices for prompts up to a given length, shortest first. Prompts longer than every tier pay the prices above. Empty if the prices do not depend on the prompt's length.",
   })
   tiers!: readonly PriceTierType[];
 }

@@ -48,7 +48,7 @@ export class ModelProfileType {
 
   @Field(() => JsonScalar, {
     nullable: true,
-    description: "The values of request parameters that are not sent, by name.",
+    description: "The default values of request parameters, by name.",
   })
   defaultParameters!: Readonly<Record<string, unknown>> | undefined;
 

@@ -67,7 +67,7 @@ export class ProviderResolver {
   @FieldResolver(() => String, {
     nullable: true,
     description:
-      "The URL of the provider's service. Null for a server of the operator's own configuration, which is not on chain.",
+      "The URL of the provider's service. Null for a server from the operator's configuration, which is not on chain.",
   })
   url(@Root() offer: Provider): string | null {
     return publicUrlOf(offer);
@@ -101,8 +101,7 @@ export class ProviderResolver {
   @FieldResolver(() => AttestationType, {
     nullable: true,
     description:
-      "The attestation of the provider's enclave, appraised in the background. Null if the router appraises none, or " +
-      "has not appraised this provider's current signer yet.",
+      "The attestation of the provider's enclave, appraised in the background. Null if the router does not appraise attestations, or has not appraised this provider's current signer yet.",
   })
   attestation(@Root() offer: Provider, @Ctx() { services }: Context): AttestationType | undefined {
     const found = services.attestations?.of(offer);
@@ -118,7 +117,7 @@ export class ProviderResolver {
 
   @FieldResolver(() => ProviderHealthPointType, {
     nullable: true,
-    description: "The provider's health in the last 30 days as a whole. Null without requests.",
+    description: "The provider's overall health in the last 30 days. Null without requests.",
   })
   async recentHealth(
     @Root() offer: Provider,
@@ -133,7 +132,7 @@ export class ProviderResolver {
   @FieldResolver(() => [ProviderHealthPointType], {
     nullable: true,
     description:
-      "The provider's health in the past, oldest first, up to 90 s late; a period without requests has no point. Null, with an error, if it cannot be read.",
+      "The provider's health over time, oldest period first, delayed by up to 90 s. A period without requests has no point. Null, with an error, if it cannot be read.",
   })
   async healthHistory(
     @Arg("by", () => HealthPeriod, { defaultValue: "day", description: "The periods." }) grain: HealthGrain,

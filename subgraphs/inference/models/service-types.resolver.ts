@@ -29,8 +29,7 @@ export class ServiceTypesResolver {
   @Query(() => [ServiceTypeCountType], {
     nullable: true,
     description:
-      "Every type of service that the router knows, with the number of its providers: what a page of models can be " +
-      "filtered by.",
+      "Every type of service that the router knows, with the number of its providers. Lists of models can be filtered by it.",
   })
   serviceTypes(@Ctx() { services }: Context): readonly ServiceTypeCountType[] {
     return countServiceTypes(services.catalogue.providers());

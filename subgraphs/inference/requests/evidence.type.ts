@@ -58,16 +58,14 @@ export class EvidenceType {
   @Field(() => Boolean, {
     nullable: true,
     description:
-      "Whether the text has the hash of the request as zerograph sent it. Often false for a true signature: providers " +
-      "sign the request as they forward it to the model. Null if it was not compared.",
+      "Whether the text contains the hash of the request as zerograph sent it. Often false for a valid signature, because providers sign the request as they forward it to the model. Null if it was not compared.",
   })
   requestBound!: boolean | undefined;
 
   @Field(() => Boolean, {
     nullable: true,
     description:
-      "Whether the text has the hash of the answer as zerograph received it. Null if it was not compared, as in " +
-      "evidence of versions that checked only the signer.",
+      "Whether the text contains the hash of the answer as zerograph received it. Null if it was not compared, as in evidence from earlier versions, which checked only the signer.",
   })
   responseBound!: boolean | undefined;
 
@@ -119,7 +117,7 @@ export class EvidenceType {
 
   @Field(() => AddressScalar, {
     nullable: true,
-    description: "The signer that the network acknowledged. Null when it acknowledged none.",
+    description: "The signer that the network acknowledged. Null if it acknowledged none.",
   })
   expectedSigner!: Hex | undefined;
 
@@ -150,14 +148,14 @@ export class TeeEvidenceType {
   @Field(() => Boolean, {
     nullable: true,
     description:
-      "Whether the signed text has the hash of the request as zerograph sent it. Null if it was not compared.",
+      "Whether the signed text contains the hash of the request as zerograph sent it. Null if it was not compared.",
   })
   requestBound!: boolean | null;
 
   @Field(() => Boolean, {
     nullable: true,
     description:
-      "Whether the signed text has the hash of the answer as zerograph received it. Null if it was not compared.",
+      "Whether the signed text contains the hash of the answer as zerograph received it. Null if it was not compared.",
   })
   responseBound!: boolean | null;
 }

@@ -38,7 +38,7 @@ export class InferenceRequestResolver {
 
   @FieldResolver(() => String, {
     description:
-      "The id of the model that answered: a fallback model, or the requested one, also if none answered.",
+      "The id of the model that answered: the requested model or a fallback. The requested model if none answered.",
   })
   modelId(@Root() { model }: InferenceRequest): string {
     return model;
@@ -54,7 +54,7 @@ export class InferenceRequestResolver {
 
   @FieldResolver(() => ErrorCodeType, {
     nullable: true,
-    description: "Why the request failed, or ended early. Null unless it did.",
+    description: "Why the request failed or ended early. Null otherwise.",
   })
   errorCode(@Root() { errorCode }: InferenceRequest): RecordedCode | null {
     return toErrorCode(errorCode);
@@ -110,7 +110,7 @@ export class InferenceRequestResolver {
   @FieldResolver(() => Boolean, {
     nullable: true,
     description:
-      "Whether the answer was sent as a stream. Null while the request runs, and for requests of earlier versions.",
+      "Whether the answer was sent as a stream. Null while the request runs, and for requests recorded by earlier versions.",
   })
   streamed(@Root() { routing }: InferenceRequest): boolean | null {
     return routing?.streamed ?? null;
@@ -119,7 +119,7 @@ export class InferenceRequestResolver {
   @FieldResolver(() => FinishReasonType, {
     nullable: true,
     description:
-      "Why the answer ended. Null for a reason with another meaning, and for a request that was not completed or has no text.",
+      "Why the answer ended. Null if the provider's reason matches none of these values, and for a request that was not completed or has no text.",
   })
   finishReason(@Root() { routing }: InferenceRequest): FinishReason | null {
     return nameFinishReason(routing?.finishReason) ?? null;
@@ -137,7 +137,7 @@ export class InferenceRequestResolver {
   @FieldResolver(() => String, {
     nullable: true,
     description:
-      "The raw id of the request whose stored response was returned, and whose evidence it has. Null if a provider answered.",
+      "The raw id of the earlier request whose stored response, with its evidence, was returned. Null if a provider answered.",
   })
   cachedFrom(@Root() { routing }: InferenceRequest): string | null {
     return routing?.cachedFrom ?? null;

@@ -56,25 +56,25 @@ export class CostType {
 /** The duration of a request. */
 @ObjectType("RequestTiming", {
   description:
-    "The duration of a request and of its phases, in milliseconds. Times start with the admission, unless they say otherwise.",
+    "The duration of a request and of its phases, in milliseconds. Times are measured from the start of the admission unless stated otherwise.",
   simpleResolvers: true,
 })
 export class RequestTimingType {
   @Field(() => Int, {
     nullable: true,
     description:
-      "Time from the request's arrival to its admission: authentication, and reading the body. It comes before the other times. Null until the request ends, and for requests that did not come over REST.",
+      "Time from the request's arrival to its admission: authenticating and reading the body. It precedes the other times. Null until the request ends, and for requests that did not come over REST.",
   })
   receivedMs!: number | null;
 
   @Field(() => Int, {
     nullable: true,
     description:
-      "Time of the admission: the choice of providers, and the hold. Null until the request ends, for jobs, and for requests of earlier versions.",
+      "Duration of the admission: choosing providers and placing the hold. Null until the request ends, for jobs, and for requests recorded by earlier versions.",
   })
   admittedMs!: number | null;
 
-  @Field(() => Int, { nullable: true, description: "Time to the provider's first byte. Null before." })
+  @Field(() => Int, { nullable: true, description: "Time to the provider's first byte. Null until then." })
   firstByteMs!: number | null;
 
   @Field(() => Int, { nullable: true, description: "Time to the end of the request. Null while it runs." })
@@ -84,7 +84,7 @@ export class RequestTimingType {
 /** The prices of a request. */
 @ObjectType("RequestPrices", {
   description:
-    "The prices of a request: fixed when it was admitted, for the length of its prompt and the provider that served it.",
+    "The prices of a request, fixed when it was admitted. They depend on the length of its prompt and the provider that served it.",
   simpleResolvers: true,
 })
 export class RequestPricesType {
@@ -100,14 +100,14 @@ export class RequestPricesType {
 /** A request. The rest of its fields are resolved. */
 @Directive('@key(fields: "id")')
 @ObjectType("InferenceRequest", {
-  description: "A request to a model, from the time the router accepted it: running, ended or failed.",
+  description: "An inference request that the router has accepted, whether it is running, ended or failed.",
   implements: NodeType,
   simpleResolvers: true,
 })
 export class InferenceRequestType {
   @Field(() => DateTimeScalar, {
     description:
-      "When the router accepted the request: its credential, its limits and the balance allowed it.",
+      "When the router accepted the request, after checking its credential, its limits and the balance.",
   })
   createdAt!: Date;
 
@@ -135,7 +135,7 @@ export class InferenceRequestType {
   @Field(() => Int, {
     nullable: true,
     description:
-      "The number of prompt tokens written to the provider's cache with a lifetime of minutes, without those cached for an hour. Null until counted.",
+      "The number of prompt tokens written to the provider's cache with a lifetime of minutes, not counting those cached for an hour. Null until counted.",
   })
   cacheWriteTokens!: number | null;
 
@@ -151,7 +151,7 @@ export class InferenceRequestType {
   })
   usageEstimated!: boolean;
 
-  @Field(() => RequestPricesType, { description: "The prices that the cost is computed with." })
+  @Field(() => RequestPricesType, { description: "The prices used to compute the cost." })
   prices!: RequestPricesType;
 
   @Field(() => CostType, { nullable: true, description: "The cost of the request. Null until charged." })

@@ -8,7 +8,7 @@ const COMMITMENT = "SHA-256(salt ‖ SHA-256(bytes)), hexadecimal. Null if there
 
 /** The bytes of a request at four places. */
 @ObjectType("ReceiptHashes", {
-  description: "Commitments to the bodies of a request at four places.",
+  description: "Commitments to the bodies of a request and its answer at four points.",
   simpleResolvers: true,
 })
 export class ReceiptHashesType {
@@ -31,7 +31,7 @@ export class ReceiptHashesType {
   simpleResolvers: true,
 })
 export class InclusionProofType {
-  @Field(() => BigIntScalar, { description: "The number of receipts under the head." })
+  @Field(() => BigIntScalar, { description: "The number of receipts that the head covers." })
   treeSize!: bigint;
 
   @Field(() => [String], { description: "The hashes from the leaf to the root, hexadecimal." })
@@ -43,12 +43,14 @@ export class InclusionProofType {
 
 /** The receipt of a request. */
 @ObjectType("Receipt", {
-  description: "What the router states about a billed request, signed, and a leaf of an append-only log.",
+  description:
+    "The router's signed statement about a billed request. Each receipt is a leaf of an append-only log.",
   simpleResolvers: true,
 })
 export class ReceiptType {
   @Field(() => String, {
-    description: "The receipt as it is signed: canonical JSON (RFC 8785), with all that it states.",
+    description:
+      "The signed text of the receipt: canonical JSON (RFC 8785) with everything that the receipt states.",
   })
   canonicalJson!: string;
 
@@ -78,13 +80,13 @@ export class ReceiptType {
 
   @Field(() => BigIntScalar, {
     nullable: true,
-    description: "The index of the leaf, from 0. Null until it is under a signed head.",
+    description: "The index of the leaf, from 0. Null until a signed head covers the receipt.",
   })
   leafIndex!: bigint | null;
 
   @Field(() => InclusionProofType, {
     nullable: true,
-    description: "The proof that the receipt is in the log. Null until it is under a signed head.",
+    description: "The proof that the receipt is in the log. Null until a signed head covers the receipt.",
   })
   inclusionProof!: InclusionProofType | null;
 }

@@ -21,7 +21,7 @@ import { RequestStatus } from "./inference-request.type.ts";
 
 /** The filter of a list of requests. */
 @InputType("RequestFilterInput", {
-  description: "Which requests to list: those for which every given condition holds.",
+  description: "Lists only requests that meet every given condition.",
 })
 class RequestFilterInput {
   @Field(() => [RequestStatus], { nullable: true, description: "Requests with one of these statuses." })
@@ -60,7 +60,7 @@ class RequestFilterInput {
   @Field(() => ErrorCodeType, { nullable: true, description: "Requests that ended with this code." })
   errorCode!: RecordedCode | null | undefined;
 
-  @Field(() => String, { nullable: true, description: "Requests whose id begins with this text." })
+  @Field(() => String, { nullable: true, description: "Requests whose id begins with this string." })
   requestIdPrefix!: string | null | undefined;
 
   @Field(() => TagInput, { nullable: true, description: "Requests with this tag." })
@@ -96,7 +96,7 @@ export class RequestsArgs extends PageArgs {
   @Field(() => RequestOrderInput, {
     nullable: true,
     description:
-      "The order of the list; a cursor is valid in the order in which it was issued. Default: newest first.",
+      "The order of the list. A cursor is valid only in the order in which it was issued. Default: newest first.",
   })
   orderBy!: RequestOrderInput | null | undefined;
 }

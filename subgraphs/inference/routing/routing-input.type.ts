@@ -62,7 +62,7 @@ export class RoutingInput {
   })
   allowFallbacks?: boolean | null;
 
-  @Field(() => TrustMode, { nullable: true, description: "The lowest acceptable trust mode." })
+  @Field(() => TrustMode, { nullable: true, description: "The minimum trust mode." })
   trustMode?: Trust | null;
 
   @Field(() => ProviderEvidence, {
@@ -90,14 +90,14 @@ export class RoutingInput {
   @Field(() => [String], {
     nullable: true,
     description:
-      "The ids of at most 5 models to use, in this order, if no provider of the requested one answers: the request is billed at the prices of the model that answers. For chats and messages only.",
+      "The ids of at most 5 models to use, in this order, if no provider of the requested model answers. The request is billed at the prices of the model that answers. For chats and messages only.",
   })
   fallbackModels?: readonly string[] | null;
 
   @Field(() => String, {
     nullable: true,
     description:
-      "The conversation that the request belongs to, in at most 256 characters: its requests go to the provider that has their prompt cached, where that costs less and no other preference decides. For chats and messages only.",
+      "An identifier, of at most 256 characters, of the conversation that the request belongs to. Requests of a conversation go to the provider that has their prompt cached if that costs less and no other preference decides. For chats and messages only.",
   })
   sessionId?: string | null;
 }

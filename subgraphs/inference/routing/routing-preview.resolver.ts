@@ -39,7 +39,8 @@ export class RoutingPreviewResolver {
     routing: RoutingInput | null,
     @Arg("messages", () => [ChatMessageInput], {
       nullable: true,
-      description: "The conversation of a chat request: providers are ranked by its cost.",
+      description:
+        "The messages of a chat request. If given, providers are ranked by the cost of the request.",
     })
     messages: readonly ChatMessageInput[] | null,
     @Arg("maxTokens", () => Int, {

@@ -22,7 +22,7 @@ const ExclusionReason = defineEnum<Reason>("ExclusionReason", "Why a provider is
   above_max_price: "The provider's price is above the requested maximum.",
   context_too_short: "The provider's context length is too short for the request.",
   circuit_open: "The provider failed repeatedly and receives no requests for a while.",
-  resting: "The provider requested a pause that is not over.",
+  resting: "The provider or an operator requested a pause that is not over.",
   fallbacks_off: "Fallback providers are turned off for this request.",
   enough_candidates: "Enough candidates rank before the provider.",
 });
@@ -58,7 +58,7 @@ class ExcludedProviderType {
     name: "modelId",
     nullable: true,
     simple: false,
-    description: "The id of the model of the offer. Null unless the request named several.",
+    description: "The id of the model of the offer. Null unless the request named several models.",
   })
   model?: string | undefined;
 }
@@ -80,7 +80,7 @@ class RoutingAttemptType {
     name: "modelId",
     nullable: true,
     simple: false,
-    description: "The id of the model. Null unless the request named several.",
+    description: "The id of the model. Null unless the request named several models.",
   })
   model?: string | undefined;
 
@@ -99,7 +99,7 @@ class RoutingAttemptType {
   @Field(() => Int, {
     nullable: true,
     description:
-      "When the attempt began, in milliseconds after the start of the admission. Null for jobs, and for requests of earlier versions.",
+      "When the attempt began, in milliseconds after the start of the admission. Null for jobs, and for requests recorded by earlier versions.",
   })
   startMs?: number | undefined;
 
@@ -129,7 +129,7 @@ export class RequestRoutingType {
     nullable: true,
     simple: false,
     description:
-      "The address of the provider that answered the conversation last, and so probably had the prompt cached. Null if none did, or it made no difference.",
+      "The address of the provider that last answered the conversation, and so probably had the prompt cached. Null if there is none, or if it made no difference.",
   })
   cachedBy?: Hex | undefined;
 }

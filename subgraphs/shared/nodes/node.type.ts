@@ -7,7 +7,7 @@ const ID_DESCRIPTION =
 
 /** An entity that `node` finds by its global id. Values of the field `node` carry their type's name. */
 @InterfaceType("Node", {
-  description: "An entity with a global id, by which the fields `node` and `nodes` find it again.",
+  description: "An entity with a global id. The fields `node` and `nodes` find it by that id.",
   autoRegisterImplementations: false,
 })
 export abstract class NodeType {

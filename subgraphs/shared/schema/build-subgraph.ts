@@ -135,15 +135,11 @@ function toSdl(schema: GraphQLSchema): string {
 /** The root types, which have no class. */
 const ROOTS: Readonly<Record<string, string>> = {
   Query:
-    "What can be read. Queries change nothing and can be repeated; `prepare...` and `check...` compute something, such " +
-    "as a transaction for a wallet to sign. A field is null when it fails, with its reason in `errors`, or when its " +
-    "description says so; the fields beside it are answered.",
+    "Fields that read data. Queries change nothing and can be repeated. `prepare...` and `check...` compute something, such as a transaction for a wallet to sign. A field that fails is null, with the reason in `errors`, and the fields beside it are still answered. A field is also null where its description says so.",
   Mutation:
-    "What can be changed. A mutation answers a payload: the result, or `userErrors` for a form to show. A failure that " +
-    "the user cannot correct, such as a missing credential or an outage, is in `errors`, and the mutation is null.",
+    "Operations that change data. A mutation returns a payload: the result, or `userErrors` for a form to show. A failure that the user cannot correct, such as a missing credential or an outage, is reported in `errors`, and the mutation is null.",
   Subscription:
-    "What can be followed as it happens, over WebSocket, server-sent events or multipart HTTP. Events carry a `cursor`: " +
-    "pass the last one as `after` to continue without loss after a disconnection.",
+    "Streams of events over WebSocket, server-sent events or multipart HTTP. Events carry a `cursor` unless stated otherwise: after a disconnection, pass the last one as `after` to resume without losing events.",
 };
 
 function isPaged({ arguments: args = [], type }: FieldDefinitionNode): boolean {

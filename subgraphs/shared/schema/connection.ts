@@ -22,13 +22,13 @@ import { CursorScalar } from "./scalars.ts";
 class PageInfoType {
   @Field(() => Boolean, {
     description:
-      "Whether there are more rows after this page; with `before`, at least the row of that cursor.",
+      "Whether there are more rows after this page. Always true with `before`, because the row of that cursor follows.",
   })
   hasNextPage!: boolean;
 
   @Field(() => Boolean, {
     description:
-      "Whether there are more rows before this page; with `after`, at least the row of that cursor.",
+      "Whether there are more rows before this page. Always true with `after`, because the row of that cursor precedes it.",
   })
   hasPreviousPage!: boolean;
 
@@ -62,7 +62,7 @@ export class PageArgs {
   @Field(() => Int, {
     nullable: true,
     description:
-      "The number of rows to return from the end of the list, or before `before`: 1 to 100. Not with `first`.",
+      "The number of rows to return from the end of the list, or before `before`: 1 to 100. Cannot be combined with `first`.",
   })
   last!: number | null | undefined;
 

@@ -21,8 +21,7 @@ export const ErrorCodeType: object = Object.fromEntries(Object.keys(all).map((co
 registerEnumType(ErrorCodeType, {
   name: "ErrorCode",
   description:
-    "Why something failed. The values are spelt as they are sent: in `extensions.code` of an error, in `userErrors`, " +
-    "and as `code` of a REST error. Those in capitals are of the GraphQL protocol, and occur in `extensions.code` only.",
+    "Why something failed. The values are spelled as they are sent: in `extensions.code` of an error, in `userErrors`, and as `code` of a REST error. Values in capitals belong to the GraphQL protocol and occur in `extensions.code` only.",
   valuesConfig: Object.fromEntries(Object.entries(all).map(([code, description]) => [code, { description }])),
 });
 

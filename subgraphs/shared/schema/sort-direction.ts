@@ -2,6 +2,6 @@ import { defineEnum } from "./enumeration.ts";
 
 /** The direction of an order. */
 export const SortDirection = defineEnum<"asc" | "desc">("SortDirection", "The direction of an order.", {
-  asc: "Ascending: the oldest or the least first.",
-  desc: "Descending: the newest or the greatest first.",
+  asc: "Ascending: oldest or lowest first.",
+  desc: "Descending: newest or highest first.",
 });

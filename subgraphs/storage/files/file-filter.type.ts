@@ -19,7 +19,7 @@ class SizeRangeInput {
 /** The filter of a list of files. */
 @InputType("FileFilterInput", {
   description:
-    "Which files to list: those for which every given condition holds. All conditions are of a file's first submission.",
+    "Lists only files that meet every given condition. All conditions apply to a file's first submission.",
 })
 class FileFilterInput {
   @Field(() => AddressScalar, {

@@ -53,8 +53,7 @@ class FileEventType extends EventType {
 export class FileProgressSubscription {
   @Subscription(() => FileEventType, {
     description:
-      "Emits the progress of a file, which need not be submitted yet: its current state, its submission, its " +
-      "segments (in steps of 1% of the file). The stream ends when the file is finalized.",
+      "Emits the progress of a file: its current state, its submission, and its stored segments (in steps of 1% of the file). The file need not be submitted yet. The stream ends when the file is finalized.",
     subscribe: follow,
   })
   fileProgress(

@@ -46,15 +46,15 @@ export class KvTransactionType {
   @Field(() => String, {
     nullable: true,
     description:
-      "`Commit`, or the reason for the refusal as the network's nodes word it. Null if this service does not hold " +
-      "its streams.",
+      "`Commit`, or the reason for the refusal as the network's nodes word it. Null if this service does not hold the transaction's streams.",
   })
   result!: string | null;
 
   @Field(() => Boolean, {
     name: "committed",
     simple: false,
-    description: "Whether the transaction took effect. False if this service does not hold its streams.",
+    description:
+      "Whether the transaction took effect. False if this service does not hold the transaction's streams.",
   })
   isCommitted!: boolean;
 
@@ -93,13 +93,14 @@ export class KvRightsType {
 export class KvEntriesArgs extends PageArgs {
   @Field(() => HexScalar, {
     nullable: true,
-    description: "Return only keys that start with these bytes. Not with `prefixText`. Default: all keys.",
+    description:
+      "Return only keys that start with these bytes. Cannot be combined with `prefixText`. Default: all keys.",
   })
   prefix!: Hex | null | undefined;
 
   @Field(() => String, {
     nullable: true,
-    description: "Return only keys that start with this text. Not with `prefix`.",
+    description: "Return only keys that start with this text. Cannot be combined with `prefix`.",
   })
   prefixText!: string | null | undefined;
 

@@ -33,8 +33,7 @@ export class SubmissionNodeInput {
 /** A file to store. */
 @InputType("PrepareUploadInput", {
   description:
-    "A file to store: its `content`, or its `sizeBytes` with the `nodes` of its merkle tree, or with its `root` if that " +
-    "is the only node.",
+    "A file to store. Give its `content`; or its `sizeBytes` and the `nodes` of its merkle tree, or its `root` if that is the only node.",
 })
 export class PrepareUploadInput {
   @Field(() => String, { nullable: true, description: "The file's whole content in base64." })
@@ -84,7 +83,7 @@ class SubmissionNodeType {
 /** A prepared upload. */
 @ObjectType("PreparedUpload", {
   description:
-    "A prepared upload: one transaction, unless the file is already submitted on chain, then its segments.",
+    "A prepared upload: a transaction, unless the file is already submitted on chain, and then the file's segments.",
   simpleResolvers: true,
 })
 export class PreparedUploadType {
@@ -160,8 +159,7 @@ export class UploadSegmentInput {
 
   @Field(() => String, {
     description:
-      "The segment's bytes in base64: 262,144 bytes, or for the last segment as many 256-byte sectors as it fills, " +
-      "padded with zeros.",
+      "The segment's bytes in base64: 262,144 bytes. The last segment has as many 256-byte sectors as its data fills, padded with zeros.",
   })
   data!: string;
 

@@ -112,7 +112,7 @@ test("the SDL matches the classes: order, descriptions, directives, defaults", (
     }
 
     """
-    What can be read. Queries change nothing and can be repeated; \`prepare...\` and \`check...\` compute something, such as a transaction for a wallet to sign. A field is null when it fails, with its reason in \`errors\`, or when its description says so; the fields beside it are answered.
+    Fields that read data. Queries change nothing and can be repeated. \`prepare...\` and \`check...\` compute something, such as a transaction for a wallet to sign. A field that fails is null, with the reason in \`errors\`, and the fields beside it are still answered. A field is also null where its description says so.
     """
     type Query {
       """One purse."""
@@ -135,7 +135,7 @@ test("the SDL matches the classes: order, descriptions, directives, defaults", (
     scalar Neuron
 
     """
-    What can be followed as it happens, over WebSocket, server-sent events or multipart HTTP. Events carry a \`cursor\`: pass the last one as \`after\` to continue without loss after a disconnection.
+    Streams of events over WebSocket, server-sent events or multipart HTTP. Events carry a \`cursor\` unless stated otherwise: after a disconnection, pass the last one as \`after\` to resume without losing events.
     """
     type Subscription {
       balanceChanged: Neuron!

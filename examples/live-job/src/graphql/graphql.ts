@@ -6,7 +6,7 @@ export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' |
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
 /** The proof that is required of a provider. */
 export type ProviderEvidence =
-  /** As `BOUND`, and the attestation of the provider's enclave passed every check. */
+  /** Like `BOUND`, and the attestation of the provider's enclave passed every check. */
   | 'ATTESTED'
   /** The provider's acknowledged signer signed the answer. */
   | 'BOUND';
@@ -26,7 +26,7 @@ export type RoutingInput = {
   allowFallbacks?: boolean | null | undefined;
   /** The proof that is required. A response without it is billed and delivered, with `bill { unproven }`; a subscription ends with the error `evidence_missing`. */
   evidence?: ProviderEvidence | null | undefined;
-  /** The ids of at most 5 models to use, in this order, if no provider of the requested one answers: the request is billed at the prices of the model that answers. For chats and messages only. */
+  /** The ids of at most 5 models to use, in this order, if no provider of the requested model answers. The request is billed at the prices of the model that answers. For chats and messages only. */
   fallbackModels?: Array<string> | null | undefined;
   /** Providers that may not be used. At most 50. */
   ignore?: Array<string> | null | undefined;
@@ -42,11 +42,11 @@ export type RoutingInput = {
   order?: Array<string> | null | undefined;
   /** The only provider to use. */
   provider?: string | null | undefined;
-  /** The conversation that the request belongs to, in at most 256 characters: its requests go to the provider that has their prompt cached, where that costs less and no other preference decides. For chats and messages only. */
+  /** An identifier, of at most 256 characters, of the conversation that the request belongs to. Requests of a conversation go to the provider that has their prompt cached if that costs less and no other preference decides. For chats and messages only. */
   sessionId?: string | null | undefined;
   /** How to rank the providers. */
   sort?: ProviderSort | null | undefined;
-  /** The lowest acceptable trust mode. */
+  /** The minimum trust mode. */
   trustMode?: TrustMode | null | undefined;
 };
 
@@ -69,7 +69,7 @@ export type ServiceType =
 
 /** An image generation job to submit. */
 export type SubmitImageJobInput = {
-  /** A text of your choice, 1 to 255 printable ASCII characters. A call that is repeated with it within 24 h is not run again: it returns the first response, or a job in its current state. */
+  /** A string of your choice, 1 to 255 printable ASCII characters. A call repeated with the same string within 24 h is not run again: it returns the first response, or a job in its current state. */
   idempotencyKey?: string | null | undefined;
   /** The id of the model. */
   model: string;
@@ -83,13 +83,13 @@ export type SubmitImageJobInput = {
   routing?: RoutingInput | null | undefined;
   /** Width and height in pixels, such as `512x512`. */
   size?: string | null | undefined;
-  /** Up to 10 tags of the request with different names, for spending by tag and budgets. */
+  /** Up to 10 tags of the request, each with a different name, for usage and budgets by tag. */
   tags?: Array<TagInput> | null | undefined;
   /** Whether to verify the provider's signature of the response. Default: false. */
   verifyTee?: boolean | null | undefined;
 };
 
-/** A tag of a request, under which its cost counts. */
+/** A tag of a request. The request's cost is counted under it. */
 export type TagInput = {
   /** The name, 1 to 64 bytes without control characters. */
   name: string;
@@ -99,7 +99,7 @@ export type TagInput = {
 
 /** The level of trust in a provider. */
 export type TrustMode =
-  /** As `VERIFIED`, and requests are readable only inside the provider's enclave. */
+  /** Like `VERIFIED`, and requests are readable only inside the provider's enclave. */
   | 'PRIVATE'
   /** No verification. */
   | 'STANDARD'

@@ -59,7 +59,7 @@ export const BATCH = z
       input_tokens: count,
       output_tokens: count,
       total_tokens: count,
-      cost: tokenNumber.meta({ description: "What the requests were charged, in the network's token." }),
+      cost: tokenNumber.meta({ description: "The amount charged for the requests, in the network's token." }),
     }),
     metadata: z.record(z.string(), z.string()).nullable(),
   })

@@ -22,7 +22,7 @@ import { routingHeaders } from "../../routing-headers.ts";
 import { address } from "../../wire.ts";
 
 const ENDPOINT = z.string().nullable().meta({
-  description: "The URL that is requested. Null for a server of the operator's own configuration.",
+  description: "The URL that is requested. Null for a server from the operator's configuration.",
 });
 
 /**
@@ -59,7 +59,7 @@ export const previewRouting = defineRoute({
           model: z
             .string()
             .optional()
-            .meta({ description: "The model of the offer; absent unless the request named several." }),
+            .meta({ description: "The model of the offer; absent unless the request named several models." }),
         }),
       ),
     }),

@@ -24,15 +24,16 @@ export const WEBHOOK = z
     disabled_at: timestamp.nullable(),
     created_at: timestamp,
     sequence: count.meta({ description: "The number of the last delivered event; 0 before the first." }),
-    cursor: z
-      .string()
-      .meta({ description: "The cursor up to which events were delivered or did not concern the webhook." }),
+    cursor: z.string().meta({
+      description:
+        "Cursor of the last event that was processed: delivered, or skipped because it does not concern the webhook.",
+    }),
     consecutive_failures: count,
     first_failed_at: timestamp.nullable(),
     next_attempt_at: timestamp.nullable(),
     previous_secret_until: timestamp
       .nullable()
-      .meta({ description: "Until when deliveries are also signed with the previous secret." }),
+      .meta({ description: "Deliveries are also signed with the previous secret until this time." }),
   })
   .meta({ id: "Webhook" });
 
@@ -41,8 +42,8 @@ export const RESULT = {
   status: z
     .int()
     .nullable()
-    .meta({ description: "The HTTP status of the receiver, null without an answer." }),
-  failure: z.enum(DELIVERY_FAILURES).nullable().meta({ description: "Null if it was delivered." }),
+    .meta({ description: "The HTTP status of the receiver's answer; null if there was none." }),
+  failure: z.enum(DELIVERY_FAILURES).nullable().meta({ description: "Null if the event was delivered." }),
   duration_ms: count,
 };
 
