@@ -34,7 +34,7 @@ export function configurationPage(): string {
     return `## ${title}\n| Setting | Default | Description | Example |\n|---|---|---|---|\n${rows}\n`;
   });
   return `# Configuration
-Every setting is an environment variable or a line of \`.env\` in the working directory, read once at startup. The environment takes precedence, and \`ENV_FILE\` names another file. A setting marked *secret* may be in a file instead, which \`<setting>_FILE\` names: \`ROUTER_PRIVATE_KEY_FILE=/run/secrets/router-key\`; a line break at the end of the file is ignored. The same holds for variables that \`PROVIDERS_FILE\` references. An invalid setting is reported, with an example, before anything else starts. Without any settings a development network is started. [.env.example](../.env.example) has the same list to copy. This page is generated from [src/settings](../src/settings) by \`npm run schema\`.
+Every setting is an environment variable or a line of \`.env\` in the working directory, and is read once at startup. Environment variables take precedence. \`ENV_FILE\` names a file to read instead of \`.env\`. The value of a setting marked *secret* may be in a file instead, which \`<setting>_FILE\` names: \`ROUTER_PRIVATE_KEY_FILE=/run/secrets/router-key\`. A line break at the end of that file is ignored. The same applies to variables that \`PROVIDERS_FILE\` references. Invalid settings are reported, each with an example, before anything else starts. Without any settings, a development network is started. [.env.example](../.env.example) has the same list to copy. This page is generated from [src/settings](../src/settings) by \`npm run schema\`.
 
 ${sections.join("\n")}`;
 }

@@ -7,8 +7,8 @@ export function envExample(): string {
     const fallback = schema.safeParse(undefined);
     const known =
       fallback.success && fallback.data !== undefined ? ` (default ${String(fallback.data)})` : "";
-    const file = isSecret ? `; or the path of a file that has it: ${name}_FILE` : "";
+    const file = isSecret ? `. ${name}_FILE may name a file that contains it instead` : "";
     return `# ${about}${known}${file}\n# ${name}=${example}\n`;
   });
-  return `# Copy to .env in the working directory and uncomment the settings you change. Without settings, a development network is started.\n# Environment variables take precedence. ENV_FILE names a file other than .env.\n\n${entries.join("\n")}`;
+  return `# Copy this file to .env in the working directory and uncomment the settings that you change. Without any settings, a development network is started.\n# Environment variables take precedence. ENV_FILE names a file to read instead of .env.\n\n${entries.join("\n")}`;
 }

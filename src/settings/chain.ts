@@ -7,7 +7,8 @@ import { address, agentContracts, marketContract, privateKey, type Settings, url
 export const NETWORK_SETTINGS = {
   NETWORK: {
     schema: z.enum(NETWORK_NAMES).default("devnet"),
-    about: "The network: devnet starts whatever is missing on this machine, the others never do",
+    about:
+      "The network to use. With devnet, whatever is missing is started on this machine; with the others, nothing is",
     example: "testnet",
   },
   RPC_URL: {
@@ -19,7 +20,7 @@ export const NETWORK_SETTINGS = {
   ROUTER_PRIVATE_KEY: {
     schema: privateKey.optional(),
     about:
-      "The private key of the router's wallet, which signs the credentials that providers accept; they charge the wallet's sub-accounts. It also pays for STORE_JOB_IMAGES. Required on a real network",
+      "The private key of the router's wallet. The wallet signs the credentials that providers accept, and providers charge its sub-accounts. It also pays for STORE_JOB_IMAGES. Required on a real network",
     example: `0x${"1".repeat(64)}`,
     isSecret: true,
   },
@@ -41,25 +42,25 @@ export const NETWORK_SETTINGS = {
   AGENT_CONTRACTS: {
     schema: agentContracts.optional(),
     about:
-      "Agent token contracts to read, separated by commas: generation (agent-nft or agentic-id), address and first block; unset: none, on devnet its own",
+      "Agent token contracts to read, separated by commas: generation (agent-nft or agentic-id), address and first block; unset: none (on devnet, its own)",
     example: "agent-nft:0x1111111111111111111111111111111111111111@1000",
   },
   AGENT_MARKET: {
     schema: marketContract.optional(),
     about:
-      "The agent token market: its address, the address of the token contract it trades, and the first block; unset: none, on devnet its own",
+      "The agent token market: its address, the address of the token contract it trades, and the first block; unset: none (on devnet, its own)",
     example: "0x2222222222222222222222222222222222222222/0x1111111111111111111111111111111111111111@1000",
   },
   WAIT_FINALIZED: {
     schema: z.enum(["on", "off"]).optional(),
     about:
-      "Whether a deposit must also be in a finalized block, where the RPC reports finality; unset: off on devnet, on otherwise",
+      "Whether a deposit must also be in a finalized block, where the RPC reports finality; unset: on (on devnet, off)",
     example: "on",
   },
   ROUTER_SECRET: {
     schema: z.string().min(32, "must have 32 characters or more").optional(),
     about:
-      "The secret that a third-party router sends to subgraph processes in x-zerograph-router, beside the client's Authorization (see docs/routers.md); unset: only zerograph's own gateways are accepted",
+      "The secret that a third-party router sends to subgraph processes in x-zerograph-router, in addition to the client's Authorization (see docs/routers.md); unset: only zerograph's own gateways are accepted",
     example: "another-secret-of-at-least-32-characters",
     isSecret: true,
     mayBeEmpty: true,
@@ -90,7 +91,7 @@ export const DEPOSIT_SETTINGS = {
   },
   CONFIRMATIONS: {
     schema: z.coerce.number().int().min(0).max(1_000).optional(),
-    about: "Blocks that must follow a deposit before it is credited; unset: 12, on devnet 0",
+    about: "Blocks that must follow a deposit before it is credited; unset: 12 (on devnet, 0)",
     example: "12",
   },
 } as const satisfies Settings;

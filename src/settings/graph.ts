@@ -16,7 +16,7 @@ export const GRAPH_SETTINGS = {
   },
   GRAPH_QUERY_MS: {
     schema: ms.default(30_000),
-    about: "Deadline for a GraphQL query; after it no further subgraph is called",
+    about: "Deadline for a GraphQL query. After it, no further subgraph is called",
     example: "30000",
   },
   TRUSTED_DOCUMENTS: {

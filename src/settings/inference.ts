@@ -35,7 +35,7 @@ export const PROVIDER_SETTINGS = {
   PROVIDER_FIRST_BYTE_MS: {
     schema: ms.default(60_000),
     about:
-      "Deadline for the response headers of a provider; a non-streaming response has 8 ms more per token while another provider remains, and PROVIDER_TOTAL_MS with the last one",
+      "Deadline for the response headers of a provider. For a non-streaming response, 8 ms per token are added while another provider remains to be tried, and the last provider has PROVIDER_TOTAL_MS",
     example: "60000",
   },
   PROVIDER_FIRST_TOKEN_MS: {
@@ -67,7 +67,8 @@ export const PROVIDER_SETTINGS = {
   },
   PROVIDER_COOL_DOWN_MS: {
     schema: ms.default(5_000),
-    about: "How long a provider that failed three times gets no requests before one probes it",
+    about:
+      "How long a provider that failed three times receives no requests. Then a single request probes it",
     example: "5000",
   },
   PROVIDER_CONNECTIONS: {
@@ -95,13 +96,13 @@ export const PROVIDER_SETTINGS = {
   CACHE_MIB_PER_ACCOUNT: {
     schema: z.coerce.number().int().min(0).max(65_536).default(64),
     about:
-      "Maximum size of the answers stored for one account (clients that send X-0G-Cache), MiB. The oldest are deleted first; 0 disables the cache",
+      "Maximum total size of the answers stored for one account (for clients that send X-0G-Cache), MiB. The oldest are deleted first; 0 disables the cache",
     example: "64",
   },
   CACHE_HIT_PRICE_PERCENT: {
     schema: z.coerce.number().int().min(0).max(100).default(0),
     about:
-      "What a request that gets a stored answer is charged, in percent of the charge of the request that the provider answered",
+      "The charge for a stored answer, in percent of the charge for the request that the provider answered",
     example: "10",
   },
   TEE_CHECK_MS: {
@@ -112,13 +113,13 @@ export const PROVIDER_SETTINGS = {
   ATTESTATION_COLLATERAL_URL: {
     schema: z.url({ protocol: /^https?$/ }).optional(),
     about:
-      "The provisioning service whose certificates and revocation lists providers' attestations are verified with, Intel's own or a cache of it; unset: attestations are not appraised. The development network still appraises them, but none passes",
+      "The provisioning service (Intel's own, or a cache of it) that supplies the certificates and revocation lists for verifying providers' attestations; unset: attestations are not appraised. The development network still appraises them, but none passes",
     example: "https://api.trustedservices.intel.com",
   },
   ATTESTATION_MEASUREMENTS: {
     schema: z.string().min(1).optional(),
     about:
-      "A JSON file of the enclave software that is accepted: a list of objects with mrtd, rtmr1, rtmr2 and compose_hash; unset: no attestation passes",
+      "A JSON file that lists the accepted enclave software: an array of objects with mrtd, rtmr1, rtmr2 and compose_hash; unset: no attestation passes",
     example: "measurements.json",
   },
   ATTESTATION_STATUSES: {
@@ -130,7 +131,7 @@ export const PROVIDER_SETTINGS = {
   ATTESTATION_REFRESH_MS: {
     schema: ms.default(3_600_000),
     about:
-      "How often providers' attestations are appraised; a result that is three times as old no longer counts",
+      "How often providers' attestations are appraised. A result that is older than three times this no longer counts",
     example: "3600000",
   },
 } as const satisfies Settings;
@@ -160,7 +161,7 @@ export const BATCH_SETTINGS = {
   BATCH_LINES_PARALLEL: {
     schema: z.coerce.number().int().min(1).max(1_024).default(8),
     about:
-      "Requests of batches that a worker runs at once; each live request of the same process takes one away, down to one",
+      "Batch requests that a worker runs at once. Each live request of the same process lowers this number by one, down to one",
     example: "8",
   },
   BATCH_FILE_MIB: {

@@ -67,7 +67,7 @@ export const NODE_SETTINGS = {
   NODE_OTHER_CONSENSUS_URLS: {
     schema: urls.pipe(z.array(z.string()).max(16)).optional(),
     about:
-      "Consensus RPCs of other machines that have, or had, the same validator key, separated by commas: signing with two of them is slashed",
+      "Consensus RPCs of other machines that have, or had, the same validator key, separated by commas. A validator that signs on two machines is slashed",
     example: "http://10.0.0.8:26657",
   },
 } as const satisfies Settings;

@@ -6,7 +6,7 @@ export const OPERATION_SETTINGS = {
   SHARE_PORT: {
     schema: z.enum(["on", "off"]).default("off"),
     about:
-      "Whether several processes of one kind may listen on the same port (Linux only): a new process then takes over without downtime",
+      "Whether several processes of one kind may listen on the same port (Linux only), so that a new process can take over without downtime",
     example: "on",
   },
   STREAM_KEEP_ALIVE_MS: {
@@ -18,13 +18,13 @@ export const OPERATION_SETTINGS = {
   MAX_PROMPT_MIB: {
     schema: z.coerce.number().int().min(1).max(256).default(32),
     about:
-      "Maximum body size of a request with a prompt (chat, response, message, token count, completion, embedding, rerank), MiB; three times the size is reserved from REQUEST_MEMORY_MIB, of which one account may use half",
+      "Maximum body size of a request with a prompt (chat, response, message, token count, completion, embedding, rerank), MiB. Three times the size of a body is reserved from REQUEST_MEMORY_MIB, of which one account may use half",
     example: "32",
   },
   REQUEST_MEMORY_MIB: {
     schema: z.coerce.number().int().min(128).max(65_536).default(256),
     about:
-      "Memory that the requests of a process may hold, MiB: bodies, and responses until they are read. One account may use half of it, one address a third, all addresses together half",
+      "Memory that the requests of a process may hold, MiB: bodies, and responses until they are read. One account may use half of it. Requests without a verified credential may use a third per IP address, and half in total",
     example: "1024",
   },
   MAX_EVENT_LOOP_DELAY_MS: {
@@ -59,7 +59,7 @@ export const OPERATION_SETTINGS = {
   METRICS_HOST: {
     schema: z.string().min(1).default("127.0.0.1"),
     about:
-      "The address METRICS_PORT listens on. The port requires no credential: outside of this machine, let only Prometheus and health checks reach it",
+      "The address METRICS_PORT listens on. The port requires no credential: if other machines can reach it, let only Prometheus and health checks do so",
     example: "0.0.0.0",
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {

@@ -25,13 +25,13 @@ export const LISTENING_SETTINGS = {
   CORS_ORIGINS: {
     schema: origins.optional(),
     about:
-      "The origins whose pages may read responses, separated by commas; unset: none, on devnet every page of this machine",
+      "The origins whose pages may read responses, separated by commas; unset: none (on devnet, those of this machine)",
     example: "https://app.example.com",
   },
   SIGN_IN_ORIGINS: {
     schema: origins.optional(),
     about:
-      "The origins on which wallets may sign in, separated by commas; unset: none, on devnet every page of this machine",
+      "The origins on which wallets may sign in, separated by commas; unset: none (on devnet, those of this machine)",
     example: "https://app.example.com",
   },
   TRUSTED_PROXIES: {
@@ -47,7 +47,7 @@ export const PROCESS_SETTINGS = {
   PROCESSES: {
     schema: z.union([z.literal("auto"), z.coerce.number().int().min(1).max(256)]).default(1),
     about:
-      "How many processes serve the port of this command, over one PostgreSQL and one Redis; auto: one per processor. METRICS_PORT is the port of the first; the next ones use the ports after it",
+      "How many processes serve the port of this command; they share one PostgreSQL and one Redis. auto: one per processor. The first process uses METRICS_PORT, and the others use the ports after it",
     example: "auto",
   },
   SUBGRAPH_PORT: {
@@ -57,14 +57,15 @@ export const PROCESS_SETTINGS = {
   },
   INTERNAL_SECRET: {
     schema: z.string().min(32, "must have 32 characters or more").optional(),
-    about: "Signs the caller's identity between gateway and subgraph processes; the same in all of them",
+    about:
+      "The secret that signs the caller's identity between gateway and subgraph processes. It must be the same in all of them",
     example: "a-secret-of-at-least-32-characters",
     isSecret: true,
   },
   INTERNAL_SECRET_ACCEPTED: {
     schema: z.string().min(32, "must have 32 characters or more").optional(),
     about:
-      "A second secret that subgraph processes accept from gateways, while INTERNAL_SECRET is replaced (see docs/operations.md)",
+      "A second secret that subgraph processes accept from gateways while INTERNAL_SECRET is being replaced (see docs/operations.md)",
     example: "another-secret-of-at-least-32-characters",
     isSecret: true,
     mayBeEmpty: true,
@@ -95,17 +96,19 @@ export const PROCESS_SETTINGS = {
 export const RATE_LIMIT_SETTINGS = {
   RATE_LIMIT_PER_KEY: {
     schema: requestsPerMinute.default(600_000),
-    about: "Requests per minute of one key or session; 0 for no limit",
+    about: "Maximum requests per minute of one key or session; 0 for no limit",
     example: "6000",
   },
   RATE_LIMIT_PER_ADDRESS: {
     schema: requestsPerMinute.default(60_000),
-    about: "Requests per minute without a credential from one address (of IPv6, one /64); 0 for no limit",
+    about:
+      "Maximum requests per minute without a credential from one IP address (for IPv6, one /64); 0 for no limit",
     example: "600",
   },
   RATE_LIMIT_FAILURES: {
     schema: requestsPerMinute.default(3_000),
-    about: "Failed authentications per minute from one address (of IPv6, one /64); 0 for no limit",
+    about:
+      "Maximum failed authentications per minute from one IP address (for IPv6, one /64); 0 for no limit",
     example: "60",
   },
 } as const satisfies Settings;

@@ -13,7 +13,7 @@ export const RECEIPT_SETTINGS = {
   RECEIPT_CHECKPOINT_SECONDS: {
     schema: z.coerce.number().int().min(1).max(3_600).optional(),
     about:
-      "Minimum interval between two signed heads of the receipt log, in seconds; unset: 60, on the development network 1",
+      "Minimum interval between two signed heads of the receipt log, in seconds; unset: 60 (on devnet, 1)",
     example: "60",
   },
 } as const satisfies Settings;
@@ -36,28 +36,27 @@ export const STATE_SETTINGS = {
   },
   DATABASE_PASSWORD: {
     schema: z.string().min(1).optional(),
-    about: "The password for DATABASE_URL, as it is: nothing in it is percent-encoded",
+    about: "The password for DATABASE_URL, without percent-encoding",
     example: "correct horse/battery@staple",
     isSecret: true,
   },
   DATABASE_REPLICA_URL: {
     schema: databaseUrl("replica").optional(),
     about:
-      "A streaming standby of the PostgreSQL server for expensive reads (account usage), which may lag; unset: they use DATABASE_URL",
+      "A streaming standby of the PostgreSQL server for expensive reads (account usage), which may lag; unset: these reads use DATABASE_URL",
     example: "postgresql://zerograph@127.0.0.1:5433/zerograph",
     isSecret: true,
     mayBeEmpty: true,
   },
   DATABASE_REPLICA_MAX_LAG_MS: {
     schema: ms.default(10_000),
-    about:
-      "How far the standby may be behind; beyond that, and while it is unreachable, reads use DATABASE_URL",
+    about: "How far the standby may lag. While it lags further or is unreachable, reads use DATABASE_URL",
     example: "10000",
   },
   DATABASE_POOLER: {
     schema: z.enum(["none", "transaction"]).default("none"),
     about:
-      "The pooler in front of the PostgreSQL server: transaction for one in transaction mode, such as PgBouncer; connections then use no prepared statements and no session settings",
+      "The connection pooler in front of the PostgreSQL server: none, or transaction for one in transaction mode, such as PgBouncer. With transaction, connections use no prepared statements or session settings",
     example: "transaction",
   },
   DATABASE_POOL_SIZE: {
@@ -85,43 +84,44 @@ export const STATE_SETTINGS = {
   RETENTION_REQUESTS_MONTHS: {
     schema: months.optional(),
     about:
-      "How many whole months of requests are kept before the current one; older ones are archived and removed, with their evidence and jobs; unset: all",
+      "How many whole months of requests are kept, in addition to the current month. Older requests are archived and removed, with their evidence and jobs; unset: all are kept",
     example: "12",
   },
   RETENTION_LEDGER_MONTHS: {
     schema: months.optional(),
     about:
-      "How many whole months of ledger transfers are kept before the current one; older ones are archived and become opening balances; unset: all",
+      "How many whole months of ledger transfers are kept, in addition to the current month. Older transfers are archived and become opening balances; unset: all are kept",
     example: "24",
   },
   RETENTION_ARCHIVE_FOLDER: {
     schema: z.string().min(1).optional(),
     about:
-      "The folder of the archives, which every worker must reach; required with RETENTION_REQUESTS_MONTHS and RETENTION_LEDGER_MONTHS",
+      "The folder of the archives, which every worker must reach; required with RETENTION_REQUESTS_MONTHS or RETENTION_LEDGER_MONTHS",
     example: "/var/lib/zerograph/archive",
   },
   REDIS_URL: {
     schema: redisUrl.optional(),
     about:
-      "Redis, which carries events between processes: redis://host:6379, redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379; with rediss instead of redis over TLS",
+      "Redis, which carries events between processes: redis://host:6379, redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379; for TLS, write rediss instead of redis",
     example: "redis://127.0.0.1:6379",
     isSecret: true,
   },
   REDIS_PASSWORD: {
     schema: z.string().min(1).optional(),
-    about: "The password for REDIS_URL, as it is: nothing in it is percent-encoded",
+    about: "The password for REDIS_URL, without percent-encoding",
     example: "correct horse/battery@staple",
     isSecret: true,
   },
   REDIS_CA_FILE: {
     schema: z.string().min(1).optional(),
     about:
-      "The certificate authorities that may have issued Redis' certificates, a PEM file; unset: those of Node",
+      "A PEM file with the certificate authorities that are trusted for Redis; unset: those that Node trusts",
     example: "redis-ca.pem",
   },
   REDIS_SENTINEL_PASSWORD: {
     schema: z.string().min(1).optional(),
-    about: "The password of the sentinels; the one in REDIS_URL is only for the servers that they watch",
+    about:
+      "The password of the sentinels. The one in REDIS_URL is only for the servers that the sentinels watch",
     example: "a-password",
     isSecret: true,
     mayBeEmpty: true,

@@ -17,12 +17,13 @@ export const FILE_SETTINGS = {
   },
   STORAGE_DIR: {
     schema: z.string().min(1).optional(),
-    about: "The directory of stored files, shared by all processes; unset: storage in DATA_DIR",
+    about: "The directory of stored files, shared by all processes; unset: the folder storage in DATA_DIR",
     example: "/var/lib/zerograph/storage",
   },
   STORAGE_QUOTA_GIB: {
     schema: z.coerce.number().int().min(1).max(1_048_576).default(100),
-    about: "Disk space for files in STORAGE_DIR, GiB; a tenth of it for files that are not on the chain yet",
+    about:
+      "Disk space for files in STORAGE_DIR, GiB. Files that are not on the chain yet may use a tenth of it",
     example: "500",
   },
   STORAGE_UNSUBMITTED_HOURS: {
