@@ -1,10 +1,10 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Makes V8 create every object among the young ones. It creates those of a function among the old ones at once if
- * earlier ones lived long, as what is made for the first documents does, which are cached. For later documents they are
- * garbage when the request ends, but stay until the next full collection with everything that they refer to: 35 KB of
- * each document, and collections of young objects took four times as long.
+ * Makes V8 allocate every object in the young generation. By default, V8 allocates a function's objects directly in the
+ * old generation if earlier ones lived long, as those of the first documents do, because they are cached. For later
+ * documents, these objects are garbage when the request ends, but stay until the next full collection with everything
+ * that they refer to: 35 KB of each document, and collections of young objects took four times as long.
  */
 export function keepNewObjectsYoung(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");

@@ -29,9 +29,9 @@ export function reportReady(): void {
 }
 
 /**
- * Runs this program in several processes that share a port: each opens it by itself, and the kernel gives each of them a
- * share of the connections (`SO_REUSEPORT`). The first starts alone, so that a start that cannot succeed is refused
- * once. A process that ends by itself is replaced. If this process ends by force, the others end by themselves.
+ * Runs this program in several processes that share a port: each opens it by itself, and the kernel gives each of them
+ * a share of the connections (`SO_REUSEPORT`). The first starts alone, so that a start that cannot succeed fails only
+ * once. A process that ends by itself is replaced. If this process is killed, the others end by themselves.
  */
 export class ProcessSupervisor {
   readonly #count: number;

@@ -42,9 +42,9 @@ const MAX_COMPILED_BYTES = 32 * 1_048_576;
 const BYTES_PER_CHARACTER = 400;
 
 /**
- * Runs a subgraph's operations in this process, compiled to JavaScript where the code is kept; graphql-js runs the
- * others, nearly all of which come once. Code that runs once costs more than it saves, and stays in memory until a full
- * garbage collection.
+ * Runs a subgraph's operations in this process. Operations whose code is kept are compiled to JavaScript; graphql-js
+ * runs the others, nearly all of which occur only once. Compiled code that runs once costs more than it saves, and
+ * stays in memory until a full garbage collection.
  */
 export function createLocalExecutor<C, S>(options: LocalExecutorOptions<C, S>): SubgraphExecutor<C> {
   const { schema, contextOf, reportBug = () => {} } = options;

@@ -118,8 +118,9 @@ type SentDocument = {
 };
 
 /**
- * The errors of a document that Apollo would report in another way: with too many tokens, as it parses before it calls
- * the policy, and to a client that accepts only parts, whose `Accept` header it would refuse instead.
+ * The errors of a document that Apollo would report differently: a document with too many tokens, because Apollo parses
+ * before it calls the policy, and any document of a client that accepts only parts, because Apollo would refuse the
+ * `Accept` header instead.
  */
 function refuseDocument(
   policy: Policy,

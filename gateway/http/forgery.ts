@@ -13,10 +13,10 @@ const PREFLIGHTED = ["authorization", "apollo-require-preflight", "x-apollo-oper
 const OWN_SITES: ReadonlySet<unknown> = new Set([undefined, "same-origin", "none"]);
 
 /**
- * Whether a page of another site may have caused a GET request without being asked by CORS first. A header that needs
- * a preflight excludes it. So does an `Accept` that names the media type of GraphQL responses, as urql sends it, if
- * the browser states that the page is of this origin, or CORS allows the page's origin: links, forms and images
- * cannot name it, and a script of another page is recognised by `Sec-Fetch-Site`. Programs do not send that header.
+ * Whether a page of another site may have caused a GET request without a CORS preflight. A header that needs a
+ * preflight excludes it. So does an `Accept` that names the media type of GraphQL responses, as urql sends it, if the
+ * browser states that the page is of this origin, or CORS allows the page's origin: links, forms and images cannot name
+ * it, and a script of another page is recognised by `Sec-Fetch-Site`. Programs do not send that header.
  */
 export function mayBeForged({ headers }: FastifyRequest, { raw }: FastifyReply): boolean {
   if (PREFLIGHTED.some((name) => headers[name])) return false;

@@ -6,9 +6,9 @@ import { costOf, type Settlement, uncharged } from "./settlements.store.ts";
 type Charging = { readonly queries: Queries; readonly isOpen: boolean };
 
 /**
- * Charges settlements by `charge`. If one of them charges a request with an idempotency key, that is done in a
- * transaction, which also marks the key as charged. If the key has become free, because the process of the request
- * seemed to be dead, the settlement charges nothing: its client may have been charged for a repeated request.
+ * Charges settlements by `charge`. If one of them charges a request with an idempotency key, this is done in a
+ * transaction that also marks the key as charged. If the key was freed because the process of the request seemed to be
+ * dead, the settlement charges nothing: the client may have been charged for a repeated request.
  */
 export function chargeClaimed<T>(
   database: Pick<Database, "rows" | "repeatable">,

@@ -44,17 +44,24 @@ type Dependencies = {
 
 const SWEEP_EVERY_MS = 5_000;
 const SWEEP_BATCH = 500;
-/** How often other processes are waited for, per request, to return unused money. After that, what they hold is in use. */
+/**
+ * How many times a request waits for other processes to return unused money. After that, the money that they hold
+ * counts as in use.
+ */
 const MAX_RETURNS = 3;
-/** How long a request waits for processes that do not return unused money. Within this time, money of a dead one is free. */
+/**
+ * How long a request waits for processes that do not return unused money. Within this time, the money of a dead process
+ * becomes free.
+ */
 const RECALL_PATIENCE_MS = 15_000;
-/** How often one request is admitted again because budgets of its account changed meanwhile. */
+/** How many times the admission of a request is repeated because budgets of its account changed meanwhile. */
 const MAX_CHANGES = 5;
 
 /**
  * Holds money before a request and charges its cost afterwards (promises P1-P3). Requests of this process are paid from
- * its allotments; one that any process may end, such as a job, has a hold of its own, in the database. So has one with a
- * tag that has a budget, of which every process must know what is left; its hold ends with the lease of this process.
+ * its allotments. A request that any process may end, such as a job, has a hold of its own in the database. So has a
+ * request with a tag that has a budget, because every process must know what is left of the budget; its hold ends with
+ * the lease of this process.
  */
 export class HoldsService {
   readonly #dependencies: Dependencies;
@@ -139,7 +146,7 @@ export class HoldsService {
     return granted;
   }
 
-  /** Places a hold of its own for a request that this process settles, and which ends with its lease. */
+  /** Places a separate hold for a request that this process settles. The hold ends with the lease of this process. */
   async #place(request: HoldRequest, signal: AbortSignal): Promise<bigint> {
     this.#placed.add(request.id);
     try {
@@ -167,8 +174,9 @@ export class HoldsService {
   }
 
   /**
-   * Runs a transaction in which `holdIn` places this hold, and signals its commit. Rejects as the transaction does. It
-   * is repeated if money that was not used elsewhere may be enough, or budgets of the request's tags changed meanwhile.
+   * Runs a transaction in which `holdIn` places this hold, and signals its commit. Rejects as the transaction does. The
+   * transaction is repeated if unused money of other processes may be enough, or if budgets of the request's tags
+   * changed meanwhile.
    */
   async commit<T>(
     request: HoldRequest,
@@ -239,7 +247,10 @@ export class HoldsService {
     return countOpen(this.#dependencies.database);
   }
 
-  /** Releases every expired hold and what processes held that died, without a charge. Returns the number of both. */
+  /**
+   * Releases every expired hold, and the money held by processes that died, without a charge. Returns the number of
+   * both.
+   */
   async sweep(): Promise<number> {
     const { database, log, committed } = this.#dependencies;
     const ids = await findExpired(database, SWEEP_BATCH);
@@ -271,12 +282,12 @@ export class HoldsService {
     return this.#allotments.beat();
   }
 
-  /** Returns what this process holds and does not need for requests in progress. */
+  /** Returns the money that this process holds and does not need for requests in progress. */
   returnUnused(): Promise<void> {
     return this.#allotments.returnUnused();
   }
 
-  /** Allotments of the account were recalled, maybe those of this process. */
+  /** Allotments of the account were recalled, possibly those of this process. */
   recalled(account: string): void {
     this.#allotments.recalled(account);
   }

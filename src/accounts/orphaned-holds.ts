@@ -16,7 +16,7 @@ const MAX_ORPHANS = 10_000;
 const BATCH = 500;
 
 /**
- * Holds of which an outage left unknown whether they were placed or ended. A recovering server still executes
+ * Holds for which an outage left it unknown whether they were placed or ended. A recovering server still executes
  * statements that had reached it, even for a disconnected client, and a hold without a request would lock a customer's
  * money until it expires. So such holds are ended here as soon as they are found; a hold ends only once, so retrying is
  * safe.

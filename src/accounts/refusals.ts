@@ -11,7 +11,9 @@ export class TagBudgetsChanged extends AppError {
   }
 }
 
-/** Money does not cover a request. `isEmpty` if nothing is left, so that none that costs less is covered either. */
+/**
+ * The money left does not cover a request. `isEmpty` if nothing is left, so that no cheaper request is covered either.
+ */
 export class NotCovered extends AppError {
   readonly isEmpty: boolean;
 
@@ -21,7 +23,7 @@ export class NotCovered extends AppError {
   }
 }
 
-/** Why nothing was granted, although `unused` of the process's own allotment was there, neuron. */
+/** Why nothing was granted although `unused` neuron of the process's own allotment were available. */
 export function refusalOf(answer: HoldAnswer, request: HoldRequest, unused: bigint): Error {
   if (answer.key === "revoked") return credentialEnded("api_key_revoked");
   if (answer.key === "expired") return credentialEnded("api_key_expired");

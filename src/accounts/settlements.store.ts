@@ -61,7 +61,7 @@ export function costOf({ inputCost, outputCost }: Settlement): bigint {
 }
 
 /**
- * A settlement that is repeated, because it may not have been recorded: its client was sent an error meanwhile, not the
+ * A settlement that is repeated because it may not have been recorded. Its client was meanwhile sent an error, not the
  * answer that its receipt expects, and pays only for what was delivered before.
  */
 export function repeated(settlement: Settlement): Settlement {

@@ -112,7 +112,7 @@ export class ClientFilesService {
     if (bytes + BigInt(sizeBytes) <= BigInt(quotaBytes) && files + newFiles <= MAX_FILES) return;
     throw new AppError(
       "storage_quota_exceeded",
-      `The files of this account may have ${quotaBytes} bytes in all and be ${MAX_FILES}. Delete some to add others.`,
+      `This account may store at most ${MAX_FILES} files, of ${quotaBytes} bytes in total. Delete some to add others.`,
     );
   }
 
@@ -185,7 +185,7 @@ export function fileNotFound(param?: string): AppError {
 }
 
 function fileTooLarge(maxBytes: number): AppError {
-  return new AppError("file_too_large", `A file may have ${maxBytes} bytes.`, { param: "file" });
+  return new AppError("file_too_large", `A file may have at most ${maxBytes} bytes.`, { param: "file" });
 }
 
 class Upload implements FileUpload {

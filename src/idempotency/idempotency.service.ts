@@ -235,7 +235,7 @@ function notReplayable(state: "running" | "secret" | "lost", requestId: string):
 function outcomeUnknown(requestId: string, cause: unknown): AppError {
   return new AppError(
     "idempotency_not_replayable",
-    `A part of this service became unreachable before ${requestId} ended, so it may have been done. It is not run again: look for its effect, or use another Idempotency-Key.`,
+    `A part of this service became unreachable before ${requestId} ended, so that request may have taken effect. It is not run again: check for its effect, or use another Idempotency-Key.`,
     { cause },
   );
 }

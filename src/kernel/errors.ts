@@ -3,9 +3,9 @@ import { toStorable } from "./text/storable.ts";
 type Failure = {
   readonly status: number;
   readonly type: string;
-  /** What it says to a client, in one sentence. */
+  /** What the failure means to a client, in one sentence. */
   readonly meaning: string;
-  /** Whether the user can correct it, so that a form shows it: GraphQL mutations answer it as one of `userErrors`. */
+  /** Whether the user can correct the failure in a form: GraphQL mutations return it in `userErrors`. */
   readonly isUserError?: true;
 };
 

@@ -63,7 +63,7 @@ export class OperatorActionsService {
   }
 
   /**
-   * Releases holds that have expired and what processes held that ended, which workers do every 5 s. Resolves with the
+   * Releases expired holds and the money held by processes that have ended, as workers do every 5 s. Resolves with the
    * number of both.
    */
   releaseHolds(operator: string): Promise<number> {

@@ -133,7 +133,7 @@ export class ReceiptsService {
 
   #pending(): AppError {
     const { retryAfterSeconds } = this.#dependencies;
-    return new AppError("receipt_pending", "The receipt is not under a signed head of the log yet.", {
+    return new AppError("receipt_pending", "No signed head of the log covers this receipt yet.", {
       retryAfterSeconds,
     });
   }

@@ -102,7 +102,7 @@ function unknown(method: string, allowed: readonly string[]): AppError {
   // A path of files that takes the method has no such file.
   if (allowed.length === 0 || allowed.includes(method))
     return new AppError("not_found", "There is no such path.");
-  return new AppError("method_not_allowed", `This path does not take ${method}.`, {
+  return new AppError("method_not_allowed", `This path does not accept ${method}.`, {
     headers: { allow: allowed.join(", ") },
   });
 }

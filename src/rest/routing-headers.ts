@@ -59,7 +59,7 @@ export function readRouting(rawHeaders: readonly string[], words: readonly strin
 /** The session id of a header: visible ASCII, as bytes of other characters have no agreed meaning there. */
 function readSession({ name, text }: SentHeader): string {
   if (text.length <= MAX_SESSION_ID && /^[\x20-\x7e]*$/.test(text)) return text;
-  throw malformed("session", name, `must have at most ${MAX_SESSION_ID} characters of ASCII`);
+  throw malformed("session", name, `must have at most ${MAX_SESSION_ID} ASCII characters`);
 }
 
 /** The same, as the `headers` of a route, with the words of this deployment. */

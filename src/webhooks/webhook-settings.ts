@@ -38,7 +38,7 @@ export function checkSettings(
   if (events.length === 0) throw invalid("events", "Choose at least one event.");
   permitEvents(principal, { events });
   if (events.includes("balance.low") && balanceThreshold === null)
-    throw invalid("balance_threshold", "The event balance.low needs a threshold.");
+    throw invalid("balance_threshold", "The event balance.low requires a threshold.");
   if (url.length > MAX_URL_LENGTH) throw invalid("url", `A URL has at most ${MAX_URL_LENGTH} characters.`);
   const fault = faultOf(url, { allowsPrivate, allowsQuery: true });
   if (fault !== undefined) throw invalid("url", `This URL cannot receive events: ${fault}.`);

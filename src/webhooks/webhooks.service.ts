@@ -121,7 +121,7 @@ export class WebhooksService {
       if ((await listWebhooks(tx, account)).length >= MAX_WEBHOOKS)
         throw new AppError(
           "webhook_limit_reached",
-          `An account may have ${MAX_WEBHOOKS} webhooks. Delete one first.`,
+          `An account may have at most ${MAX_WEBHOOKS} webhooks. Delete one first.`,
         );
       await insertWebhook(tx, { ...settings, id, account, position }, clock.now());
       return found(await findWebhook(tx, account, id));
@@ -163,7 +163,7 @@ export class WebhooksService {
     if (account === undefined) throw notFound();
     await this.#change(account, id, async (tx, webhook) => {
       if (webhook.status !== "disabled") throw invalid("id", "This webhook is not disabled.");
-      if (webhook.disabledReason === "owner") throw invalid("id", "Its owner disabled this webhook.");
+      if (webhook.disabledReason === "owner") throw invalid("id", "This webhook was disabled by its owner.");
       await resume(tx, webhook, clock.now());
     });
   }

@@ -38,6 +38,6 @@ function tooMuch(endpoint: string): AppError {
   const most = `${MAX_ANSWER_BYTES / MEBIBYTE} MiB`;
   return new AppError(
     "graphql_refused",
-    `The images, vectors and speech of one operation take at most ${most}. Request fewer at a time, or use ${endpoint}.`,
+    `The images, vectors and speech of one operation may take at most ${most}. Request fewer at a time, or use ${endpoint}.`,
   );
 }

@@ -29,9 +29,9 @@ const LIMITED = `ulimit -d ${MAX_DATA_KIB} 2>/dev/null; exec "$0" "$@"`;
 const MAX_STDERR_CHARACTERS = 4_096;
 
 /**
- * One process that runs the Rust planner. Its environment is empty, as the planner needs no secret. It ends with
- * this process, and does not keep this process alive. Both exchange lines over pipes, in which a plan is written and
- * parsed once: over the channel of `fork` messages took a seventh of the time of a new document.
+ * One process that runs the Rust planner. Its environment is empty, as the planner needs no secret. It ends with this
+ * process, and does not keep this process alive. Both exchange lines over pipes, in which a plan is written and parsed
+ * once: over the channel of `fork`, messages took a seventh of the time for a new document.
  */
 export class PlannerProcess {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;

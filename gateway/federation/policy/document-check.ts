@@ -84,9 +84,9 @@ const MEASURED = [
 ] as const;
 
 /**
- * Creates the document check, which goes from the cheapest to the most expensive step: size, tokens, shape,
- * validity, arguments. Results, good or bad, are cached within a byte limit, so that a repeated text costs one
- * lookup; once the cache is an eighth full, from its second check on.
+ * Creates the document check, which goes from the cheapest to the most expensive step: size, tokens, shape, validity,
+ * arguments. Results, good or bad, are cached within a byte limit, so that a repeated text costs one lookup. Once the
+ * cache is an eighth full, a result is cached only from the second check of its text on.
  */
 export function createDocumentCheck(rules: DocumentRules): (text: string) => Verdict {
   const check = createUncachedCheck(rules);

@@ -45,9 +45,9 @@ const KINDS = [
 ];
 
 /**
- * Whether a document passes the rules; for the errors of one that does not, call `validate`. The rules take a quarter of
- * the time that they take there: `validate` looks up at each node whether each of 31 rules visits that kind, and walks
- * each operation once more for its variables.
+ * Whether a document passes the rules; for the errors of one that does not, call `validate`. Here the rules take a
+ * quarter of the time that they take in `validate`, which looks up at each node whether each of 31 rules visits that
+ * kind, and walks each operation once more for its variables.
  */
 export function passesRules(
   schema: GraphQLSchema,

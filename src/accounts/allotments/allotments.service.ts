@@ -50,13 +50,14 @@ const BATCH = 500;
 const REMEMBERED_KEYS = 10_000;
 
 /**
- * The money that this process may spend without asking again. The first request of a key takes an allotment, as much as
- * the request needs and something in advance; the next ones are admitted in memory while the process's lease lasts.
- * What is unused goes back when another process recalls it, the key changes, or nothing was admitted for two seconds.
+ * The money that this process may spend without asking again. The first request of a key takes an allotment: as much as
+ * the request needs, and something in advance. The next requests are admitted in memory while the process's lease
+ * lasts. The unused part is returned when another process recalls it, when the key changes, or when nothing was
+ * admitted for two seconds.
  *
- * The statements of a process run one at a time, so that what it knows of its allotments is exact between them: at once,
- * they would wait for each other's locks on accounts and keys, in smaller batches. With 16 requests in flight each
- * statement took three times as long, and a request twice PostgreSQL's processor time.
+ * The statements of a process run one at a time, so that its knowledge of its allotments is exact between them.
+ * Concurrent statements would have smaller batches and wait for each other's locks on accounts and keys: with 16
+ * requests in flight, each statement took three times as long, and each request twice the processor time of PostgreSQL.
  */
 export class AllotmentsService {
   readonly processId = newId();
@@ -122,8 +123,8 @@ export class AllotmentsService {
 
   /**
    * Renews the lease, reads what other processes recalled, lists the requests that have run for a second, and returns
-   * what is recalled or idle. Done every half second while there are allotments or holds. A beat that has not begun
-   * serves all who ask for one.
+   * what is recalled or idle. Done every half second while there are allotments or holds. Callers share a beat that has
+   * not begun.
    */
   beat(): Promise<void> {
     this.#nextBeat ??= this.#mutex.run(() => {

@@ -1,8 +1,8 @@
 import type { Queries } from "../../db/database.ts";
 
 /**
- * Asks the processes for the unused part of all allotments of an account, except of the one of that process for that
- * key. Returns the ids of those that are recalled, and were recalled by others before.
+ * Recalls the unused part of all allotments of an account, except the allotment of that process for that key. Returns
+ * the ids of the recalled allotments, including those that others had already recalled.
  */
 export async function recallAllotments(
   queries: Queries,

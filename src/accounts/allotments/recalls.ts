@@ -7,9 +7,10 @@ const FIRST_PAUSE_MS = 5;
 const LAST_PAUSE_MS = 100;
 
 /**
- * Waits until the processes that hold these allotments have returned the unused part and admit nothing on it any more:
- * until they say so, or until every lease of the moment of the recall is over. A process that is stopped or cut off
- * does not delay the caller any longer. Resolves with whether all have returned it: false at once if `signal` aborts.
+ * Waits until the processes that hold these allotments have returned the unused part and admit nothing more on it:
+ * until they confirm this, or until every lease that was valid at the recall has ended. A process that is stopped or
+ * cut off delays the caller no longer than that. Resolves with whether all have returned it: false at once if `signal`
+ * aborts.
  */
 export async function awaitReturn(
   queries: Queries,

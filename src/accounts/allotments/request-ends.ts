@@ -20,8 +20,8 @@ export type End = { readonly running: Running; readonly settlement: Settlement }
 export type CoveredEnd = End & { readonly covered: bigint };
 
 /**
- * Covers the costs of requests that end together: each by what was granted to it, and beyond that by what the others do
- * not need of theirs, and by what the allotment has left unused, which is then reserved.
+ * Covers the costs of requests that end together. Each cost is covered by the request's own grant, then by what the
+ * others do not need of their grants, and then by the unused part of the allotment, which is reserved for it.
  */
 function coverAll(allotment: Allotment, ends: readonly End[]): readonly CoveredEnd[] {
   let spare = ends.reduce(

@@ -27,8 +27,8 @@ type TagSql = {
 const UNTAGGED: TagSql = { types: "", column: "", ended: "", version: "", spend: "", refusal: "" };
 
 /**
- * Tags are recorded with the request. What they are charged is added to their budgets, of which there is none unless one
- * was created after the admission; if that happened after the statement began, it starts again.
+ * Tags are recorded with the request, and the charge is added to their budgets. Such a budget exists only if it was
+ * created after the admission. If it was created after the statement began, the statement starts again.
  */
 const TAGGED: TagSql = {
   types: ", tags jsonb",
@@ -56,11 +56,11 @@ const record = (tag: TagSql) => `
     returning r.id`;
 
 /**
- * The settlement of nearly every request: see `SETTLE`, of which this is the case that nothing is returned and no cost
- * exceeds what was set aside. A statement costs as much to start as it has parts, so this one has few: sums are made by
- * the process. `total` is the number of the sum of a request's allotment, which has its account and key; `before` is what
- * earlier requests of the batch are charged to that allotment, and `usage` counts those of the account that are usage. If
- * an allotment does not have the amount, nothing is done, and no row returned; if a request has ended already, as the
+ * The settlement of nearly every request: the case of `SETTLE` in which nothing is returned and no cost exceeds what
+ * was set aside. A statement with more parts costs more to start, so this one has few: the process computes the sums.
+ * `total` is the number of the sum of a request's allotment, which has its account and key; `before` is what earlier
+ * requests of the batch are charged to that allotment, and `usage` counts those of the account that are usage. If an
+ * allotment does not have the amount, nothing is done, and no row returned; if a request has ended already, as the
  * insert finds, it fails with `ENDED_BEFORE`.
  */
 const settleCovered = (tag: TagSql) => `

@@ -30,9 +30,9 @@ export type Settled = {
 };
 
 /**
- * Ends a batch of requests and returns what is not needed of allotments, in one statement: nearly always the short one,
- * for which nothing is returned and each request stays within what was set aside for it. That one may fail, so in an
- * open transaction (`isOpen`) it is the other.
+ * Ends a batch of requests and returns what is not needed of allotments, in one statement. It is nearly always the
+ * short one, for which nothing is returned and each request stays within what was set aside for it. The short one may
+ * fail, so an open transaction (`isOpen`) uses the other.
  */
 export async function settleAllotted(
   queries: Queries,

@@ -80,9 +80,9 @@ const SHARE = 8;
  * accounts are locked in order of address, and the allotments in order of id (always keys, accounts, allotments).
  *
  * Each request is granted what the earlier ones of the batch left of the account, of the key's limit and of the unused
- * part of the process's own allotment. What that part does not cover is taken, and something in advance. Credit is
- * taken before deposit. A request with tags is only granted something while none of them has a budget: if the budgets of
- * its account are still those by which that is known.
+ * part of the process's own allotment. What that part does not cover is taken from the account, with something in
+ * advance. Credit is taken before deposit. A request with tags is granted something only while none of its tags has a
+ * budget, that is, while the budgets of its account have not changed since this was determined.
  *
  * The account is updated from the locked balance (`wallet`), as in `PLACE`: see there.
  */

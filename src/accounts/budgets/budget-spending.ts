@@ -11,8 +11,8 @@ export const eachTag = (source: string): string =>
 export const BUDGET_LEFT = `b.credit_limit - b.held - ${spentSql("b")}`;
 
 /**
- * SQL: whether the account of a row of `wallet`, which locks it, got or lost a budget since this statement began, which
- * therefore does not see all that apply.
+ * SQL: whether the account of a row of `wallet`, which locks it, got or lost a budget since this statement began. The
+ * statement then does not see every budget that applies.
  */
 export const HAS_NEW_BUDGETS = `exists (
     select from wallet w join account a on a.address = w.address

@@ -15,8 +15,8 @@ const MAX_AGE_MS = 60_000;
 const NONE: AccountBudgets = { version: 0, has: () => false };
 
 /**
- * Which tags of accounts have budgets, as this process last read them; at first, that an account has none. What is known
- * may be outdated: an admission states its version, and is refused if it is.
+ * Which tags of accounts have budgets, as this process last read them. Before the first read, an account is taken to
+ * have none. This may be outdated, so an admission states its version, and is refused if that version is outdated.
  */
 export class KnownBudgets {
   readonly #queries: Queries;

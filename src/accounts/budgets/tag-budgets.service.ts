@@ -57,9 +57,9 @@ export class TagBudgetsService {
   }
 
   /**
-   * Creates a budget, of which is used what requests with the tag were charged in the current period. Resolves when
-   * every process admits such requests by it. Throws `duplicate_tag_budget` if the tag has one, `tag_budget_limit_reached` for
-   * too many, and `invalid_parameter`.
+   * Creates a budget. What requests with the tag were charged in the current period counts as used. Resolves when every
+   * process applies the budget to such requests. Throws `duplicate_tag_budget` if the tag has one,
+   * `tag_budget_limit_reached` for too many, and `invalid_parameter`.
    */
   async create(
     account: string,
@@ -79,7 +79,7 @@ export class TagBudgetsService {
       if (budgets >= MAX_TAG_BUDGETS)
         throw new AppError("tag_budget_limit_reached", `An account has at most ${MAX_TAG_BUDGETS} budgets.`);
       if (!(await insertBudget(tx, account, id, { name, value, creditLimit, resetPeriod })))
-        throw new AppError("duplicate_tag_budget", "This tag has a budget already.", { param: "value" });
+        throw new AppError("duplicate_tag_budget", "This tag already has a budget.", { param: "value" });
       await countBudgetChange(tx, account);
       await recountBudget(tx, account, id);
       return recallAllotments(tx, account);
@@ -131,5 +131,5 @@ function checkLimit(creditLimit: bigint): void {
 }
 
 function notFound(): AppError {
-  return new AppError("tag_budget_not_found", "There is no budget of a tag with this id.");
+  return new AppError("tag_budget_not_found", "There is no tag budget with this id.");
 }

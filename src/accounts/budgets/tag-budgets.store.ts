@@ -86,8 +86,8 @@ export async function countBudgetChange(tx: Queries, account: string): Promise<v
 }
 
 /**
- * Recomputes what the requests with a budget's tag were charged in its period, in which they began, of the stored sums
- * and of the requests that are not in them yet. The caller has locked the account, so no settlement is in progress.
+ * Recomputes the charges for the requests with a budget's tag that began in its period, from the stored sums and the
+ * requests that are not in these sums yet. The caller has locked the account, so no settlement is in progress.
  */
 export async function recountBudget(tx: Queries, account: string, id: string): Promise<void> {
   await tx.rows(RECOUNT, [account, id]);

@@ -26,8 +26,8 @@ type Check = {
 };
 
 /**
- * Reads every archive in the folder: each must have the content of which the hash is stored, the hashes must be a chain,
- * and the rows must sum to the opening balance of each account and book, and to the removed costs of each key.
+ * Reads every archive in the folder: the content of each must match its stored hash, the hashes must form a chain, and
+ * the rows must add up to the opening balance of each account and book, and to the removed costs of each key.
  */
 export async function verifyArchives(
   queries: Queries,

@@ -19,8 +19,8 @@ export type ArchiveFile = {
 const TEXT_BYTES = 65_536;
 
 /**
- * Writes the archive of a month and flushes it to the disk. Its name has a part of its hash: a process that was overtaken
- * by another one never replaces the other one's file.
+ * Writes the archive of a month and flushes it to the disk. Its name contains a part of its hash, so that a process
+ * that was overtaken by another never replaces the other's file.
  */
 export async function writeArchive(
   folder: string,

@@ -87,8 +87,9 @@ export async function rollUpProviders(queries: Queries, account: string, limit: 
 }
 
 /**
- * The `from` clause for sums over requests, as rows `u` with a time `at`, a provider and a bin: as `summed`, of the sums
- * by provider. They are not divided by what else a filter may have: it throws `invalid_parameter` then.
+ * The `from` clause for sums over requests, as rows `u` with a time `at`, a provider and a bin: as `summed`, of the
+ * sums by provider. These sums cannot be filtered by anything else: a filter with another condition throws
+ * `invalid_parameter`.
  */
 function providerRows(where: Parameters, filter: UsageFilter, grains: readonly Grain[]): string {
   checkFilter(filter);

@@ -54,9 +54,10 @@ const COLUMNS = {
 const MEMBERS = { model: "model", api_key: "apiKeyId", trust_mode: "trustMode", tag: "tagValue" } as const;
 
 /**
- * The usage by UTC periods, oldest first; periods without usage have no bucket, and divided by a tag, requests without
- * it are left out. Throws `invalid_parameter` if there are more than 5,000, unless a tag is named to divide by one, and
- * if a division by provider has another group, a tag or a filter other than a range of time.
+ * The usage by UTC periods, oldest first. Periods without usage have no bucket. When dividing by a tag, requests
+ * without that tag are left out. Throws `invalid_parameter` if there are more than 5,000 buckets, if a tag is not named
+ * exactly when dividing by one, and if a division by provider has another group, a tag or a filter other than a range
+ * of time.
  */
 export async function sumUsageByPeriod(
   read: UsageRead,
@@ -100,7 +101,8 @@ async function sumByProvider(
 ): Promise<readonly UsageBucket[]> {
   if (groups.length > 1)
     throw refuse("groupBy", "a division by provider cannot be combined with another one");
-  if (tagName !== undefined) throw refuse("tagName", "is required to divide by a tag, and only then");
+  if (tagName !== undefined)
+    throw refuse("tagName", "is required when dividing by tag, and allowed only then");
   const buckets = await sumUsageByProvider(read, { grain, limit: MAX_BUCKETS + 1 });
   checkCount(buckets.length);
   return buckets.map((bucket) => ({ ...UNDIVIDED, ...bucket }));
@@ -123,6 +125,6 @@ function checkTagDivision(division: {
 }): void {
   const { isByTag, tagName, isFiltered } = division;
   if (isByTag !== (tagName !== undefined))
-    throw refuse("tagName", "is required to divide by a tag, and only then");
+    throw refuse("tagName", "is required when dividing by tag, and allowed only then");
   if (isByTag && isFiltered) throw refuse("tag", "cannot be combined with a division by a tag");
 }

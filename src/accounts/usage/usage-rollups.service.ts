@@ -30,7 +30,7 @@ export class UsageRollups {
 
   /**
    * Adds the requests of every account that has at least `pending` new ones. Returns the number of requests that were
-   * added to the sums of usage; those that were only behind by provider do not count. Throws the
+   * added to the sums of usage; requests that were missing only from the sums by provider do not count. Throws the
    * first failure when all other accounts are done.
    */
   async sweep(pending = PENDING): Promise<number> {

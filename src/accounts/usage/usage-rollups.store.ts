@@ -97,8 +97,8 @@ const BEGIN = `
 const SUMMED = ["requests", ...USAGE_SUMS] as const;
 
 /**
- * A request gets its number under the lock of its account, so numbers increase in the order of commits: whoever sees
- * one sees all smaller ones, and nothing is left out by taking those after the last one.
+ * A request gets its number under the lock of its account, so numbers increase in the order of commits. A reader that
+ * sees a number sees all smaller ones, so reading from the last number on leaves nothing out.
  */
 const ROLL_UP = `
   with rolled as (

@@ -78,7 +78,7 @@ export class BatchesService {
       if ((await countUnfinished(tx, BATCH_JOB, account)) >= MAX_UNFINISHED)
         throw new AppError(
           "batch_limit_reached",
-          `An account may have ${MAX_UNFINISHED} batches that have not ended.`,
+          `An account may have at most ${MAX_UNFINISHED} unfinished batches.`,
         );
       for (const [fileId, kind] of [
         [output, "output"],

@@ -104,9 +104,9 @@ export class AdmissionService {
   }
 
   /**
-   * Plans again after the hold of a plan failed with `error`: by the key's new restrictions, or with the prompt counted
-   * if its bound is not covered. Throws `error` if another plan would not help, and `unavailable` if the restrictions
-   * keep changing.
+   * Plans again after placing the hold of a plan failed with `error`: with the key's new restrictions, or with the
+   * tokens of the prompt counted if its bound is not covered. Throws `error` if another plan would not help, and
+   * `unavailable` if the restrictions keep changing.
    */
   async replan({ request, given, payer, plans }: AdmissionPlan, error: unknown): Promise<AdmissionPlan> {
     if (isUncovered(error) && request.counted && given.counted)

@@ -32,8 +32,8 @@ export type Caller = {
 };
 
 /**
- * A request that was admitted: `heldNeuron` is held for it, and its `candidates` are chosen, in order, at most three.
- * It records its attempts, and must be settled once, by `BillingService.settle`.
+ * A request that was admitted: `heldNeuron` is held for it, and at most three `candidates` are chosen, in order. It
+ * records its attempts, and must be settled once, by `BillingService.settle`.
  */
 export class Admitted {
   readonly requestId: string;

@@ -25,8 +25,9 @@ export type ChatPiece =
     };
 
 /**
- * Streams a chat as an async iterator; the last item is the bill, also of an answer that then fails as it was interrupted. `request` must enable usage. Ending the iteration
- * aborts the provider, and the delivered part is billed. A slow reader applies backpressure to the provider.
+ * Streams a chat as an async iterator; the last item is the bill. An interrupted answer also ends with its bill, and
+ * then fails. `request` must enable usage. Ending the iteration aborts the provider, and the delivered part is billed.
+ * A slow reader applies backpressure to the provider.
  */
 export function chatEvents(
   chat: Pick<ChatService, "stream">,

@@ -71,7 +71,8 @@ export async function readCompletionsRequest(bytes: Buffer): Promise<ChatRequest
   const { prompt, stream, stream_options: options, n, best_of: bestOf, verify_tee: verifyTee } = fields;
   const prompts = promptsOf(prompt);
   const choices = prompts * (n ?? 1);
-  if (choices > MAX_ANSWERS) throw invalidField("n", `all prompts together may have ${MAX_ANSWERS} answers`);
+  if (choices > MAX_ANSWERS)
+    throw invalidField("n", `at most ${MAX_ANSWERS} answers are allowed for all prompts together`);
   if (bestOf != null && bestOf > (n ?? 1)) throw invalidField("best_of", "must not be more than n");
   const maxTokens = fields.max_tokens ?? DEFAULT_TOKENS;
   const limited = { bytes, fields, elided };

@@ -3,8 +3,8 @@ import { EventScanner } from "./event-scanner.ts";
 
 const MAX_STREAM_BYTES = 64 * 1_048_576;
 /**
- * A stream may have this many bytes that are no content, such as comments and empty deltas, and in addition this many
- * times the bytes of its content. The last events of a native response repeat a text three times.
+ * A stream may have this many bytes without content, such as comments and empty deltas, and in addition this many times
+ * the bytes of its content. The last events of a native response repeat a text three times.
  */
 const MAX_IDLE_BYTES = 2 * 1_048_576;
 const MAX_IDLE_RATIO = 4;

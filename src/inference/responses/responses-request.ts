@@ -90,7 +90,8 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
     unsupported.add(invalidField("truncation", "must be disabled: the router cannot shorten a prompt"));
   const { store, previous_response_id: previousId, generate, multi_agent: agents } = fields;
   if (generate === false) unsupported.add(invalidField("generate", "a chat always generates an answer"));
-  if (agents != null) unsupported.add(invalidField("multi_agent", "a chat has no agents of its provider"));
+  if (agents != null)
+    unsupported.add(invalidField("multi_agent", "agents of the provider are not supported in a chat"));
   if (store) unsupported.add(invalidField("store", `${NOT_KEPT}: omit it or send false`));
   if (previousId != null)
     unsupported.add(

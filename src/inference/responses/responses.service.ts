@@ -129,9 +129,12 @@ function checkPlace(
   { pin = chat.preferences.pin }: RoutingPreferences,
 ): void {
   if (chat.model !== model)
-    throw invalidField("model", `the previous response is one of ${JSON.stringify(model)}`);
+    throw invalidField("model", `the previous response came from the model ${JSON.stringify(model)}`);
   if (pin !== undefined && pin !== provider)
-    throw invalidField("previous_response_id", "another provider keeps that response than the requested one");
+    throw invalidField(
+      "previous_response_id",
+      "that response is kept by a provider other than the requested one",
+    );
 }
 
 /** Whether a request failed because the provider that it must go to is not there, or not for this model. */

@@ -10,7 +10,7 @@ import { type Affinity, byPreferences, hasCheaperCache, isRankedByClient } from 
 export type Choice = {
   readonly candidates: readonly Provider[];
   readonly refused: readonly Refused[];
-  /** The proof that is required of the answer, by the client or by the key. */
+  /** The proof of the answer that the client or the key requires. */
   readonly evidence?: EvidenceFloor | undefined;
   /** The conversation, if it matters which provider has its prompt cached: then the answer is recorded. */
   readonly affinity?: Affinity | undefined;
@@ -21,15 +21,15 @@ export const MAX_CANDIDATES = 3;
 
 /**
  * Chooses the candidate providers: a pure function. The healthy eligible offers are ranked, and the first three become
- * candidates. Where these are fewer, offers whose circuit is open come after them, as an attempt is better than a
- * failure; if none is healthy, all eligible offers are ranked. Where the prompt is cached changes the ranking only, and
- * not that of the client; so does which provider encrypted a part of the prompt.
+ * candidates. If there are fewer, offers whose circuit is open come after them, since an attempt is better than a
+ * failure. If none is healthy, all eligible offers are ranked. The provider that has the prompt cached, or that
+ * encrypted a part of it, changes only the ranking, and not a ranking by the client.
  *
  * Throws `access_denied` for a model, or for providers, that the key may not use; `model_not_found`;
  * `provider_not_found` and `provider_model_mismatch` for a pin; `invalid_body` for a format that no provider supports;
- * `no_available_provider` when no eligible provider can be used, or the client's lists exclude all; `no_provider_for_trust_mode`;
- * `no_provider_with_evidence`; `no_provider_within_max_price` or `pinned_provider_exceeds_max_price`; `invalid_max_price_usd` when the router has
- * no exchange rate for the comparison.
+ * `no_available_provider` when no eligible provider can be used, or the client's lists exclude all;
+ * `no_provider_for_trust_mode`; `no_provider_with_evidence`; `no_provider_within_max_price` or
+ * `pinned_provider_exceeds_max_price`; `invalid_max_price_usd` when the router has no exchange rate for the comparison.
  */
 export function choose(offered: Model | undefined, context: ChoiceContext): Choice {
   const { model, serviceType, restrictions, preferences } = context;

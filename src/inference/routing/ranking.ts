@@ -46,8 +46,8 @@ export function hasCheaperCache(offer: Provider, inputTokens: number): boolean {
  *
  * With an `affinity`, the cost at the provider that has the prompt cached is that of cached tokens. Ties go to the
  * lowest price of cached tokens, so that the next requests of the conversation cost less, then to the provider that
- * answered last, then to the one with the highest weight for the conversation. A prompt that it is bound to goes to the provider
- * that answered last, whatever it costs.
+ * answered last, then to the one with the highest weight for the conversation. A prompt that only the provider that
+ * answered last can read goes to that provider, whatever it costs.
  */
 export function byPreferences(
   { preferences: { sort, order = [] }, serviceType, inputTokens = 1, outputTokens = 1 }: RankedRequest,

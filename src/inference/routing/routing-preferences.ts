@@ -39,8 +39,8 @@ export type RoutingPreferences = {
   /** The models to use, in this order, if no provider of the requested model answers. For chats only. */
   readonly fallbackModels?: readonly string[] | undefined;
   /**
-   * The conversation that the request belongs to: its requests go to the provider that has their prompt cached, where
-   * that costs less and no other preference decides.
+   * An identifier of the conversation that the request belongs to. Requests of a conversation go to the provider that
+   * has their prompt cached if that costs less and no other preference decides.
    */
   readonly sessionId?: string | undefined;
   /** The same, less specific: `prompt_cache_key`, or else `user` of OpenAI's requests. */

@@ -26,7 +26,7 @@ export function chooseScopes({ preset, scopes }: ScopeChoice): readonly Scope[] 
   if (preset === undefined) return own;
   if (preset === "custom") {
     if (own) return own;
-    throw new AppError("invalid_parameter", "The preset custom needs scopes.", { param: "scopes" });
+    throw new AppError("invalid_parameter", "The preset custom requires scopes.", { param: "scopes" });
   }
   if (own && presetOf(own) !== preset)
     throw new AppError("invalid_parameter", `These are not the scopes of the preset ${preset}.`, {

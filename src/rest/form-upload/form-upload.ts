@@ -64,7 +64,9 @@ export class FormUpload {
     });
     for (const event of ["partsLimit", "fieldsLimit", "filesLimit"] as const)
       parser.on(event, () => reject(malformed("it has too many parts")));
-    parser.on("error", (error) => reject(malformed("it is cut off, or has a broken part", "body", error)));
+    parser.on("error", (error) =>
+      reject(malformed("it is truncated or has a malformed part", "body", error)),
+    );
     parser.on("finish", () => resolve());
     request.once("error", (error) => reject(error instanceof AppError ? error : new ClientLeftError()));
     request.once("close", () => {

@@ -69,7 +69,7 @@ function reserve(lease: MemoryLease, bytes: number): void {
   if (lease.bytes + bytes > limit)
     throw new AppError(
       "body_too_large",
-      `This body needs more memory than one caller may hold here, ${limit} bytes. Send smaller requests.`,
+      `This body needs more memory than one caller may use here, ${limit} bytes. Send smaller requests.`,
     );
   lease.reserve(bytes);
 }

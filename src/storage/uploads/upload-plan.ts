@@ -28,7 +28,7 @@ export function planUpload(sizeBytes: number, nodes: readonly SubmissionNode[]):
   if (nodes.length !== heights.length || nodes.some(({ height }, at) => height !== heights[at]))
     throw new AppError(
       "invalid_parameter",
-      `A file of ${sizeBytes} bytes has nodes with the heights ${heights.join(", ")}.`,
+      `The nodes of a file of ${sizeBytes} bytes must have the heights ${heights.join(", ")}.`,
       { param: "nodes" },
     );
   const lowered = nodes.map(({ root, height }) => ({ root: lowerHex(root), height }));

@@ -182,7 +182,7 @@ export class UploadsService {
 
 function requireSame(plan: UploadPlan, { root, sizeBytes }: UploadRequest): void {
   if (root !== undefined && lowerHex(root) !== plan.root)
-    throw invalid("root", `This is the file ${plan.root}, not ${root}.`);
+    throw invalid("root", `The content or nodes are those of the file ${plan.root}, not ${root}.`);
   if (sizeBytes !== undefined && sizeBytes !== plan.sizeBytes)
     throw invalid("size", `The content has ${plan.sizeBytes} bytes, not ${sizeBytes}.`);
 }

@@ -87,7 +87,7 @@ export const DateTimeScalar = defineScalar({
       !isStorableTime(date)
     )
       throw refused(
-        "A DateTime is an ISO 8601 timestamp with a time zone, such as 2026-01-31T12:00:00Z, of the years 1 to 9999.",
+        "A DateTime is an ISO 8601 timestamp with a time zone, such as 2026-01-31T12:00:00Z, in the years 1 to 9999.",
       );
     return date.toISOString();
   },

@@ -41,7 +41,7 @@ export class FileResolver {
     if (txSeq != null && root == null) return services.files.byTxSeq(BigInt(txSeq));
     throw new AppError(
       "invalid_parameter",
-      "A file is named by its root or by a txSeq: exactly one of the two.",
+      "Identify the file by its root or by a txSeq: give exactly one of the two.",
       { param: "root" },
     );
   }

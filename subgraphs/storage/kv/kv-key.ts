@@ -12,7 +12,7 @@ export type NamedKey = {
  */
 export function readKey({ key, keyText }: NamedKey, param = "key"): Buffer {
   if ((key == null) === (keyText == null))
-    throw new AppError("invalid_parameter", "Name the key by its bytes or as text: exactly one of the two.", {
+    throw new AppError("invalid_parameter", "Give the key as bytes or as text: exactly one of the two.", {
       param,
     });
   return keyBytes(key, keyText, param === "key" ? "keyText" : `${param}.keyText`) ?? Buffer.alloc(0);
@@ -24,7 +24,9 @@ export function readPrefix(
   text: string | null | undefined,
 ): Buffer | undefined {
   if (prefix != null && text != null)
-    throw new AppError("invalid_parameter", "Name the prefix by its bytes or as text.", { param: "prefix" });
+    throw new AppError("invalid_parameter", "Give the prefix as bytes or as text, not both.", {
+      param: "prefix",
+    });
   return keyBytes(prefix, text, "prefixText");
 }
 

@@ -71,9 +71,13 @@ function toWrite({ streamId, base64, text, ...key }: KvEntryInput, n: number): S
   const value =
     base64 == null ? toUtf8(text ?? "", `${place}.text`) : decodeBase64(base64, `${place}.base64`);
   if (value.length > 0) return { streamId, key: readKey(key, place), value };
-  throw new AppError("invalid_parameter", "An empty value deletes its key: put the key into `deletes`.", {
-    param: `${place}.${base64 == null ? "text" : "base64"}`,
-  });
+  throw new AppError(
+    "invalid_parameter",
+    "An empty value would delete the key: put the key into `deletes` instead.",
+    {
+      param: `${place}.${base64 == null ? "text" : "base64"}`,
+    },
+  );
 }
 
 function toControl({ op, streamId, account, key, keyText }: KvControlInput, n: number): StreamControl {

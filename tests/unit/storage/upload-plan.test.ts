@@ -54,6 +54,8 @@ describe("an upload plan", () => {
         { root, height: 0 },
       ],
     ])
-      expect(() => planUpload(1_000, nodes)).toThrow("A file of 1000 bytes has nodes with the heights 2.");
+      expect(() => planUpload(1_000, nodes)).toThrow(
+        "The nodes of a file of 1000 bytes must have the heights 2.",
+      );
   });
 });

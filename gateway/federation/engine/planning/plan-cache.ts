@@ -18,9 +18,10 @@ export type PlanCacheOptions<T> = {
 const MAX_BYTES = 12 * 1_048_576;
 
 /**
- * Caches compiled operations. A document object seen before is found by identity; an equal one by its printed text.
- * At most `maxEntries` texts are kept, and those that are not read are evicted first. A cache that is an eighth full keeps an
- * operation when it comes for the second time: one that never comes again would be old garbage, expensive to collect.
+ * Caches compiled operations. A document object seen before is found by identity; an equal one by its printed text. At
+ * most `maxEntries` texts are kept, and those that are not read are evicted first. Once the cache is an eighth full, it
+ * keeps an operation only when it occurs for the second time: an operation that never recurs would become old garbage,
+ * which is expensive to collect.
  */
 export class PlanCache<T> {
   readonly #textsOf = oncePer((_: DocumentNode) => new Map<string, string>());
