@@ -48,9 +48,10 @@ export class AnswerCacheService {
   }
 
   /**
-   * The stored answer that an admitted request gets, undefined without one, and records which it is. It must have been
-   * given by a candidate of the request, so it is one that the client and the key accept. A request that requires proof
-   * of its answer gets none: a stored answer has only that of the request it was given to. `lease` counts its memory.
+   * Returns the stored answer that an admitted request gets, and records which it is; undefined if there is none. The
+   * answer must come from a candidate of the request, so that the client and the key accept it. A request that requires
+   * proof of its answer gets none: the proof of a stored answer is that of the earlier request. `lease` counts its
+   * memory.
    */
   async serve(admitted: Admitted, lease: MemoryLease | undefined): Promise<Served | undefined> {
     const { requiredEvidence, candidates } = admitted;
@@ -79,8 +80,8 @@ export class AnswerCacheService {
   }
 
   /**
-   * Stores the whole answer of a provider to a request that had none, unless it is too long, or may be shorter than
-   * another because the balance did not suffice for more. Never rejects.
+   * Stores the whole answer of a provider to a request that got no stored one, unless it is too long, or may be shorter
+   * than another because the balance did not suffice for more. Never rejects.
    */
   async keep(admitted: Admitted, answer: CachedAnswer["answer"]) {
     const { cacheUse, ended, account, requestId, isReduced } = admitted;

@@ -32,8 +32,8 @@ export async function findAnswer(
 }
 
 /**
- * Stores an answer in place of an earlier one of its name, and deletes the oldest ones of the account that exceed
- * `maxBytes` with it. Stores of one account take turns, so that the bound always holds.
+ * Stores an answer, replacing an earlier one of the same name, and deletes the oldest answers of the account that
+ * exceed `maxBytes` together with it. Writes for one account take turns, so that the limit always holds.
  */
 export async function storeAnswer(
   database: Pick<Database, "transaction">,

@@ -100,8 +100,9 @@ const LINE = "batch_id = $1::uuid and n = $2::integer";
 
 /**
  * Begins a line unless its batch was cancelled, or is stopped for another reason. A cancellation locks the job, so it
- * waits for the transactions that have the lease and begin lines; one that waits for the cancellation instead sees it
- * here, as this statement reads what was committed before it. So no line begins once a cancellation was answered.
+ * waits for the transactions that have the lease and begin lines. A transaction that waits for the cancellation instead
+ * sees it here, because this statement reads what was committed before it. So no line begins after a cancellation was
+ * answered.
  */
 const BEGIN = `
   with stopped as (

@@ -124,8 +124,9 @@ class Work {
   }
 
   /**
-   * Opens the files. Undefined if they cannot be read and the batch is to end. One that may still run is tried again
-   * until its window ends: its files may be under a secret that this process should have and has not.
+   * Opens the files. Undefined if they cannot be read and the batch is to end. A batch that may still run is tried
+   * again until its window ends, because its files may be encrypted under a secret that this process should have and
+   * lacks.
    */
   async #open(): Promise<OpenedBatch | undefined> {
     try {

@@ -96,8 +96,8 @@ export class AdmissionService {
   }
 
   /**
-   * Compares a request with the guardrails of its key, chooses its providers and computes its hold; nothing is held yet.
-   * Throws what `guard`, `ChoiceService.choose` and `ChoiceService.decideFor` throw.
+   * Checks a request against the guardrails of its key, chooses its providers and computes its hold; nothing is held
+   * yet. Throws what `guard`, `ChoiceService.choose` and `ChoiceService.decideFor` throw.
    */
   plan(request: AdmissionRequest, payer: Payer): Promise<AdmissionPlan> {
     return this.#plan(request, payer, 1);

@@ -34,9 +34,9 @@ const RESPONSE_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Compares a request with the guardrails of its key, and returns it with what they add: a limit on the answer where the
- * client sets none, and the verification of its signature. Throws `guardrail_violated`, naming the guardrail and the
- * field of the body. The prompt is only counted if its bound exceeds the limit.
+ * Checks a request against the guardrails of its key, and returns it with what they add: a limit on the answer where
+ * the client sets none, and the verification of its signature. Throws `guardrail_violated`, naming the guardrail and
+ * the field of the body. The prompt is only counted if its bound exceeds the limit.
  */
 export async function guard<Request extends Guardable<Request>>(
   request: Request,

@@ -14,9 +14,9 @@ const ATTACHMENTS = ["image_url", "input_audio", "audio_url", "video_url", "file
 const MAX_TYPE_LENGTH = 64;
 
 /**
- * What a valid request body has beyond what `countRequestTokens` counts, and which a server may put into the prompt: some
- * of its fields, and the members of messages' parts and of documents besides their texts. Not billed, as most servers
- * ignore it.
+ * The parts of a valid request body that `countRequestTokens` does not count, and that a server may put into the
+ * prompt: some of its fields, and the members of messages' parts and of documents besides their texts. Not billed, as
+ * most servers ignore it.
  */
 export function otherInputsOf(body: unknown): string {
   if (!isFields(body)) return "";

@@ -24,8 +24,9 @@ const SILENT: ReadonlySet<unknown> = new Set(["ping", "message_stop"]);
 const TRACE = ": x_0g_trace ";
 
 /**
- * Streams a message as an async iterator; the last item is the bill, also of a message that then fails as it was interrupted. Ending the iteration aborts the provider, and the
- * delivered part is billed. A slow reader applies backpressure to the provider.
+ * Streams a message as an async iterator; the last item is the bill. An interrupted message also ends with its bill,
+ * and then fails. Ending the iteration aborts the provider, and the delivered part is billed. A slow reader applies
+ * backpressure to the provider.
  */
 export function messageEvents(
   messages: Pick<MessagesService, "stream">,

@@ -70,8 +70,8 @@ export class MessagesService {
   }
 
   /**
-   * Counts the tokens of a prompt: by the provider's endpoint if it has one, otherwise by our tokenizer. Not billed, but
-   * compared with the guardrails of the key before anything is sent: throws `guardrail_violated` as `create` does.
+   * Counts the tokens of a prompt: by the provider's endpoint if it has one, otherwise by our tokenizer. Not billed.
+   * The guardrails of the key are checked before anything is sent: throws `guardrail_violated` as `create` does.
    */
   async countTokens(
     prompt: MessagesPrompt,

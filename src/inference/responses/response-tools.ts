@@ -27,9 +27,9 @@ const OTHER_TOOLS: ReadonlySet<unknown> = new Set(["custom", "local_shell", "app
 const GROUPED: ReadonlySet<unknown> = new Set(["function", "custom"]);
 
 /**
- * The tools at `path` of a request; those that a chat does not have are added to `unsupported`. Throws `invalid_body` for
- * one that the client does not run: it has its own price, and works on what the account of the operator has with the
- * provider.
+ * The tools at `path` of a request; those that a chat does not have are added to `unsupported`. Throws `invalid_body`
+ * for a tool that the client does not run: such a tool has its own price, and works on what the operator's account has
+ * with the provider.
  */
 export function readTools(
   tools: readonly unknown[],

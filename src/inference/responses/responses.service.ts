@@ -30,8 +30,8 @@ type Dependencies = {
 type Prepared = { readonly chat: TranslatedChat; readonly preferences: RoutingPreferences };
 
 /**
- * Runs OpenAI's Responses: at providers that have this format in it, at all others as chats. Admitted, billed and retried
- * like chats. A request that continues a response goes to the provider that keeps it, and to no other.
+ * Runs OpenAI's Responses: in that format at providers that have it, and as chats at all others. Admitted, billed and
+ * retried like chats. A request that continues a response goes to the provider that keeps it, and to no other.
  */
 export class ResponsesService {
   readonly #dependencies: Dependencies;

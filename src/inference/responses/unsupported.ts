@@ -5,8 +5,8 @@ import { isText } from "../body/elided-text.ts";
 const MAX_TYPE = 64;
 
 /**
- * What a request has that no chat can express. Providers that have the format of responses serve it; the first of it is
- * the reason for the others to refuse it.
+ * The parts of a request that no chat can express. Providers that have the format of responses serve the request; the
+ * first such part is the reason for the others to refuse it.
  */
 export class Unsupported {
   #first: AppError | undefined;

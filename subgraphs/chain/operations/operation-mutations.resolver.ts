@@ -18,7 +18,7 @@ import {
 import { toLedgerCheck } from "./operations.type.ts";
 
 const WHO =
-  "Requires a wallet session of an operator's account (`OPERATORS`). The act is logged with that account.";
+  "Requires a wallet session of an operator's account (`OPERATORS`). The action is logged with that account.";
 
 /** What operators do to the service. */
 @Resolver()

@@ -22,8 +22,8 @@ const PUNCTUATION = /[.,;:!?)}]{1,8}$/;
 
 /**
  * A provider's reason or error as clients may see it: without addresses, of its own server or of those behind it
- * (promises P11), without secrets of keys, and cut to 500 characters. Of `providerUrl`, the host and the path are removed
- * as such, too.
+ * (promises P11), without secrets of keys, and cut to 500 characters. The host and the path of `providerUrl` are
+ * removed, too.
  */
 export function shownReason(reason: string, providerUrl: string | undefined): string {
   const text = redact(reason.slice(0, MAX_READ))

@@ -40,7 +40,7 @@ type Read = { readonly atMs: number; readonly points: readonly HealthPoint[] };
 
 /**
  * Keeps what this process observes of providers by the hour, for 30 days: it adds to the rows of all processes once a
- * minute. What was not stored yet is lost with a process that is killed.
+ * minute. If a process is killed, what it has not stored yet is lost.
  */
 export class HealthHistoryService implements HealthObserver {
   readonly #dependencies: Dependencies;
@@ -78,8 +78,8 @@ export class HealthHistoryService implements HealthObserver {
   }
 
   /**
-   * The history of each provider's model, oldest first, up to 90 s late: what is stored every minute. Anyone may read it, so
-   * answers are given again for half a minute.
+   * The history of each provider's model, oldest first, up to 90 s late, because it is stored every minute. Anyone may
+   * read it, so a result is reused for half a minute.
    */
   of(providers: readonly Provider[], grain: HealthGrain): Promise<readonly (readonly HealthPoint[])[]> {
     return this.#read(

@@ -18,8 +18,9 @@ type Draft = Offer & { startMs: number; endMs: number; requests: number; failure
 const HOUR_MS = 3_600_000;
 
 /**
- * The incidents of providers, newest first: adjacent hours in which most requests failed are one incident, which lasts
- * if its last hour has not ended or the circuit is open; so does an open circuit without such an hour.
+ * The incidents of providers, newest first: adjacent hours in which most requests failed are one incident, which is
+ * ongoing if its last hour has not ended or the circuit is open. An open circuit without such an hour is an ongoing
+ * incident, too.
  */
 export function incidentsOf(
   hours: readonly FailingHour[],
