@@ -28,6 +28,7 @@ export function chatContent(
 function chatPart(part: unknown, path: string, unsupported: Unsupported): Fields {
   if (!isFields(part)) throw invalidField(path, "must be an object");
   const { type } = part;
+  refuseFileId(part, path, type === "input_image" ? "image_url" : "file_data");
   switch (type) {
     case "input_text":
     case "output_text":
@@ -41,6 +42,7 @@ function chatPart(part: unknown, path: string, unsupported: Unsupported): Fields
       return filePart(part, path, unsupported);
     case "input_audio":
       if (!isFields(part.input_audio)) throw invalidField(`${path}.input_audio`, "must be an object");
+      refuseFileId(part.input_audio, `${path}.input_audio`, "data");
       return { type, input_audio: part.input_audio };
     default:
       throw invalidField(`${path}.type`, notSupported("parts", type));
@@ -48,7 +50,6 @@ function chatPart(part: unknown, path: string, unsupported: Unsupported): Fields
 }
 
 function imagePart(part: Fields, path: string): Fields {
-  refuseFileId(part, path, "image_url");
   const { detail } = part;
   if (detail !== undefined && detail !== null && typeof detail !== "string")
     throw invalidField(`${path}.detail`, "must be a string");
@@ -59,7 +60,6 @@ function imagePart(part: Fields, path: string): Fields {
 }
 
 function filePart(part: Fields, path: string, unsupported: Unsupported): Fields {
-  refuseFileId(part, path, "file_data");
   const { filename, file_url: url } = part;
   if (url !== undefined && url !== null) {
     shortTextOf(part, "file_url", path);
@@ -74,7 +74,8 @@ function filePart(part: Fields, path: string, unsupported: Unsupported): Fields 
   };
 }
 
-function refuseFileId({ file_id: id }: Fields, path: string, instead: string): void {
+/** Throws for the id of a file at the provider, where all accounts share the router's account. */
+export function refuseFileId({ file_id: id }: Fields, path: string, instead: string): void {
   if (id !== undefined && id !== null)
     throw invalidField(`${path}.file_id`, `files are not stored here: send ${instead}`);
 }

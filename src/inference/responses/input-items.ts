@@ -1,6 +1,6 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
 import { invalidField } from "../body/invalid-field.ts";
-import { chatContent, isFields, joinedTexts, shortTextOf, textOf } from "./content-parts.ts";
+import { chatContent, isFields, joinedTexts, refuseFileId, shortTextOf, textOf } from "./content-parts.ts";
 import type { ChatNames } from "./function-names.ts";
 import { NO_ARGUMENTS } from "./output-items.ts";
 import { readTools } from "./response-tools.ts";
@@ -112,16 +112,22 @@ class ItemReader {
     this.#turnBefore("calls").toolCalls.push(call);
   }
 
-  /** A search loads tools, which are subject to the same rules as the others. */
+  /**
+   * A search loads tools, and any tool may have an output of parts: both are subject to the same rules as the tools and
+   * parts of a chat.
+   */
   #readOther(item: Fields, path: string): void {
-    const { type, tools } = item;
+    const { output, ...rest } = item;
+    const { type, tools } = rest;
     this.#unsupported.add(invalidField(`${path}.type`, notSupported("items", type)));
     if (type === "tool_search_output") {
       if (!Array.isArray(tools)) throw invalidField(`${path}.tools`, "must be a list");
       readTools(tools, this.#unsupported, `${path}.tools`);
     }
+    const content = output == null ? undefined : chatContent(output, `${path}.output`, this.#unsupported);
     if (type === "compaction") this.#readCompaction(item, path);
-    else this.#add(item);
+    else if (content === undefined) this.#add(item);
+    else this.#add({ ...rest, role: "tool", content });
   }
 
   /** Without its content, the provider would look its id up: all accounts share the router's account there. */
@@ -171,6 +177,7 @@ function partTexts(parts: unknown, path: string): readonly Text[] {
   if (!Array.isArray(parts)) throw invalidField(path, "must be a list");
   return parts.map((part, at) => {
     if (!isFields(part)) throw invalidField(`${path}.${at}`, "must be an object");
+    refuseFileId(part, `${path}.${at}`, "the text");
     return textOf(part, "text", `${path}.${at}`);
   });
 }

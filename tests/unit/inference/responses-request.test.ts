@@ -432,6 +432,12 @@ describe("a request becomes a chat", () => {
     ],
     ["input.0.tools.0.type", { input: [{ type: "tool_search_output", tools: [{ type: "mcp" }] }] }],
     ["input.0.tools", { input: [{ type: "tool_search_output" }] }],
+    ...["custom_tool_call_output", "local_shell_call_output", "apply_patch_call_output"].map(
+      (type): [string, object] => [
+        "input.0.output.0.file_id",
+        { input: [{ type, call_id: "1", output: [{ type: "input_file", file_id: "file-other" }] }] },
+      ],
+    ),
     ["input.0.encrypted_content", { input: [{ type: "compaction", id: "cmp_1" }] }],
     ["input.0.encrypted_content", { input: [{ type: "compaction", id: "cmp_1", encrypted_content: "" }] }],
   ])("a fault names %s, of %j", async (param, body) => {
