@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { HOSTED_TOOLS } from "../../src/inference/body/hosted-tools.ts";
+import { HOSTED_TOOLS } from "../../src/inference/body/refused-fields.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { requireAvailable } from "../support/inference/bill.ts";
 import { completion, type Script, sendJson } from "../support/inference/scripted-provider.ts";

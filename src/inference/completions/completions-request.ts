@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { boundPrompt } from "../billing/prompt-bound.ts";
 import { isText } from "../body/elided-text.ts";
-import { refuseHostedFields } from "../body/hosted-tools.ts";
 import { invalidField } from "../body/invalid-field.ts";
+import { refuseFields } from "../body/refused-fields.ts";
 import { forwardedBody, readPromptFields } from "../body/request-fields.ts";
 import { contentText, shortText } from "../body/text-schema.ts";
 import { type ChatRequest, USAGE_OPTION } from "../chat/chat-request.ts";
@@ -67,7 +67,7 @@ export const COMPLETIONS_REQUEST = z
 /** Reads a request for text completions. Throws `invalid_body` naming the invalid field. */
 export async function readCompletionsRequest(bytes: Buffer): Promise<ChatRequest> {
   const { fields, elided } = await readPromptFields(COMPLETIONS_REQUEST, bytes, "prompt");
-  refuseHostedFields(fields);
+  refuseFields(fields);
   const { prompt, stream, stream_options: options, n, best_of: bestOf, verify_tee: verifyTee } = fields;
   const prompts = promptsOf(prompt);
   const choices = prompts * (n ?? 1);

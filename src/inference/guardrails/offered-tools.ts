@@ -1,3 +1,5 @@
+import { toolsInMessages } from "../body/message-tools.ts";
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A tool that a request offers, which an allowlist does not contain: the field of the body, and the place within it. */
@@ -20,7 +22,15 @@ export function refusedTool(fields: Fields, allowed: readonly string[]): Refused
     if (refused) return { field, ...refused };
   }
   const loaded = refusedLoaded(fields.input, allowed);
-  return loaded && { field: "input", ...loaded };
+  return loaded ? { field: "input", ...loaded } : refusedInMessages(fields, allowed);
+}
+
+function refusedInMessages(fields: Fields, allowed: readonly string[]): RefusedTool | undefined {
+  for (const { tool, path } of toolsInMessages(fields)) {
+    const refused = refusedAt(tool, path.replace(/\.(\d+)/g, "[$1]"), allowed);
+    if (refused) return { field: path.startsWith("system") ? "system" : "messages", ...refused };
+  }
+  return undefined;
 }
 
 /** Items of an input may load tools: those that a search has found. */

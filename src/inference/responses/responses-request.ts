@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { concatInTurns } from "../../kernel/async/concat-in-turns.ts";
 import { boundPrompt } from "../billing/prompt-bound.ts";
 import { type ElidedTexts, serialized } from "../body/elided-text.ts";
-import { refuseHostedFields } from "../body/hosted-tools.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { tagsOf } from "../body/metadata.ts";
+import { refuseFields } from "../body/refused-fields.ts";
 import { readPromptFields } from "../body/request-fields.ts";
 import type { ChatRequest } from "../chat/chat-request.ts";
 import { modelsOf } from "../routing/routing-fields.ts";
@@ -80,7 +80,7 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
   const { fields, elided } = await readPromptFields(RESPONSES_REQUEST, bytes);
   for (const [name, instead] of Object.entries(MISPLACED))
     if (fields[name] != null) throw invalidField(name, `not a field of responses: ${instead}`);
-  refuseHostedFields(fields);
+  refuseFields(fields);
   const unknown = (fields.include ?? []).findIndex((value) => !INCLUDABLE.has(value));
   if (unknown >= 0) throw invalidField(`include[${unknown}]`, `must be one of ${[...INCLUDABLE].join(", ")}`);
   if (bytes.length > MAX_TURN_BYTES) await nextTurn();

@@ -15,6 +15,11 @@ const TYPES = [
 ] as const;
 type Type = (typeof TYPES)[number];
 
+const DETAILS = z.strictObject({
+  error_code: z.literal("thread_unsupported_request"),
+  unsupported: z.array(z.string()),
+});
+
 /** The body of every failure of the Messages endpoints, in Anthropic's shape (promises P11). */
 export const ANTHROPIC_ERROR = z
   .strictObject({
@@ -25,11 +30,19 @@ export const ANTHROPIC_ERROR = z
       code: ERROR_BODY.shape.error.shape.code.meta({
         description: "The same code as on the other endpoints; not part of Anthropic's API.",
       }),
+      details: DETAILS.optional().meta({
+        description: "Only for a request with a `thread`: clients then send all messages instead.",
+      }),
     }),
     request_id: z.string(),
   })
   .meta({ id: "AnthropicError" });
 
+/** The member of an error by which Anthropic's SDK sends the request again without a thread (its `ThreadState`). */
+const NO_THREADS: z.output<typeof DETAILS> = {
+  error_code: "thread_unsupported_request",
+  unsupported: ["thread"],
+};
 const OVERLOADED = 529;
 const BY_STATUS: Readonly<Record<number, Type>> = {
   401: "authentication_error",
@@ -52,8 +65,14 @@ export function toAnthropicError(
   const isOverloaded = error.code === "no_available_provider";
   const general = status >= 500 ? "api_error" : "invalid_request_error";
   const type = isOverloaded ? "overloaded_error" : (BY_STATUS[status] ?? general);
+  const { message, code, param } = error;
+  const isThread = code === "invalid_body" && param === "thread";
   return {
     status: isOverloaded ? OVERLOADED : status,
-    body: { type: "error", error: { type, message: error.message, code: error.code }, request_id },
+    body: {
+      type: "error",
+      error: { type, message, code, ...(isThread && { details: NO_THREADS }) },
+      request_id,
+    },
   };
 }

@@ -81,6 +81,29 @@ test("tools are called, plain and streamed, and their results are accepted", asy
   expect(answered.content[0]?.type).toBe("text");
 });
 
+test.each([false, true])("its runner of tools sends the whole conversation, streamed: %s", async (stream) => {
+  const bodies: { readonly thread?: object; readonly messages: readonly object[] }[] = [];
+  const recording = clientOf(owner.secret, 0, (_url, init) => bodies.push(JSON.parse(String(init?.body))));
+  const runner = recording.beta.messages.toolRunner({
+    ...{ model, max_tokens: 6, messages, stream },
+    tools: [
+      {
+        name: "weather",
+        input_schema: { type: "object", properties: { city: { type: "string" } } },
+        run: () => "sun",
+      },
+    ],
+  });
+  const final = await runner.runUntilDone();
+  expect(final.content[0]?.type).toBe("text");
+  const sent = bodies.map(({ thread, messages: all }) => [thread?.constructor, all.length]);
+  expect(sent).toEqual([
+    [Object, 1],
+    [undefined, 1],
+    [undefined, 3],
+  ]);
+});
+
 test("tokens are counted, and not charged", async () => {
   const { input_tokens } = await client.messages.countTokens({ model, messages });
   expect(input_tokens).toBe(PROMPT);
@@ -207,13 +230,17 @@ test("the client retries a failed provider, as nothing was charged", async () =>
   expect(calls).toBe(2);
 });
 
-function clientOf(apiKey: string, maxRetries = 0, onCall?: () => void): Anthropic {
+function clientOf(
+  apiKey: string,
+  maxRetries = 0,
+  onCall?: (...request: Parameters<typeof fetch>) => void,
+): Anthropic {
   return new Anthropic({
     apiKey,
     baseURL: stack().origin,
     maxRetries,
     fetch: (...request) => {
-      onCall?.();
+      onCall?.(...request);
       return fetch(...request);
     },
   });
