@@ -32,6 +32,12 @@ describe("GET /v1/models", () => {
       name: "Test Claude",
       type: "chatbot",
       context_length: 200_000,
+      canonical_slug: CLAUDE,
+      default_parameters: null,
+      per_request_limits: null,
+      supported_voices: null,
+      links: { details: `/v1/models/${CLAUDE}` },
+      top_provider: { context_length: 200_000, max_completion_tokens: null, is_moderated: false },
       architecture: {
         modality: "text+image->text",
         input_modalities: ["text", "image"],

@@ -6,6 +6,7 @@ import { AppError } from "../../kernel/errors.ts";
 import { exactToken } from "../../kernel/text/amount.ts";
 import { defineRoute, json } from "../route.ts";
 import { address, count, timestamp, tokenNumber } from "../wire.ts";
+import { GENERATION_MEMBERS, generationMembers } from "./openrouter-members.ts";
 
 const MAX_ID_LENGTH = 256;
 const milliseconds = count.nullable();
@@ -61,6 +62,7 @@ const GENERATION = z
       description: "Milliseconds from the admission to the provider's first byte.",
     }),
     tags: z.record(z.string(), z.string()).optional(),
+    ...GENERATION_MEMBERS,
     generation_time: milliseconds.meta({ description: "Milliseconds from the first byte to the end." }),
   })
   .meta({ id: "Generation", description: "One billed request." });
@@ -114,6 +116,7 @@ function view(request: InferenceRequest) {
     latency: durationMs,
     first_byte_latency: firstByteMs,
     ...(Object.keys(request.tags).length > 0 && { tags: request.tags }),
+    ...generationMembers(request.serviceType, request.provider),
     generation_time:
       durationMs === null || firstByteMs === null ? null : Math.max(0, durationMs - firstByteMs),
   };

@@ -3,11 +3,16 @@ import { AppError } from "../../kernel/errors.ts";
 import { exactToken } from "../../kernel/text/amount.ts";
 import type { ApiKey } from "../../keys/api-keys/api-key.service.ts";
 import { EVIDENCE_FLOORS, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
-import { RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
+import { periodStart, RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { permitSpender } from "../../keys/auth/permissions.ts";
 import { defineRoute, json } from "../route.ts";
 import { count, timestamp, tokenNumber } from "../wire.ts";
 import { GUARDRAILS, viewGuardrails } from "./key-shape.ts";
+import { KEY_MEMBERS, KEY_VALUES } from "./openrouter-members.ts";
+
+const PERIODS = ["daily", "weekly", "monthly"] as const;
+
+const RATE_NOTE = "Requests per minute of this key.";
 
 const KEY = z
   .strictObject({
@@ -17,6 +22,9 @@ const KEY = z
     created_at: timestamp,
     expires_at: timestamp.nullable(),
     usage: tokenNumber.meta({ description: "The amount charged in the current period." }),
+    usage_daily: tokenNumber.meta({ description: "The amount charged today, UTC." }),
+    usage_weekly: tokenNumber.meta({ description: "The amount charged since Monday, UTC." }),
+    usage_monthly: tokenNumber.meta({ description: "The amount charged in this month, UTC." }),
     limit: tokenNumber.nullable().meta({ description: "The credit limit per period; null for none." }),
     limit_remaining: tokenNumber.nullable().meta({
       description:
@@ -24,7 +32,7 @@ const KEY = z
     }),
     limit_reset: z.enum(RESET_PERIODS),
     rate_limit: z
-      .strictObject({ requests: count, interval: z.literal("60s") })
+      .strictObject({ requests: count, interval: z.literal("60s"), note: z.string() })
       .nullable()
       .meta({ description: "Requests per minute; null for no limit." }),
     allowed_models: z.array(z.string()),
@@ -32,6 +40,7 @@ const KEY = z
     trust_mode: z.enum(TRUST_FLOORS).nullable(),
     provider_evidence: z.enum(EVIDENCE_FLOORS).nullable(),
     ...GUARDRAILS,
+    ...KEY_MEMBERS,
   })
   .meta({ id: "OwnKey", description: "An `sk-` key as it sees itself." });
 
@@ -42,11 +51,25 @@ export const getKey = defineRoute({
   summary: "Retrieve the limits of the API key in use",
   access: "own-key.read",
   answer: { json: z.strictObject({ data: KEY }) },
-  async handle(app, { principal }) {
+  async handle(app, { principal, account, signal }) {
     const { keyId } = permitSpender(principal, "own-key.read");
     const [key] = await app.apiKeys.byIds([keyId]);
     if (!key) throw new AppError("api_key_not_found", "This key does not exist any more.");
-    return json({ data: view(key, app.config.RATE_LIMIT_PER_KEY) });
+    const now = app.clock.now();
+    const [daily, weekly, monthly] = await Promise.all(
+      PERIODS.map((period) => {
+        const from = periodStart(period, now) ?? now;
+        return app.usage.stats(account, { apiKeyId: keyId, from }, signal);
+      }),
+    );
+    return json({
+      data: {
+        ...view(key, app.config.RATE_LIMIT_PER_KEY),
+        usage_daily: exactToken(daily?.cost ?? 0n),
+        usage_weekly: exactToken(weekly?.cost ?? 0n),
+        usage_monthly: exactToken(monthly?.cost ?? 0n),
+      },
+    });
   },
 });
 
@@ -63,11 +86,13 @@ function view(key: ApiKey, requestsPerMinute: number) {
     limit: creditLimit === null ? null : exactToken(creditLimit),
     limit_remaining: remaining === null ? null : exactToken(remaining),
     limit_reset: key.resetPeriod,
-    rate_limit: requestsPerMinute > 0 ? { requests: requestsPerMinute, interval: "60s" } : null,
+    rate_limit:
+      requestsPerMinute > 0 ? { requests: requestsPerMinute, interval: "60s", note: RATE_NOTE } : null,
     allowed_models: key.allowedModels,
     allowed_providers: key.allowedProviders,
     trust_mode: key.trustMode,
     provider_evidence: key.providerEvidence,
     ...viewGuardrails(key),
+    ...KEY_VALUES,
   };
 }

@@ -23,6 +23,7 @@ import {
   viewAnthropicPage,
 } from "./models/anthropic-models.ts";
 import { PROFILE_FIELDS, parametersOf, viewProfile } from "./offer-view.ts";
+import { MODEL_MEMBERS, MODELS_MEMBERS, modelMembers } from "./openrouter-members.ts";
 
 const MODEL = z
   .strictObject({
@@ -33,6 +34,7 @@ const MODEL = z
     name: z.string(),
     type: z.enum(SERVICE_TYPES),
     ...PROFILE_FIELDS,
+    ...MODEL_MEMBERS,
     provider_count: z.int(),
     tee_attested: z.boolean(),
   })
@@ -78,7 +80,10 @@ export const listModels = defineRoute({
     beta: beta.meta({ description: `Ignored. ${WITH_HEADER}` }),
   }),
   answer: {
-    json: z.union([z.strictObject({ object: z.literal("list"), data: z.array(MODEL) }), ANTHROPIC_MODELS]),
+    json: z.union([
+      z.strictObject({ object: z.literal("list"), data: z.array(MODEL), ...MODELS_MEMBERS }),
+      ANTHROPIC_MODELS,
+    ]),
   },
   failure: z.union([ERROR_BODY, ANTHROPIC_ERROR]),
   hasAnthropicShape: true,
@@ -102,7 +107,8 @@ export const listModels = defineRoute({
       .filter((model) => model.providers.some((offer) => acceptsInput(offer, modalities)))
       .filter((model) => supports(model, parameters));
     if (isAnthropic) return json(viewAnthropicPage(found, query));
-    return json({ object: "list", data: found.map((model) => view(model, tokenUsd)) });
+    const data = found.map((model) => view(model, tokenUsd));
+    return json({ object: "list", data, total_count: data.length, links: { next: null } });
   },
 });
 
@@ -148,6 +154,7 @@ function view(model: Model, tokenUsd: Usd | undefined) {
   const [cheapest] = model.providers;
   if (!cheapest) throw new Error(`the model ${model.id} has no provider`);
   const formats = [...new Set(model.providers.flatMap(({ profile }) => profile.formats))];
+  const profile = viewProfile(cheapest, tokenUsd, formats);
   return {
     id: model.id,
     object: "model",
@@ -155,7 +162,8 @@ function view(model: Model, tokenUsd: Usd | undefined) {
     owned_by: ownerOf(cheapest),
     name: displayName(cheapest),
     type: model.serviceType,
-    ...viewProfile(cheapest, tokenUsd, formats),
+    ...profile,
+    ...modelMembers(model.id, profile),
     provider_count: model.providers.length,
     tee_attested: model.providers.some(isAttested),
   };

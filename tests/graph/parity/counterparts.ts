@@ -21,6 +21,11 @@ export function no(reason: string): Reason {
   return { reason };
 }
 
+/** Members that are in REST only because OpenRouter's clients require them. */
+export function openRouterOnly(names: readonly string[]): Readonly<Record<string, Reason>> {
+  return Object.fromEntries(names.map((name) => [name, no("required by OpenRouter's clients")]));
+}
+
 /** The members of a page of a list of the graph. */
 export const page = (list: string) => ({
   limit: `${list}(first)`,

@@ -1,4 +1,5 @@
-import { no, type Parity, page } from "./counterparts.ts";
+import { GENERATION_MEMBERS, KEY_MEMBERS } from "../../../src/rest/v1/openrouter-members.ts";
+import { no, openRouterOnly, type Parity, page } from "./counterparts.ts";
 
 const KEY = {
   label: no("the same as name"),
@@ -51,6 +52,7 @@ export const ACCOUNTS: Readonly<Record<string, Parity>> = {
       "data.latency": "RequestTiming.durationMs",
       "data.first_byte_latency": "RequestTiming.firstByteMs",
       "data.generation_time": no("the difference of the two"),
+      ...openRouterOnly(Object.keys(GENERATION_MEMBERS).map((name) => `data.${name}`)),
     },
   },
   "GET /v1/key": {
@@ -65,6 +67,15 @@ export const ACCOUNTS: Readonly<Record<string, Parity>> = {
       "data.limit_reset": "ApiKey.resetPeriod",
       "data.rate_limit.requests": no("in the header X-RateLimit-Limit-Requests of every response"),
       "data.rate_limit.interval": no("one value: a minute"),
+      "data.usage_daily": "Account.usage",
+      "data.usage_weekly": "Account.usage",
+      "data.usage_monthly": "Account.usage",
+      ...openRouterOnly([
+        "data.rate_limit.note",
+        "data.free_model_daily_requests.limit",
+        "data.free_model_daily_requests.remaining",
+        ...Object.keys(KEY_MEMBERS).map((name) => `data.${name}`),
+      ]),
     },
   },
   "GET /v1/credits": {

@@ -1,4 +1,4 @@
-import { type Counterpart, no, type Parity, page } from "./counterparts.ts";
+import { type Counterpart, no, openRouterOnly, type Parity, page } from "./counterparts.ts";
 
 const NOT_STREAMED = no("false is the only value");
 const BASE64 = no("b64_json is the only value");
@@ -85,6 +85,10 @@ const MODEL: Readonly<Record<string, Counterpart>> = {
   type: "Model.serviceType",
   supported_formats: "Model.supportedFormats",
   provider_count: "Model.providers",
+  ...openRouterOnly([
+    ...["canonical_slug", "per_request_limits", "supported_voices"],
+    ...["links.details", "top_provider.is_moderated"],
+  ]),
 };
 
 /** A model in the shape of Anthropic's Models API. */
@@ -344,6 +348,8 @@ export const INFERENCE: Readonly<Record<string, Parity>> = {
       "supported_parameter[]": "ModelFilterInput.supportedParameters",
       pricing: "Model.pricingUsd",
       legacy: no("ignored by REST"),
+      total_count: no("the list has one page"),
+      "links.next": no("the list has one page"),
       ...ANTHROPIC_PAGE,
     },
   },

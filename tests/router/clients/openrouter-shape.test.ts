@@ -151,3 +151,76 @@ test("amounts of a generation, of a key and of an account are JSON numbers with 
     ),
   );
 });
+
+// What @openrouter/sdk 1.3.19 demands of these answers: it throws ResponseValidationError otherwise.
+const maybe = <T extends z.ZodType>(type: T) => z.nullable(type);
+const nullsOf = (names: string) =>
+  Object.fromEntries(names.split(" ").map((name) => [name, z.nullable(z.unknown())]));
+const GENERATION = z.object({
+  ...nullsOf("app_id cache_discount external_user finish_reason generation_time http_referer latency"),
+  ...nullsOf("moderation_latency native_finish_reason native_tokens_cached native_tokens_completion"),
+  ...nullsOf("native_tokens_completion_images native_tokens_prompt native_tokens_reasoning num_fetches"),
+  ...nullsOf("num_input_audio_prompt num_media_completion num_media_prompt num_search_results preset_id"),
+  ...nullsOf("provider_responses router service_tier streamed tokens_completion tokens_prompt upstream_id"),
+  ...nullsOf("upstream_inference_cost user_agent web_search_engine workspace_id"),
+  ...{ api_type: z.literal("completions"), provider_name: z.string(), data_region: z.string() },
+  ...{ id: z.string(), model: z.string(), created_at: z.string(), origin: z.string() },
+  ...{ cancelled: maybe(z.boolean()), is_byok: z.boolean(), total_cost: z.number(), usage: z.number() },
+});
+const amounts = (names: string) => Object.fromEntries(names.split(" ").map((name) => [name, z.number()]));
+const KEY = z.object({
+  ...amounts("usage usage_daily usage_weekly usage_monthly"),
+  ...amounts("byok_usage byok_usage_daily byok_usage_weekly byok_usage_monthly"),
+  ...nullsOf("creator_user_id organization_id workspace_id limit limit_remaining limit_reset"),
+  allowed_data_regions: z.array(z.string()),
+  free_model_daily_requests: z.object(amounts("limit remaining used")),
+  ...Object.fromEntries(
+    ["include_byok_in_limit", "is_free_tier", "is_management_key", "is_provisioning_key"].map((name) => [
+      name,
+      z.boolean(),
+    ]),
+  ),
+  label: z.string(),
+  rate_limit: z.object({ interval: z.string(), note: z.string(), requests: z.int() }),
+});
+const length = maybe(z.int());
+const MODELS = z.object({
+  data: z.array(
+    z.object({
+      ...{ id: z.string(), name: z.string(), canonical_slug: z.string(), created: z.int() },
+      ...{ context_length: length, links: z.object({ details: z.string() }) },
+      ...nullsOf("default_parameters per_request_limits supported_voices"),
+      supported_parameters: z.array(z.string()),
+      pricing: z.looseObject({ prompt: z.string(), completion: z.string() }),
+      top_provider: z.object({
+        context_length: length,
+        max_completion_tokens: length,
+        is_moderated: z.boolean(),
+      }),
+    }),
+  ),
+  links: z.object({ next: z.null() }),
+  total_count: z.int(),
+});
+
+test("a generation, a key and the models have every member that OpenRouter's official SDK requires", async () => {
+  router().scripted[0]?.scripts.clear();
+  const { secret } = await router().seed();
+  const answer = await request(
+    "/v1/chat/completions",
+    { model: "chat", messages: [{ role: "user", content: "Hello" }] },
+    secret,
+  );
+  const { request_id: id } = JSON.parse(answer).x_0g_trace;
+  GENERATION.parse(JSON.parse(await read(`/v1/generation?id=${id}`, secret)).data);
+  const models = MODELS.parse(JSON.parse(await read("/v1/models", secret)));
+  expect(models.total_count).toBe(models.data.length);
+  for (const { links } of models.data) await read(links.details, secret);
+  await until(async () => {
+    const key = await read("/v1/key", secret);
+    KEY.parse(JSON.parse(key).data);
+    const spent = "0.000000000000000042";
+    expect(key).toContain(`"usage":${spent},`);
+    expect(key).toContain(`"usage_daily":${spent},"usage_weekly":${spent},"usage_monthly":${spent}`);
+  });
+});

@@ -89,10 +89,14 @@ export function composeCompletion(request: ChatRequest, promptTokens: number): C
 export function toPlainAnswer({ id, model, created }: CompletionHead, completion: Completion): string {
   const { pieces, finishReason, toolCall, usageJson } = completion;
   const message = toolCall
-    ? { role: "assistant", content: null, tool_calls: [toolCallBody(toolCall)] }
-    : { role: "assistant", content: pieces.join("") };
-  const choices = indexesOf(completion).map((index) => ({ index, message, finish_reason: finishReason }));
-  const head = JSON.stringify({ id, object: "chat.completion", created, model, choices });
+    ? { role: "assistant", content: null, refusal: null, tool_calls: [toolCallBody(toolCall)] }
+    : { role: "assistant", content: pieces.join(""), refusal: null };
+  const choices = indexesOf(completion).map((index) => ({
+    ...{ index, message },
+    ...{ logprobs: null, finish_reason: finishReason },
+  }));
+  const named = { id, object: "chat.completion", created, model, system_fingerprint: null };
+  const head = JSON.stringify({ ...named, choices });
   return `${head.slice(0, -1)},"usage":${usageJson}}`;
 }
 
