@@ -8,6 +8,7 @@ import type { Route } from "../../src/rest/route.ts";
 import { routes } from "../../src/rest/routes.ts";
 import { repeatedTurnMs } from "../support/attack/event-loop.ts";
 import { type WorstBody, worstConversations, worstForms, worstJson } from "../support/attack/worst-bodies.ts";
+import { WORST_TOOLS } from "../support/attack/worst-tools.ts";
 import { rawPost } from "../support/clients/raw-http.ts";
 import { useRouter } from "../support/router.ts";
 
@@ -19,6 +20,7 @@ const OFFERS = {
     pricing: { prompt: "2", completion: "3" },
     supported_formats: ["openai", "anthropic", "completions"],
   },
+  native: { pricing: { prompt: "2", completion: "3" }, supported_formats: ["responses"] },
   paint: { pricing: { image: "2" }, service_type: "text-to-image" },
   edit: { pricing: { image: "2" }, service_type: "image-editing" },
   hear: { pricing: { second: "2" }, service_type: "speech-to-text" },
@@ -108,6 +110,14 @@ describe.each(readers)("a body of $method $url", (route) => {
 test("a GraphQL body never blocks the event loop, whatever it contains", async () => {
   const bodies = worstJson(GRAPH_BODY_BYTES, { query: "{ __typename }" });
   await requireShortTurns("POST", "/graphql", bodies, credentials.get("session"));
+});
+
+test.each(["talk", "native"])("tools of a response by %s never block the event loop", async (model) => {
+  const bodies = Object.entries(WORST_TOOLS).map(([what, fields]) => ({
+    ...{ what, contentType: "application/json" },
+    body: Buffer.from(JSON.stringify({ model, max_output_tokens: 5, input: "a", ...fields })),
+  }));
+  await requireShortTurns("POST", "/v1/responses", bodies, credentials.get("inference"));
 });
 
 function bodiesOf(route: Route): readonly WorstBody[] {

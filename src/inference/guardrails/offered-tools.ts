@@ -16,7 +16,8 @@ const OWN_TYPES: ReadonlySet<unknown> = new Set([undefined, null, "function", "c
  * The first tool of a request that is not in `allowed`; undefined if all of them are. The body may be of any format: a
  * tool whose name cannot be read is not allowed.
  */
-export function refusedTool(fields: Fields, allowed: readonly string[]): RefusedTool | undefined {
+export function refusedTool(fields: Fields, names: readonly string[]): RefusedTool | undefined {
+  const allowed = new Set(names);
   for (const field of ["tools", "functions"]) {
     const refused = refusedIn(fields[field], field, allowed);
     if (refused) return { field, ...refused };
@@ -34,10 +35,10 @@ function refusedInMessages(fields: Fields, allowed: readonly string[]): RefusedT
 }
 
 /** Items of an input may load tools: those that a search has found. */
-function refusedLoaded(input: unknown, allowed: readonly string[]): Refused | undefined {
+function refusedLoaded(input: unknown, allowed: ReadonlySet<string>): Refused | undefined {
   if (!Array.isArray(input)) return undefined;
   for (const [at, item] of input.entries()) {
-    const refused = isFields(item) ? refusedIn(item.tools, `input[${at}].tools`, allowed) : undefined;
+    const refused = isFields(item) ? refusedIn(item.tools, `input.${at}.tools`, allowed) : undefined;
     if (refused) return refused;
   }
   return undefined;
@@ -46,27 +47,27 @@ function refusedLoaded(input: unknown, allowed: readonly string[]): Refused | un
 type Refused = Omit<RefusedTool, "field">;
 
 /** The first tool of a list that is not allowed. The tools of a namespace are compared one by one. */
-function refusedIn(tools: unknown, place: string, allowed: readonly string[]): Refused | undefined {
+function refusedIn(tools: unknown, place: string, allowed: ReadonlySet<string>): Refused | undefined {
   if (tools === undefined || tools === null) return undefined;
   if (!Array.isArray(tools)) return { place };
   for (const [at, tool] of tools.entries()) {
-    const refused = refusedAt(tool, `${place}[${at}]`, allowed);
+    const refused = refusedAt(tool, `${place}.${at}`, allowed);
     if (refused) return refused;
   }
   return undefined;
 }
 
-function refusedAt(tool: unknown, place: string, allowed: readonly string[]): Refused | undefined {
+function refusedAt(tool: unknown, place: string, allowed: ReadonlySet<string>): Refused | undefined {
   if (!isFields(tool) || tool.type !== "namespace")
     return isAllowed(tool, allowed) ? undefined : { place, name: nameOf(tool) };
   const { name: namespace, tools } = tool;
   if (!Array.isArray(tools)) return { place };
   const at = tools.findIndex((grouped) => !isAllowedIn(grouped, namespace, allowed));
-  return at === -1 ? undefined : { place: `${place}.tools[${at}]`, name: nameOf(tools[at]) };
+  return at === -1 ? undefined : { place: `${place}.tools.${at}`, name: nameOf(tools[at]) };
 }
 
 /** A tool of a namespace is known by its own name, or by that of a chat, which has no namespaces. */
-function isAllowedIn(tool: unknown, namespace: unknown, allowed: readonly string[]): boolean {
+function isAllowedIn(tool: unknown, namespace: unknown, allowed: ReadonlySet<string>): boolean {
   if (!isFields(tool) || !OWN_TYPES.has(tool.type)) return false;
   const names = namesOf(tool);
   return (
@@ -76,7 +77,7 @@ function isAllowedIn(tool: unknown, namespace: unknown, allowed: readonly string
 }
 
 /** A tool with an interface of its provider is known by its type, such as `bash_20250124`, or by the name within that. */
-function isAllowed(tool: unknown, allowed: readonly string[]): boolean {
+function isAllowed(tool: unknown, allowed: ReadonlySet<string>): boolean {
   if (!isFields(tool)) return false;
   const { type } = tool;
   const names = namesOf(tool);
@@ -101,8 +102,8 @@ function nameOf(tool: unknown): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-function isListed(name: unknown, allowed: readonly string[]): boolean {
-  return typeof name === "string" && allowed.includes(name);
+function isListed(name: unknown, allowed: ReadonlySet<string>): boolean {
+  return typeof name === "string" && allowed.has(name);
 }
 
 function isFields(value: unknown): value is Fields {

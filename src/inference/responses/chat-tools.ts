@@ -1,33 +1,27 @@
+import type { AppError } from "../../kernel/errors.ts";
 import { isText } from "../body/elided-text.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { isFields, joinedTexts, shortTextOf } from "./content-parts.ts";
 import type { ChatNames } from "./function-names.ts";
-import type { CallableTool, NamespaceTool, Tool } from "./response-tools.ts";
+import type { NamespaceTool, Tool } from "./response-tools.ts";
+import { type Offered, ToolIndex } from "./tool-index.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
-
-/** A tool, and its namespace if it is in one. */
-type Offered = { readonly tool: CallableTool; readonly namespace?: NamespaceTool };
 
 /**
  * The members `tools` and `tool_choice` of a chat, in which functions of namespaces have `names`. A choice among some of
  * the tools offers only these; a choice of a tool that a chat does not have is that of the client.
  */
 export function chatTools(tools: readonly Tool[], choice: unknown, names: ChatNames): Fields {
-  const { offered, mode } = readChoice(tools.flatMap(offeredBy), choice, names);
+  const { offered, mode } = readChoice(new ToolIndex(tools), choice, names);
   if (offered.length === 0) return {};
   return { tools: chatForms(offered, names), ...(mode !== undefined && { tool_choice: mode }) };
 }
 
-function offeredBy(tool: Tool): readonly Offered[] {
-  return tool.type === "namespace"
-    ? tool.tools.map((grouped) => ({ tool: grouped, namespace: tool }))
-    : [{ tool }];
-}
-
 type Choice = { readonly offered: readonly Offered[]; readonly mode?: string | Fields };
 
-function readChoice(offered: readonly Offered[], choice: unknown, names: ChatNames): Choice {
+function readChoice(index: ToolIndex, choice: unknown, names: ChatNames): Choice {
+  const offered = index.all;
   if (choice == null) return { offered };
   if (choice === "none" || choice === "auto") return { offered, mode: choice };
   if (choice === "required") {
@@ -36,63 +30,58 @@ function readChoice(offered: readonly Offered[], choice: unknown, names: ChatNam
   }
   if (!isFields(choice)) throw invalidField("tool_choice", "must be none, auto, required or an object");
   if (choice.type === "function") {
-    const [chosen] = chosenOf(choice, offered, "tool_choice");
-    return { offered, mode: { type: "function", function: { name: chosen && chatName(chosen, names) } } };
+    const chosen = chosenTool(choice, index, "tool_choice");
+    return { offered, mode: { type: "function", function: { name: chatName(chosen, names) } } };
   }
-  if (choice.type === "allowed_tools") return readAllowed(offered, choice);
-  if (!offered.some(({ tool: { type } }) => type !== "function" && type === choice.type))
+  if (choice.type === "allowed_tools") return readAllowed(index, choice);
+  if (index.firstOf(choice.type) === undefined)
     throw invalidField("tool_choice.type", "must be function or allowed_tools");
-  chosenOf(choice, offered, "tool_choice");
+  chosenTool(choice, index, "tool_choice");
   return { offered, mode: choice };
 }
 
-function readAllowed(offered: readonly Offered[], { mode, tools: allowed }: Fields): Choice {
+function readAllowed(index: ToolIndex, { mode, tools: allowed }: Fields): Choice {
   if (mode !== "auto" && mode !== "required")
     throw invalidField("tool_choice.mode", "must be auto or required");
   if (!Array.isArray(allowed) || allowed.length === 0)
     throw invalidField("tool_choice.tools", "must be a list of at least one tool");
-  const chosen = new Set(
-    allowed.flatMap((tool, at) => chosenOf(tool, offered, `tool_choice.tools.${at}`, true)),
-  );
-  return { offered: offered.filter((tool) => chosen.has(tool)), mode };
+  const chosen = new Set<Offered>();
+  const groups = new Set<unknown>();
+  for (const [at, tool] of allowed.entries()) {
+    const path = `tool_choice.tools.${at}`;
+    if (!isFields(tool)) throw invalidField(path, "must be an object");
+    if (tool.type !== "namespace") chosen.add(chosenTool(tool, index, path));
+    else if (!groups.has(tool.name)) {
+      for (const grouped of chosenGroup(tool, index, path)) chosen.add(grouped);
+      groups.add(tool.name);
+    }
+  }
+  return { offered: index.all.filter((tool) => chosen.has(tool)), mode };
 }
 
 /**
- * The tools that are meant, which must be offered: by their name, if tools of that type have names, and by their
- * namespace, if the choice has one. A name without a namespace means a function outside of namespaces first. With
- * `mayGroup`, a namespace means all that is in it.
+ * The tool that is meant, which must be offered: by its name, if tools of that type have names, and by its namespace, if
+ * the choice has one. A name without a namespace means a tool outside of namespaces first.
  */
-function chosenOf(
-  chosen: unknown,
-  offered: readonly Offered[],
-  path: string,
-  mayGroup = false,
-): readonly Offered[] {
-  if (!isFields(chosen)) throw invalidField(path, "must be an object");
+function chosenTool(chosen: Fields, index: ToolIndex, path: string): Offered {
   const { type, namespace = null } = chosen;
-  if (mayGroup && type === "namespace") {
-    const group = shortTextOf(chosen, "name", path);
-    return found(
-      offered.filter((tool) => tool.namespace?.name === group),
-      path,
-    );
-  }
-  const ofType = offered.filter(({ tool }) => tool.type === type);
-  if (type !== "function" && ofType.length === 0) throw invalidField(`${path}.type`, "must be function");
-  const [first] = ofType;
-  if (first && first.tool.name === undefined) return [first];
-  const name = shortTextOf(chosen, "name", path);
-  const named = ofType.filter(
-    (tool) => tool.tool.name === name && (namespace === null || tool.namespace?.name === namespace),
-  );
-  return found(named, path)
-    .toSorted((a, b) => Number(a.namespace !== undefined) - Number(b.namespace !== undefined))
-    .slice(0, 1);
+  const first = index.firstOf(type);
+  if (type !== "function" && first === undefined) throw invalidField(`${path}.type`, "must be function");
+  if (first && first.tool.name === undefined) return first;
+  const found = index.find(type, shortTextOf(chosen, "name", path), namespace);
+  if (found === undefined) throw unknownName(path);
+  return found;
 }
 
-function found(tools: readonly Offered[], path: string): readonly Offered[] {
-  if (tools.length === 0) throw invalidField(`${path}.name`, "not one of the tools");
-  return tools;
+/** All tools of the namespace that is meant. */
+function chosenGroup(chosen: Fields, index: ToolIndex, path: string): readonly Offered[] {
+  const group = index.group(shortTextOf(chosen, "name", path));
+  if (group.length === 0) throw unknownName(path);
+  return group;
+}
+
+function unknownName(path: string): AppError {
+  return invalidField(`${path}.name`, "not one of the tools");
 }
 
 /** The tools of a chat. The first of a namespace also has the namespace's description, which has no other place. */

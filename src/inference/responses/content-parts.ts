@@ -63,7 +63,7 @@ function filePart(part: Fields, path: string, unsupported: Unsupported): Fields 
   const { filename, file_url: url } = part;
   if (url !== undefined && url !== null) {
     shortTextOf(part, "file_url", path);
-    unsupported.add(invalidField(`${path}.file_url`, "not supported: send the file as file_data"));
+    unsupported.add(`${path}.file_url`, "not supported: send the file as file_data");
     return { type: "file", file: { file_data: url } };
   }
   if (filename !== undefined && filename !== null && typeof filename !== "string")

@@ -21,7 +21,8 @@ const MAX_DIGESTS = 100;
  * same names in each request, so that prompts stay cached.
  */
 export class ChatNames {
-  readonly #names = new Map<string, string>();
+  /** By namespace, then by name. */
+  readonly #names = new Map<string, Map<string, string>>();
   readonly #functions = new Map<string, FunctionName>();
   readonly #taken = new Set<string>();
 
@@ -40,11 +41,11 @@ export class ChatNames {
   /** The name in the chat, also of a function that is not one of the tools any more. */
   of(name: string, namespace: string | undefined): string {
     if (namespace === undefined) return name;
-    const key = JSON.stringify([namespace, name]);
-    const known = this.#names.get(key);
+    const names = this.#names.get(namespace) ?? new Map<string, string>();
+    const known = names.get(name);
     if (known !== undefined) return known;
-    const chosen = this.#free(key, `${namespace}__${name}`);
-    this.#names.set(key, chosen);
+    const chosen = this.#free(JSON.stringify([namespace, name]), `${namespace}__${name}`);
+    this.#names.set(namespace, names.set(name, chosen));
     this.#taken.add(chosen);
     this.#functions.set(chosen, { name, namespace });
     return chosen;

@@ -119,7 +119,7 @@ class ItemReader {
   #readOther(item: Fields, path: string): void {
     const { output, ...rest } = item;
     const { type, tools } = rest;
-    this.#unsupported.add(invalidField(`${path}.type`, notSupported("items", type)));
+    this.#unsupported.add(`${path}.type`, notSupported("items", type));
     if (type === "tool_search_output") {
       if (!Array.isArray(tools)) throw invalidField(`${path}.tools`, "must be a list");
       readTools(tools, this.#unsupported, `${path}.tools`);

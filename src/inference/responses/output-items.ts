@@ -36,7 +36,7 @@ const PARTS = {
 } as const;
 
 type PartType = keyof typeof PARTS;
-type Part = { readonly type: PartType; text: string; logprobs: unknown[] };
+type Part = { readonly type: PartType; readonly index: number; text: string; logprobs: unknown[] };
 type Item = { readonly id: string; readonly index: number; isDone: boolean } & (
   | { readonly kind: "reasoning" | "message"; readonly parts: Part[] }
   | {
@@ -54,7 +54,7 @@ const ARGUMENTS = "response.function_call_arguments";
 /** Arguments of a call without parameters: clients parse them as JSON, and some providers leave them out. */
 export const NO_ARGUMENTS = "{}";
 
-/** Assumed length of an item or of a token with its probability, besides its texts. */
+/** Assumed length of an item, of a part or of a token with its probability, besides its texts. */
 const FRAME = 128;
 /** Log probabilities are repeated at the end of a stream up to this length. */
 const MAX_LOGPROBS = 1_048_576;
@@ -131,8 +131,9 @@ export class OutputItems {
     let part = item.parts.at(-1);
     if (part?.type !== type) {
       if (part) events.push(...partDone(item, part));
-      part = { type, text: "", logprobs: [] };
+      part = { type, index: item.parts.length, text: "", logprobs: [] };
       item.parts.push(part);
+      this.#length += FRAME;
       events.push(partEvent(`${PARTS[type].part}.added`, item, part, { part: partOf(part) }));
     }
     part.text += text;
@@ -241,7 +242,7 @@ function partDone(item: TextItem, part: Part): readonly OutputEvent[] {
 }
 
 function partEvent(type: string, item: TextItem, part: Part, more: Fields): OutputEvent {
-  const position = { [PARTS[part.type].index]: item.parts.indexOf(part) };
+  const position = { [PARTS[part.type].index]: part.index };
   return { type, item_id: item.id, output_index: item.index, ...position, ...more };
 }
 

@@ -22,6 +22,8 @@ export type NamespaceTool = Fields & {
 };
 export type Tool = CallableTool | NamespaceTool;
 
+/** The name of a namespace is read again with each of its tools. */
+const MAX_NAMESPACE = 256;
 const OTHER_TOOLS: ReadonlySet<unknown> = new Set(["custom", "local_shell", "apply_patch", "tool_search"]);
 /** The types of the tools of a namespace. */
 const GROUPED: ReadonlySet<unknown> = new Set(["function", "custom"]);
@@ -48,6 +50,8 @@ function readTool(tool: unknown, path: string, unsupported: Unsupported): Tool {
 
 function readNamespace(namespace: Fields, path: string, unsupported: Unsupported): NamespaceTool {
   const name = shortTextOf(namespace, "name", path);
+  if (name.length > MAX_NAMESPACE)
+    throw invalidField(`${path}.name`, `must have 1 to ${MAX_NAMESPACE} characters`);
   const { description, tools } = namespace;
   checkDescription(description, path);
   if (!Array.isArray(tools)) throw invalidField(`${path}.tools`, "must be a list");
@@ -69,7 +73,7 @@ function readCallable(tool: Fields, path: string, unsupported: Unsupported): Cal
     );
   if (OTHER_TOOLS.has(type)) {
     if (type === "custom") shortTextOf(tool, "name", path);
-    unsupported.add(invalidField(`${path}.type`, notSupported("tools", type)));
+    unsupported.add(`${path}.type`, notSupported("tools", type));
     return tool as OtherTool;
   }
   if (type !== "function") throw invalidField(`${path}.type`, notSupported("tools", type));

@@ -24,8 +24,8 @@ import {
 } from "./responses-schema.ts";
 import { Unsupported } from "./unsupported.ts";
 
-/** Parsing a longer body takes milliseconds, so it is translated in another turn of the event loop. */
-const MAX_TURN_BYTES = 262_144;
+/** Parsing a longer body takes milliseconds, so each step of its translation is another turn of the event loop. */
+const MAX_TURN_BYTES = 131_072;
 /** A provider repeats them in its first two events, which are held back together, up to 1 MiB. */
 const MAX_STREAMED_BYTES = 393_216;
 
@@ -82,23 +82,24 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
     if (fields[name] != null) throw invalidField(name, `not a field of responses: ${instead}`);
   refuseFields(fields);
   const unknown = (fields.include ?? []).findIndex((value) => !INCLUDABLE.has(value));
-  if (unknown >= 0) throw invalidField(`include[${unknown}]`, `must be one of ${[...INCLUDABLE].join(", ")}`);
-  if (bytes.length > MAX_TURN_BYTES) await nextTurn();
+  if (unknown >= 0) throw invalidField(`include.${unknown}`, `must be one of ${[...INCLUDABLE].join(", ")}`);
+  const pause = () => (bytes.length > MAX_TURN_BYTES ? nextTurn() : undefined);
+  await pause();
   const unsupported = new Unsupported();
   const tools = readTools(fields.tools ?? [], unsupported);
   if (fields.truncation === "auto")
-    unsupported.add(invalidField("truncation", "must be disabled: the router cannot shorten a prompt"));
+    unsupported.add("truncation", "must be disabled: the router cannot shorten a prompt");
   const { store, previous_response_id: previousId, generate, multi_agent: agents } = fields;
-  if (generate === false) unsupported.add(invalidField("generate", "a chat always generates an answer"));
+  if (generate === false) unsupported.add("generate", "a chat always generates an answer");
   if (agents != null)
-    unsupported.add(invalidField("multi_agent", "agents of the provider are not supported in a chat"));
-  if (store) unsupported.add(invalidField("store", `${NOT_KEPT}: omit it or send false`));
+    unsupported.add("multi_agent", "agents of the provider are not supported in a chat");
+  if (store) unsupported.add("store", `${NOT_KEPT}: omit it or send false`);
   if (previousId != null)
-    unsupported.add(
-      invalidField("previous_response_id", `${NOT_KEPT}: send the whole conversation as input`),
-    );
+    unsupported.add("previous_response_id", `${NOT_KEPT}: send the whole conversation as input`);
   const names = new ChatNames(tools);
-  const chat = await toChat(fields, tools, { elided, sizeBytes: bytes.length, names, unsupported });
+  await pause();
+  const chat = await toChat(fields, tools, { elided, sizeBytes: bytes.length, names, unsupported, pause });
+  await pause();
   const { reason: untranslatable, hiddenLength, hasEncrypted } = unsupported;
   const encrypted = hasEncrypted ? "in_prompt" : expectsEncrypted(fields) ? "in_answer" : undefined;
   const { repeated, lengthBytes } = repeatedFields(fields, tools, elided);
@@ -129,14 +130,17 @@ async function toChat(
     readonly sizeBytes: number;
     readonly names: ChatNames;
     readonly unsupported: Unsupported;
+    /** Lets other work run between two steps, if the body is long. */
+    readonly pause: () => Promise<void> | undefined;
   },
 ): Promise<ChatRequest> {
-  const { elided, sizeBytes, names, unsupported } = given;
+  const { elided, sizeBytes, names, unsupported, pause } = given;
   const { stream, input, instructions, tool_choice: choice, parallel_tool_calls: isParallel } = request;
   const { max_output_tokens: maxTokens, verify_tee: verifyTee, reasoning, text, include } = request;
   const passed = Object.entries(request).filter(([name, value]) => !TRANSLATED.has(name) && value != null);
   const chosen = modelsOf(request);
   const offered = chatTools(tools, choice, names);
+  await pause();
   const fields = {
     ...{ model: chosen.model, ...Object.fromEntries(passed) },
     messages: chatMessages(input, instructions, { names, unsupported }),
@@ -148,6 +152,7 @@ async function toChat(
     ...responseFormat(text?.format),
     ...(include?.includes(LOGPROBS) && { logprobs: true, top_logprobs: request.top_logprobs ?? 0 }),
   };
+  await pause();
   const bytes = await concatInTurns(serialized(fields, elided));
   return {
     ...chosen,

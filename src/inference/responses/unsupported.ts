@@ -1,5 +1,6 @@
 import type { AppError } from "../../kernel/errors.ts";
 import { isText } from "../body/elided-text.ts";
+import { invalidField } from "../body/invalid-field.ts";
 
 /** Types are shorter; a longer one is not repeated whole. */
 const MAX_TYPE = 64;
@@ -13,9 +14,9 @@ export class Unsupported {
   #hiddenLength = 0;
   #hasEncrypted = false;
 
-  /** Records what no chat can express. */
-  add(reason: AppError): void {
-    this.#first ??= reason;
+  /** Records a field that no chat can express. Only the first becomes an error: a body may have thousands. */
+  add(param: string, reason: string): void {
+    this.#first ??= invalidField(param, reason);
   }
 
   /** Records text that a chat leaves out, in characters. */

@@ -610,11 +610,11 @@ describe("a request becomes a chat", () => {
 
 describe("include", () => {
   test.each([
-    [["bogus"], "include[0]"],
-    [["reasoning.encrypted_content", "bogus"], "include[1]"],
-    [[""], "include[0]"],
-    [["constructor"], "include[0]"],
-    [["x".repeat(5_000)], "include[0]"],
+    [["bogus"], "include.0"],
+    [["reasoning.encrypted_content", "bogus"], "include.1"],
+    [[""], "include.0"],
+    [["constructor"], "include.0"],
+    [["x".repeat(5_000)], "include.0"],
   ])("%j is refused by the index of the value", async (include, param) => {
     const { code, param: shown, message } = await faultOf({ input: "a", include });
     expect([code, shown]).toEqual(["invalid_body", param]);
