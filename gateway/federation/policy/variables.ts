@@ -70,7 +70,7 @@ export function findVariableFaults(
       continue;
     }
     for (const { path, error } of coercionFaults(value, type)) {
-      const place = path.length > 0 ? ` at "${name}${path.map(toText).join("")}"` : "";
+      const place = path.length > 0 ? ` at "${[name, ...path].join(".")}"` : "";
       const reason = hidesNames && error.extensions.code === undefined ? "." : `: ${withoutValue(error)}`;
       const isCursor = error.extensions.code === INVALID_CURSOR;
       const missing = hidesNames ? [] : (MISSING.exec(error.message)?.slice(1) ?? []);
@@ -116,10 +116,6 @@ function coercionFaults(value: unknown, type: GraphQLInputType): readonly Coerci
     if (error !== ENOUGH) throw error;
   }
   return found;
-}
-
-function toText(step: string | number): string {
-  return typeof step === "number" ? `[${step}]` : `.${step}`;
 }
 
 function fault(message: string, param: string, code: ErrorCode = INVALID): GraphQLError {

@@ -166,16 +166,11 @@ describe("tools", () => {
   const plain = (name: string) => ({ type: "function", name });
   const group = (name: unknown, ...tools: readonly unknown[]) => ({ type: "namespace", name, tools });
   test.each<[string, object, string, string]>([
-    ["a function", { tools: [plain("search"), group("web", plain("other"))] }, "tools", "tools[1].tools[0]"],
-    ["the second", { tools: [group("web", plain("search"), plain("other"))] }, "tools", "tools[0].tools[1]"],
-    ["one by an allowed name", { tools: [group("search", plain("other"))] }, "tools", "tools[0].tools[0]"],
-    ["a loaded tool", loaded(plain("search"), plain("other")), "input", "input[1].tools[1]"],
-    [
-      "one in a loaded namespace",
-      loaded(group("web", plain("other"))),
-      "input",
-      "input[1].tools[0].tools[0]",
-    ],
+    ["a function", { tools: [plain("search"), group("web", plain("other"))] }, "tools", "tools.1.tools.0"],
+    ["the second", { tools: [group("web", plain("search"), plain("other"))] }, "tools", "tools.0.tools.1"],
+    ["one by an allowed name", { tools: [group("search", plain("other"))] }, "tools", "tools.0.tools.0"],
+    ["a loaded tool", loaded(plain("search"), plain("other")), "input", "input.1.tools.1"],
+    ["one in a loaded namespace", loaded(group("web", plain("other"))), "input", "input.1.tools.0.tools.0"],
   ])("%s in a namespace or from a search that is not allowed is refused", async (_, fields, param, place) => {
     const key = await keyWith({ allowedTools: ["search", "namespace"] });
     const refused = await post(key, "responses", { model: RESPONSES_MODEL, input: "a", ...fields });
