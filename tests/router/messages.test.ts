@@ -323,8 +323,18 @@ describe("POST /v1/messages/count_tokens", () => {
   });
 
   test("is refused like a message", async () => {
-    expect((await count({ model: MODEL })).status).toBe(400);
     expect((await count({ messages: [] })).status).toBe(400);
+  });
+
+  test("of a model without the format is refused, and the error names no endpoint that counts nothing", async () => {
+    const { status, body } = await count({ model: MODEL });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      error: {
+        message: `model "${MODEL}" is not available on the anthropic API format (supported: openai); tokens are counted only on this format: use a model whose supported_formats in GET /v1/models include it`,
+        code: "invalid_body",
+      },
+    });
   });
 });
 

@@ -15,6 +15,7 @@ import { guard, hasGuardrails } from "../guardrails/guard.ts";
 import type { ProviderClient } from "../providers/exchange/provider.client.ts";
 import { gatherAnswer } from "../providers/exchange/provider-answer.ts";
 import type { ChoiceService } from "../routing/choice.service.ts";
+import type { FormatNeeds } from "../routing/choice-context.ts";
 import { mergePreferences, type RoutingPreferences } from "../routing/routing-preferences.ts";
 import { readMessage } from "./message-answer.ts";
 import { MessageEvents } from "./message-events.ts";
@@ -164,16 +165,23 @@ type Options = Pick<MessageOptions, "preferences"> & {
 };
 
 /** A prompt that is counted: chosen for and guarded like a request for a message that has it. */
-type CountRequest = ReturnType<typeof routingRequest> &
-  Pick<AdmissionRequest, "guarded" | "inputTokens" | "verifyTee"> & {
+type CountRequest = ReturnType<typeof routingRequest> & { readonly needs: FormatNeeds } & Pick<
+    AdmissionRequest,
+    "guarded" | "inputTokens" | "verifyTee"
+  > & {
     readonly counted?: (() => Promise<CountRequest>) | undefined;
   };
 
 function toCountRequest(prompt: MessagesPrompt, options: Options): CountRequest {
   const { preferences, bodies } = options;
   const { bytes, fields } = prompt;
-  const request = {
+  const request: CountRequest = {
     ...routingRequest(prompt, preferences),
+    needs: {
+      serves: ({ formats }) => formats.includes("anthropic"),
+      advice:
+        "tokens are counted only on this format: use a model whose supported_formats in GET /v1/models include it",
+    },
     guarded: {
       ...{ sizeBytes: bytes.length, fields },
       prompt: { bytes, maxTokens: prompt.prompt.maxTokens },

@@ -52,6 +52,8 @@ export type FormatNeeds = {
   serves(profile: Profile): boolean;
   /** The failure if none does; by default that of the format. */
   readonly failure?: AppError | undefined;
+  /** What the failure of the format advises; by default another endpoint. */
+  readonly advice?: string | undefined;
   /** Whether text that only its author can read is in the prompt, or expected of the answer. */
   readonly encrypted?: "in_prompt" | "in_answer" | undefined;
 };

@@ -61,9 +61,10 @@ export const OFFER_RULES: readonly Rule[] = [
       if (needs?.failure) return needs.failure;
       const formats = [...new Set(left.flatMap(({ profile }) => profile.formats))];
       const others = formats.map((name) => ENDPOINTS[name]).join(" or ");
+      const advice = needs?.advice ?? `use POST ${others} instead`;
       return new AppError(
         "invalid_body",
-        `model ${JSON.stringify(model)} is not available on the ${format} API format (supported: ${formats.join(", ")}); use POST ${others} instead`,
+        `model ${JSON.stringify(model)} is not available on the ${format} API format (supported: ${formats.join(", ")}); ${advice}`,
         { param: "model" },
       );
     },
