@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { limitUnreadEnd, resetConnection } from "../../src/rest/http/reset-connection.ts";
 
 /** How a streaming connection is kept alive and given up. */
 export type StreamingResponseOptions = {
@@ -54,7 +55,9 @@ export class StreamingResponse {
   /** Ends the response after the data written so far. */
   end(text = ""): void {
     clearInterval(this.#heartbeat);
-    if (!this.#isClosed) this.#response.end(text);
+    if (this.#isClosed) return;
+    limitUnreadEnd(this.#response, this.#options.stallMs);
+    this.#response.end(text);
   }
 
   #drained(): Promise<boolean> {
@@ -66,7 +69,7 @@ export class StreamingResponse {
       };
       const onDrain = () => settle(true);
       const onClose = () => settle(false);
-      const deadline = setTimeout(() => this.#response.destroy(), this.#options.stallMs);
+      const deadline = setTimeout(() => resetConnection(this.#response), this.#options.stallMs);
       this.#response.once("drain", onDrain).once("close", onClose);
     });
   }

@@ -130,6 +130,10 @@ class StreamCopy implements StreamSink {
     this.#sink.end();
   }
 
+  abort(): void {
+    this.#sink.abort();
+  }
+
   isClosed(): boolean {
     return this.#sink.isClosed();
   }

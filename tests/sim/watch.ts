@@ -109,6 +109,7 @@ export function watchedSink(chat: SimChat, leaving: AbortSignal, runCheck: RunCh
       return true;
     },
     end() {},
+    abort() {},
     isClosed: () => leaving.aborted,
     onDrain() {},
     onClose: (listener) => leaving.addEventListener("abort", listener, { once: true }),

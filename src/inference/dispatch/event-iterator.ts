@@ -33,6 +33,10 @@ export abstract class EventIterator<Piece> extends PushIterator<Piece> implement
     return !this.#isFull;
   }
 
+  abort(): void {
+    this.fail(new AppError("unavailable", "The stream was not read in time."));
+  }
+
   isClosed(): boolean {
     return this.#isClosed;
   }

@@ -149,7 +149,7 @@ export class StreamAttempt implements ProviderListener {
     }
     const ending = async () =>
       ({ outcome: "aborted", provider: by.provider, ...(await by.usage()) }) as const;
-    this.#settle(ending(), () => this.#options.sink.end());
+    this.#settle(ending(), () => this.#options.sink.abort());
   }
 
   #isEventStream(): boolean {

@@ -16,6 +16,8 @@ export type StreamSink = {
   /** Returns false when the reader is behind: nothing more is written until `onDrain` fires. */
   write(bytes: Buffer): boolean;
   end(): void;
+  /** Ends a stream that the reader does not receive whole, so that it cannot be taken for a complete one. */
+  abort(): void;
   isClosed(): boolean;
   onDrain(listener: () => void): void;
   onClose(listener: () => void): void;

@@ -82,7 +82,8 @@ export class StreamRelay {
       provider,
       ...metered,
     });
-    if (!this.clientGone.aborted) sink.write(reader.broken(trace, metered.usage, admitted.shownCost(trace)));
+    if (this.clientGone.aborted) return sink.abort();
+    sink.write(reader.broken(trace, metered.usage, admitted.shownCost(trace)));
     sink.end();
   }
 

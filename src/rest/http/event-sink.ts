@@ -3,17 +3,27 @@ import type { CacheUse } from "../../inference/answer-cache/cache-request.ts";
 import type { StreamSink } from "../../inference/dispatch/stream-options.ts";
 import type { ClientExchange } from "../../receipts/client-exchange.ts";
 import { cacheHeaders } from "./cache-headers.ts";
+import { limitUnreadEnd, resetConnection } from "./reset-connection.ts";
 
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
 /**
  * Writes server-sent events to an HTTP response. The headers are written with the first event or the first keep-alive
- * comment, which is sent whenever nothing else was written for `keepAliveMs`. `client` hashes all that is written.
+ * comment, which is sent whenever nothing else was written for `keepAliveMs`. A client may leave the end of a stream unread for
+ * `stallMs`. `client` hashes all that is written.
  */
 export function eventSink(
   response: ServerResponse,
   headers: Readonly<Record<string, string>>,
-  { keepAliveMs, client }: { readonly keepAliveMs: number; readonly client?: ClientExchange | undefined },
+  {
+    keepAliveMs,
+    stallMs,
+    client,
+  }: {
+    readonly keepAliveMs: number;
+    readonly stallMs: number;
+    readonly client?: ClientExchange | undefined;
+  },
 ): StreamSink {
   let ended = false;
   const begin = ({
@@ -52,7 +62,13 @@ export function eventSink(
     end() {
       ended = true;
       clearInterval(keepAlive);
+      limitUnreadEnd(response, stallMs);
       response.end();
+    },
+    abort() {
+      ended = true;
+      clearInterval(keepAlive);
+      resetConnection(response);
     },
     isClosed: () => response.destroyed && !ended,
     onDrain: (listener) => void response.on("drain", listener),

@@ -53,8 +53,9 @@ export async function sendAnswer(
   }
   reply.hijack();
   try {
-    const { STREAM_KEEP_ALIVE_MS: keepAliveMs } = app.config;
-    await answer.run(eventSink(reply.raw, { ...headersOf(reply), ...headers }, { keepAliveMs, client }));
+    const { STREAM_KEEP_ALIVE_MS: keepAliveMs, CLIENT_STALL_MS: stallMs } = app.config;
+    const options = { keepAliveMs, stallMs, client };
+    await answer.run(eventSink(reply.raw, { ...headersOf(reply), ...headers }, options));
   } catch (error) {
     const { status, headers: more, body } = failureOf(app, error, requestId, errors);
     if (reply.raw.writableEnded) app.log.error({ err: error, requestId }, "a stream failed after its end");

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { closeSource } from "../../kernel/async/releasing-iterator.ts";
 import type { Answer } from "./answer.ts";
+import { limitUnreadEnd, resetConnection } from "./reset-connection.ts";
 
 type FileAnswer = Extract<Answer, { kind: "file" }>;
 
@@ -27,14 +28,16 @@ export async function sendFile(
   response.writeHead(status, { ...own, ...more, ...headers });
   if (!body || !first || first.done) return void response.end();
   if (first.value.length === announced) {
+    limitUnreadEnd(response, stallMs);
     response.end(first.value);
     await body.return?.();
     return;
   }
   try {
     const sent = await pump(response, body, first.value, stallMs);
-    if (announced !== undefined && sent !== announced) response.destroy();
-    else response.end();
+    if (announced !== undefined && sent !== announced) return void response.destroy();
+    limitUnreadEnd(response, stallMs);
+    response.end();
   } catch (error) {
     response.destroy();
     throw error;
@@ -68,7 +71,7 @@ function drained(response: ServerResponse, stallMs: number): Promise<void> {
       response.off("close", end);
       resolve();
     };
-    const timer = setTimeout(() => response.destroy(), stallMs);
+    const timer = setTimeout(() => resetConnection(response), stallMs);
     response.on("drain", end);
     response.on("close", end);
   });

@@ -1,4 +1,5 @@
 // @module-tag large
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { connect } from "node:net";
 import { buildSchema, parse } from "graphql";
@@ -632,7 +633,10 @@ describe("identical subscriptions", () => {
   });
 });
 
-test("a client that reads nothing is disconnected, and its queue stays bounded", async () => {
+test.each([
+  ["reads nothing", false],
+  ["leaves the end unread", true],
+])("a client that %s is disconnected by a reset, and its queue stays bounded", async (_, isEnded) => {
   let written = 0;
   let gone = 0;
   const server = createServer(async (_request, response) => {
@@ -646,17 +650,20 @@ test("a client that reads nothing is disconnected, and its queue stays bounded",
       gone += 1;
     });
     const chunk = "x".repeat(65_536);
-    while (await outlet.write(chunk)) written += chunk.length;
+    if (isEnded) outlet.end("x".repeat(16 * 1_048_576));
+    else while (await outlet.write(chunk)) written += chunk.length;
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   ends.push(() => server.close());
   const address = server.address();
   const socket = connect(typeof address === "object" ? (address?.port ?? 0) : 0, "127.0.0.1");
   ends.push(() => socket.destroy());
-  socket.on("error", () => {});
+  const failed = once(socket, "error");
   socket.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
   socket.pause();
   await until(() => gone === 1);
-  expect(written).toBeGreaterThan(0);
+  socket.resume();
+  expect(await failed).toMatchObject([{ code: "ECONNRESET" }]);
+  expect(written > 0).toBe(!isEnded);
   expect(written).toBeLessThan(32 * 1_048_576);
 });

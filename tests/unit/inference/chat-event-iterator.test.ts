@@ -62,6 +62,14 @@ test("a failure is delivered once, after the content that preceded it", async ()
   expect((await feed.next()).done).toBe(true);
 });
 
+test("a stream that is not read in time ends with a failure after what was delivered", async () => {
+  const { feed, sink } = newFeed();
+  sink.write(token("a"));
+  sink.abort();
+  expect((await feed.next()).value).toMatchObject({ text: "a" });
+  await expect(feed.next()).rejects.toMatchObject({ code: "unavailable" });
+});
+
 test("the bill of an interrupted answer is delivered before its failure", async () => {
   const { feed, sink } = newFeed();
   const usage = { prompt_tokens: 3, completion_tokens: 2 };
