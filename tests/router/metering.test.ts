@@ -47,9 +47,16 @@ const sized = (n: number) => ({
 });
 const RISING = { id: "rising", pricing: { prompt: "2", completion: "3" } };
 
+const DETAILED = {
+  id: "detailed",
+  supported_formats: ["openai", "completions"],
+  pricing: { prompt: "2", completion: "3" },
+};
+const RENAMED = { ...DETAILED, id: "renamed", upstream_id: "theirs" };
+
 const router = await useRouter({
   models: [],
-  more: (n) => [sized(n), ...(n === 0 ? [CACHED, MESSAGES, TIERED, RISING] : [FLAT])],
+  more: (n) => [sized(n), ...(n === 0 ? [CACHED, MESSAGES, TIERED, RISING, DETAILED, RENAMED] : [FLAT])],
 });
 
 const QUESTION = [{ role: "user", content: "What is the sea?" }];
@@ -427,6 +434,62 @@ test.each([false, true])(
     await requireAvailable(app, seeded, { available: 10_000n - due - dearer });
   },
 );
+
+describe("a provider's details of its usage are the same in a stream as in a whole answer", () => {
+  const usage = {
+    ...{ prompt_tokens: 50, completion_tokens: 20, total_tokens: 70, num_sources_used: 1 },
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 2 },
+    completion_tokens_details: { reasoning_tokens: 5, accepted_prediction_tokens: 1 },
+    // Its own price is not what the client pays.
+    ...{ cost: 0.5, cost_usd: 7, cost_details: { upstream: 0.1 } },
+  };
+  const chunks = {
+    apart: [event({ delta: { content: "a" }, finish_reason: "stop" }), event(undefined, { usage })],
+    "with the last choice": [event({ delta: { content: "a" }, finish_reason: "stop" }, { usage })],
+    "with each choice": [
+      event({ delta: { content: "a" } }, { usage: { ...usage, completion_tokens: 1, total_tokens: 51 } }),
+      event({ delta: {}, finish_reason: "stop" }, { usage }),
+    ],
+  };
+  const cases = Object.entries(chunks).flatMap(([place, parts]) =>
+    [DETAILED.id, RENAMED.id].flatMap((model) =>
+      ["chat/completions", "completions"].map((path) => ({ place, parts, model, path })),
+    ),
+  );
+
+  test.each(cases)("$model, /v1/$path, usage $place", async ({ parts, model, path }) => {
+    const isText = path === "completions";
+    const [choice] = [{ index: 0, finish_reason: "stop" }];
+    const whole = isText
+      ? { object: "text_completion", choices: [{ ...choice, text: "a" }] }
+      : { choices: [{ ...choice, message: { role: "assistant", content: "a" } }] };
+    const asText = (part: string) => (isText ? part.replace('"delta":{"content":"a"}', '"text":"a"') : part);
+    set(model === RENAMED.id ? RENAMED.upstream_id : model, ({ body }, response) => {
+      if (!body.stream) return sendJson(response, 200, completion({ ...whole, usage }));
+      openStream(response).end([...parts.map(asText), DONE].join(""));
+    });
+    const { secret } = await router().seed();
+    const ask = (fields: object) =>
+      fetch(`${router().origin}/v1/${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
+        body: JSON.stringify({
+          ...{ model, max_tokens: 100, ...(isText ? { prompt: "a" } : { messages: QUESTION }) },
+          ...fields,
+        }),
+      });
+    const answer = (await (await ask({})).json()) as { readonly usage: { readonly cost: number } };
+    const stream = await (await ask({ stream: true, stream_options: { include_usage: true } })).text();
+    const shown = stream.split("\n").filter((line) => line.includes('"usage"'));
+    expect(shown).toHaveLength(1);
+    const { usage: streamed } = JSON.parse(shown[0]?.slice(6) ?? "");
+    const { cost: _, cost_usd: __, ...details } = usage;
+    expect(streamed).toEqual(answer.usage);
+    expect(streamed).toMatchObject(details);
+    expect(streamed.cost).not.toBe(usage.cost);
+    expect(streamed.cost_usd).not.toBe(usage.cost_usd);
+  });
+});
 
 test("in the end the ledger is consistent and no hold is open", async () => {
   const { faults, openHolds } = await new LedgerService(router().app.database).verify();

@@ -67,8 +67,9 @@ export class ChatEvents implements StreamReader {
   readonly #finished = new Set<unknown>();
   /** The last valid reported usage of each side. */
   #stated = NOTHING_STATED;
-  #usageChunk:
-    | { readonly data: string; readonly usage: unknown; readonly states: TokenUsage | undefined }
+  /** The last reported usage, what it states, and the data of its chunk if the client may receive it as it is. */
+  #reported:
+    | { readonly usage: unknown; readonly states: TokenUsage | undefined; readonly data: string | undefined }
     | undefined;
   /** That of the choice of index 0, or of another one until it has ended. */
   #finishReason: unknown;
@@ -149,10 +150,10 @@ export class ChatEvents implements StreamReader {
     let kind: EventKind = "preamble";
     for (const choice of choices) if (this.#takeChoice(choice)) kind = "content";
     if (chunk.usage === undefined || chunk.usage === null) return kind;
-    const stated = this.#takeUsage(chunk.usage);
-    if (choices.length > 0) return kind;
-    this.#usageChunk = { data, usage: chunk.usage, states: hasTrace(chunk) ? undefined : wholeUsage(stated) };
-    return "withheld";
+    const states = wholeUsage(this.#takeUsage(chunk.usage));
+    const isAsShown = choices.length === 0 && this.#model === undefined && !hasTrace(chunk);
+    this.#reported = { usage: chunk.usage, states, data: isAsShown ? data : undefined };
+    return choices.length > 0 ? kind : "withheld";
   }
 
   /**
@@ -190,27 +191,23 @@ export class ChatEvents implements StreamReader {
     return Buffer.from(`data: ${exactJson({ ...BROKEN, usage, x_0g_trace: trace })}\n\n`);
   }
 
-  /** The provider's own usage chunk if it equals the billed usage, otherwise one with the billed usage; with the cost. */
+  /**
+   * The provider's own usage chunk if it states the billed usage, otherwise one of the router's, which has the provider's
+   * usage in the same case, with all of its details; with the cost.
+   */
   #shownUsage(trace: Trace, billed: TokenUsage, cost: ShownCost): string {
     const shown = JSON.stringify({ x_0g_trace: trace });
-    const { data = "", usage, states } = this.#usageChunk ?? {};
+    const { data, usage, states } = this.#reported ?? {};
     const isTrue =
       states?.inputTokens === billed.inputTokens &&
       states.outputTokens === billed.outputTokens &&
       isCacheShown(usage, billed);
-    const own = isTrue && this.#model === undefined ? withCost(data, cost) : undefined;
-    if (own !== undefined)
-      return `${own.slice(0, own.lastIndexOf("}"))},${shown.slice(1)}`.replaceAll("\n", "\ndata: ");
     const { id, created, model = this.#model } = this.#named(this.#last);
-    return exactJson({
-      id,
-      object: this.#object,
-      created,
-      model,
-      choices: [],
-      usage: { ...chatUsage(billed), ...cost },
-      x_0g_trace: trace,
-    });
+    const head = { id, object: this.#object, created, model, choices: [] };
+    const own = isTrue ? withCost(data ?? JSON.stringify({ ...head, usage }), cost) : undefined;
+    if (own === undefined)
+      return exactJson({ ...head, usage: { ...chatUsage(billed), ...cost }, x_0g_trace: trace });
+    return `${own.slice(0, own.lastIndexOf("}"))},${shown.slice(1)}`.replaceAll("\n", "\ndata: ");
   }
 
   /** Usage may be reported repeatedly: only the part of the answer after the last report is counted. */
