@@ -69,6 +69,31 @@ describe.each(["gzip", "br", "deflate", "GZIP, identity"])("a body encoded by %s
   });
 });
 
+describe("half of a surrogate pair is refused, and nothing is sent to a provider", () => {
+  const jsonRoutes = routes.filter(
+    ({ method, url, bodies }) => method === "POST" && url.startsWith("/v1/") && "application/json" in bodies,
+  );
+
+  test.each(jsonRoutes.map(({ url }) => url))("at %s", async (url) => {
+    const { secret } = await seedAccount(stack().app.database, 1n);
+    for (const [body, named] of [
+      ['{"model":"none","messages":[{"role":"user","content":"\\ud83d"}]}', "messages.0.content"],
+      [`{"input":"${"a".repeat(3 * 1_048_576)}\\ude00"}`, "The body"],
+    ] as const) {
+      const reply = await fetch(`${stack().origin}${url}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${secret}` },
+        body,
+      });
+      // Other limits and permissions come first.
+      if ([401, 403, 413].includes(reply.status)) continue;
+      const { error } = (await reply.json()) as { readonly error: { readonly message: string } };
+      expect([reply.status, error.message]).toEqual([400, expect.stringContaining(named)]);
+      expect(error.message).toContain("half of a surrogate pair");
+    }
+  });
+});
+
 test("identity is not an encoding", async () => {
   const reply = await fetch(`${stack().origin}/graphql`, {
     method: "POST",

@@ -113,6 +113,7 @@ const chat = (content: string) => `{"model":"sees","messages":[{"role":"user","c
 
 test.each([
   ["an invalid escape", chat(`${LONG}\\x`)],
+  ["half of a surrogate pair", chat(`${LONG}\\ud83d`)],
   ["a truncated escape", chat(`${LONG}\\u12`)],
   ["the end of a line", chat(`${LONG}\n`)],
   ["another control character", chat(`\u0001${LONG}`)],

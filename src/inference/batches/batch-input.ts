@@ -209,7 +209,8 @@ function parseLine(bytes: Buffer): Readonly<Record<string, unknown>> {
     line = parseJson(bytes);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw new LineFault("invalid_json_line", error.message.replace(/^The body/, "The line"));
+    const message = error.message.replace(/^The body/, "The line");
+    throw new LineFault("invalid_json_line", toStorable(message, message.length));
   }
   if (typeof line === "object" && line !== null && !Array.isArray(line))
     return line as Readonly<Record<string, unknown>>;

@@ -12,9 +12,11 @@ import {
   tooManyValues,
 } from "../../kernel/text/json-shape.ts";
 import { hasControlCharacterInTurns } from "../../kernel/text/json-text.ts";
+import { pathToLoneSurrogate } from "../../kernel/text/lone-surrogate.ts";
 import { parseMeasured } from "../../kernel/text/safe-json.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ElidedTexts } from "./elided-text.ts";
+import { invalidField } from "./invalid-field.ts";
 
 /** A client's JSON body: its bytes and its parsed fields. */
 export type RequestFields = {
@@ -57,9 +59,10 @@ export async function readPromptFields<Schema extends z.ZodType>(
   tokens?: string,
 ): Promise<{ readonly fields: z.output<Schema>; readonly elided?: ElidedTexts }> {
   const spans: TextSpan[] | undefined = bytes.length <= MAX_PARSED_BYTES ? undefined : [];
-  const { members, numbers } = measured(bytes, { tokens, longTexts: spans });
+  const { members, numbers, hasLoneSurrogate } = measured(bytes, { tokens, longTexts: spans });
   if (!spans) {
     const value = parseMeasured(bytes, members);
+    if (hasLoneSurrogate) throw halfOfPair(value);
     limitOtherLists(value, numbers, tokens);
     return { fields: checkFields(schema, value) };
   }
@@ -163,10 +166,13 @@ export function requestedModel({ model, upstreamModel: name }: Pick<Provider, "m
 /**
  * Parses a JSON text after measuring it, so that the time is bounded. A body that another parser might read differently
  * is rejected: one with a duplicate field in any object (one value might be billed and the other executed), with
- * invalid UTF-8, or with a byte order mark. Throws `invalid_body`.
+ * invalid UTF-8, with half of a surrogate pair, or with a byte order mark. Throws `invalid_body`.
  */
 export function parseJson(bytes: Buffer): unknown {
-  return parseMeasured(bytes, measured(bytes).members);
+  const { members, hasLoneSurrogate } = measured(bytes);
+  const value = parseMeasured(bytes, members);
+  if (hasLoneSurrogate) throw halfOfPair(value);
+  return value;
 }
 
 /** Measures a text, with the member that may have lists of tokens. Throws if the text exceeds its limits. */
@@ -183,7 +189,16 @@ function measured(
   const shape = measureJson(bytes, limits, longTexts);
   if (shape.excess !== undefined) throw malformed(`The body ${shape.excess}.`);
   if (shape.isMalformed) throw malformed("The body is not valid JSON.");
+  // A longer body is not parsed only to name the field.
+  if (shape.hasLoneSurrogate && bytes.length > MAX_PARSED_BYTES) throw halfOfPair();
   return shape;
+}
+
+/** The failure of a body with half of a surrogate pair: parsers replace it, refuse it, or pass it on. */
+function halfOfPair(value?: unknown): AppError {
+  const param = pathToLoneSurrogate(value);
+  const what = "has half of a surrogate pair, which is not a character";
+  return param === undefined ? malformed(`The body ${what}.`) : invalidField(param, what);
 }
 
 function malformed(message: string): AppError {

@@ -1,4 +1,4 @@
-import { isEscape } from "./json-text.ts";
+import { isEscape, surrogateAt } from "./json-text.ts";
 
 /** The byte range of the content of a long string in a JSON body, without its quotes. */
 export type TextSpan = { readonly start: number; readonly end: number };
@@ -16,6 +16,8 @@ const CLOSING: ReadonlySet<number> = new Set([0x7d, 0x5d]);
 
 /** After this many bytes without an escape, a string is searched by native code, which is slower for short ones. */
 const SHORT_STRING = 64;
+/** The length of an escape with four hexadecimal digits. */
+const ESCAPE_LENGTH = 6;
 /** No meaningful number has more characters, and the time to parse one grows with its length. */
 const MAX_NUMBER_LENGTH = 1_024;
 /** The most that a body of 2 MiB can have. */
@@ -56,6 +58,8 @@ export type JsonShape = {
   readonly excess?: string;
   /** Whether a text in `longTexts` may have an escape that is invalid in JSON. */
   readonly isMalformed?: boolean;
+  /** Whether a string has an escape for half of a surrogate pair, without the other half. */
+  readonly hasLoneSurrogate?: boolean;
 };
 
 /**
@@ -76,6 +80,8 @@ export function measureJson(
     nextBackslash: -1,
     isChecked: longTexts !== undefined,
     isMalformed: false,
+    lowAt: -1,
+    hasLoneSurrogate: false,
   };
   // By depth: the members of the object that is open there; `LIST` for a list.
   const ofObjects: number[] = [];
@@ -115,7 +121,8 @@ export function measureJson(
       word = 0;
     } else if (++word > MAX_NUMBER_LENGTH) return beyond("has a number that is too long");
   }
-  return { members, numbers, isMalformed: strings.isMalformed };
+  const { isMalformed, hasLoneSurrogate } = strings;
+  return { members, numbers, isMalformed, hasLoneSurrogate };
 }
 
 /** Completes "The body ..." for one with more values than its limit. */
@@ -135,6 +142,9 @@ type StringScan = {
   /** Whether escapes are checked, and whether one was invalid. */
   readonly isChecked: boolean;
   isMalformed: boolean;
+  /** Where the second half of the last surrogate pair is. */
+  lowAt: number;
+  hasLoneSurrogate: boolean;
 };
 
 /** The position of the quote that ends the string starting at `start`; the text's length if there is none. */
@@ -148,6 +158,9 @@ function endOfString(bytes: Uint8Array, start: number, json: Buffer, scan: Strin
     if (bytes[at] === QUOTE) return at;
     if (++scan.escapes > MAX_ESCAPES) return length;
     if (scan.isChecked && !isEscape(json, at)) scan.isMalformed = true;
+    const half = surrogateAt(bytes, at);
+    if (half === "high" && surrogateAt(bytes, at + ESCAPE_LENGTH) === "low") scan.lowAt = at + ESCAPE_LENGTH;
+    else if (half !== undefined && scan.lowAt !== at) scan.hasLoneSurrogate = true;
     at += 2;
   }
   return length;

@@ -77,7 +77,12 @@ test.each([
   [
     "half a surrogate pair",
     `{"custom_id":"\\ud800","method":"POST","url":"${ENDPOINT}","body":{}}`,
-    "invalid_custom_id",
+    "invalid_json_line",
+  ],
+  [
+    "half a surrogate pair in a message",
+    `{"custom_id":"a","method":"POST","url":"${ENDPOINT}","body":{"messages":[{"content":"\\ud800"}]}}`,
+    "invalid_json_line",
   ],
   ["a list as body", JSON.stringify({ ...chatLine(1, "m"), body: [] }), "missing_required_parameter"],
 ])("a line with %s is named with its code", (_, line, code) => {
@@ -87,14 +92,17 @@ test.each([
   expect(check.errors).toMatchObject([{ line: 7, code }]);
 });
 
-test("the error of a line can be stored, whatever its members are called", () => {
+test.each([
+  ["unknown_parameter", "a\\u0000"],
+  ["invalid_json_line", "a\\u0000\\ud800"],
+])("the error %s of a line can be stored, whatever its members are called", (code, name) => {
   const check = new InputCheck(ENDPOINT, LIMITS, () => true);
-  const bytes = Buffer.from(`{"a\\u0000\\ud800${"x".repeat(100)}":1}`);
+  const bytes = Buffer.from(`{"${name}${"x".repeat(100)}":1}`);
   check.add({ n: 1, startsAt: 0, sizeBytes: bytes.length, bytes });
   const [error] = check.errors;
-  expect(error?.code).toBe("unknown_parameter");
+  expect(error?.code).toBe(code);
   expect([error?.message, error?.param].every((text) => isStorable(text ?? ""))).toBe(true);
-  expect(error?.param?.length).toBeLessThanOrEqual(64);
+  expect(error?.param?.length ?? 0).toBeLessThanOrEqual(64);
 });
 
 test("a check ends after 100 errors", async () => {

@@ -66,6 +66,17 @@ describe("a JSON body", () => {
     ["4 MiB of white space", `{${" ".repeat(4 * 1_048_576)}}`, "outside of its strings"],
     ["a million escaped characters and more", `{"a":"${"\\n".repeat(1_048_577)}"}`, "escaped characters"],
     ["broken UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), "not UTF-8"],
+    ["half of a surrogate pair", '{"a":[{"b":"x\\ud83d"}]}', "a.0.b: has half of a surrogate pair"],
+    ["the other half, in capitals", '{"a":"\\uDE00"}', "a: has half of a surrogate pair"],
+    ["a pair in the wrong order", '{"a":"\\ude00\\ud83d"}', "a: has half of a surrogate pair"],
+    ["half of a pair before another escape", '{"a":"\\ud83d\\n"}', "a: has half of a surrogate pair"],
+    ["half of a pair after a pair", '{"a":"\\ud83d\\ude00\\ude00"}', "a: has half of a surrogate pair"],
+    ["half of a pair in a name", '{"a":{"\\ud83d":1}}', "a.\ufffd: has half of a surrogate pair"],
+    [
+      "a million halves of pairs",
+      `{"a":"${"\\udc00".repeat(1_000_000)}"}`,
+      "The body has half of a surrogate pair",
+    ],
     ["a prototype", '{"__proto__":{}}', "__proto__: a member of this name is not allowed"],
     ["half of it", "{", "not valid JSON"],
   ])("with %s is refused", (_what, json, reason) => {
@@ -76,6 +87,8 @@ describe("a JSON body", () => {
 
   test.each([
     ["10,000 messages of two parts", JSON.stringify({ messages: Array(10_000).fill([{}, {}]) })],
+    ["surrogate pairs", '{"a":"\\ud83d\\ude00 \\uD83D\\uDE00","b":"\\\\ud83d \\u00e9 \\ud7ff\\ue000"}'],
+    ["a million surrogate pairs", `{"a":"${"\\ud83d\\ude00".repeat(500_000)}"}`],
     ["4 MiB in one text", JSON.stringify({ text: "a".repeat(4 * 1_048_576) })],
     ["4 MiB in texts with escapes", JSON.stringify({ texts: Array(60_000).fill(`${"a".repeat(65)}\n`) })],
   ])("with %s is read", (_what, json) => {
