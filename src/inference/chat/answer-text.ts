@@ -1,3 +1,5 @@
+import { readContent } from "./content-text.ts";
+
 /** The format of an answer: an OpenAI chat, an Anthropic message or an OpenAI response. */
 export type AnswerFormat = "chat" | "message" | "response";
 
@@ -53,7 +55,8 @@ export function answerText(choice: unknown): string {
   if (!part) return "";
   const { content, reasoning_content, reasoning, refusal, tool_calls } = part;
   const thinking = typeof reasoning_content === "string" ? reasoning_content : reasoning;
-  const texts = [thinking, content, refusal].filter((text) => typeof text === "string");
+  const said = readContent(content);
+  const texts = [thinking, said?.reasoning, said?.text, refusal].filter((text) => typeof text === "string");
   return texts.join("") + (Array.isArray(tool_calls) ? JSON.stringify(tool_calls) : "");
 }
 

@@ -1,7 +1,9 @@
+import { AppError } from "../../kernel/errors.ts";
 import { chatUsage, isCacheShown, meterUsage, readUsage, type UsageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import type { Reading } from "../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { readFinishReason } from "../requests/finish-reason.ts";
 import { carriesContent } from "./answer-text.ts";
 import type { AnswerTranslation } from "./answer-translation.ts";
@@ -42,7 +44,12 @@ export async function readChat(
   const metered = await meterUsage(usage, count, limits);
   const known = { answerId: answerIdOf(fields), finishReason: reasonOf(choices) };
   if (translation) {
-    const body = await translation.whole(answer.body, metered.usage, answered);
+    const body = await translation.whole(answer.body, metered.usage, answered).catch((cause) => {
+      // A thread does not return the class of an error.
+      if (cause instanceof ProviderFailure || (cause instanceof AppError && cause.code === "unavailable"))
+        throw cause;
+      throw emptyAnswer("The provider's answer could not be read.", cause);
+    });
     return {
       ...metered,
       ...known,

@@ -5,6 +5,7 @@ import { eventData } from "../dispatch/event-scanner.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { ChatService } from "./chat.service.ts";
 import type { ChatRequest } from "./chat-request.ts";
+import { readContent } from "./content-text.ts";
 
 /** A delta of an answer, or its end with the bill. */
 export type ChatPiece =
@@ -58,7 +59,7 @@ type Choice = {
   readonly index?: number;
   readonly finish_reason?: string | null;
   readonly delta?: {
-    readonly content?: string | null;
+    readonly content?: unknown;
     readonly reasoning_content?: string | null;
     readonly reasoning?: string | null;
     readonly tool_calls?: readonly unknown[] | null;
@@ -74,8 +75,9 @@ type Chunk = {
 
 /** Converts a choice to a delta; undefined for one without content, such as the start of an answer. */
 function toDelta({ index = 0, finish_reason, delta }: Choice): ChatPiece | undefined {
-  const text = delta?.content || undefined;
-  const reasoning = delta?.reasoning_content || delta?.reasoning || undefined;
+  const content = readContent(delta?.content);
+  const text = content?.text || undefined;
+  const reasoning = delta?.reasoning_content || delta?.reasoning || content?.reasoning || undefined;
   const toolCalls = delta?.tool_calls ?? undefined;
   const finishReason = finish_reason ?? undefined;
   if (text === undefined && reasoning === undefined && toolCalls === undefined && finishReason === undefined)

@@ -9,7 +9,7 @@ import type { Piece } from "../chat/delivered-text.ts";
 import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
 import { reasoningTokensOf, responseUsage } from "./response-object.ts";
 import type { ResponseStream } from "./response-stream.ts";
-import { fieldsOf, saidBy } from "./said.ts";
+import { fieldsOf, type Said, saidBy } from "./said.ts";
 import { INTERRUPTED, streamErrorOf } from "./stream-error.ts";
 
 const NOTHING = Buffer.alloc(0);
@@ -23,6 +23,8 @@ export class ResponseEvents implements StreamReader {
   readonly #stream: ResponseStream;
   readonly #nowSeconds: () => number;
   #reasoningTokens = 0;
+  /** What the last event says, read before any of it is shown: an event that cannot be is a failure of its provider. */
+  #said: readonly Said[] = [];
 
   constructor(given: {
     readonly chat: ChatEvents;
@@ -57,17 +59,19 @@ export class ResponseEvents implements StreamReader {
 
   read(event: Buffer): EventKind {
     const kind = this.#chat.read(event);
-    this.#reasoningTokens = reasoningTokensOf(this.#chat.chunk.usage) || this.#reasoningTokens;
+    const { choices, usage } = this.#chat.chunk;
+    this.#reasoningTokens = reasoningTokensOf(usage) || this.#reasoningTokens;
+    this.#said = firstChoice(choices).map(saidBy);
     return kind;
   }
 
   shown(): Buffer {
-    return this.#take(this.#chat.chunk.choices);
+    return this.#take(this.#said);
   }
 
   render(texts: readonly string[]): Buffer {
     const { choices } = this.#chat.chunk;
-    return this.#take(Array.isArray(choices) ? renderChoices(choices, texts) : []);
+    return this.#take(Array.isArray(choices) ? firstChoice(renderChoices(choices, texts)).map(saidBy) : []);
   }
 
   meter(countInput: () => Promise<number>): Promise<Metered> {
@@ -91,8 +95,8 @@ export class ResponseEvents implements StreamReader {
     });
   }
 
-  #take(choices: unknown): Buffer {
-    const events = firstChoice(choices).map((choice) => this.#stream.take(saidBy(choice)));
+  #take(said: readonly Said[]): Buffer {
+    const events = said.map((part) => this.#stream.take(part));
     return events.length === 0 ? NOTHING : Buffer.concat(events);
   }
 }

@@ -1,3 +1,6 @@
+import { readContent } from "../chat/content-text.ts";
+import { emptyAnswer } from "../chat/whole-answer.ts";
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A call of a function, whole or a part: `arguments` continue those of the same `index`. */
@@ -18,14 +21,24 @@ export type Said = {
   readonly calls: readonly CallPart[];
 };
 
-/** Reads the message or delta of a choice. Members that are invalid count as absent. */
+/** Content of a chat that a response has no place for. */
+const UNTRANSLATED = ["audio", "images", "function_call"];
+
+/**
+ * Reads the message or delta of a choice. Members that are invalid count as absent. Throws a `ProviderFailure` for content
+ * that the client would pay for and not receive.
+ */
 export function saidBy(choice: unknown): Said {
   const { delta, message, logprobs } = fieldsOf(choice);
-  const { content, reasoning_content, reasoning, refusal, tool_calls: calls } = fieldsOf(delta ?? message);
+  const part = fieldsOf(delta ?? message);
+  const { reasoning_content, reasoning, refusal, tool_calls: calls } = part;
   const { content: tokens } = fieldsOf(logprobs);
+  const content = readContent(part.content);
+  if (!content || UNTRANSLATED.some((name) => Object.keys(fieldsOf(part[name])).length > 0))
+    throw emptyAnswer("The provider's answer has content that a response cannot have.");
   return {
-    reasoning: textOf(reasoning_content) || textOf(reasoning),
-    text: textOf(content),
+    reasoning: (textOf(reasoning_content) || textOf(reasoning)) + content.reasoning,
+    text: content.text,
     logprobs: Array.isArray(tokens) ? tokens.map(logprobOf) : [],
     refusal: textOf(refusal),
     calls: Array.isArray(calls) ? calls.map(callPart) : [],

@@ -1,6 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/trace.ts";
+import { readContent } from "../../../src/inference/chat/content-text.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import { cacheRequestOf } from "../../shared/cache.ts";
@@ -67,13 +68,16 @@ type Answer = {
 
 function toCompletion({ choices, usage, x_0g_trace: trace }: Answer): ChatCompletionType {
   return {
-    choices: choices.map(({ index, finish_reason, message }, at) => ({
-      index: index ?? at,
-      text: typeof message.content === "string" ? message.content : null,
-      reasoning: message.reasoning_content ?? null,
-      toolCalls: message.tool_calls ?? null,
-      finishReason: finish_reason ?? null,
-    })),
+    choices: choices.map(({ index, finish_reason, message }, at) => {
+      const content = message.content == null ? undefined : readContent(message.content);
+      return {
+        index: index ?? at,
+        text: content?.text ?? null,
+        reasoning: message.reasoning_content ?? (content?.reasoning || null),
+        toolCalls: message.tool_calls ?? null,
+        finishReason: finish_reason ?? null,
+      };
+    }),
     inputTokens: usage?.prompt_tokens ?? null,
     outputTokens: usage?.completion_tokens ?? null,
     bill: toBill(trace),

@@ -28,7 +28,18 @@ import { until } from "../../support/until.ts";
 type Fields = Readonly<Record<string, unknown>>;
 type Event = Fields & { readonly type: string; readonly sequence_number: number; readonly response?: Fields };
 
-const MODELS = ["good", "breaks", "resumes", "starts", "fails", "left", "refuses", "large", "long"] as const;
+const MODELS = [
+  "good",
+  "breaks",
+  "resumes",
+  "starts",
+  "fails",
+  "left",
+  "refuses",
+  "large",
+  "long",
+  "parts",
+] as const;
 const router = await useRouter({ models: MODELS, settings: { RESUME_STREAMS: "on" } });
 const INPUT = "What is the sea?";
 const PROMPT = countPromptTokens([{ role: "user", content: INPUT }]);
@@ -151,6 +162,73 @@ describe("what a response costs", () => {
     const reply = await post(seeded, { model: "fails", stream });
     expect([reply.status, await reply.json()]).toMatchObject([502, { error: { code: "provider_error" } }]);
     expect(await requestOf(seeded)).toMatchObject({ status: "failed", cost: { total: 0n } });
+  });
+});
+
+describe("content as a list of parts", () => {
+  const thought = { type: "thinking", thinking: [{ type: "text", text: "Hm." }] };
+  const image = { type: "image_url", image_url: { url: "https://a.example/b.png" } };
+  const answers =
+    (parts: readonly object[], fields: object = { usage: undefined }): Script =>
+    ({ body }, response) => {
+      const choice = { index: 0, finish_reason: "stop" };
+      if (!body.stream)
+        return sendJson(
+          response,
+          200,
+          completion({ choices: [{ ...choice, message: { role: "assistant", content: parts } }], ...fields }),
+        );
+      const deltas = parts.map((part) => event({ delta: { content: [part] } }));
+      openStream(response).end([ROLE, ...deltas, FINISH, DONE].join(""));
+    };
+  const outputOf = async (reply: Response, stream: boolean) => {
+    const shown = stream ? eventsOf(await reply.text()).at(-1)?.response : await reply.json();
+    return (shown as { readonly output: readonly { readonly content: readonly Fields[] }[] }).output.map(
+      ({ content }) => content.map(({ text }) => text).join(""),
+    );
+  };
+
+  test.each([false, true])(
+    "is delivered and counted as the text that it has, with stream %s",
+    async (stream) => {
+      const seeded = await router().seed(START);
+      set("parts", answers([thought, { type: "text", text: "The " }, { type: "text", text: TEXT }]));
+      expect(await outputOf(await post(seeded, { model: "parts", stream }), stream)).toEqual([
+        "Hm.",
+        `The ${TEXT}`,
+      ]);
+      expect(await requestOf(seeded)).toMatchObject({
+        status: "completed",
+        outputTokens: countTokens(`Hm.The ${TEXT}`),
+      });
+    },
+  );
+
+  test.each([false, true])(
+    "that a response cannot have fails its provider, with stream %s",
+    async (stream) => {
+      const seeded = await router().seed(START);
+      set("parts", answers([image]), answers([{ type: "text", text: TEXT }]));
+      expect(await outputOf(await post(seeded, { model: "parts", stream }), stream)).toEqual([TEXT]);
+      expect((await requestOf(seeded)).outputTokens).toBe(countTokens(TEXT));
+    },
+  );
+
+  test.each([false, true])("that no provider has in text costs nothing, with stream %s", async (stream) => {
+    const seeded = await router().seed(START);
+    set("parts", answers([image]), answers([image]));
+    expect((await post(seeded, { model: "parts", stream })).status).toBe(502);
+    expect(await requestOf(seeded)).toMatchObject({ status: "failed", cost: { total: 0n } });
+  });
+
+  test("that a thread translates fails its provider too", async () => {
+    const seeded = await router().seed(START);
+    set(
+      "parts",
+      answers([{ type: "text", text: "a".repeat(400_000) }, image]),
+      answers([{ type: "text", text: TEXT }]),
+    );
+    expect(await outputOf(await post(seeded, { model: "parts" }), false)).toEqual([TEXT]);
   });
 });
 

@@ -62,6 +62,16 @@ test("a failure is delivered once, after the content that preceded it", async ()
   expect((await feed.next()).done).toBe(true);
 });
 
+test("content in parts is their text", async () => {
+  const { feed, sink } = newFeed();
+  const content = [
+    { type: "thinking", thinking: [{ type: "text", text: "Hm." }] },
+    { type: "text", text: "wide" },
+  ];
+  sink.write(event({ choices: [{ index: 0, delta: { content } }] }));
+  expect((await feed.next()).value).toMatchObject({ text: "wide", reasoning: "Hm." });
+});
+
 test("a stream that is not read in time ends with a failure after what was delivered", async () => {
   const { feed, sink } = newFeed();
   sink.write(token("a"));

@@ -1,0 +1,31 @@
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What the content of an answer says; a text is empty if absent. */
+export type ContentText = { readonly text: string; readonly reasoning: string };
+
+const NO_TEXT: ContentText = { text: "", reasoning: "" };
+
+/**
+ * Reads the content of a choice, whole or a delta: a text, or the list of parts that some servers send, of texts and of
+ * thinking. Undefined if a part is neither.
+ */
+export function readContent(content: unknown): ContentText | undefined {
+  if (typeof content === "string") return { text: content, reasoning: "" };
+  if (content === null || content === undefined) return NO_TEXT;
+  if (!Array.isArray(content)) return undefined;
+  const parts = content.map(readPart);
+  if (!parts.every((part) => part !== undefined)) return undefined;
+  return {
+    text: parts.map(({ text }) => text).join(""),
+    reasoning: parts.map(({ reasoning }) => reasoning).join(""),
+  };
+}
+
+function readPart(part: unknown): ContentText | undefined {
+  if (typeof part === "string") return { text: part, reasoning: "" };
+  const { type, text, thinking, refusal } = typeof part === "object" && part !== null ? (part as Fields) : {};
+  if (typeof text === "string") return { text, reasoning: "" };
+  if (typeof refusal === "string") return { text: refusal, reasoning: "" };
+  const thought = type === "thinking" ? readContent(thinking) : undefined;
+  return thought && { text: "", reasoning: thought.reasoning + thought.text };
+}
