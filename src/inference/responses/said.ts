@@ -1,5 +1,5 @@
 import { readContent } from "../chat/content-text.ts";
-import { emptyAnswer } from "../chat/whole-answer.ts";
+import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -35,7 +35,9 @@ export function saidBy(choice: unknown): Said {
   const { content: tokens } = fieldsOf(logprobs);
   const content = readContent(part.content);
   if (!content || UNTRANSLATED.some((name) => Object.keys(fieldsOf(part[name])).length > 0))
-    throw emptyAnswer("The provider's answer has content that a response cannot have.");
+    throw new ProviderFailure("malformed", {
+      message: "The provider's answer has content that a response cannot have.",
+    });
   return {
     reasoning: (textOf(reasoning_content) || textOf(reasoning)) + content.reasoning,
     text: content.text,
