@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DEFAULT_VAULT_EVENT } from "../accounts/vault-event.ts";
 import { NETWORK_NAMES } from "../chain/networks.ts";
-import { address, agentContracts, marketContract, privateKey, type Settings, urls } from "./values.ts";
+import { address, agentContracts, marketContract, type Settings, secp256k1Key, urls } from "./values.ts";
 
 /** The network and the chain. */
 export const NETWORK_SETTINGS = {
@@ -18,7 +18,7 @@ export const NETWORK_SETTINGS = {
     isSecret: true,
   },
   ROUTER_PRIVATE_KEY: {
-    schema: privateKey.optional(),
+    schema: secp256k1Key.optional(),
     about:
       "The private key of the router's wallet. The wallet signs the credentials that providers accept, and providers charge its sub-accounts. It also pays for STORE_JOB_IMAGES. Required on a real network",
     example: `0x${"1".repeat(64)}`,

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { databaseUrl, ms, privateKey, redisUrl, type Settings } from "./values.ts";
+import { databaseUrl, key32Bytes, ms, redisUrl, type Settings } from "./values.ts";
 
 /** The receipts of billed requests. */
 export const RECEIPT_SETTINGS = {
   RECEIPT_KEY: {
-    schema: privateKey.optional(),
+    schema: key32Bytes.optional(),
     about:
       "The Ed25519 key that signs receipts and the heads of their log: the 32 bytes of its seed; unset: derived from a secret in the database",
     example: "0x0000000000000000000000000000000000000000000000000000000000000001",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ms, privateKey, type Settings, streamIds, urls } from "./values.ts";
+import { key32Bytes, ms, type Settings, secp256k1Key, streamIds, urls } from "./values.ts";
 
 /** Files. */
 export const FILE_SETTINGS = {
@@ -68,14 +68,14 @@ export const KV_SETTINGS = {
     example: `0x${"1".repeat(64)}`,
   },
   KV_ENCRYPTION_KEY: {
-    schema: privateKey.optional(),
+    schema: key32Bytes.optional(),
     about: "The key that decrypts encrypted streams (AES-256), 0x and 64 hexadecimal digits",
     example: `0x${"1".repeat(64)}`,
     isSecret: true,
     mayBeEmpty: true,
   },
   KV_PRIVATE_KEY: {
-    schema: privateKey.optional(),
+    schema: secp256k1Key.optional(),
     about: "The private key (secp256k1) that decrypts streams encrypted with ECIES",
     example: `0x${"1".repeat(64)}`,
     isSecret: true,

@@ -51,8 +51,17 @@ export const redisUrl = z.string().superRefine((text, context) => {
 });
 /** An address in any letter case. */
 export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
-/** A private key of 32 bytes. */
-export const privateKey = z.string().regex(/^0x[0-9a-fA-F]{64}$/, "must be 0x and 64 hexadecimal digits");
+/** 32 bytes, each combination of which is a key: the seed of an Ed25519 key, or a key of AES-256. */
+export const key32Bytes = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, { message: "must be 0x and 64 hexadecimal digits", abort: true });
+/** The number of points of the curve secp256k1 (SEC 2, section 2.4.1). */
+const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+/** A private key of the curve secp256k1, that of Ethereum's wallets. */
+export const secp256k1Key = key32Bytes.refine(
+  (text) => BigInt(text) > 0n && BigInt(text) < SECP256K1_ORDER,
+  "must be a private key of the curve secp256k1, which is neither zero nor above the order of the curve",
+);
 const list = z.string().transform((text) => text.split(",").map((part) => part.trim()));
 /** URLs, separated by commas. */
 export const urls = list.pipe(z.array(httpUrl).min(1));

@@ -60,6 +60,26 @@ test("numbers are decimal, and in their range", () => {
   });
 });
 
+test("a private key of a wallet is in the range of its curve, and other keys are any 32 bytes", () => {
+  const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+  const hex = (value: bigint) => `0x${value.toString(16).padStart(64, "0")}`;
+  const outside = [hex(0n), hex(order), hex(2n ** 256n - 1n)];
+  for (const name of ["ROUTER_PRIVATE_KEY", "KV_PRIVATE_KEY"]) {
+    for (const key of outside) {
+      const message = mistakeOf({ [name]: key })?.message;
+      expect(message).toMatch(new RegExp(`${name}: must be a private key .*, for example ${name}=0x1`));
+      expect(message).not.toContain(key.slice(2));
+    }
+    for (const key of [hex(1n), hex(order - 1n)]) expect(mistakeOf({ [name]: key }), key).toBeUndefined();
+    for (const text of ["0x12", "hunter2"])
+      expect(mistakeOf({ [name]: text })?.message).toContain(
+        `${name}: must be 0x and 64 hexadecimal digits, for`,
+      );
+  }
+  for (const name of ["RECEIPT_KEY", "KV_ENCRYPTION_KEY"])
+    for (const key of outside) expect(mistakeOf({ [name]: key }), name).toBeUndefined();
+});
+
 function mistakeOf(environment: Readonly<Record<string, string>>): Error | undefined {
   try {
     readConfig(environment);
