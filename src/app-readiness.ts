@@ -5,10 +5,15 @@ import type { EventRelay } from "./events/relay.ts";
 import type { InferenceServices } from "./inference/module.ts";
 import type { InternalRefusals } from "./metrics/internal-refusals.ts";
 import { NotReadyError, type Part } from "./metrics/readiness.ts";
+import type { StorageServices } from "./storage/module.ts";
 
 /** The readiness checks of this process: those that it requires, and those that it only reports. */
 export function readinessChecks(
-  { catalogue, chain }: Pick<ChainServices & InferenceServices, "chain" | "catalogue">,
+  {
+    catalogue,
+    chain,
+    storageDisk,
+  }: Pick<ChainServices & InferenceServices & StorageServices, "chain" | "catalogue" | "storageDisk">,
   database: Database,
   bus: Bus,
   relay: EventRelay,
@@ -38,6 +43,8 @@ export function readinessChecks(
       check: async () => (catalogue.providers().length > 0 ? undefined : "none known"),
     },
     chain: { required: false, check: async () => chain.outage() },
+    // Not required: only uploads need it, and other processes have the same disk.
+    ...(storageDisk && { storage: { required: false, check: async () => storageDisk.writeFault } }),
     // Not required: REST needs no subgraph, and a gateway that is not ready would serve neither.
     ...(internalRefusals.remark !== undefined && {
       processes: { required: false, check: async () => internalRefusals.remark },

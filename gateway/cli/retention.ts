@@ -6,6 +6,7 @@ import { readConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/db/open.ts";
 import { StartupError } from "../../src/kernel/errors.ts";
 import { createLogger } from "../../src/kernel/log.ts";
+import { requireWritableFolder } from "../../src/kernel/writable-folder.ts";
 import { readCommandLine } from "./command-line.ts";
 import { runOrExplain } from "./run-or-explain.ts";
 
@@ -21,6 +22,8 @@ await runOrExplain(async () => {
     throw new StartupError(
       "Everything is kept: set RETENTION_REQUESTS_MONTHS or RETENTION_LEDGER_MONTHS, and RETENTION_ARCHIVE_FOLDER.",
     );
+  const isDryRun = flags.has("--dry-run");
+  if (!isDryRun) requireWritableFolder("RETENTION_ARCHIVE_FOLDER", policy.folder);
   const database = await openDatabase(databaseOf(config, { statementTimeoutMs: 0 }), { mustExist: true });
   try {
     const log = createLogger(config.LOG_LEVEL);
@@ -28,7 +31,6 @@ await runOrExplain(async () => {
     const rollups = new UsageRollups({ database, log });
     const retention = new RetentionService({ database, log, policy, ledger, rollups });
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => retention.stop());
-    const isDryRun = flags.has("--dry-run");
     const months = isDryRun ? await retention.preview() : await retention.run();
     for (const { kind, month, rows } of months)
       console.log(`${month}: ${rows} ${kind === "ledger" ? "transfers" : "requests"}`);

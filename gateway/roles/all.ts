@@ -7,14 +7,18 @@ import { requireFreePort } from "../listen.ts";
 import { placeOf, type Shown, serve } from "./gateway.ts";
 import { onDevnet, onKnownNetwork, openApp } from "./open-app.ts";
 import { requireFiles } from "./required-files.ts";
+import { requireFolders } from "./required-folders.ts";
 import type { Start } from "./start.ts";
+
+const FOLDERS = ["data", "files", "archives"] as const;
 
 /** Everything in one process. On NETWORK=devnet without an RPC_URL it also runs the network. */
 export async function startAll(start: Start): Promise<void> {
-  const { config, ends } = start;
+  const { config, log, ends } = start;
   await requireFreePort(placeOf(config));
   await requireFiles(config);
   if (config.NETWORK === "devnet" && !config.RPC_URL) return startWithDevnet(start);
+  requireFolders(config, FOLDERS, log);
   const app = await openApp(await onKnownNetwork(config), start);
   await app.start({ worker: true });
   await serve(app, { kind: "local", app }, ends, await joinedDevnet(config));
@@ -35,6 +39,7 @@ async function startWithDevnet(start: Start): Promise<void> {
   const { DEVNET_MODEL } = await import("../../src/devnet/provider/offers.ts");
   // A start that is refused for the lack of it has created nothing.
   findAnvil();
+  requireFolders(config, FOLDERS, log);
   // Locked before anything is opened, released after the chain's last write: two devnets never share a file.
   const folder = join(config.DATA_DIR, "devnet");
   const lock = lockFolder(folder);

@@ -7,15 +7,17 @@ import type { DevelopmentWallet } from "../pages/dashboard.plugin.ts";
 import { processNumber } from "../processes.ts";
 import { createServer } from "../server.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
+import { requireFolders } from "./required-folders.ts";
 import { requireSettings } from "./required-settings.ts";
 import type { Ends, Start } from "./start.ts";
 
 /** A process that serves REST and GraphQL over subgraphs that run as separate processes. */
 export async function startGateway(start: Start): Promise<void> {
-  const { config, ends } = start;
+  const { config, log, ends } = start;
   const names = ["INTERNAL_SECRET", "ACCOUNTS_URL", "INFERENCE_URL", "STORAGE_URL", "CHAIN_URL"] as const;
   const known = requireSettings("gateway", config, names);
   await requireFreePort(placeOf(config));
+  requireFolders(config, ["files"], log);
   const app = await openApp(await onKnownNetwork(config), start);
   await app.start({ worker: false });
   const urls = {

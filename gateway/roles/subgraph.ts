@@ -3,12 +3,13 @@ import { modules } from "../../subgraphs/modules.ts";
 import { createSubgraphServer } from "../../subgraphs/serve.ts";
 import { listenAt, requireFreePort } from "../listen.ts";
 import { onKnownNetwork, openApp } from "./open-app.ts";
+import { requireFolders } from "./required-folders.ts";
 import { requireSettings } from "./required-settings.ts";
 import type { Start } from "./start.ts";
 
 /** A process that serves one subgraph to gateways and trusted routers. */
 export async function startSubgraph(start: Start): Promise<void> {
-  const { name, config, ends } = start;
+  const { name, config, log, ends } = start;
   const module = modules.find((known) => known.name === name);
   if (!module)
     throw new StartupError(`There is no subgraph ${name}: ${modules.map((known) => known.name).join(", ")}.`);
@@ -16,6 +17,7 @@ export async function startSubgraph(start: Start): Promise<void> {
   const { HOST: host, SUBGRAPH_PORT: port } = config;
   const place = { host, port, setting: "SUBGRAPH_PORT", isShared: config.SHARE_PORT === "on" } as const;
   await requireFreePort(place);
+  if (module.name === "storage") requireFolders(config, ["files"], log);
   const app = await openApp(await onKnownNetwork(config), start);
   await app.start({ worker: false, name: `subgraph:${module.name}` });
   const { INTERNAL_SECRET_ACCEPTED: accepted, ROUTER_SECRET: routerSecret } = config;

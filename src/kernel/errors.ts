@@ -523,6 +523,9 @@ export class ClientLeftError extends AppError {
   }
 }
 
+/** A failure whose cause is logged where it was detected: the requests that it fails are not logged. */
+export class LoggedError extends AppError {}
+
 /** Why the product cannot start: one line for the operator that names the invalid setting. Printed without a stack. */
 export class StartupError extends Error {
   override readonly name = "StartupError";

@@ -28,6 +28,8 @@ export type StorageServices = {
   readonly segments: SegmentsService;
   readonly storageNode: NodeModule["node"];
   readonly fileReader: NodeModule["reader"];
+  /** The state of the local storage node's disk; undefined with the nodes of the network. */
+  readonly storageDisk: Pick<NonNullable<NodeModule["disk"]>, "writeFault"> | undefined;
 } & Pick<KvModule, "kv" | "kvWrites">;
 
 /** The services of storage and their background work. */
@@ -78,7 +80,7 @@ export function createStorageModule(
   return {
     services: {
       ...{ submissions, files, folders, downloads, uploads, progress, segments, kv, kvWrites },
-      ...{ storageNode: node, fileReader: reader },
+      ...{ storageNode: node, fileReader: reader, storageDisk: disk },
     },
     startWork() {
       nodes.startWork?.();

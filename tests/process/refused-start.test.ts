@@ -1,6 +1,6 @@
 // @module-tag large
 import { once } from "node:events";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -230,6 +230,24 @@ describe("a start that cannot succeed is refused in one line that names the inva
         /^DATA_DIR: the folder \/proc\/none\/data\S* cannot be used \(ENOENT: .*\)\. Check its owner/,
       ),
     ]);
+  });
+
+  test("a folder that cannot be created or written, before a chain is created", async () => {
+    const data = newFolder();
+    const months = { RETENTION_REQUESTS_MONTHS: "1" };
+    const refusals = await Promise.all([
+      refusalOf({ DATA_DIR: data, STORAGE_DIR: "/dev/null" }),
+      refusalOf({ STORAGE_DIR: "/proc/x" }),
+      refusalOf({ ...months, RETENTION_ARCHIVE_FOLDER: "/proc" }),
+    ]);
+    expect(refusals).toEqual([
+      expect.stringMatching(
+        /^STORAGE_DIR: the folder \/dev\/null cannot be used \(ENOTDIR: .*\)\. Check its/,
+      ),
+      expect.stringMatching(/^STORAGE_DIR: the folder \/proc\/x cannot be used \(ENOENT: .*\)\. Check its/),
+      expect.stringMatching(/^RETENTION_ARCHIVE_FOLDER: the folder \/proc cannot be used \(ENOENT: /),
+    ]);
+    expect(readdirSync(data)).toEqual([]);
   });
 
   test.skipIf(!inject("postgresUrl"))("a REDIS_URL that does not answer", async () => {

@@ -223,7 +223,7 @@ describe("health", () => {
   });
 
   test("/readyz names every part", async () => {
-    const parts = { database: "ok", events: "ok", providers: "ok", chain: "ok" };
+    const parts = { database: "ok", events: "ok", providers: "ok", chain: "ok", storage: "ok" };
     for (const [origin, own] of [[stack().origin], [place.origin, { process: "ok" }]] as const) {
       const reply = await fetch(`${origin}/readyz`);
       expect([reply.status, await reply.json(), reply.headers.get("cache-control")]).toEqual([

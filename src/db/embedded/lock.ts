@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { accessSync, constants } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StartupError } from "../../kernel/errors.ts";
+import { makeFolder } from "../../kernel/writable-folder.ts";
 
 const SQLITE_BUSY = 5;
 
@@ -29,19 +30,6 @@ export function lockFolder(folder: string): FolderLock {
       { cause },
     );
   }
-}
-
-/** Node's own way to make a folder with its parents never returns where one of them cannot have any, as in `/proc`. */
-function makeFolder(folder: string): void {
-  const missing: string[] = [];
-  for (let at = resolve(folder); !existsSync(at); at = dirname(at)) missing.push(at);
-  for (const path of missing.toReversed())
-    try {
-      mkdirSync(path);
-    } catch (error) {
-      // Another process may be making it too.
-      if (!existsSync(path)) throw error;
-    }
 }
 
 function problemOf(cause: unknown): string {

@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
 import type { App } from "../../app.ts";
-import { ClientLeftError } from "../../kernel/errors.ts";
+import { ClientLeftError, LoggedError } from "../../kernel/errors.ts";
 import { exactJson } from "../../kernel/text/exact-json.ts";
 import type { ClientExchange } from "../../receipts/client-exchange.ts";
 import { toEnvelopeFailure } from "../envelope.ts";
@@ -142,7 +142,7 @@ function idHeaders(requestId: string, errors: Route["errors"]): Readonly<Record<
 }
 
 function logUnexpected(app: App, code: string, error: unknown, requestId: string): void {
-  if (error instanceof ClientLeftError) return;
+  if (error instanceof ClientLeftError || error instanceof LoggedError) return;
   if (isDisconnect(error))
     app.log.debug({ err: error, requestId }, "a client disconnected while sending its request");
   else if (code === "internal_error" || code === "unavailable")

@@ -30,6 +30,8 @@ type SubmissionTarget = {
     submissions: readonly { readonly root: Hex; readonly sectors: bigint }[],
   ): Promise<readonly NodeFile[]>;
   reverted(tx: Queries, roots: readonly Hex[]): Promise<void>;
+  /** Why the disk refuses uploads, in a few words; undefined if no write failed in the last 10 s. */
+  readonly writeFault: string | undefined;
 };
 
 type Options = {
@@ -42,14 +44,32 @@ type Options = {
 /** Connect timeout for storage nodes, milliseconds. */
 const CONNECT_MS = 3_000;
 
+type FolderSettings = {
+  readonly NETWORK: string;
+  readonly STORAGE: "disk" | "network" | undefined;
+  readonly STORAGE_DIR: string | undefined;
+  readonly DATA_DIR: string;
+};
+
+/** The folder of the local storage node, and the setting that names it; undefined if the network's nodes are used. */
+export function storageFolderOf(
+  settings: FolderSettings,
+): { readonly setting: string; readonly path: string } | undefined {
+  const { NETWORK, STORAGE, STORAGE_DIR, DATA_DIR } = settings;
+  const kind = STORAGE ?? (NETWORK === "devnet" ? "disk" : "network");
+  if (kind === "network") return undefined;
+  if (STORAGE_DIR !== undefined) return { setting: "STORAGE_DIR", path: STORAGE_DIR };
+  return { setting: "DATA_DIR", path: join(DATA_DIR, "storage") };
+}
+
 /** Creates the file storage: a local node on disk, or the nodes of the network. */
 export function createNodeModule(parts: AppContext, options: Options): NodeModule {
-  const { config, network } = parts;
+  const { config } = parts;
   const keccak = new Keccak();
   const threads = config.STORAGE_HASH_THREADS ?? Math.min(4, Math.max(1, availableParallelism() - 1));
   const hasher = new HashPool({ keccak, threads });
-  const kind = config.STORAGE ?? (network.id === "devnet" ? "disk" : "network");
-  const disk = kind === "disk" ? openDisk(parts, options, { keccak, hasher }) : undefined;
+  const folder = storageFolderOf(config)?.path;
+  const disk = folder === undefined ? undefined : openDisk(folder, parts, options, { keccak, hasher });
   const node = disk ?? openNetwork(parts, options, { keccak, hasher });
   return {
     node,
@@ -64,6 +84,7 @@ export function createNodeModule(parts: AppContext, options: Options): NodeModul
 }
 
 function openDisk(
+  folder: string,
   { config, network, database, log, committed }: AppContext,
   { url, progressed }: Options,
   hashing: Hashing,
@@ -73,7 +94,7 @@ function openDisk(
   return new DiskNode(
     { database, chainId, log, hashing, ...(listener && { listener }) },
     {
-      folder: config.STORAGE_DIR ?? join(config.DATA_DIR, "storage"),
+      folder,
       quotaBytes: config.STORAGE_QUOTA_GIB * 2 ** 30,
       unsubmittedHours: config.STORAGE_UNSUBMITTED_HOURS,
       verifies: config.STORAGE_VERIFY === "on",

@@ -64,7 +64,8 @@ export type StorageNode = {
    * Verifies a segment against the file's root and stores it, with `txSeq` as part of that submission. Throws
    * `segment_refused` (`param` is the invalid part, the message is the protocol's own text), `file_not_found` when
    * neither the chain nor the uploader gives its size, `file_too_large` for an upload above 10 MiB before its
-   * submission, `storage_full`, `unavailable` under too many writes, `storage_unavailable` when no node accepted it.
+   * submission, `storage_full`, `unavailable` under too many writes and on a disk that cannot be written,
+   * `storage_unavailable` when no node accepted it.
    */
   put(segment: UploadedSegment, txSeq?: bigint): Promise<PutOutcome>;
   /**

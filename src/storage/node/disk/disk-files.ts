@@ -198,12 +198,22 @@ async function openToWrite(path: string, created: (() => Promise<void>) | undefi
     if (!isMissing(error)) throw error;
   }
   const folder = dirname(path);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   await created?.();
   const handle = await open(path, WRITING);
   const parent = await open(folder, constants.O_RDONLY);
   await parent.sync().finally(() => parent.close());
   return handle;
+}
+
+/** Node reports a read-only disk as a missing folder if parents are to be made as well: they usually exist. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (isMissing(error)) await mkdir(folder, { recursive: true });
+    else if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
 }
 
 /** Readers and writers have separate handles, because only writers create missing files. */

@@ -30,6 +30,7 @@ import type {
   UploadedSegment,
 } from "../storage-node.ts";
 import { DiskFolder } from "./disk-folder.ts";
+import { DiskOutage } from "./disk-outage.ts";
 import { DiskReader } from "./disk-reader.ts";
 import { DiskWriter, type ProgressListener } from "./disk-writer.ts";
 
@@ -74,6 +75,7 @@ export class DiskNode implements StorageNode {
   readonly #files: HeldFiles;
   readonly #reader: DiskReader;
   readonly #writer: DiskWriter;
+  readonly #outage: DiskOutage;
   /** Serializes the losses and repairs of each file, so that a loss is never recorded over a repair. */
   readonly #repairs = new KeyedQueue();
   readonly #heldBytes: NaturalBatch<undefined, HeldBytes>;
@@ -90,6 +92,7 @@ export class DiskNode implements StorageNode {
     const { database, chainId, log, hashing, listener } = dependencies;
     const folder = new DiskFolder(options.folder);
     this.#folder = folder;
+    this.#outage = new DiskOutage(options.folder, log);
     this.#files = new HeldFiles({ queries: database, chainId, folder });
     this.#heldBytes = new NaturalBatch(async (waiting) => {
       const held = await heldBytes(database);
@@ -109,6 +112,11 @@ export class DiskNode implements StorageNode {
           if (!(await this.#reader.readOfIncomplete(file, index))) await this.#files.dropMissing(file, index);
         }),
     });
+  }
+
+  /** Why the disk refuses uploads, in a few words; undefined if no write failed in the last 10 s. */
+  get writeFault(): string | undefined {
+    return this.#outage.reason;
   }
 
   async find(ids: readonly FileId[]): Promise<readonly (NodeFile | undefined)[]> {
@@ -217,7 +225,9 @@ export class DiskNode implements StorageNode {
       const heldId = file.heldId && attempt === 1 ? file.heldId : await this.#hold(file, isSubmitted);
       const place = { id: heldId, root: file.root, shape };
       const recorded = attempt === 1 ? file.uploadedSegments : 0;
-      const written = await this.#writer.write(place, segment, { segmentRoot, isLast, recorded });
+      const written = await this.#outage.watch(() =>
+        this.#writer.write(place, segment, { segmentRoot, isLast, recorded }),
+      );
       if (written) return { kind: written.isNew ? "stored" : "duplicate", file: written.file };
       await this.#folder.remove(place);
       // The sweep deleted the file between the lookup and the insert; the second attempt creates it again.

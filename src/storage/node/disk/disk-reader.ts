@@ -111,8 +111,13 @@ export class DiskReader {
     const tree = await SegmentTree.buildInParts(keccak, roots);
     if (tree.root !== root)
       return this.#fail(file, undefined, new Error("neither the bytes nor the segment roots match the root"));
-    await folder.writeRoots(file, roots);
     log.warn({ root }, "the segment roots of a file were damaged and have been rebuilt");
+    // A disk that is full or read-only can still be read: the next process that reads the file rebuilds them again.
+    await folder
+      .writeRoots(file, roots)
+      .catch((error: unknown) =>
+        log.warn({ err: error, root }, "the rebuilt segment roots of a file were not stored"),
+      );
     return tree;
   }
 

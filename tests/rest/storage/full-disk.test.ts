@@ -1,0 +1,75 @@
+import { randomBytes } from "node:crypto";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ask } from "../../support/clients/graph-client.ts";
+import { newFolder } from "../../support/servers/process.ts";
+import { useStack } from "../../support/stack.ts";
+import { prepareFile, startPublisher } from "../../support/storage/publisher.ts";
+import { mountSmallDisk } from "../../support/storage/small-disk.ts";
+import { until } from "../../support/until.ts";
+
+let disk: ReturnType<typeof mountSmallDisk>;
+const stack = useStack(async (onEnd) => {
+  disk = mountSmallDisk(1_024, onEnd);
+  return { STORAGE_DIR: disk?.folder ?? newFolder(onEnd), STORAGE_CACHE_MIB: "0", LOG_LEVEL: "info" };
+});
+
+const MESSAGE = "The storage disk is unusable: no space left. Try again later.";
+const UPLOAD =
+  "mutation ($input: UploadSegmentInput!) { uploadSegment(input: $input) { userErrors { message } } }";
+
+test("a disk that becomes full refuses uploads until it has space, and its files are served", async ({
+  skip,
+}) => {
+  if (!disk) return skip();
+  const { origin, logged } = stack();
+  const publisher = await startPublisher(stack());
+  const stored = await publisher.publish(randomBytes(100_000));
+  const file = prepareFile(randomBytes(500_000));
+  await publisher.submit(file);
+  const bytesOf = async (root: string) => {
+    const reply = await fetch(`${origin}/file?root=${root}`);
+    return [reply.status, Buffer.from(await reply.arrayBuffer())] as const;
+  };
+  const ready = async () => {
+    const reply = await fetch(`${origin}/readyz`);
+    const { parts } = (await reply.json()) as { parts: { storage: string } };
+    return [reply.status, parts.storage];
+  };
+  const lines = (text: string) => logged().split(text).length - 1;
+
+  const filler = join(disk.folder, "filler");
+  expect(() => writeFileSync(filler, Buffer.alloc(2_097_152))).toThrow("ENOSPC");
+  for (const segment of file.segments) {
+    const reply = await publisher.post({ root: file.root, ...segment });
+    expect([reply.status, await reply.json()]).toEqual([
+      503,
+      { code: 2, message: "Internal server error", data: MESSAGE },
+    ]);
+    expect(Number(reply.headers.get("retry-after"))).toBeGreaterThan(0);
+  }
+  const wire = file.segments.map((segment) => ({ ...segment, root: file.root, fileSize: file.sizeBytes }));
+  const call = { jsonrpc: "2.0", id: 1, method: "zgs_uploadSegments", params: [wire] };
+  const headers = { "content-type": "application/json" };
+  const rpc = await fetch(origin, { method: "POST", headers, body: JSON.stringify(call) });
+  expect([rpc.status, await rpc.json()]).toEqual([
+    200,
+    { jsonrpc: "2.0", id: 1, error: { code: -32_000, message: MESSAGE } },
+  ]);
+  const { errors } = await ask(origin, "", UPLOAD, { input: { root: file.root, ...file.segments[0] } });
+  expect(errors).toMatchObject([{ message: MESSAGE, extensions: { code: "unavailable" } }]);
+  expect(await ready()).toEqual([200, "no space left"]);
+  expect(await bytesOf(stored.root)).toEqual([200, stored.content]);
+  expect((await bytesOf(file.root))[0]).toBe(409);
+
+  rmSync(filler);
+  await until(async () => (await ready())[1] === "ok");
+  for (const segment of file.segments)
+    expect((await publisher.post({ root: file.root, ...segment })).status).toBe(200);
+  expect(await bytesOf(file.root)).toEqual([200, file.content]);
+  expect(lines("STORAGE_DIR cannot be written")).toBe(1);
+  expect(lines("STORAGE_DIR can be written again")).toBe(1);
+  for (const other of ["a JSON-RPC call failed", "a request failed", "a GraphQL request failed"])
+    expect(lines(other), other).toBe(0);
+});
