@@ -4,6 +4,7 @@ import { addPasswords } from "./connection-passwords.ts";
 import { loadEnvFile, misspellings } from "./env-file.ts";
 import { StartupError } from "./kernel/errors.ts";
 import type { Hex } from "./kernel/text/hex.ts";
+import { largestBodyBytes } from "./load/memory-budget.ts";
 import { FILE_SUFFIX, readSecret } from "./secret-files.ts";
 import { DEPOSIT_SETTINGS, NETWORK_SETTINGS } from "./settings/chain.ts";
 import { GRAPH_SETTINGS } from "./settings/graph.ts";
@@ -15,6 +16,8 @@ import { LISTENING_SETTINGS, PROCESS_SETTINGS, RATE_LIMIT_SETTINGS } from "./set
 import { RECEIPT_SETTINGS, STATE_SETTINGS } from "./settings/state.ts";
 import { FILE_SETTINGS, KV_SETTINGS } from "./settings/storage.ts";
 import type { Setting } from "./settings/values.ts";
+
+const MIB = 1_048_576;
 
 /** Every environment variable that the product reads. `.env.example` lists the same; a test compares the two. */
 export const SETTINGS = {
@@ -147,6 +150,11 @@ function conflicts(config: Config, isPartial: boolean): readonly string[] {
     found.push(missing("RPC_URL", "required with PROCESSES and NETWORK=devnet"));
   if (config.TRUSTED_DOCUMENTS_ONLY === "on" && !config.TRUSTED_DOCUMENTS)
     found.push(missing("TRUSTED_DOCUMENTS", "required with TRUSTED_DOCUMENTS_ONLY=on"));
+  const mostPromptMib = Math.floor(largestBodyBytes(config.REQUEST_MEMORY_MIB * MIB) / MIB);
+  if (config.MAX_PROMPT_MIB > mostPromptMib)
+    found.push(
+      `MAX_PROMPT_MIB: must be at most ${mostPromptMib} with REQUEST_MEMORY_MIB=${config.REQUEST_MEMORY_MIB}, for example MAX_PROMPT_MIB=${mostPromptMib}`,
+    );
   return found;
 }
 

@@ -1,14 +1,13 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest, FastifyServerFactory } from "fastify";
 import type { App } from "../../src/app.ts";
+import { BODY_COPIES, type MemoryLease } from "../../src/load/memory-budget.ts";
 import { JsonParts } from "../../src/rest/json-parts/json-parts.ts";
 import { RequestGate } from "./request-gate.ts";
 import { overloaded, Turns } from "./turns.ts";
 
 /** Smaller bodies and responses are bounded by the number of connections, and not worth counting. */
 const MIN_COUNTED_BYTES = 16_384;
-/** A body is held as the received chunks, then as one buffer, then as text or values. */
-const BODY_FACTOR = 3;
 /** Parsing a larger body takes milliseconds: one is parsed per turn of the event loop. */
 const LARGE_BODY_BYTES = 262_144;
 /** Memory for a body is reserved in steps of this size. */
@@ -45,8 +44,14 @@ export function limitLoad(server: FastifyInstance, app: App): void {
     done(cause && overloaded());
   });
   server.addHook("preParsing", (request, reply, payload, done) => {
-    if (mayBeLarge(request) && !load.requests.isCounted(request.raw))
-      reserveAsItComes(request, (bytes) => load.requests.of(request.raw, reply.raw).reserve(bytes));
+    if (!mayBeLarge(request) || load.requests.isCounted(request.raw)) return done(null, payload);
+    const lease = load.requests.of(request.raw, reply.raw);
+    try {
+      requireRoom(request, lease);
+    } catch (error) {
+      return done(error as Error);
+    }
+    reserveAsItComes(request, lease);
     done(null, payload);
   });
   const largeBodies = new Turns(1);
@@ -81,19 +86,31 @@ function mayBeLarge({ headers }: FastifyRequest): boolean {
   return Number(headers["content-length"] ?? 0) > MIN_COUNTED_BYTES;
 }
 
+/** Refuses an announced body that can never fit before it is read. The route itself refuses one above its limit. */
+function requireRoom({ raw, routeOptions }: FastifyRequest, lease: MemoryLease): void {
+  const announced = Number(raw.headers["content-length"] ?? 0);
+  if (announced <= (routeOptions.bodyLimit ?? 0))
+    lease.requireShare((announced - MIN_COUNTED_BYTES) * BODY_COPIES);
+}
+
 /**
  * Reserves one step ahead of the bytes read. Announced bytes cost nothing: otherwise a few connections that announce
  * large bodies could block all others. When memory runs out, the body's reader receives the error.
  */
-function reserveAsItComes({ raw }: FastifyRequest, reserve: (bytes: number) => void): void {
+function reserveAsItComes({ raw, routeOptions }: FastifyRequest, lease: MemoryLease): void {
+  const mostBytes = Math.min(
+    Number(raw.headers["content-length"] ?? Number.POSITIVE_INFINITY),
+    routeOptions.bodyLimit ?? Number.POSITIVE_INFINITY,
+  );
   let reserved = MIN_COUNTED_BYTES;
   let read = 0;
   const count = (chunk: Buffer) => {
     read += chunk.length;
     if (read <= reserved) return;
     try {
-      reserve((read - reserved + STEP_BYTES) * BODY_FACTOR);
-      reserved = read + STEP_BYTES;
+      const ahead = Math.max(read, Math.min(read + STEP_BYTES, mostBytes));
+      lease.reserveBody((ahead - reserved) * BODY_COPIES);
+      reserved = ahead;
     } catch (error) {
       raw.off("data", count);
       if (raw.listenerCount("error") > 0) raw.emit("error", error);

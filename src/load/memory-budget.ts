@@ -20,6 +20,14 @@ const ADDRESS_SHARE = 1 / 3;
 const ADDRESSES_SHARE = 1 / 2;
 const RETRY_AFTER_SECONDS = 1;
 
+/** A body is held as the received chunks, then as one buffer, then as text or values. */
+export const BODY_COPIES = 3;
+
+/** The size of the largest body that one account can send within a total, bytes. */
+export function largestBodyBytes(totalBytes: number): number {
+  return Math.floor(memoryLimits(totalBytes).perAccountBytes / BODY_COPIES);
+}
+
 /** The default limits of a total: half for one account, a third for one address, half for all addresses. */
 export function memoryLimits(totalBytes: number): MemoryLimits {
   return {
@@ -121,16 +129,30 @@ export class MemoryLease {
     return this.#bytes;
   }
 
-  /** What the lease could hold if its owner had no other active request. */
-  get largestBytes(): number {
-    return this.#account.shareOf(this.#owner);
-  }
-
   /** Reserves memory before it is allocated. Throws `overloaded` if it does not fit; the lease is then unchanged. */
   reserve(bytes: number): void {
     if (this.#isReleased) return;
     this.#account.reserve(this.#owner, bytes);
     this.#bytes += bytes;
+  }
+
+  /** Like `reserve`, for a body; throws `body_too_large` where `requireShare` does. */
+  reserveBody(bytes: number): void {
+    this.requireShare(bytes);
+    this.reserve(bytes);
+  }
+
+  /**
+   * Throws `body_too_large` for a body that does not fit even while its owner has no other request: with `overloaded`
+   * its client would send it again and again.
+   */
+  requireShare(bytes: number): void {
+    const limit = this.#account.shareOf(this.#owner);
+    if (this.#bytes + bytes > limit)
+      throw new AppError(
+        "body_too_large",
+        `This body needs more memory than one caller may hold here, ${limit} bytes. Send smaller requests.`,
+      );
   }
 
   /** Counts memory that is already allocated and can no longer be refused, such as a paid response. */

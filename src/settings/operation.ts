@@ -18,7 +18,7 @@ export const OPERATION_SETTINGS = {
   MAX_PROMPT_MIB: {
     schema: z.coerce.number().int().min(1).max(256).default(32),
     about:
-      "Maximum body size of a request with a prompt (chat, response, message, token count, completion, embedding, rerank), MiB. Three times the size of a body is reserved from REQUEST_MEMORY_MIB, of which one account may use half",
+      "Maximum body size of a request with a prompt (chat, response, message, token count, completion, embedding, rerank), MiB. Three times the size of a body is reserved from REQUEST_MEMORY_MIB, of which one account may use half, so this setting may be at most a sixth of REQUEST_MEMORY_MIB",
     example: "32",
   },
   REQUEST_MEMORY_MIB: {

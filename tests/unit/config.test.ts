@@ -89,6 +89,18 @@ function mistakeOf(environment: Readonly<Record<string, string>>): Error | undef
   }
 }
 
+test("the largest prompt must fit into the memory that one account may hold", () => {
+  const both = (MAX_PROMPT_MIB: string, REQUEST_MEMORY_MIB: string) =>
+    mistakeOf({ MAX_PROMPT_MIB, REQUEST_MEMORY_MIB })?.message;
+  expect(mistakeOf({ MAX_PROMPT_MIB: "200" })?.message).toContain(
+    "MAX_PROMPT_MIB: must be at most 42 with REQUEST_MEMORY_MIB=256, for example MAX_PROMPT_MIB=42",
+  );
+  expect(mistakeOf({ REQUEST_MEMORY_MIB: "128" })?.message).toContain("MAX_PROMPT_MIB: must be at most 21 ");
+  expect(both("42", "256")).toBeUndefined();
+  expect(both("256", "1536")).toBeUndefined();
+  expect(both("256", "1535")).toContain("MAX_PROMPT_MIB: must be at most 255 ");
+});
+
 test("a setting that requires another one says so", () => {
   expect(() => readConfig({ NETWORK: "mainnet" })).toThrow(
     "ROUTER_PRIVATE_KEY: required with NETWORK=mainnet",

@@ -22,7 +22,7 @@ test.each([[['{"id":1,', '"method":"x"}']], [['{"id":1,"method":"x"}']]])(
     turns.take(WHOLE_TURN_BYTES, () => {});
     const parts = await readJsonParts(requestOf(...chunks), {
       ...{ maxBytes: 1_000, maxTextLength: 1_000, turns },
-      lease: () => ({ bytes: 0, largestBytes: 1_000_000, reserve() {} }) as unknown as MemoryLease,
+      lease: () => ({ reserveBody() {} }) as unknown as MemoryLease,
     });
     expect(parts.fault).toBeUndefined();
     expect(JSON.parse(parts.json.toString())).toEqual({ id: 1, method: "x" });

@@ -24,7 +24,7 @@ type Options = {
 export function readJsonParts(request: IncomingMessage, options: Options): Promise<JsonParts> {
   const { maxBytes, maxTextLength } = options;
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
-  const scanner = new JsonScanner({ maxTextLength, reserve: (bytes) => reserve(options.lease(), bytes) });
+  const scanner = new JsonScanner({ maxTextLength, reserve: (bytes) => options.lease().reserveBody(bytes) });
   const { promise, resolve, reject } = Promise.withResolvers<JsonParts>();
   let read = 0;
   let isOver = false;
@@ -62,16 +62,6 @@ export function readJsonParts(request: IncomingMessage, options: Options): Promi
   const finish = () => options.turns.take(0, end);
   request.on("data", take).on("end", finish).on("error", fail).resume();
   return promise;
-}
-
-function reserve(lease: MemoryLease, bytes: number): void {
-  const limit = lease.largestBytes;
-  if (lease.bytes + bytes > limit)
-    throw new AppError(
-      "body_too_large",
-      `This body needs more memory than one caller may use here, ${limit} bytes. Send smaller requests.`,
-    );
-  lease.reserve(bytes);
 }
 
 function tooLarge(maxBytes: number): AppError {
