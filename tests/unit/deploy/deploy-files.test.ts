@@ -34,6 +34,16 @@ test("every variable of the image and of Compose is a setting, and secrets are f
   for (const [, { environment = {} }] of own) requireSettings(environment);
 });
 
+test("wallets can sign in at the public URL of every deployment, since no other way makes the first key", () => {
+  const overlays = OVERLAYS.map((folder) => render(folder).find(({ kind }) => kind === "ConfigMap")?.data);
+  const all = [...overlays, ...own.map(([, { environment }]) => environment)];
+  expect(all).toHaveLength(9);
+  for (const settings of all as Record<string, string>[]) {
+    expect(settings.PUBLIC_URL).toMatch(/^https:\/\//);
+    expect(settings.SIGN_IN_ORIGINS?.split(",")).toContain(settings.PUBLIC_URL);
+  }
+});
+
 test("no pod reaches the metadata service of a cloud", () => {
   const policies = render(OVERLAYS[0] ?? "").filter(({ kind }) => kind === "NetworkPolicy");
   const egress = policies.find((policy) => nameOf(policy) === "egress");
