@@ -1,5 +1,5 @@
 import { setDefaultResultOrder } from "node:dns";
-import { type Config, likelyMisspellings, readConfig } from "../src/config.ts";
+import { type Config, likelyMisspellings, readConfig, readVariable } from "../src/config.ts";
 import { StartupError } from "../src/kernel/errors.ts";
 import { createLogger } from "../src/kernel/log.ts";
 import { startTraces } from "../src/metrics/trace-export.ts";
@@ -47,7 +47,7 @@ await runOrExplain(async () => {
   // Printed before the role is loaded, which takes seconds.
   if (processNumber === 0)
     console.log(`zerograph is starting: ${[role, name].join(" ").trim()}, NETWORK=${config.NETWORK} ...`);
-  const endTraces = await startTraces(config, serviceName(role, name));
+  const endTraces = await startTraces(config, serviceName(role, name), { log, variable: readVariable });
   // Tracing started first, so it stops last.
   if (endTraces) ends.unshift(endTraces);
   try {

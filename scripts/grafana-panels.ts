@@ -203,6 +203,10 @@ export const DASHBOARDS: Readonly<
         queries: [[rate("zerograph_refusals_total", "cause"), "{{cause}}"]],
       },
       {
+        title: "Spans dropped",
+        queries: [["increase(zerograph_trace_spans_dropped[$__rate_interval])", "{{instance}}"]],
+      },
+      {
         title: "Memory held by requests",
         unit: "bytes",
         queries: [["zerograph_request_memory_bytes", "{{instance}}"]],

@@ -8,6 +8,7 @@ export async function metricHelp(): Promise<ReadonlyMap<string, string>> {
     holdsOpen: async () => 0,
     relayLagSeconds: async () => 0,
     takenPositions: () => 0,
+    droppedSpans: () => 0,
     replicaLagSeconds: () => 0,
     clockOffsetSeconds: () => 0,
     watchers: async () => [],

@@ -8,6 +8,7 @@ import type { EventRelay } from "./events/relay.ts";
 import type { InferenceServices } from "./inference/module.ts";
 import { readJobQueue } from "./jobs/job-queue.store.ts";
 import type { Hex } from "./kernel/text/hex.ts";
+import { droppedSpans } from "./kernel/tracing.ts";
 import type { LoadServices } from "./load/module.ts";
 import { cachedRead } from "./metrics/cached-read.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -63,6 +64,7 @@ export function processGauges(
     holdsOpen: () => holds.open(),
     relayLagSeconds: () => relay.lagSeconds(),
     takenPositions: () => relay.takenPositions,
+    droppedSpans,
     replicaLagSeconds: () => database.replica?.lagSeconds,
     eventStreamsOpen: () => events.openStreams,
     requestMemoryBytes: () => load.memory.usedBytes,

@@ -33,9 +33,20 @@ const LINKS = createContextKey("zerograph.links");
  */
 let tracer: Tracer | undefined;
 
-/** Turns tracing on, or with undefined off. The caller has set OpenTelemetry's globals. */
-export function useTracer(made: Tracer | undefined): void {
+let readDropped: (() => number) | undefined;
+
+/**
+ * Turns tracing on, or with undefined off. The caller has set OpenTelemetry's globals; `dropped` counts the spans that
+ * did not reach the collector.
+ */
+export function useTracer(made: Tracer | undefined, dropped?: () => number): void {
   tracer = made;
+  readDropped = dropped;
+}
+
+/** The spans that did not reach the collector since the start; undefined while tracing is off. */
+export function droppedSpans(): number | undefined {
+  return readDropped?.();
 }
 
 /** Whether tracing is on. */

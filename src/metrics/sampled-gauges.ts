@@ -8,6 +8,8 @@ export type Sampled = {
   readonly relayLagSeconds: () => Promise<number>;
   /** How often the bus had another event at the position of a new one. */
   readonly takenPositions: () => number;
+  /** Spans that did not reach the collector since the start; undefined without traces. */
+  readonly droppedSpans: () => number | undefined;
   /** How far the database's replica is behind, at most; undefined without one, or while that is not known. */
   readonly replicaLagSeconds: () => number | undefined;
   /** How far the process's clock is ahead of the database's; negative if it is behind. */
@@ -96,6 +98,17 @@ function registerProcessGauges(registry: Registry, sources: Sampled): void {
     "How far the clock of this process is ahead of the database's; negative if it is behind",
     [],
     async (gauge) => gauge.set(sources.clockOffsetSeconds()),
+  );
+  register(
+    registry,
+    "zerograph_trace_spans_dropped",
+    "Spans that did not reach the collector since the start; absent without traces",
+    [],
+    async (gauge) => {
+      const spans = sources.droppedSpans();
+      if (spans === undefined) gauge.remove();
+      else gauge.set(spans);
+    },
   );
   register(
     registry,

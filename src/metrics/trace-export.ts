@@ -1,6 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { MeterProvider } from "@opentelemetry/api";
+import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Config } from "../config.ts";
+import { StartupError } from "../kernel/errors.ts";
+import type { Logger } from "../kernel/log.ts";
 import { useTracer } from "../kernel/tracing.ts";
+import { TraceOutage } from "./trace-outage.ts";
 
 /** The settings of the trace exporter and sampler. */
 export type TraceSettings = Pick<
@@ -12,14 +18,17 @@ export type TraceSettings = Pick<
  * Starts exporting the traces of this process over OTLP/HTTP (JSON), if a collector is configured. OpenTelemetry's SDK
  * reads the other standard variables itself (OTEL_EXPORTER_OTLP_HEADERS, OTEL_RESOURCE_ATTRIBUTES and so on). The SDK
  * is loaded only then, and takes 50 to 250 ms. At most 2,048 spans are queued; more are dropped. Resolves with a
- * function that flushes the queue and stops within 5 s; undefined without a collector.
+ * function that flushes the queue and stops within 5 s; undefined without a collector. Throws a `StartupError` for a
+ * certificate that cannot be read: the SDK would go on without it. `variable` reads an environment variable.
  */
 export async function startTraces(
   settings: TraceSettings,
   service: string,
+  { log, variable }: { readonly log: Logger; readonly variable: (name: string) => string | undefined },
 ): Promise<(() => Promise<void>) | undefined> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SERVICE_NAME: name = service } = settings;
   if (endpoint === undefined) return undefined;
+  requireCertificates(variable);
   const [api, sdk, { OTLPTraceExporter }, resources, { AsyncLocalStorageContextManager }, core] =
     await Promise.all([
       import("@opentelemetry/api"),
@@ -32,13 +41,15 @@ export async function startTraces(
   const own = resources.resourceFromAttributes({ "service.instance.id": randomUUID() });
   const detected = resources.detectResources({ detectors: [resources.envDetector] });
   const named = resources.resourceFromAttributes({ "service.name": name });
+  const outage = new TraceOutage(new URL(endpoint).origin, log);
   const provider = new sdk.TracerProvider({
     resource: own.merge(detected).merge(named),
     sampler: samplerOf(sdk, settings),
     spanLimits: { attributeValueLengthLimit: MAX_TEXT, attributeCountLimit: 64, linkCountLimit: 128 },
     spanProcessors: [
       new sdk.BatchSpanProcessor({
-        exporter: new OTLPTraceExporter({ timeoutMillis: EXPORT_MS }),
+        exporter: watched(new OTLPTraceExporter({ timeoutMillis: EXPORT_MS }), outage),
+        selfObsMeterProvider: overflowMeter(api.createNoopMeter(), outage),
         scheduledDelayMillis: DELAY_MS,
         exportTimeoutMillis: EXPORT_MS,
       }),
@@ -47,14 +58,58 @@ export async function startTraces(
   api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   api.propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
   api.trace.setGlobalTracerProvider(provider);
-  useTracer(provider.getTracer("zerograph"));
+  useTracer(provider.getTracer("zerograph"), () => outage.dropped);
   return async () => {
     useTracer(undefined);
     await Promise.race([
-      provider.shutdown(),
+      // An export that fails is logged where it is counted.
+      provider.shutdown().catch(() => {}),
       new Promise((resolve) => setTimeout(resolve, EXPORT_MS).unref()),
     ]);
   };
+}
+
+/** The standard variables that name files, without `OTEL_EXPORTER_OTLP_` or `OTEL_EXPORTER_OTLP_TRACES_`. */
+const FILES = ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"];
+
+function requireCertificates(variable: (name: string) => string | undefined): void {
+  for (const name of FILES.flatMap((file) => [
+    `OTEL_EXPORTER_OTLP_${file}`,
+    `OTEL_EXPORTER_OTLP_TRACES_${file}`,
+  ])) {
+    const path = variable(name);
+    if (path === undefined) continue;
+    try {
+      readFileSync(path);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      throw new StartupError(`${name}: ${path} cannot be read (${code}).`, { cause });
+    }
+  }
+}
+
+/** Reports the outcome of each export. */
+function watched(exporter: SpanExporter, outage: TraceOutage): SpanExporter {
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        if (result.code === 0) outage.accepted();
+        else outage.failed(spans.length, result.error);
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+type Meter = ReturnType<MeterProvider["getMeter"]>;
+
+/** The SDK reports spans that its full queue drops only to a meter. */
+function overflowMeter(noop: Meter, outage: TraceOutage): MeterProvider {
+  const add = (spans: number, attributes: Record<string, unknown> = {}) => {
+    if (attributes["error.type"] === "queue_full") outage.overflowed(spans);
+  };
+  const meter: Meter = Object.assign(Object.create(noop), { createCounter: () => ({ add }) });
+  return { getMeter: () => meter };
 }
 
 const MAX_TEXT = 1_024;

@@ -187,6 +187,7 @@ describe("/metrics", () => {
       clockOffsetSeconds: () => -7_200,
       relayLagSeconds: () => new Promise(() => {}),
       takenPositions: () => 0,
+      droppedSpans: () => 7,
       jobs: () => Promise.reject(new Error("the database is gone")),
       webhookLagSeconds: async () => 0,
       databasePool: () => ({ open: 10, idle: 2, waiting: 5 }),
@@ -209,6 +210,7 @@ describe("/metrics", () => {
     expect(body).toContain('zerograph_database_connections{state="busy"} 8');
     expect(body).toContain("zerograph_database_waiting 5");
     expect(body).toContain("zerograph_redis_up 0");
+    expect(body).toContain("zerograph_trace_spans_dropped 7");
     expect(body).toContain("zerograph_clock_offset_seconds -7200");
     expect(body).toContain('zerograph_provider_circuit_state{provider="0x1"} 1');
   });

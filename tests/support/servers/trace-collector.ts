@@ -36,7 +36,7 @@ type Sent = {
   }[];
 };
 
-export async function startTraceCollector(onEnd: OnEnd): Promise<TraceCollector> {
+export async function startTraceCollector(onEnd: OnEnd, port = 0): Promise<TraceCollector> {
   const spans: CollectedSpan[] = [];
   const bodies: string[] = [];
   const server = createServer(async (request, response) => {
@@ -49,7 +49,7 @@ export async function startTraceCollector(onEnd: OnEnd): Promise<TraceCollector>
     }
     response.setHeader("content-type", "application/json").end("{}");
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   onEnd(async () => {
     server.closeAllConnections();
     server.close();
