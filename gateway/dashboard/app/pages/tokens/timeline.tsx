@@ -34,7 +34,7 @@ export function Timeline({
   return (
     <Section title="Timeline" actions={<Live liveness={live} />}>
       <Entries list={list} contract={token.contract} />
-      <Pager list={list} />
+      <Pager list={list} label="Timeline" />
     </Section>
   );
 }

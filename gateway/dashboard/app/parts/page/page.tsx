@@ -1,5 +1,5 @@
 import { Group, SimpleGrid, Title } from "@mantine/core";
-import { type ReactNode, useEffect, useId } from "react";
+import { createContext, type ReactNode, useEffect, useId } from "react";
 
 /** A page: its title, also of the window, what is above it, its purpose, its actions and its content. */
 export function Page({
@@ -33,6 +33,9 @@ export function Page({
   );
 }
 
+/** The title of the section around a component. */
+export const SectionTitle = createContext<string | undefined>(undefined);
+
 /** A part of a page under a heading of its own, on a card. */
 export function Section({
   title,
@@ -60,7 +63,9 @@ export function Section({
         </div>
         {actions && <Group gap="xs">{actions}</Group>}
       </header>
-      <div className="card-body">{children}</div>
+      <SectionTitle value={title}>
+        <div className="card-body">{children}</div>
+      </SectionTitle>
     </section>
   );
 }

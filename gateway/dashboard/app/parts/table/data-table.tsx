@@ -1,10 +1,20 @@
 import { Button, Group } from "@mantine/core";
 import { type LinkProps, useNavigate } from "@tanstack/react-router";
 import { columnVisibilityFeature, tableFeatures, useTable } from "@tanstack/react-table";
-import { lazy, type ReactNode, Suspense, type UIEvent, useCallback, useMemo, useRef } from "react";
+import {
+  lazy,
+  type ReactNode,
+  Suspense,
+  type UIEvent,
+  useCallback,
+  useContext,
+  useMemo,
+  useRef,
+} from "react";
 import type { CombinedError } from "urql";
 import { loadAgain } from "../../data/query/fetch-again.ts";
 import { isRefusal, reasonOf } from "../../data/query/graph.ts";
+import { SectionTitle } from "../page/page.tsx";
 import { EmptyState, Failure, Loading, NoPermission } from "../page/states.tsx";
 import { placesOf } from "./card-places.ts";
 import type { Column } from "./column.ts";
@@ -113,6 +123,8 @@ function Rows<Row extends object>(
 ) {
   const { columns, rows, keyOf, label, link, sort, onSort, visibility, onEnd, onTop } = props;
   const navigate = useNavigate();
+  // Two regions of one name cannot be told apart in a list of landmarks.
+  const isNamedAlready = useContext(SectionTitle) === label;
   const definitions = useMemo(
     () => columns.map(({ id }) => ({ id, accessorFn: (row: Row) => row })),
     [columns],
@@ -159,7 +171,7 @@ function Rows<Row extends object>(
   return (
     <section
       className={isVirtual ? "scroll tall" : shown.length >= LONG_FROM ? "scroll long" : "scroll"}
-      aria-label={label}
+      aria-label={isNamedAlready ? `${label}: table` : label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll it.
       tabIndex={0}
       onScroll={onScroll}

@@ -12,16 +12,23 @@ export function ListTable<Row extends object>({ list, ...rest }: Props<Row>) {
   return (
     <>
       <DataTable {...rest} rows={list.rows} error={list.error} onRetry={list.refetch} />
-      <Pager list={list} />
+      <Pager list={list} label={rest.label} />
     </>
   );
 }
 
 /** The buttons to the newer and older pages of a list; nothing for a list of one page. */
-export function Pager({ list: { newer, older, fetching } }: { list: List<unknown> }) {
+export function Pager({
+  list: { newer, older, fetching },
+  label,
+}: {
+  list: List<unknown>;
+  /** What the list has, for screen readers. */
+  label: string;
+}) {
   if (!newer && !older) return null;
   return (
-    <nav className="pager" aria-label="Pages of the list">
+    <nav className="pager" aria-label={`Pages: ${label}`}>
       <Group gap="xs">
         <Button size="xs" variant="default" disabled={!newer || fetching} onClick={newer ?? (() => {})}>
           ← Newer
