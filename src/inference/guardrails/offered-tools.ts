@@ -26,9 +26,9 @@ export function refusedTool(fields: Fields, names: readonly string[]): RefusedTo
   return loaded ? { field: "input", ...loaded } : refusedInMessages(fields, allowed);
 }
 
-function refusedInMessages(fields: Fields, allowed: readonly string[]): RefusedTool | undefined {
+function refusedInMessages(fields: Fields, allowed: ReadonlySet<string>): RefusedTool | undefined {
   for (const { tool, path } of toolsInMessages(fields)) {
-    const refused = refusedAt(tool, path.replace(/\.(\d+)/g, "[$1]"), allowed);
+    const refused = refusedAt(tool, path, allowed);
     if (refused) return { field: path.startsWith("system") ? "system" : "messages", ...refused };
   }
   return undefined;

@@ -19,7 +19,8 @@ const GENERATION_NULLS = [
 type GenerationNull = (typeof GENERATION_NULLS)[number];
 
 const API_TYPES = ["completions", "embeddings", "rerank", "tts", "stt", "image"] as const;
-const API_TYPE: Readonly<Record<ServiceType, (typeof API_TYPES)[number]>> = {
+type ApiType = (typeof API_TYPES)[number];
+const API_TYPE: Readonly<Record<ServiceType, ApiType>> & Readonly<Record<string, ApiType>> = {
   chatbot: "completions",
   embedding: "embeddings",
   rerank: "rerank",
@@ -43,9 +44,9 @@ export const GENERATION_MEMBERS = {
 };
 
 /** The values of `GENERATION_MEMBERS`. */
-export function generationMembers(serviceType: ServiceType, provider: string) {
+export function generationMembers(serviceType: string, provider: string) {
   return {
-    api_type: API_TYPE[serviceType],
+    api_type: API_TYPE[serviceType] ?? "completions",
     provider_name: provider,
     data_region: "global" as const,
     is_byok: false as const,
