@@ -19,6 +19,7 @@ import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import type { FailoverService } from "./failover.service.ts";
+import { ReadingTurns } from "./reading-turns.ts";
 import type { StreamOptions } from "./stream-options.ts";
 import { StreamRelay } from "./stream-relay.ts";
 
@@ -73,6 +74,7 @@ export class DispatchService {
   readonly #dependencies: Dependencies;
   readonly #running = new InProgress();
   readonly #streams = new Set<StreamRelay>();
+  readonly #turns = new ReadingTurns();
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
@@ -161,7 +163,10 @@ export class DispatchService {
   ): Promise<void> {
     const { failover, providers, billing, memory, settings, cache } = this.#dependencies;
     const { firstTokenMs, silenceMs, stallMs, resumesStreams: resumes } = settings;
-    const relay = new StreamRelay({ ...given, admitted, billing, firstTokenMs, silenceMs, stallMs, resumes });
+    const relay = new StreamRelay({
+      ...{ ...given, admitted, billing, firstTokenMs, silenceMs, stallMs, resumes },
+      turns: this.#turns,
+    });
     admitted.markStreamed();
     this.#streams.add(relay);
     const lease = admitted.cache && memory.open({ kind: "account", id: admitted.account });

@@ -57,7 +57,7 @@ export class StreamAttempt implements ProviderListener {
     this.#delivery = delivery;
     this.#resumed = delivery.by && delivery.text && new ResumeMatcher(delivery.text);
     const { provider } = attempt;
-    this.#intake = new StreamIntake({
+    this.#intake = new StreamIntake(options.turns, {
       event: (event) => this.#onEvent(event),
       failed: (error) => this.#onInvalid(error),
       pause: () => this.#exchange?.pause(),

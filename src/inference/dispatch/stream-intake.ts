@@ -1,5 +1,6 @@
 import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { EventScanner } from "./event-scanner.ts";
+import type { ReadingTurns, TurnReader } from "./reading-turns.ts";
 
 const MAX_STREAM_BYTES = 64 * 1_048_576;
 /**
@@ -8,10 +9,12 @@ const MAX_STREAM_BYTES = 64 * 1_048_576;
  */
 const MAX_IDLE_BYTES = 2 * 1_048_576;
 const MAX_IDLE_RATIO = 4;
-/** What a shorter chunk counts as: receiving it takes as long as reading so many bytes. */
+/**
+ * What a shorter chunk counts as, because receiving it takes as long as reading so many bytes: as content if an event with
+ * content arrives in it.
+ */
 const MIN_CHUNK_BYTES = 64;
-/** How long a stream may occupy one turn of the event loop, milliseconds, and how much of it is read at once. */
-const TURN_MS = 2;
+/** How much is read at once. */
 const PART_BYTES = 4_096;
 /** What may wait for the next turn before the provider is paused: a connection that breaks then loses what it holds. */
 const MAX_WAITING_BYTES = 262_144;
@@ -33,14 +36,13 @@ type Listener = {
  * Reads the events of a provider's stream in short turns of the event loop, as fast as the client takes them, and
  * limits what a stream may have beside its content.
  */
-export class StreamIntake {
+export class StreamIntake implements TurnReader {
+  readonly #turns: ReadingTurns;
   readonly #on: Listener;
   readonly #scanner = new EventScanner();
   /** What has arrived and was not read yet. */
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  #turn: NodeJS.Immediate | undefined;
-  #spentMs = 0;
   #isHeld = false;
   #isPaused = false;
   #isReading = false;
@@ -48,8 +50,11 @@ export class StreamIntake {
   #receivedBytes = 0;
   #readBytes = 0;
   #contentBytes = 0;
+  /** What was added for short chunks since the unfinished event began. */
+  #addedBytes = 0;
 
-  constructor(on: Listener) {
+  constructor(turns: ReadingTurns, on: Listener) {
+    this.#turns = turns;
     this.#on = on;
   }
 
@@ -60,7 +65,6 @@ export class StreamIntake {
       this.#on.failed(malformed("The provider's stream is too long."));
       return;
     }
-    this.#readBytes += Math.max(0, MIN_CHUNK_BYTES - chunk.length);
     this.#waiting.push(chunk);
     this.#waitingBytes += chunk.length;
     this.#run();
@@ -93,15 +97,32 @@ export class StreamIntake {
     this.#waiting = [];
     this.#waitingBytes = 0;
     this.#onEnd = undefined;
-    clearImmediate(this.#turn);
+    this.#turns.remove(this);
     this.#resume();
+  }
+
+  /** Called by the turns that it shares with other streams. */
+  read(untilMs: number): boolean {
+    this.#isReading = true;
+    do this.#readPart();
+    while (this.#isReadable && performance.now() < untilMs);
+    this.#isReading = false;
+    this.#settle();
+    return this.#isReadable;
+  }
+
+  get #isReadable(): boolean {
+    return this.#waiting.length > 0 && !this.#isHeld;
   }
 
   #run(): void {
     if (this.#isReading) return;
-    this.#isReading = true;
-    while (this.#waiting.length > 0 && !this.#isHeld && this.#spentMs < TURN_MS) this.#readPart();
-    this.#isReading = false;
+    if (this.#isReadable) this.#turns.run(this);
+    this.#settle();
+  }
+
+  /** Stops or restarts the provider, and ends when everything is read. */
+  #settle(): void {
     if (this.#waitingBytes > MAX_WAITING_BYTES || this.#waiting.length > MAX_WAITING_CHUNKS) this.#pause();
     if (this.#waiting.length > 0) return;
     if (this.#onEnd) this.#finish(this.#onEnd);
@@ -109,31 +130,38 @@ export class StreamIntake {
   }
 
   #readPart(): void {
-    const startedMs = performance.now();
-    const [chunk = BLANK_LINE] = this.#waiting;
+    const [chunk] = this.#waiting;
+    // The client may have fallen behind since the stream waits for its turn.
+    if (!chunk || this.#isHeld) return;
     if (chunk.length <= PART_BYTES) this.#waiting.shift();
     else this.#waiting[0] = chunk.subarray(PART_BYTES);
     this.#waitingBytes -= Math.min(chunk.length, PART_BYTES);
     this.#read(chunk.subarray(0, PART_BYTES));
-    this.#spentMs += performance.now() - startedMs;
-    this.#turn ??= setImmediate(() => {
-      this.#turn = undefined;
-      this.#spentMs = 0;
-      this.#run();
-    });
   }
 
   #read(part: Buffer): void {
-    this.#readBytes += part.length;
+    if (this.#scanner.remainder.length === 0) this.#addedBytes = 0;
+    const addedBytes = Math.max(0, MIN_CHUNK_BYTES - part.length);
+    this.#addedBytes += addedBytes;
+    this.#readBytes += part.length + addedBytes;
     try {
-      for (const event of this.#scanner.push(part))
-        if (this.#on.event(event)) this.#contentBytes += event.length;
-      const idleBytes = this.#readBytes - this.#scanner.remainder.length - this.#contentBytes;
+      for (const event of this.#scanner.push(part)) {
+        const costBytes = this.#costOf(event.length);
+        this.#addedBytes -= costBytes - event.length;
+        if (this.#on.event(event)) this.#contentBytes += costBytes;
+      }
+      const unfinishedBytes = this.#costOf(this.#scanner.remainder.length);
+      const idleBytes = this.#readBytes - unfinishedBytes - this.#contentBytes;
       if (idleBytes > MAX_IDLE_BYTES + MAX_IDLE_RATIO * this.#contentBytes)
         throw malformed("The provider's stream has too little content.");
     } catch (error) {
       this.#on.failed(error);
     }
+  }
+
+  /** What an event of this length counts as: at most as if each of its bytes was in a chunk of its own. */
+  #costOf(bytes: number): number {
+    return bytes + Math.min(this.#addedBytes, bytes * (MIN_CHUNK_BYTES - 1));
   }
 
   #finish(then: () => void): void {

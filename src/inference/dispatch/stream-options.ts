@@ -8,6 +8,7 @@ import type { Trace } from "../billing/trace.ts";
 import type { Metered } from "../billing/usage.ts";
 import type { Piece } from "../chat/delivered-text.ts";
 import type { Provider } from "../providers/provider.ts";
+import type { ReadingTurns } from "./reading-turns.ts";
 
 /** The destination of the events of a streamed answer. */
 export type StreamSink = {
@@ -70,6 +71,8 @@ export type StreamOptions = {
   readonly admitted: Admitted;
   readonly billing: Pick<BillingService, "settle">;
   readonly sink: StreamSink;
+  /** Shared by all streams of the process. */
+  readonly turns: ReadingTurns;
   readonly newReader: (provider: Provider) => StreamReader;
   /** The router's own count of the prompt tokens, used if the provider reports none. Never rejects. */
   readonly countInput: () => Promise<number>;
