@@ -31,6 +31,11 @@ export function countTokens(text: string): number {
   return tokens + tokenizer.count(text.slice(done));
 }
 
+/** Counts the tokens of several texts, each by itself. */
+export function countTexts(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + countTokens(text), 0);
+}
+
 /** Counts with a bound on its work: beyond it, one token per four bytes is assumed. For the threads of a `BodyPool`. */
 export function countBounded(count: () => number): number {
   tokenizer.stepsLeft = MAX_STEPS;

@@ -4,7 +4,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { type DecodedTranscription, decodeTranscription } from "../audio/audio-request.ts";
 import { estimatedTokens } from "../billing/estimated-tokens.ts";
-import { countRequestTokens, countTokens, type PromptFields } from "../billing/tokens.ts";
+import { countRequestTokens, countTexts, countTokens, type PromptFields } from "../billing/tokens.ts";
 import { type AnswerChanges, answerEdits, isChanged } from "../chat/answer-edits.ts";
 import { type AnswerFormat, answerTexts } from "../chat/answer-text.ts";
 import {
@@ -50,7 +50,7 @@ type Threads = Pick<WorkerPool<BodyResult>, "run" | "close">;
 /** Counts tokens and parses answers without blocking the event loop. */
 export type Bodies = Pick<
   BodyPool,
-  "countText" | "countRequest" | "countOtherInputs" | "countAnswer" | "parseAnswer" | "findEdits"
+  "countTexts" | "countRequest" | "countOtherInputs" | "countAnswer" | "parseAnswer" | "findEdits"
 >;
 
 /**
@@ -69,13 +69,17 @@ export class BodyPool {
     this.#threads = threads;
   }
 
-  /** Counts the tokens of a text. When the pool is too busy, estimates one token per four bytes. Never throws. */
-  async countText(text: string): Promise<number> {
-    const isShort = text.length <= MAX_INLINE_BYTES;
-    return this.#count(text.length, () => (isShort ? countTokens(text) : { kind: "count-text", text }));
+  /**
+   * Counts the tokens of several texts, each by itself. When the pool is too busy, estimates one token per four bytes.
+   * Never throws.
+   */
+  async countTexts(texts: readonly string[]): Promise<number> {
+    const length = texts.reduce((sum, text) => sum + text.length, 0);
+    const isShort = length <= MAX_INLINE_BYTES;
+    return this.#count(length, () => (isShort ? countTexts(texts) : { kind: "count-texts", texts }));
   }
 
-  /** Counts the prompt tokens in a valid JSON request body. Falls back to an estimate like `countText`. */
+  /** Counts the prompt tokens in a valid JSON request body. Falls back to an estimate like `countTexts`. */
   async countRequest(body: Buffer): Promise<number> {
     const isShort = body.length <= MAX_INLINE_BYTES;
     return this.#count(body.length, () =>
@@ -85,7 +89,7 @@ export class BodyPool {
     );
   }
 
-  /** Counts the tokens of `otherInputsOf` a valid JSON request body. Falls back to an estimate like `countText`. */
+  /** Counts the tokens of `otherInputsOf` a valid JSON request body. Falls back to an estimate like `countTexts`. */
   async countOtherInputs(body: Buffer): Promise<number> {
     const isShort = body.length <= MAX_INLINE_BYTES;
     return this.#count(body.length, () =>
@@ -95,12 +99,12 @@ export class BodyPool {
     );
   }
 
-  /** Counts the tokens of the texts in a valid whole answer. Falls back to an estimate like `countText`. */
+  /** Counts the tokens of the texts in a valid whole answer. Falls back to an estimate like `countTexts`. */
   async countAnswer(body: Buffer, format: AnswerFormat): Promise<number> {
     const isShort = body.length <= MAX_INLINE_BYTES;
     return this.#count(body.length, () =>
       isShort
-        ? countTokens(answerTexts(parseJson(body), format))
+        ? countTexts(answerTexts(parseJson(body), format))
         : { kind: "count-answer", body: forThread(body), format },
     );
   }

@@ -1,7 +1,13 @@
 import { parentPort } from "node:worker_threads";
 import { toWorkerFailure, type WorkerAnswer } from "../../kernel/async/worker-pool.ts";
 import { type DecodedTranscription, decodeTranscription } from "../audio/audio-request.ts";
-import { countBounded, countRequestTokens, countTokens, type PromptFields } from "../billing/tokens.ts";
+import {
+  countBounded,
+  countRequestTokens,
+  countTexts,
+  countTokens,
+  type PromptFields,
+} from "../billing/tokens.ts";
 import { type AnswerChanges, answerEdits } from "../chat/answer-edits.ts";
 import { type AnswerFormat, answerTexts } from "../chat/answer-text.ts";
 import {
@@ -27,7 +33,7 @@ import { outlineOf, parseAnswerJson, parseJson } from "./outline.ts";
 
 /** A task for a thread, on a text or body that is too long for the event loop. */
 export type BodyTask =
-  | { readonly kind: "count-text"; readonly text: string }
+  | { readonly kind: "count-texts"; readonly texts: readonly string[] }
   | { readonly kind: "count-request" | "count-other-inputs"; readonly body: Uint8Array }
   | { readonly kind: "count-answer"; readonly body: Uint8Array; readonly format: AnswerFormat }
   | { readonly kind: "parse-answer" | "read-generated"; readonly body: Uint8Array }
@@ -86,14 +92,14 @@ function ownBytes(result: BodyResult): Uint8Array | undefined {
 
 function run(task: BodyTask): BodyResult {
   switch (task.kind) {
-    case "count-text":
-      return counted(() => countTokens(task.text));
+    case "count-texts":
+      return counted(() => countTexts(task.texts));
     case "count-request":
       return counted(() => countRequestTokens(parse(task.body) as PromptFields));
     case "count-other-inputs":
       return counted(() => countTokens(otherInputsOf(parse(task.body))));
     case "count-answer":
-      return counted(() => countTokens(answerTexts(parse(task.body), task.format)));
+      return counted(() => countTexts(answerTexts(parse(task.body), task.format)));
     case "parse-answer":
       return { kind: "outline", value: outlineOf(parseAnswerJson(bufferOf(task.body))) };
     case "find-edits":

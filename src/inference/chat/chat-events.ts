@@ -22,7 +22,7 @@ import type { EventKind, StreamReader } from "../dispatch/stream-options.ts";
 import { statedFailure } from "../providers/exchange/provider-answer.ts";
 import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { readFinishReason } from "../requests/finish-reason.ts";
-import { answerText, carriesContent } from "./answer-text.ts";
+import { addChoice, carriesContent } from "./answer-text.ts";
 import { chunkPieces, renderChoices } from "./chat-pieces.ts";
 import type { Piece } from "./delivered-text.ts";
 import { lacksReasoningContent, withReasoningContent } from "./reasoning.ts";
@@ -67,6 +67,8 @@ export class ChatEvents implements StreamReader {
   readonly #finished = new Set<unknown>();
   /** The last valid reported usage of each side. */
   #stated = NOTHING_STATED;
+  /** The usage that the last event reports. */
+  #newUsage: StatedUsage | undefined;
   /** The last reported usage, what it states, and the data of its chunk if the client may receive it as it is. */
   #reported:
     | { readonly usage: unknown; readonly states: TokenUsage | undefined; readonly data: string | undefined }
@@ -136,6 +138,7 @@ export class ChatEvents implements StreamReader {
   read(event: Buffer): EventKind {
     const data = eventData(event);
     this.#chunk = {};
+    this.#newUsage = undefined;
     const failure = namedFailure(event, data, this.#providerUrl);
     if (failure) throw failure;
     if (data === undefined || data === "") return "withheld";
@@ -150,10 +153,23 @@ export class ChatEvents implements StreamReader {
     let kind: EventKind = "preamble";
     for (const choice of choices) if (this.#takeChoice(choice)) kind = "content";
     if (chunk.usage === undefined || chunk.usage === null) return kind;
-    const states = wholeUsage(this.#takeUsage(chunk.usage));
+    this.#newUsage = readUsage(chunk.usage, this.#limits);
     const isAsShown = choices.length === 0 && this.#model === undefined && !hasTrace(chunk);
+    const states = wholeUsage(this.#newUsage);
     this.#reported = { usage: chunk.usage, states, data: isAsShown ? data : undefined };
     return choices.length > 0 ? kind : "withheld";
+  }
+
+  /** Usage may be reported repeatedly: only the part of the answer after the last report is counted. */
+  accept(): void {
+    for (const choice of choicesOf(this.#chunk)) addChoice(this.#text, choice);
+    if (!this.#newUsage) return;
+    const { input, outputTokens } = this.#newUsage;
+    if (outputTokens !== undefined) this.#text.clear();
+    this.#stated = {
+      input: input ?? this.#stated.input,
+      outputTokens: outputTokens ?? this.#stated.outputTokens,
+    };
   }
 
   /**
@@ -210,17 +226,6 @@ export class ChatEvents implements StreamReader {
     return `${own.slice(0, own.lastIndexOf("}"))},${shown.slice(1)}`.replaceAll("\n", "\ndata: ");
   }
 
-  /** Usage may be reported repeatedly: only the part of the answer after the last report is counted. */
-  #takeUsage(usage: unknown): StatedUsage {
-    const stated = readUsage(usage, this.#limits);
-    if (stated.outputTokens !== undefined) this.#text.clear();
-    this.#stated = {
-      input: stated.input ?? this.#stated.input,
-      outputTokens: stated.outputTokens ?? this.#stated.outputTokens,
-    };
-    return stated;
-  }
-
   #toEvent({ usage: _usage, x_0g_trace: _trace, ...chunk }: Chunk): Buffer {
     const shown = { ...this.#named(chunk), choices: choicesOf(chunk).map(withReasoningContent) };
     return Buffer.from(`data: ${JSON.stringify(shown)}\n\n`);
@@ -249,7 +254,6 @@ export class ChatEvents implements StreamReader {
     if (!carriesContent(choice)) return false;
     if (!(this.#part in choice)) throw broken();
     this.#answered.add(index);
-    this.#text.add(answerText(choice));
     return true;
   }
 }

@@ -1,30 +1,34 @@
 import type { Bodies } from "../body/body-pool.ts";
+import { AnswerTexts } from "./answer-texts.ts";
 
-/** Text is buffered up to this length before it is counted; most answers are shorter and report their usage. */
+/**
+ * Texts are buffered up to this length before they are counted; most answers are shorter and report their usage. Where a
+ * longer text is cut, it may count for a token more.
+ */
 const MAX_BUFFERED = 262_144;
 
-/** Counts the tokens of a text that arrives in pieces, in bounded memory. */
-export class TextMeter {
-  readonly #bodies: Pick<Bodies, "countText">;
+/** Counts the tokens of texts that arrive in pieces, in bounded memory. */
+export class TextMeter extends AnswerTexts {
+  readonly #bodies: Pick<Bodies, "countTexts">;
   readonly #counts: Promise<number>[] = [];
-  #text = "";
 
-  constructor(bodies: Pick<Bodies, "countText">) {
+  constructor(bodies: Pick<Bodies, "countTexts">) {
+    super();
     this.#bodies = bodies;
   }
 
-  add(text: string): void {
-    this.#text += text;
-    if (this.#text.length > MAX_BUFFERED) this.#flush();
+  override add(channel: string, text: string): void {
+    super.add(channel, text);
+    if (this.length > MAX_BUFFERED) this.#flush();
   }
 
-  /** Discards the text added so far: the provider has counted it. */
+  /** Discards the texts added so far: the provider has counted them. */
   clear(): void {
-    this.#text = "";
+    this.take();
     this.#counts.length = 0;
   }
 
-  /** Counts the tokens of the text added since the last `clear`. Never rejects. */
+  /** Counts the tokens of the texts added since the last `clear`. Never rejects. */
   async count(): Promise<number> {
     this.#flush();
     const counts = await Promise.all(this.#counts);
@@ -32,8 +36,7 @@ export class TextMeter {
   }
 
   #flush(): void {
-    if (this.#text === "") return;
-    this.#counts.push(this.#bodies.countText(this.#text));
-    this.#text = "";
+    const texts = this.take();
+    if (texts.length > 0) this.#counts.push(this.#bodies.countTexts(texts));
   }
 }

@@ -186,13 +186,16 @@ export class StreamAttempt implements ProviderListener {
     else if (kind === "end") {
       if (!this.#writer.isBegun && !this.#reader.isFinished)
         throw malformed("The provider's stream is empty.");
+      this.#reader.accept();
       this.#complete();
       return;
     } else if (kind === "content") {
+      const shown = this.#reader.shown(event);
       this.#begin();
-      this.#writer.pass(event);
+      this.#writer.pass(shown);
     } else if (kind === "preamble" && !this.#writer.isBegun) this.#writer.hold(event);
-    else if (kind === "preamble") this.#writer.pass(event);
+    else if (kind === "preamble") this.#writer.pass(this.#reader.shown(event));
+    else this.#reader.accept();
     clearTimeout(this.#ending);
     if (!this.#reader.isFinished) return;
     const waitMs = this.#reader.usage ? LAST_EVENT_MS : ENDING_MS;
@@ -202,10 +205,14 @@ export class StreamAttempt implements ProviderListener {
   /** Writes only the continuation of the text that the previous attempt delivered. */
   #compare(kind: EventKind, matcher: ResumeMatcher): void {
     if (kind === "end") throw differs();
-    if (kind !== "content" && kind !== "preamble") return;
+    if (kind !== "content" && kind !== "preamble") {
+      this.#reader.accept();
+      return;
+    }
     if (kind === "content") this.#markContent();
     const texts = matcher.take(this.#reader.parts);
     if (texts.some((text) => text !== "")) this.#writer.resume(texts);
+    else this.#reader.accept();
   }
 
   /** Records the first content of this attempt. */

@@ -36,9 +36,14 @@ export type StreamReader = {
    * Classifies an event. Throws a `ProviderFailure` for an invalid event, and the failure that an error event reports.
    */
   read(event: Buffer): EventKind;
+  /**
+   * Meters the last event. Called when the event can no longer be refused, and right before it is written if it is shown:
+   * what is not delivered is not billed.
+   */
+  accept(): void;
   /** The pieces of the last event; undefined if no other provider could repeat it. */
   readonly parts: readonly Piece[] | undefined;
-  /** The last event as the client sees it: `event` itself if nothing has to change. */
+  /** The last event as the client sees it: `event` itself if nothing has to change. Throws like `read`. */
   shown(event: Buffer): Buffer;
   /** The last event with its pieces replaced by these texts. */
   render(texts: readonly string[]): Buffer;
@@ -51,7 +56,7 @@ export type StreamReader = {
   /** Whether the answer is complete, except for the last event. */
   readonly isFinished: boolean;
   /**
-   * The billed usage of everything read: each side as the provider reported it, even if the stream broke; the rest by
+   * The billed usage of everything accepted: each side as the provider reported it, even if the stream broke; the rest by
    * the router's own tokenizer, the input by `countInput`. Never rejects.
    */
   meter(countInput: () => Promise<number>): Promise<Metered>;

@@ -51,6 +51,7 @@ export class StreamWriter {
   hold(event: Buffer): void {
     const pieces = this.#delivery.text ? this.#reader.parts : undefined;
     this.#preamble.push({ event: this.#reader.shown(event), pieces });
+    this.#reader.accept();
     this.#preambleBytes += event.length;
     if (this.#preambleBytes > MAX_PREAMBLE_BYTES)
       throw new ProviderFailure("malformed", { message: "The provider's stream has no content." });
@@ -67,17 +68,20 @@ export class StreamWriter {
     this.#preamble = [];
   }
 
-  /** Writes the last event that was read. */
-  pass(event: Buffer): void {
+  /** Writes the last event that was read, as the client sees it. */
+  pass(shown: Buffer): void {
     if (this.#delivery.by?.reader !== this.#reader) this.#claim();
+    this.#reader.accept();
     this.#delivery.text?.add(this.#reader.parts);
-    this.write(this.#reader.shown(event));
+    this.write(shown);
   }
 
   /** Writes the last event that was read with `texts`, its continuation of the delivered text, in place of its own. */
   resume(texts: readonly string[]): void {
+    const shown = this.#reader.render(texts);
     this.#claim();
-    this.write(this.#reader.render(texts));
+    this.#reader.accept();
+    this.write(shown);
     const pieces = this.#reader.parts?.map(({ channel }, at) => ({ channel, text: texts[at] ?? "" }));
     this.#delivery.text?.add(pieces);
   }

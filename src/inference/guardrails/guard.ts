@@ -8,7 +8,7 @@ import { refusedTool } from "./offered-tools.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Counts the tokens of a text, and of `otherInputsOf` a body. Neither throws. */
-export type InputCounts = Pick<Bodies, "countText" | "countOtherInputs">;
+export type InputCounts = Pick<Bodies, "countTexts" | "countOtherInputs">;
 
 /** What is compared with the guardrails of a key: an admission, or a prompt that is sent to be counted. */
 type Guardable<Request> = Pick<AdmissionRequest, "guarded" | "inputTokens" | "verifyTee"> & {
@@ -140,7 +140,7 @@ async function checkInput<Request extends Guardable<Request>>(
   const refuse = (tokens: number) =>
     violated("max_input_tokens", "body", `the prompt has ${tokens} tokens, of at most ${limit}`);
   if (texts) {
-    const tokens = await counts.countText(texts().join("\n"));
+    const tokens = await counts.countTexts([texts().join("\n")]);
     if (tokens > limit) throw refuse(tokens);
     return request;
   }

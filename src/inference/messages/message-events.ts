@@ -6,7 +6,7 @@ import type { Trace } from "../billing/trace.ts";
 import { type Metered, meterUsage, NOTHING_STATED, type UsageLimits, wholeUsage } from "../billing/usage.ts";
 import { withCost } from "../body/cost-edits.ts";
 import { withoutTrace } from "../body/trace-edits.ts";
-import { blockText } from "../chat/answer-text.ts";
+import { addBlock, hasBlockText } from "../chat/answer-text.ts";
 import type { Piece } from "../chat/delivered-text.ts";
 import type { TextMeter } from "../chat/text-meter.ts";
 import { emptyAnswer } from "../chat/whole-answer.ts";
@@ -101,9 +101,9 @@ export class MessageEvents implements StreamReader {
         this.#takeUsage(objectOf(fields.message).usage, undefined);
         return "preamble";
       case "content_block_start":
-        return this.#take(fields.content_block) ? "content" : "preamble";
+        return hasBlockText(fields.content_block) ? "content" : "preamble";
       case "content_block_delta":
-        return this.#take(fields.delta) ? "content" : "preamble";
+        return hasBlockText(fields.delta) ? "content" : "preamble";
       case "message_delta":
         return this.#end(fields, this.#isForged ? JSON.stringify(fields) : data);
       case "message_stop":
@@ -113,6 +113,13 @@ export class MessageEvents implements StreamReader {
       default:
         return typeof fields.type === "string" && TYPE.test(fields.type) ? "preamble" : "withheld";
     }
+  }
+
+  /** Usage is in events of its own, which are not refused once they are read. */
+  accept(): void {
+    const { type, content_block: block, delta, index } = this.#event;
+    if (type === "content_block_start") addBlock(this.#text, block, index);
+    else if (type === "content_block_delta") addBlock(this.#text, delta, index);
   }
 
   shown(event: Buffer): Buffer {
@@ -189,12 +196,6 @@ export class MessageEvents implements StreamReader {
       outputTokens: outputTokens ?? this.#stated.outputTokens,
     };
     return input !== undefined;
-  }
-
-  #take(block: unknown): boolean {
-    const text = blockText(block);
-    this.#text.add(text);
-    return text !== "";
   }
 }
 

@@ -216,6 +216,12 @@ export class OutputItems {
   }
 }
 
+/** The most that a delta adds to the length of the items. */
+export function maxLengthOf({ reasoning, text, refusal, calls }: Said): number {
+  const texts = reasoning.length + text.length + refusal.length;
+  return calls.reduce((sum, call) => sum + FRAME + call.arguments.length, texts + 2 * FRAME);
+}
+
 function doneEvents(item: Item, status: Status): readonly OutputEvent[] {
   const end = { type: "response.output_item.done", output_index: item.index, item: itemOf(item, status) };
   if (item.kind === "function_call") {

@@ -12,8 +12,6 @@ import type { ResponseStream } from "./response-stream.ts";
 import { fieldsOf, type Said, saidBy } from "./said.ts";
 import { INTERRUPTED, streamErrorOf } from "./stream-error.ts";
 
-const NOTHING = Buffer.alloc(0);
-
 /**
  * Reads the chat stream of one attempt, and shows it as events of a response. The attempts of one request share the
  * `stream`, so that ids and numbers continue when another provider resumes the answer.
@@ -65,6 +63,10 @@ export class ResponseEvents implements StreamReader {
     return kind;
   }
 
+  accept(): void {
+    this.#chat.accept();
+  }
+
   shown(): Buffer {
     return this.#take(this.#said);
   }
@@ -96,8 +98,7 @@ export class ResponseEvents implements StreamReader {
   }
 
   #take(said: readonly Said[]): Buffer {
-    const events = said.map((part) => this.#stream.take(part));
-    return events.length === 0 ? NOTHING : Buffer.concat(events);
+    return this.#stream.take(said);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Trace } from "../billing/trace.ts";
 import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
-import { type OutputEvent, OutputItems } from "./output-items.ts";
+import { maxLengthOf, type OutputEvent, OutputItems } from "./output-items.ts";
 import { outputOptions } from "./response-answer.ts";
 import {
   incompleteReasonOf,
@@ -46,12 +46,16 @@ export class ResponseStream {
     this.#head = { ...this.#head, model };
   }
 
-  /** The events of what a delta says, empty if it says nothing. Throws a `ProviderFailure` for an endless answer. */
-  take(said: Said): Buffer {
-    const events = this.#items.take(said);
-    if (events.length === 0) return NOTHING;
-    if (this.#items.length > MAX_LENGTH)
+  /**
+   * The events of what a chunk says, empty if it says nothing. Throws a `ProviderFailure` for an endless answer, of which
+   * the last events then repeat no more than was delivered.
+   */
+  take(parts: readonly Said[]): Buffer {
+    const added = parts.reduce((sum, said) => sum + maxLengthOf(said), 0);
+    if (this.#items.length + added > MAX_LENGTH)
       throw new ProviderFailure("malformed", { message: "The provider's answer is too long." });
+    const events = parts.flatMap((said) => this.#items.take(said));
+    if (events.length === 0) return NOTHING;
     const writer = this.#writer();
     for (const event of events) writer.add(event);
     this.#sequence = writer.sequence;

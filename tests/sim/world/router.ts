@@ -60,7 +60,7 @@ const inline = new BodyPool({
 });
 /** A simulated request states the tokens of its prompt. */
 const bodies: Bodies = {
-  countText: (text) => inline.countText(text),
+  countTexts: (texts) => inline.countTexts(texts),
   countOtherInputs: (body) => inline.countOtherInputs(body),
   countRequest: async (body) => JSON.parse(body.toString()).prompt_tokens,
   countAnswer: (body, format) => inline.countAnswer(body, format),

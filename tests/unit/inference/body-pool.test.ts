@@ -34,7 +34,7 @@ describe("a long body parsed on a worker thread gives the result of the event lo
     const request = Buffer.from(JSON.stringify({ messages, tools: [{ name: "look" }] }));
     const chat = Buffer.from(JSON.stringify({ choices: [{ message: { content: LONG } }] }));
     const message = Buffer.from(JSON.stringify({ content: [{ text: LONG }] }));
-    expect(await bodies.countText(LONG)).toBe(countTokens(LONG));
+    expect(await bodies.countTexts([LONG])).toBe(countTokens(LONG));
     expect(await bodies.countRequest(request)).toBe(
       countRequestTokens({ messages, tools: [{ name: "look" }] }),
     );
@@ -152,8 +152,8 @@ describe("a thread pool", () => {
       idleMs: 60_000,
       ...options,
     });
-  const quick = { kind: "count-text", text: "a" };
-  const slow = { kind: "count-text", text: SLOW };
+  const quick = { kind: "count-texts", texts: ["a"] };
+  const slow = { kind: "count-texts", texts: [SLOW] };
 
   const endless = (deadlineMs: number, threads = 1) =>
     new WorkerPool<string>({
@@ -221,7 +221,7 @@ describe("a thread pool", () => {
 
   test("estimates tokens while it is busy, so that delivered answers are billed", async () => {
     const busy = new BodyPool({ log, threads: newPool({ maxBytes: 1, deadlineMs: 1 }) });
-    expect(await busy.countText("a".repeat(40_000))).toBe(10_000);
+    expect(await busy.countTexts(["a".repeat(40_000)])).toBe(10_000);
     await busy.close();
   });
 });

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { countTokens } from "../../../src/inference/billing/tokens.ts";
+import { countTexts } from "../../../src/inference/billing/tokens.ts";
 import { ChatEvents } from "../../../src/inference/chat/chat-events.ts";
 import { DeliveredText, ResumeMatcher } from "../../../src/inference/chat/delivered-text.ts";
 import { TextMeter } from "../../../src/inference/chat/text-meter.ts";
 import type { StreamReader } from "../../../src/inference/dispatch/stream-options.ts";
 import { MessageEvents } from "../../../src/inference/messages/message-events.ts";
 
-const newMeter = () => new TextMeter({ countText: async (text) => countTokens(text) });
+const newMeter = () => new TextMeter({ countTexts: async (texts) => countTexts(texts) });
 const limits = { maxInputTokens: 100, maxOutputTokens: 100 };
 const chatEvents = () => new ChatEvents({ wantsUsage: false, limits, choices: 1, text: newMeter() });
 const chunk = (delta: object, more: object = {}, top: object = {}) =>

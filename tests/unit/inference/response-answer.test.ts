@@ -33,7 +33,7 @@ function parsed(bytes: Buffer): readonly Event[] {
 /** All events of a stream of these deltas. */
 function eventsOf(deltas: readonly Fields[], finishReason = "stop", hasSummary = false): readonly Event[] {
   const stream = new ResponseStream({ ...head, hasSummary });
-  const parts = deltas.map((delta) => stream.take(saidBy({ delta })));
+  const parts = deltas.map((delta) => stream.take([saidBy({ delta })]));
   const end = { finishReason, completedAt: 2, usage: {}, trace };
   expect(stream.end(end).equals(stream.end(end))).toBe(true);
   return parsed(Buffer.concat([...parts, stream.end(end)]));
@@ -220,7 +220,9 @@ describe("an answer becomes a response", () => {
       { token: "t", logprob: -1, bytes: [], top_logprobs: [{ token: "u", logprob: -2, bytes: [117] }] },
     ];
     const stream = new ResponseStream(head);
-    const [delta] = parsed(stream.take(saidBy({ delta: { content: "t" }, logprobs: { content } }))).slice(-1);
+    const [delta] = parsed(stream.take([saidBy({ delta: { content: "t" }, logprobs: { content } })])).slice(
+      -1,
+    );
     expect(delta).toMatchObject({ type: "response.output_text.delta", logprobs: shown });
     const end = parsed(stream.end({ finishReason: "stop", completedAt: 2, usage: {}, trace }));
     expect(end[0]).toMatchObject({ type: "response.output_text.done", logprobs: shown });
@@ -271,7 +273,7 @@ describe("an answer becomes a response", () => {
       ],
     ]) {
       const stream = new ResponseStream({ ...head, functions });
-      const parts = deltas.map((delta) => stream.take(saidBy({ delta })));
+      const parts = deltas.map((delta) => stream.take([saidBy({ delta })]));
       const end = stream.end({ finishReason: "tool_calls", completedAt: 2, usage: {}, trace });
       const events = parsed(Buffer.concat([...parts, end]));
       expect(outputOf(events)).toMatchObject(output);
@@ -299,8 +301,8 @@ describe("an answer becomes a response", () => {
   test("that has no end fails", () => {
     const stream = new ResponseStream(head);
     const delta = { content: "a".repeat(600_000) };
-    stream.take(saidBy({ delta }));
-    expect(() => stream.take(saidBy({ delta }))).toThrow("too long");
+    stream.take([saidBy({ delta })]);
+    expect(() => stream.take([saidBy({ delta })])).toThrow("too long");
   });
 
   test("the same one, in whatever deltas it arrives", () => {

@@ -5,7 +5,7 @@ import type { ShownCost } from "../../billing/shown-cost.ts";
 import type { Trace } from "../../billing/trace.ts";
 import { type Metered, meterUsage, NOTHING_STATED, wholeUsage } from "../../billing/usage.ts";
 import { withoutTrace } from "../../body/trace-edits.ts";
-import { outputTexts } from "../../chat/answer-text.ts";
+import { addOutput } from "../../chat/answer-text.ts";
 import type { TextMeter } from "../../chat/text-meter.ts";
 import { answerIdOf, emptyAnswer } from "../../chat/whole-answer.ts";
 import { namedFailure } from "../../dispatch/event-failure.ts";
@@ -17,7 +17,7 @@ import { DONE } from "../response-stream.ts";
 import { fieldsOf } from "../said.ts";
 import { errorMembers, INTERRUPTED, type StreamError, streamErrorOf } from "../stream-error.ts";
 import { type ResponseChanges, withResponse } from "./event-edits.ts";
-import { EventTexts } from "./event-texts.ts";
+import { type AddedText, EventTexts } from "./event-texts.ts";
 import { endOf, type ResponseBounds, requireId } from "./native-answer.ts";
 import { isResponseCacheShown, readResponseUsage, statedReasoningTokens } from "./native-usage.ts";
 
@@ -27,6 +27,7 @@ const STARTS: ReadonlySet<unknown> = new Set(["response.created", "response.queu
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
 /** A type that can be the name of an event. */
 const TYPE = /^[\w.]{1,100}$/;
+const ITEMS: ReadonlySet<unknown> = new Set(["response.output_item.added", "response.output_item.done"]);
 const FAILED: ReadonlySet<unknown> = new Set(["response.failed", "response.cancelled"]);
 
 /**
@@ -42,6 +43,8 @@ export class NativeResponseEvents implements StreamReader {
   /** The event that was read last, its data, and whether a bill was removed from it. */
   #event: Fields = {};
   #isForged = false;
+  /** What the event adds to a text. */
+  #added: AddedText | undefined;
   #data = "";
   /** The response as the last event of a state has it. */
   #response: Fields = {};
@@ -85,6 +88,7 @@ export class NativeResponseEvents implements StreamReader {
   read(event: Buffer): EventKind {
     const data = eventData(event);
     this.#event = {};
+    this.#added = undefined;
     const { providerUrl } = this.#bounds;
     const failure = namedFailure(event, data, providerUrl);
     if (failure) throw failure;
@@ -101,9 +105,18 @@ export class NativeResponseEvents implements StreamReader {
     if (ENDS.has(type)) return this.#finish(type, fields);
     if (FAILED.has(type)) throw statedFailure(fieldsOf(fields.response).error ?? {}, providerUrl);
     if (type === "error") throw statedFailure(fields.error ?? fields, providerUrl);
-    const text = this.#texts.added(fields);
-    this.#text.add(text);
-    return text === "" ? "preamble" : "content";
+    this.#added = this.#texts.added(fields);
+    return this.#added === undefined ? "preamble" : "content";
+  }
+
+  accept(): void {
+    const { type, item, output_index: at } = this.#event;
+    const { text = "", channel, replaces } = this.#added ?? {};
+    if (replaces !== undefined) this.#text.drop(replaces);
+    if (channel !== undefined) this.#text.add(channel, text);
+    if (!ITEMS.has(type)) return;
+    const { call_id: id, name } = fieldsOf(item);
+    if (name !== undefined) this.#text.addCall(`${typeof at === "number" ? at : 0}`, { id, name, input: "" });
   }
 
   shown(event: Buffer): Buffer {
@@ -155,7 +168,7 @@ export class NativeResponseEvents implements StreamReader {
     this.#end = { type, data: this.#data };
     this.#stated = readResponseUsage(whole.usage, this.#bounds.limits);
     if (this.#stated.outputTokens !== undefined) this.#text.clear();
-    else if (this.#texts.isEmpty) this.#text.add(outputTexts(whole.output));
+    else if (this.#texts.isEmpty) addOutput(this.#text, whole.output);
     return "end";
   }
 
