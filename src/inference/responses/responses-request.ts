@@ -91,8 +91,7 @@ export async function readResponsesRequest(bytes: Buffer): Promise<ResponsesRequ
     unsupported.add("truncation", "must be disabled: the router cannot shorten a prompt");
   const { store, previous_response_id: previousId, generate, multi_agent: agents } = fields;
   if (generate === false) unsupported.add("generate", "a chat always generates an answer");
-  if (agents != null)
-    unsupported.add("multi_agent", "agents of the provider are not supported in a chat");
+  if (agents != null) unsupported.add("multi_agent", "agents of the provider are not supported in a chat");
   if (store) unsupported.add("store", `${NOT_KEPT}: omit it or send false`);
   if (previousId != null)
     unsupported.add("previous_response_id", `${NOT_KEPT}: send the whole conversation as input`);
