@@ -157,8 +157,8 @@ test("an invalid write is refused before the wallet pays for it", async () => {
   const key = { streamId, keyText: "k" };
   const written = { ...key, text: "v" };
   const wrong: (readonly [input: object, field?: string])[] = [
-    [{}],
-    [{ reads: [key] }],
+    [{}, "writes"],
+    [{ reads: [key] }, "writes"],
     [{ writes: [written, { ...key, text: "" }] }, "writes.1.text"],
     [{ writes: [key] }, "writes.0"],
     [{ writes: [{ ...key, text: "v", base64: "AAAA" }] }, "writes.0"],
@@ -172,7 +172,7 @@ test("an invalid write is refused before the wallet pays for it", async () => {
     [{ writes: [written], controls: [{ op: "SET_KEY_TO_SPECIAL", ...key, key: "0x00" }] }, "controls.0"],
     [{ controls: [{ op: "RENOUNCE_WRITER_ROLE", streamId, account: writer.address }] }, "controls.0"],
     [{ writes: [written], version: (2n ** 64n).toString() }, "version"],
-    [{ writes: [written], recipientPublicKey: "0x02" }],
+    [{ writes: [written], recipientPublicKey: "0x02" }, "recipientPublicKey"],
   ];
   for (const [input, field] of wrong)
     expect([input, await refused(input)]).toEqual([input, ["invalid_parameter", field]]);

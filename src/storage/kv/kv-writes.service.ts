@@ -40,13 +40,16 @@ export class KvWritesService {
   async prepare({ version = MAX_U64, from, recipient, ...data }: KvWriteRequest): Promise<PreparedKvWrite> {
     const streamIds = streamsOf(data);
     if (streamIds.length === 0)
-      throw new AppError("invalid_parameter", "A transaction must write to or control at least one stream.");
+      throw new AppError("invalid_parameter", "A transaction must write to or control at least one stream.", {
+        param: "writes",
+      });
     const plaintext = encode({ ...data, version });
-    const content = recipient ? encryptFile(plaintext, recipient) : plaintext;
+    const content = recipient ? encrypt(plaintext, recipient) : plaintext;
     if (content.length > MAX_CONTENT_BYTES)
       throw new AppError(
         "invalid_parameter",
         `A transaction may have at most ${MAX_CONTENT_BYTES} bytes here.`,
+        { param: "writes" },
       );
     const tags = encodeTags(streamIds);
     const upload = await this.#uploads.prepare({ content, tags, from, again: true });
@@ -62,6 +65,16 @@ export function segmentsOf(content: Buffer): readonly Buffer[] {
     content.copy(segment, 0, index * SEGMENT_BYTES, (index + 1) * SEGMENT_BYTES);
     return segment;
   });
+}
+
+function encrypt(plaintext: Buffer, recipient: Recipient): Buffer {
+  try {
+    return encryptFile(plaintext, recipient);
+  } catch (error) {
+    if (error instanceof AppError)
+      throw new AppError(error.code, error.message, { param: "recipientPublicKey", cause: error });
+    throw error;
+  }
 }
 
 function encode(data: StreamData): Buffer {
