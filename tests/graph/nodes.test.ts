@@ -278,6 +278,35 @@ test("an ID argument accepts the global and the raw id, and finds nothing for th
   expect((await ask(stack().origin, world.secret, query, { id: model.id })).data.imageJob).toBeNull();
 });
 
+test("an id that the database cannot store is the id of nothing, by each way to an entity", async () => {
+  const text = "a\0b";
+  const ids = [...NODE_NAMES.map((name) => toNodeId(name, text)), toNodeId("Model", MODEL)];
+  const many = await ask(stack().origin, world.secret, "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", {
+    ids,
+  });
+  expect(many.errors).toBeUndefined();
+  expect(many.data.nodes).toEqual([...NODE_NAMES.map(() => null), { id: toNodeId("Model", MODEL) }]);
+  const fields = ["request", "imageJob", "batch", "model", "node"];
+  for (const id of [text, "a\ud800"]) {
+    const query = `query ($id: ID!) { ${fields.map((field) => `${field}(id: $id) { id }`).join(" ")} }`;
+    const one = await ask(stack().origin, world.secret, query, { id });
+    expect(one.errors).toBeUndefined();
+    expect(one.data).toEqual(Object.fromEntries(fields.map((field) => [field, null])));
+  }
+});
+
+test("a tag that the database cannot store is refused, by the name of its argument", async () => {
+  for (const [field, param] of [
+    ["usage { tags(name: $name) { tag { name } } }", "name"],
+    ["usage { buckets(by: DAY, groupBy: [TAG], tagName: $name) { startsAt } }", "tagName"],
+    ['usage(tag: { name: $name, value: "a" }) { stats { requestCount } }', "tag.name"],
+  ] as const) {
+    const query = `query ($name: String!) { viewer { account { ${field} } } }`;
+    const { errors } = await ask(stack().origin, world.secret, query, { name: "a\0b" });
+    expect(errors?.[0]?.extensions).toMatchObject({ code: "invalid_parameter", param });
+  }
+});
+
 test("more than 100 ids are refused", async () => {
   const ids = Array.from({ length: 101 }, () => toNodeId("Model", MODEL));
   const answer = await ask(stack().origin, undefined, "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", {

@@ -32,7 +32,7 @@ export class InferenceRequestResolver {
   request(
     @Arg("id", () => ID, { description: "The request's id." }) id: string,
     @Ctx() context: Context,
-  ): Promise<InferenceRequest | undefined> {
+  ): ReturnType<typeof NODE_FINDERS.InferenceRequest> {
     return NODE_FINDERS.InferenceRequest(readKeyOf("InferenceRequest", id), context);
   }
 

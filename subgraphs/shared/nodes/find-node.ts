@@ -1,5 +1,6 @@
 import { readBatchId } from "../../../src/inference/batches/batch-id.ts";
 import { isAddress, isHash32, lowerHex } from "../../../src/kernel/text/hex.ts";
+import { isStorable } from "../../../src/kernel/text/storable.ts";
 import { permit } from "../../../src/keys/auth/permissions.ts";
 import type { Context } from "../context.ts";
 import { type NodeName, readNodeId } from "./node-id.ts";
@@ -22,6 +23,7 @@ export const NODE_FINDERS = {
     services.managementKeys.find(permit(principal, "management-key.read").account, key),
   Deposit: async (key, { principal, services }) => {
     const { account } = permit(principal, "deposit.read");
+    if (!isStorable(key)) return null;
     const found = await services.deposits.byId(key);
     return found?.account === account ? found : null;
   },
@@ -34,7 +36,7 @@ export const NODE_FINDERS = {
     services.batches.find(permit(principal, "job.read"), readBatchId(key)),
   InferenceRequest: (key, { principal, loaders }) => {
     permit(principal, "request.read");
-    return loaders.requests.load(key);
+    return isStorable(key) ? loaders.requests.load(key) : null;
   },
   Model: (key, { services }) => services.catalogue.model(key),
   Provider: (key, { services }) => services.catalogue.provider(key),
@@ -49,7 +51,7 @@ export const NODE_FINDERS = {
   },
   AgentContract: (key, { services }) =>
     services.agentTokens.contracts().find(({ address }) => lowerHex(address) === key.toLowerCase()),
-  SealedKey: (key, { loaders }) => loaders.sealedKeys.load(key),
+  SealedKey: (key, { loaders }) => (isStorable(key) ? loaders.sealedKeys.load(key) : null),
   Network: (key, { services }) => services.chain.networks().find(({ id }) => id === key),
 } as const satisfies Record<NodeName, Finder>;
 

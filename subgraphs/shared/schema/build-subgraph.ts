@@ -213,9 +213,9 @@ function isRoot(type: GraphQLNamedType | undefined): boolean {
   return type?.name === "Query" || type?.name === "Mutation";
 }
 
-/** An argument that selects rows: a filter, or the id of what they belong to. */
+/** An argument that selects rows: a filter, a tag or its name, or the id of what they belong to. */
 function isCondition({ name }: GraphQLArgument): boolean {
-  return name === "filter" || /[a-z]Id$/.test(name);
+  return /^(?:filter|tag|name|tagName)$|[a-z]Id$/.test(name);
 }
 
 /** Refuses a condition with a text that no row can have, which would silently match nothing. */
