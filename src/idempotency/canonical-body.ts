@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { feedInTurns, TurnMeter } from "../kernel/async/turn-queue.ts";
-import { type JsonLimits, measureJson } from "../kernel/text/json-shape.ts";
+import { type JsonLimits, MAX_SHAPES, measureJson } from "../kernel/text/json-shape.ts";
 
 /** Longer bodies are compared byte by byte: clients that retry a request send the same bytes. */
 const MAX_CANONICAL_BYTES = 4 * 1_048_576;
 /** Numbers with more digits than a double has, or with an exponent that it may not have; also within texts. */
 const INEXACT_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 /** Sorting and serializing this many values takes at most about 20 ms. */
-const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000 };
+const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000, maxShapes: MAX_SHAPES };
 
 /**
  * SHA-256 of a request's path parameters and body, hexadecimal. JSON is hashed by value, regardless of member order,

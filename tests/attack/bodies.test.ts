@@ -14,6 +14,8 @@ import { useRouter } from "../support/router.ts";
 
 /** 50 ms on an otherwise idle machine; the client and the provider take their part of these turns as well. */
 const MAX_TURN_MS = 250;
+/** Measuring takes a tenth of it, parsing would take twice as long. */
+const MAX_NAMES_MS = 30;
 const GRAPH_BODY_BYTES = 524_288;
 const OFFERS = {
   talk: {
@@ -110,6 +112,26 @@ describe.each(readers)("a body of $method $url", (route) => {
 test("a GraphQL body never blocks the event loop, whatever it contains", async () => {
   const bodies = worstJson(GRAPH_BODY_BYTES, { query: "{ __typename }" });
   await requireShortTurns("POST", "/graphql", bodies, credentials.get("session"));
+});
+
+test.each([
+  ["REST", "/v1/chat/completions", (list: string) => `{"model":"none","messages":[],"a":${list}}`],
+  ["GraphQL", "/graphql", (list: string) => `{"query":"{ __typename }","variables":{"a":${list}}}`],
+])("a small %s body of 18,000 member names is refused before it is parsed", async (_api, path, bodyOf) => {
+  let bodies = 0;
+  let status = 0;
+  const turnMs = await repeatedTurnMs(MAX_NAMES_MS, async () => {
+    const name = `${newId().slice(0, 8)}_${bodies++}_`;
+    const list = Array.from({ length: 18_000 }, (_, n) => `{"${name}${n}":1}`).join(",");
+    const headers = {
+      "content-type": "application/json",
+      authorization: `Bearer ${credentials.get("inference")}`,
+    };
+    const body = Buffer.from(bodyOf(`[${list}]`));
+    status = await rawPost(router().origin, path, { method: "POST", body, headers });
+  });
+  expect(status).toBe(400);
+  expect(turnMs).toBeLessThan(MAX_NAMES_MS);
 });
 
 test.each(["talk", "native"])("tools of a response by %s never block the event loop", async (model) => {

@@ -1,5 +1,5 @@
 import { BYTE_ORDER_MARK } from "../../kernel/text/byte-order-mark.ts";
-import { type JsonLimits, measureJson } from "../../kernel/text/json-shape.ts";
+import { type JsonLimits, MAX_SHAPES, measureJson } from "../../kernel/text/json-shape.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -12,7 +12,7 @@ const DATA_LINE = Buffer.from("\ndata");
 const EMPTY_EVENT_BYTES = "data:\n\n".length;
 /** Shorter events are parsed at once, and have at most twice as many levels as longer ones, whatever they contain. */
 const MAX_UNMEASURED = 1_024;
-const DATA_LIMITS: JsonLimits = { maxDepth: 256, maxValues: 65_536 };
+const DATA_LIMITS: JsonLimits = { maxDepth: 256, maxValues: 65_536, maxShapes: MAX_SHAPES };
 const FIRST_BYTES = 4_096;
 
 /**
@@ -172,7 +172,7 @@ function withoutComments(event: Buffer): Buffer {
  */
 export function eventData(event: Buffer): string | undefined {
   if (event.length > MAX_UNMEASURED && measureJson(event, DATA_LIMITS).excess !== undefined)
-    throw new Error("an event of the stream has too many values or levels");
+    throw new Error("an event of the stream has too many values, levels or member names");
   const at = event.indexOf("data:");
   if (at === -1) return undefined;
   if (at !== 0 && event[at - 1] !== LF) return joinedData(event);

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { type JsonLimits, measureJson } from "../../kernel/text/json-shape.ts";
+import { type JsonLimits, MAX_SHAPES, measureJson } from "../../kernel/text/json-shape.ts";
 import type { JsonParts } from "../json-parts/json-parts.ts";
 import { INVALID_REQUEST, PARSE_ERROR, RpcError } from "./rpc-error.ts";
 
 /** Segments with their proofs that fill a whole body have 14,000 values; 20,000 are parsed in about 20 ms. */
-const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000 };
+const LIMITS: JsonLimits = { maxDepth: 64, maxValues: 20_000, maxShapes: MAX_SHAPES };
 /** A number with more digits than a double represents exactly, at a place where JSON allows a number. */
 const LONG_NUMBER = /[:,[\s]-?\d{16}/;
 const WHOLE = /^-?\d{1,40}$/;

@@ -33,6 +33,9 @@ const WORST_OF_LARGE: ReadonlySet<string> = new Set([
   "white space",
 ]);
 
+/** How many bodies of new member names there are. */
+let bodies = 0;
+
 const SHAPES: Readonly<Record<string, (room: number) => string>> = {
   "endless lists": (room) => listOf("[]", room),
   "endless objects": (room) => listOf("{}", room),
@@ -42,6 +45,10 @@ const SHAPES: Readonly<Record<string, (room: number) => string>> = {
   "as many lists as allowed": (room) => listOf("[]", Math.min(room, MAX_VALUES * 1.5)),
   "as many objects as allowed": (room) => listOf('{"a":0}', Math.min(room, MAX_VALUES * 4)),
   "as many members as allowed": (room) => membersOf(room, MAX_VALUES),
+  "as many member names as allowed": (room) => objectsOf(room, 8_000, (n) => `"b${bodies}_${n}":0`),
+  "as many orders of member names as allowed": (room) =>
+    objectsOf(room, 8_000, (n) => `"b${bodies}_${n % 90}":0,"k${Math.floor(n / 90)}":0`),
+  "endless member names": (room) => objectsOf(room, 28_000, (n) => `"b${bodies}_${n}":0`),
   "as many texts as allowed": (room) => listOf(`"${"é".repeat(room / MAX_VALUES / 4)}"`, room * 0.9),
   "one text": (room) => `"${"a".repeat(room - 2)}"`,
   "one text of escapes": (room) => `"${'\\"'.repeat(room / 2 - 1)}"`,
@@ -129,6 +136,18 @@ function base64Of(length: number): string {
 
 function listOf(item: string, length: number): string {
   return `[${`${item},`.repeat(Math.max(1, length / (item.length + 1) - 2))}${item}]`;
+}
+
+/** A list of at most `most` objects; V8 has no hidden class for names that no earlier body had. */
+function objectsOf(room: number, most: number, members: (n: number) => string): string {
+  bodies++;
+  const objects: string[] = [];
+  for (let length = 2, n = 0; length + 60 < room && n < most; n++) {
+    const object = `{${members(n)}}`;
+    objects.push(object);
+    length += object.length + 1;
+  }
+  return `[${objects.join(",")}]`;
 }
 
 function membersOf(room: number, most: number): string {
