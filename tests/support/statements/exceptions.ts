@@ -120,7 +120,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "usage_provider_rolled",
         "usage_rolled",
       ],
-      "with free as ( select id from job where kind = $1::text": ["job", "job_content"],
+      "with free as ( select id, case when checkpoint": ["job", "job_content"],
       "with due as ( select d.request_id from receipt_draft d": [
         "inference_request",
         "receipt_draft",
