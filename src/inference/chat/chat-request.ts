@@ -9,7 +9,6 @@ import {
   type RequestFields,
   readPromptFields,
 } from "../body/request-fields.ts";
-import { STOP_SEQUENCES } from "../body/stop-sequences.ts";
 import { readText, shortText } from "../body/text-schema.ts";
 import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -52,7 +51,6 @@ export const CHAT_REQUEST = z
     max_tokens: tokens.nullish(),
     max_completion_tokens: tokens.nullish(),
     n: z.int().min(1).max(MAX_CHOICES).nullish(),
-    stop: STOP_SEQUENCES,
     metadata: METADATA,
     verify_tee: z.boolean().nullish(),
     session_id: SESSION_ID,

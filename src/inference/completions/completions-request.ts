@@ -4,7 +4,6 @@ import { isText } from "../body/elided-text.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { refuseFields } from "../body/refused-fields.ts";
 import { forwardedBody, readPromptFields } from "../body/request-fields.ts";
-import { STOP_SEQUENCES } from "../body/stop-sequences.ts";
 import { contentText, shortText } from "../body/text-schema.ts";
 import { type ChatRequest, USAGE_OPTION } from "../chat/chat-request.ts";
 import {
@@ -54,7 +53,6 @@ export const COMPLETIONS_REQUEST = z
       .max(2 ** 31 - 1)
       .nullish(),
     n: z.int().min(1).max(MAX_ANSWERS).nullish(),
-    stop: STOP_SEQUENCES,
     best_of: z.int().min(1).max(MAX_ANSWERS).nullish(),
     echo: z.boolean().nullish(),
     logprobs: z.int().min(0).max(MAX_LOGPROBS).nullish(),

@@ -8,7 +8,6 @@ import {
   type RequestFields,
   readPromptFields,
 } from "../body/request-fields.ts";
-import { STOP_SEQUENCES } from "../body/stop-sequences.ts";
 import { contentText, readText, shortText } from "../body/text-schema.ts";
 import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
@@ -49,7 +48,6 @@ export const MESSAGES_REQUEST = z
   .looseObject({
     ...prompt,
     max_tokens: z.int().min(1).max(MAX_TOKENS),
-    stop_sequences: STOP_SEQUENCES,
     stream: z.boolean().nullish(),
   })
   .refine(namesModel, NO_MODEL)
