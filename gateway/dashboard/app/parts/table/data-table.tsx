@@ -123,7 +123,7 @@ function Rows<Row extends object>(
 ) {
   const { columns, rows, keyOf, label, link, sort, onSort, visibility, onEnd, onTop } = props;
   const navigate = useNavigate();
-  // Two regions of one name cannot be told apart in a list of landmarks.
+  // Two regions of one name cannot be distinguished in a list of landmarks.
   const isNamedAlready = useContext(SectionTitle) === label;
   const definitions = useMemo(
     () => columns.map(({ id }) => ({ id, accessorFn: (row: Row) => row })),
