@@ -47,12 +47,14 @@ test("an empty account's first steps tick themselves: a key is put into the code
   await isDone(page, "Make the first call").waitFor();
 
   await page.getByRole("button", { name: "Subscribe on this page" }).click();
-  await page.getByRole("button", { name: "Subscribed: make a request" }).waitFor();
+  // The event of the first call's settlement may complete the step before the button can be seen.
+  const isSetUp = page.getByRole("heading", { name: "You are set up" });
+  await page.getByRole("button", { name: "Subscribed: make a request" }).or(isSetUp).waitFor();
   await expect
     .poll(
       async () => {
-        await chat(secret);
-        return page.getByRole("heading", { name: "You are set up" }).count();
+        if ((await isSetUp.count()) === 0) await chat(secret);
+        return isSetUp.count();
       },
       { timeout: PATIENCE_MS, interval: 2_000 },
     )
