@@ -7,7 +7,7 @@ import { cpuMs } from "./cpu-time.ts";
  * One side of `compare.ts`, in its own process, whose working directory is the checkout to measure: starts the product
  * of that checkout with its own helpers, then puts load on it for as many milliseconds as each message says.
  */
-const [connections = "16"] = process.argv.slice(2);
+const [connections = "16", kind] = process.argv.slice(2);
 const bench = (file: string) => import(pathToFileURL(join(process.cwd(), "tests/bench", file)).href);
 
 const { buildBench } = (await bench("build.ts")) as typeof import("./build.ts");
@@ -18,8 +18,11 @@ const { openMarket, openProduct } = (await bench("world.ts")) as typeof import("
 
 await buildBench();
 await withEnds(async (onEnd) => {
-  const product = await openProduct("server", await openMarket(onEnd), onEnd);
-  const body = chatBody({ stream: false, maxTokens: 16 });
+  const market = await openMarket(onEnd);
+  const product = await openProduct("server", market, onEnd);
+  const isStream = kind === "--stream";
+  const body = chatBody({ stream: isStream, maxTokens: isStream ? 64 : 16 });
+  market.behave(isStream ? { chunkDelayMs: 1 } : {});
   const load = (durationMs: number) =>
     runLoad(product.one, { body, connections: Number(connections), durationMs });
   const gateway = [product.process.process.pid ?? 0];

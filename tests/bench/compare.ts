@@ -4,14 +4,18 @@ import { resolve } from "node:path";
 import { quantile } from "./load.ts";
 
 /**
- * `scripts/node --import tsx tests/bench/compare.ts <other checkout> [connections] [rounds]`: chats of this checkout
- * against those of another, for example the commit before a change. Both products run at the same time, each over a
+ * `scripts/node --import tsx tests/bench/compare.ts <other checkout> [connections] [rounds] [--stream]`: chats of this
+ * checkout (with `--stream` streams of 64 tokens, 1 ms apart) against those of another, for example the commit before a
+ * change. Both products run at the same time, each over a
  * PostgreSQL of its own, and are loaded in turn for three seconds each, so that other work on the machine disturbs both
  * alike: two runs one after the other differ by a tenth without a change. Prints the median of the ratios of the rounds,
  * and the range of their middle half. The product that starts first is measured some 5 % slower, so compare in both
  * directions (with these files copied to the other checkout if it lacks them) and take the mean.
  */
-const [other, connections = "16", rounds = "40"] = process.argv.slice(2);
+const [other, connections = "16", rounds = "40"] = process.argv
+  .slice(2)
+  .filter((word) => !word.startsWith("--"));
+const kind = process.argv.includes("--stream") ? ["--stream"] : [];
 if (other === undefined) throw new Error("name the other checkout");
 const TURN_MS = 3_000;
 
@@ -55,7 +59,7 @@ function at(values: readonly number[], q: number): number {
 }
 
 async function openSide(checkout: string): Promise<Side> {
-  const child = fork(resolve("tests/bench/compare-side.ts"), [connections], {
+  const child = fork(resolve("tests/bench/compare-side.ts"), [connections, ...kind], {
     ...{
       cwd: resolve(checkout),
       execArgv: ["--import", "tsx"],

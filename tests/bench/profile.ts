@@ -4,14 +4,14 @@ import { buildBench } from "./build.ts";
 import { cpuMs } from "./cpu-time.ts";
 import { withEnds } from "./ends.ts";
 import { quantile, runLoad } from "./load.ts";
-import { chatBody } from "./scenario.ts";
+import { SPACED_STREAM, UNARY_CHAT } from "./scenario.ts";
 import { openMarket, openProduct } from "./world.ts";
 
 /**
- * `scripts/node --import tsx tests/bench/profile.ts [server|embedded] [connections] [seconds] [--cpu-prof]`:
+ * `scripts/node --import tsx tests/bench/profile.ts [server|embedded] [connections] [seconds] [--stream] [--cpu-prof]`:
  * puts load on our product alone and reports the CPU time of one request, which other work on the machine
- * hardly changes, and the statements on which PostgreSQL spent its time. With `--cpu-prof` it leaves a
- * .cpuprofile in .cache/profiles.
+ * hardly changes, and the statements on which PostgreSQL spent its time. With `--stream` the requests are streams of
+ * 64 tokens, 1 ms apart. With `--cpu-prof` it leaves a .cpuprofile in .cache/profiles.
  */
 const [kind = "server", connections = "16", seconds = "6"] = process.argv
   .slice(2)
@@ -28,7 +28,8 @@ await withEnds(async (onEnd) => {
   const market = await openMarket(onEnd);
   const flags = process.argv.includes("--cpu-prof") ? ["--cpu-prof", "--cpu-prof-dir", folder] : [];
   const product = await openProduct(kind === "server" ? "server" : "embedded", market, onEnd, flags);
-  const body = chatBody({ stream: false, maxTokens: 16 });
+  const { body, behaviour } = process.argv.includes("--stream") ? SPACED_STREAM : UNARY_CHAT;
+  market.behave(behaviour);
   await runLoad(product.one, { body, connections: 16, durationMs: 3_000 });
   const database = product.postgresUrl === undefined ? undefined : new pg.Client(product.postgresUrl);
   await database?.connect();

@@ -19,6 +19,9 @@ export type Figure = {
   readonly compare: "quotient" | "added";
 };
 
+/** What is sent, and how the provider answers it. */
+export type Workload = Pick<Scenario, "body" | "behaviour">;
+
 /** The measurements of each round, per scenario and target. */
 export type Rounds = ReadonlyMap<Scenario, ReadonlyMap<Target, readonly Measured[]>>;
 
@@ -34,6 +37,13 @@ export function chatBody(options: { readonly stream: boolean; readonly maxTokens
     JSON.stringify({ model: MODEL, messages, max_tokens: maxTokens, ...(stream && { stream }) }),
   );
 }
+
+export const UNARY_CHAT: Workload = { body: chatBody({ stream: false, maxTokens: 16 }), behaviour: {} };
+/** A stream whose tokens the provider writes one by one. */
+export const SPACED_STREAM: Workload = {
+  body: chatBody({ stream: true, maxTokens: 64 }),
+  behaviour: { chunkDelayMs: 1 },
+};
 
 /**
  * Measures every target once per round and scenario. Each round begins with another target, so that other

@@ -3,6 +3,8 @@ const TURN_MS = 8;
 const STREAM_MS = 2;
 /** The part of a stream while many others wait. */
 const MIN_STREAM_MS = 0.25;
+/** Below this time a turn is not watched for its end: one event takes far less, and an immediate costs as much as that. */
+const UNWATCHED_MS = 0.5;
 
 /** Something that has data to read. */
 export type TurnReader = {
@@ -18,6 +20,7 @@ export type TurnReader = {
 export class ReadingTurns {
   /** Those that wait, in the order in which they read. */
   readonly #waiting = new Set<TurnReader>();
+  /** In this turn, and in earlier ones that were not watched. */
   #spentMs = 0;
   #turn: NodeJS.Immediate | undefined;
 
@@ -25,7 +28,7 @@ export class ReadingTurns {
   run(reader: TurnReader): void {
     if (this.#waiting.size > 0 || this.#spentMs >= TURN_MS) this.#waiting.add(reader);
     else this.#serve(reader);
-    if (this.#waiting.size > 0 || this.#spentMs > 0) this.#turn ??= setImmediate(() => this.#begin());
+    this.#watch();
   }
 
   /** Forgets a reader. */
@@ -41,7 +44,12 @@ export class ReadingTurns {
       // An earlier reader of this turn may have stopped it.
       if (this.#waiting.delete(reader)) this.#serve(reader);
     }
-    if (this.#waiting.size > 0 || this.#spentMs > 0) this.#turn ??= setImmediate(() => this.#begin());
+    this.#watch();
+  }
+
+  #watch(): void {
+    if (this.#waiting.size > 0 || this.#spentMs >= UNWATCHED_MS)
+      this.#turn ??= setImmediate(() => this.#begin());
   }
 
   #serve(reader: TurnReader): void {

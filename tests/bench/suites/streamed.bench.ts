@@ -1,4 +1,4 @@
-import { chatBody, type Figure, type Scenario } from "../scenario.ts";
+import { chatBody, type Figure, type Scenario, SPACED_STREAM } from "../scenario.ts";
 
 const firstByte: Figure = {
   label: "first byte p50 ms",
@@ -23,8 +23,7 @@ export const streamed: readonly Scenario[] = [
   {
     name: "stream of 64 tokens, 1 ms apart, 16 connections",
     connections: 16,
-    body: chatBody({ stream: true, maxTokens: 64 }),
-    behaviour: { chunkDelayMs: 1 },
+    ...SPACED_STREAM,
     figures: [events, firstByte],
   },
 ];
