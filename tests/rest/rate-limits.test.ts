@@ -175,6 +175,12 @@ describe("without limits", () => {
     const reply = await fetch(`${stack().origin}/v1/models`);
     expect([reply.status, reply.headers.has("x-ratelimit-limit-requests")]).toEqual([200, false]);
   });
+
+  test("a key shows -1, which OpenRouter's official SDK reads", async () => {
+    const { secret } = await seedAccount(stack().app.database, 0n);
+    const reply = await fetch(`${stack().origin}/v1/key`, { headers: { authorization: `Bearer ${secret}` } });
+    expect((await reply.json()).data.rate_limit).toMatchObject({ requests: -1, interval: "60s" });
+  });
 });
 
 test("one client is an IPv4 address or an IPv6 network", () => {

@@ -224,6 +224,8 @@ describe("what the client runs is passed on", () => {
     { type: "text_editor_20250728", name: "str_replace_based_edit_tool" },
     { type: "computer_20250124", name: "computer", display_width_px: 1_024, display_height_px: 768 },
     { type: "memory_20250818", name: "memory" },
+    { type: "computer_toolset_20260801", configs: { zoom: { enabled: false } } },
+    { type: "browser_toolset_20260801", configs: { javascript_exec: { enabled: false } } },
   ])("$type $name", async (tool) => {
     expect((await post("messages", { ...message, tools: [tool] })).status).toBe(200);
     expect(provider()?.callsOf("claude").at(-1)?.body.tools).toEqual([tool]);

@@ -6,7 +6,7 @@ import { EVIDENCE_FLOORS, TRUST_FLOORS } from "../../keys/api-keys/key-settings.
 import { periodStart, RESET_PERIODS } from "../../keys/api-keys/reset-period.ts";
 import { permitSpender } from "../../keys/auth/permissions.ts";
 import { defineRoute, json } from "../route.ts";
-import { count, timestamp, tokenNumber } from "../wire.ts";
+import { timestamp, tokenNumber } from "../wire.ts";
 import { GUARDRAILS, viewGuardrails } from "./key-shape.ts";
 import { KEY_MEMBERS, KEY_VALUES } from "./openrouter-members.ts";
 
@@ -32,9 +32,8 @@ const KEY = z
     }),
     limit_reset: z.enum(RESET_PERIODS),
     rate_limit: z
-      .strictObject({ requests: count, interval: z.literal("60s"), note: z.string() })
-      .nullable()
-      .meta({ description: "Requests per minute; null for no limit." }),
+      .strictObject({ requests: z.int().min(-1), interval: z.literal("60s"), note: z.string() })
+      .meta({ description: "Requests per minute; -1 for no limit." }),
     allowed_models: z.array(z.string()),
     allowed_providers: z.array(z.string()),
     trust_mode: z.enum(TRUST_FLOORS).nullable(),
@@ -86,8 +85,8 @@ function view(key: ApiKey, requestsPerMinute: number) {
     limit: creditLimit === null ? null : exactToken(creditLimit),
     limit_remaining: remaining === null ? null : exactToken(remaining),
     limit_reset: key.resetPeriod,
-    rate_limit:
-      requestsPerMinute > 0 ? { requests: requestsPerMinute, interval: "60s", note: RATE_NOTE } : null,
+    // OpenRouter's SDK refuses null.
+    rate_limit: { requests: requestsPerMinute || -1, interval: "60s" as const, note: RATE_NOTE },
     allowed_models: key.allowedModels,
     allowed_providers: key.allowedProviders,
     trust_mode: key.trustMode,
