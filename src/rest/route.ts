@@ -199,11 +199,16 @@ export function defineRoute<
               });
         // `body` has the type of the schema that parsed it, which `readBody` cannot express. `query` and `headers` by
         // name: copying one more object into the call took as long as all of it.
-        return given
-          .handle(app, { ...call, query, headers, account, reach, cache, body: body as never })
-          .catch((error: unknown) => {
-            throw withClientField(error, { body, query: query as object, rawHeaders: call.rawHeaders });
-          });
+        const answered = given.handle(app, {
+          ...call,
+          query,
+          headers,
+          account,
+          reach,
+          cache,
+          body: body as never,
+        });
+        return named(answered, { body, query: query as object, rawHeaders: call.rawHeaders });
       };
       if (key === undefined || given.repetition === undefined) return handle();
       const body = await comparableBody(call.body, headerOf(call.rawHeaders, "content-type") ?? "");
@@ -215,6 +220,20 @@ export function defineRoute<
       );
     },
   };
+}
+
+/** The same answer, whose failures, also those of its stream, name fields as the client sent them. */
+async function named(
+  answering: Promise<Answer>,
+  sent: Parameters<typeof withClientField>[1],
+): Promise<Answer> {
+  const rename = (error: unknown) => {
+    throw withClientField(error, sent);
+  };
+  const answer = await answering.catch(rename);
+  return answer.kind === "stream"
+    ? { kind: "stream", run: (sink) => answer.run(sink).catch(rename) }
+    : answer;
 }
 
 /** The list format of every endpoint. */

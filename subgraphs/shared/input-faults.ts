@@ -20,6 +20,7 @@ const MEMBERS: Partial<Record<ErrorCode, readonly string[]>> = {
   provider_model_mismatch: ["routing.provider", "options.provider.address"],
   pinned_provider_exceeds_max_price: ["routing.provider", "options.provider.address"],
   no_provider_for_trust_mode: ["routing.trustMode", "options.provider.trust_mode"],
+  no_provider_with_evidence: ["routing.evidence", "options.provider.evidence"],
 };
 
 /** The failures of maximum prices: any of these may be at fault. */

@@ -11,6 +11,7 @@ import { newSecret } from "../../src/keys/auth/secret.ts";
 import { networkOf } from "../../src/keys/auth/source-address.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { signInAs } from "../support/chain/sign-in.ts";
+import { rest } from "../support/clients/rest-client.ts";
 import { scaled } from "../support/machine.ts";
 import { seedAccount } from "../support/seed.ts";
 import { startRedis, type TestRedis } from "../support/servers/redis.ts";
@@ -178,8 +179,8 @@ describe("without limits", () => {
 
   test("a key shows -1, which OpenRouter's official SDK reads", async () => {
     const { secret } = await seedAccount(stack().app.database, 0n);
-    const reply = await fetch(`${stack().origin}/v1/key`, { headers: { authorization: `Bearer ${secret}` } });
-    expect((await reply.json()).data.rate_limit).toMatchObject({ requests: -1, interval: "60s" });
+    const { body } = await rest(stack().origin, "/v1/key", secret);
+    expect(body).toMatchObject({ data: { rate_limit: { requests: -1, interval: "60s" } } });
   });
 });
 

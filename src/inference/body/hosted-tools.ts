@@ -10,7 +10,8 @@ type Fields = Readonly<Record<string, unknown>>;
  * The types of tools whose calls the client runs: functions, custom tools, and those of Anthropic's clients with the
  * version of their interface. Every other type is one that the provider runs, or is not known to be none.
  */
-const CLIENT_TYPES = /^(?:function|custom|(?:bash|text_editor|memory|(?:computer|browser)_toolset|computer)_\d{8})$/;
+const CLIENT_TYPES =
+  /^(?:function|custom|(?:bash|text_editor|memory|(?:computer|browser)_toolset|computer)_\d{8})$/;
 /** The length of a type in an error. */
 const MAX_TYPE = 64;
 /** Fields of responses by which a provider continues a conversation that it stores. */

@@ -14,9 +14,11 @@ import {
   responseIdOf,
 } from "./native/kept-responses.service.ts";
 import { goneProvider, nativeForm } from "./native/native-form.ts";
+import { asOfResponse } from "./refused-chat.ts";
 import { ResponseEvents } from "./response-events.ts";
 import type { ResponseHead } from "./response-object.ts";
 import { ResponseStream } from "./response-stream.ts";
+
 import type { ResponsesRequest } from "./responses-request.ts";
 
 type Dependencies = {
@@ -75,14 +77,19 @@ export class ResponsesService {
     run: (ready: Prepared) => Promise<T>,
   ): Promise<T> {
     const { previousId } = request.native;
-    if (previousId === undefined) return run({ chat: this.#translated(request, caller), preferences });
+    if (previousId === undefined) {
+      const chat = this.#translated(request, caller);
+      return run({ chat, preferences }).catch((error) => {
+        throw asOfResponse(error);
+      });
+    }
     const previous = await this.#dependencies.kept.find(caller, previousId);
     checkPlace(previous, request, preferences);
     const chat = this.#translated(request, caller, previous);
     try {
       return await run({ chat, preferences: { ...preferences, pin: previous.provider } });
     } catch (error) {
-      throw isGone(error) ? goneProvider(error) : error;
+      throw isGone(error) ? goneProvider(error) : asOfResponse(error);
     }
   }
 

@@ -16,8 +16,13 @@ const CONTROLS: Partial<Record<ErrorCode, Control>> = {
   no_provider_within_max_price: MAX_PRICE,
   invalid_max_price_usd: MAX_PRICE,
 };
-/** The fallback models of a request that may have none, which only a header can name there. */
-const FALLBACK_MODELS: Control = { header: "fallback-models" };
+/** The controls that a failure names as a member of the body, although a header may have sent them. */
+const NAMED: ReadonlyMap<string, Control> = new Map([
+  // The fallback models of a request that may have none, which only a header can name there.
+  ["models", { header: "fallback-models" }],
+  ["provider.only", { header: "only", member: "only" }],
+  ["provider.ignore", { header: "ignore", member: "ignore" }],
+]);
 
 /** A longer body, which is not parsed here, is not searched for the member. */
 const MAX_PARSED_BYTES = 65_536;
@@ -33,7 +38,7 @@ export function routingFieldOf(
   { code, param }: { readonly code: ErrorCode; readonly param: string | null },
   { body, rawHeaders }: Sent,
 ): string | undefined {
-  const control = param === "models" ? FALLBACK_MODELS : param === null ? CONTROLS[code] : undefined;
+  const control = param === null ? CONTROLS[code] : NAMED.get(param);
   if (!control) return undefined;
   const pattern = new RegExp(`^x-[a-z0-9]+-provider-${control.header}$`, "i");
   const header = rawHeaders.find((name, at) => at % 2 === 0 && pattern.test(name));

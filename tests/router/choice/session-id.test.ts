@@ -74,13 +74,13 @@ test("one that is too long in the graph is refused by its field", async () => {
 });
 
 test.each(PATHS)("any other text is accepted, or none: %s", async (path) => {
-  for (const id of ["", null, "\u0000", "\ud800", "'; drop table account; --", "__proto__", WAVE.repeat(256)])
+  for (const id of ["", null, "\u0000", "'; drop table account; --", "__proto__", WAVE.repeat(256)])
     expect(await send(path, { session_id: id })).toMatchObject({ status: 200 });
   expect(await send(path, {}, { "x-session-id": "" })).toMatchObject({ status: 200 });
 });
 
 test("other ids are the provider's to judge", async () => {
-  for (const id of [7, {}, [], "", "x".repeat(1_000_000), "\ud800"])
+  for (const id of [7, {}, [], "", "x".repeat(1_000_000), "\u0000"])
     for (const more of [{ user: id }, { prompt_cache_key: id }])
       expect(await send("/v1/chat/completions", more)).toMatchObject({ status: 200 });
   for (const metadata of [{ user_id: 7 }, { user_id: "x".repeat(1_000_000) }, {}, "user", ["user"], null])

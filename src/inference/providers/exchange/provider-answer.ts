@@ -4,7 +4,7 @@ import { BYTE_ORDER_MARK, hasByteOrderMark } from "../../../kernel/text/byte-ord
 import type { MemoryBudget, MemoryLease } from "../../../load/memory-budget.ts";
 import { AnswerBody } from "./answer-body.ts";
 import type { ProviderExchange, ProviderHead, ProviderListener } from "./provider.client.ts";
-import { ProviderFailure } from "./provider-failure.ts";
+import { ProviderFailure, ProviderRefusal } from "./provider-failure.ts";
 import { shownReason } from "./shown-reason.ts";
 import { SilenceTimer } from "./silence-timer.ts";
 
@@ -15,6 +15,7 @@ export type ProviderAnswer = ProviderHead & { readonly body: Buffer };
 const MAX_ANSWER_BYTES = 16 * 1_048_576;
 /** Smaller answers are bounded by the number of requests, and not worth counting. */
 const MIN_COUNTED_BYTES = 16_384;
+const MAX_FIELD = 256;
 /** A longer error body is not read. */
 const MAX_REFUSAL_BYTES = 65_536;
 
@@ -116,15 +117,16 @@ const RESPONSE_GONE = /\bresponse with id\b.{0,200}\bnot found\b/i;
  */
 export function refusalOf(head: RefusalHead, body: Buffer): AppError {
   const { status, retryAfterMs, providerUrl } = head;
-  const { reason, code } = readError(body, providerUrl);
+  const error = readError(body, providerUrl);
+  const { reason, code } = error;
   if (status === 400 || status === 413 || status === 422) {
     if (code === "model_not_found") return failed("model_missing", head, body);
-    return blame(code, reason);
+    return blame(error);
   }
   if (status === 401 || status === 403) return failed("credential", head, body);
   if (status === 404)
     return reasonFor(code, reason) === "previous_response_not_found"
-      ? blame(code, reason)
+      ? blame(error)
       : failed("model_missing", head, body);
   const isBusy = BUSY.has(status) || (status === 503 && retryAfterMs !== undefined);
   return failed(isBusy ? "busy" : "failed", head, body);
@@ -137,8 +139,9 @@ type RefusalHead = Pick<ProviderHead, "status" | "retryAfterMs" | "providerUrl">
  * event.
  */
 export function statedFailure(error: unknown, providerUrl: string | undefined): AppError {
-  const { reason, code } = readError(Buffer.from(JSON.stringify({ error })), providerUrl);
-  if (reasonFor(code, reason)) return blame(code, reason);
+  const stated = readError(Buffer.from(JSON.stringify({ error })), providerUrl);
+  const { reason, code } = stated;
+  if (reasonFor(code, reason)) return blame(stated);
   const kind = BUSY_CODES.has(code) ? "busy" : "failed";
   return new ProviderFailure(kind, { message: "The provider failed.", cause: new Error(logged(code)) });
 }
@@ -149,8 +152,9 @@ function reasonFor(code: string, reason: string): (typeof REASONS)[keyof typeof 
   return RESPONSE_GONE.test(reason) ? "previous_response_not_found" : undefined;
 }
 
-function blame(code: string, reason: string): AppError {
-  const ours = reasonFor(code, reason) ?? "invalid_body";
+function blame({ code, reason, param }: StatedError): AppError {
+  const ours = reasonFor(code, reason);
+  if (ours === undefined) return new ProviderRefusal(reason, param);
   // The provider's reason names its own id of the response, which the client does not know.
   if (ours === "previous_response_not_found")
     return new AppError(ours, "The provider no longer keeps the previous response.", {
@@ -170,10 +174,25 @@ function logged(code: string): string {
   return /^[\w.-]{1,64}$/.test(code) ? code : "";
 }
 
-function readError(
-  body: Buffer,
-  providerUrl: string | undefined,
-): { readonly reason: string; readonly code: string } {
+/** An error as a provider states it; `param` is the field that it names. */
+type StatedError = {
+  readonly reason: string;
+  readonly code: string;
+  readonly param?: string | undefined;
+};
+
+/** The path of a field, such as `messages.0.content`. Any other text may be a part of the prompt. */
+const FIELD = /^[a-z_]\w{0,63}(?:\.\w{1,64}){0,16}$/i;
+/** An index as OpenAI (`messages.[0]`) and others (`messages[0]`) write it. */
+const INDEX = /\.?\[(\d{1,9})\]/g;
+
+function fieldOf(param: unknown): string | undefined {
+  if (typeof param !== "string" || param.length > MAX_FIELD) return undefined;
+  const path = param.replace(INDEX, ".$1");
+  return FIELD.test(path) ? path : undefined;
+}
+
+function readError(body: Buffer, providerUrl: string | undefined): StatedError {
   const shown = (reason: unknown) =>
     shownReason(typeof reason === "string" ? reason : (JSON.stringify(reason) ?? NO_REASON), providerUrl);
   if (body.length > MAX_REFUSAL_BYTES) return { reason: NO_REASON, code: "" };
@@ -181,8 +200,8 @@ function readError(
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
     if (typeof error !== "object" || error === null) return { reason: shown(error), code: "" };
-    const { message, code, type } = error as Record<string, unknown>;
-    return { reason: shown(message), code: String(code ?? type ?? "") };
+    const { message, code, type, param } = error as Record<string, unknown>;
+    return { reason: shown(message), code: String(code ?? type ?? ""), param: fieldOf(param) };
   } catch {
     return { reason: NO_REASON, code: "" };
   }

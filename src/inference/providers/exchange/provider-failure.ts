@@ -41,3 +41,16 @@ export class ProviderFailure extends AppError {
     this.retryAfterMs = options.retryAfterMs;
   }
 }
+
+/** A provider's answer that the request itself is at fault. It is shown to the client, and no other provider is tried. */
+export class ProviderRefusal extends AppError {
+  readonly reason: string;
+
+  /** `param` is the field that the provider names, of the body that it received. */
+  constructor(reason: string, param: string | undefined) {
+    super("invalid_body", `The provider rejected the request: ${reason}`, {
+      ...(param !== undefined && { param }),
+    });
+    this.reason = reason;
+  }
+}
