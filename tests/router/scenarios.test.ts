@@ -217,7 +217,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 /** Whether a usage is the provider's, with the cost that the router adds. */
 function isReported(usage: unknown): boolean {
   const { cost, ...reported } = Object(usage) as { readonly cost?: unknown };
-  return typeof cost === "string" && JSON.stringify(reported) === JSON.stringify(USAGE);
+  return typeof cost === "number" && JSON.stringify(reported) === JSON.stringify(USAGE);
 }
 
 const nameOf = (id: string, mode: Mode) => `${id}-${mode}`;
