@@ -19,7 +19,7 @@ export const ERROR_BODY = z
     }),
     request_id: z.string(),
   })
-  .meta({ id: "Error" });
+  .meta({ id: "ErrorBody" });
 
 /** The body of a failure. */
 export type ErrorBody = z.output<typeof ERROR_BODY>;

@@ -11,10 +11,10 @@ const MAX_WHOLE_BYTES = 4 * 1_048_576;
 /** A value in memory, as base64, and as part of an answer. */
 const MEMORY_FACTOR = 3;
 
-/**
- * The key-value node's methods (facts: storage section 2.3). Keys and values are base64. `kv_IsAdmin` is how the
- * TypeScript SDKs spell `kv_isAdmin`.
- */
+/** How the TypeScript SDKs spell `kv_isAdmin`. */
+export const IS_ADMIN_ALIAS = "kv_IsAdmin";
+
+/** The key-value node's methods (facts: storage section 2.3). Keys and values are base64. */
 export const KV_METHODS: RpcMethods = {
   kv_getStatus: async () => true,
   kv_getHoldingStreamIds: ({ app }) => app.kv.heldStreams(),
@@ -45,7 +45,7 @@ export const KV_METHODS: RpcMethods = {
     return (await rightsOf(call, { key, versionAt: 3 })).hasWritePermission;
   },
   kv_isAdmin: isAdmin,
-  kv_IsAdmin: isAdmin,
+  [IS_ADMIN_ALIAS]: isAdmin,
   kv_isWriterOfStream: async (call) => (await rightsOf(call, { versionAt: 2 })).isWriterOfStream,
   kv_isWriterOfKey: async (call) => {
     const key = keyOf(call, 2);

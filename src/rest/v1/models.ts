@@ -49,6 +49,8 @@ const modelId = z.string().min(1).max(MAX_MODEL_ID_CHARACTERS).optional();
 /** The parameters of Anthropic's clients, and those that their shape has no place for. */
 const ONLY_ANTHROPIC = ["limit", "after_id", "before_id", "beta"] as const;
 const NOT_ANTHROPIC = ["pricing", "legacy"] as const;
+/** Many clients append `[]` to the name of a list. Generated clients may skip or rename the alias. */
+const sameAs = (name: string) => ({ description: `The same as \`${name}\`.` });
 const words = manyOf(z.string().min(1).max(100));
 
 /**
@@ -63,13 +65,13 @@ export const listModels = defineRoute({
   query: z.object({
     /** Offered by any of these providers. */
     provider_address: addresses,
-    "provider_address[]": addresses,
+    "provider_address[]": addresses.meta(sameAs("provider_address")),
     /** Accepting all of these input modalities. */
     input_modality: words,
-    "input_modality[]": words,
+    "input_modality[]": words.meta(sameAs("input_modality")),
     /** Supporting all of these parameters. */
     supported_parameter: words,
-    "supported_parameter[]": words,
+    "supported_parameter[]": words.meta(sameAs("supported_parameter")),
     pricing: z.literal("usd").optional(),
     legacy: z.enum(["true", "false"]).optional(),
     limit: optionalIntegerParameter(1, 1_000).meta({

@@ -18,7 +18,7 @@ export const FILE = z
     status: z.literal("processed"),
     status_details: z.null(),
   })
-  .meta({ id: "File" });
+  .meta({ id: "ClientFile" });
 
 /** A page of a list in OpenAI's shape: the next one begins after `last_id`. */
 export function pageOf<Item extends z.ZodType>(item: Item) {

@@ -24,6 +24,6 @@ export const RESPONSE_ANSWER = {
       usage,
       x_0g_trace: trace,
     })
-    .meta({ id: "Response" }),
+    .meta({ id: "ModelResponse" }),
   media: { "text/event-stream": z.string() },
 };
