@@ -45,6 +45,7 @@ export const SERVICES = {
       SupportedFormats: ["openai", "anthropic", "completions"],
       Name: "Test Claude",
       ContextLength: 200_000,
+      MaxCompletionTokens: 32_000,
       InputModalities: ["text", "image"],
       SupportedParameters: ["tools", "max_tokens"],
     },

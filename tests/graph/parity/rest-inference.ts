@@ -95,6 +95,16 @@ const MODEL: Readonly<Record<string, Counterpart>> = {
 const ANTHROPIC_MODEL: Readonly<Record<string, Counterpart>> = {
   display_name: "Model.name",
   created_at: "Model.updatedAt",
+  max_input_tokens: "ModelProfile.contextLength",
+  max_tokens: "ModelProfile.maxCompletionTokens",
+  lifecycle: no("always active"),
+  allowed_fallback_models: no("always empty, required by Anthropic's clients"),
+  ...Object.fromEntries(
+    ["capabilities", "deprecated_at", "line", "retires_at"].map((name) => [
+      name,
+      no("always null, required by Anthropic's clients"),
+    ]),
+  ),
   beta: no("ignored by REST"),
 };
 

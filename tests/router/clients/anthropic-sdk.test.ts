@@ -120,15 +120,32 @@ describe("models", () => {
     expect(page.data.map(({ id }) => id)).toEqual(ids);
     expect(page).toMatchObject({ has_more: false, first_id: ids[0], last_id: ids.at(-1) });
     const found = await client.models.retrieve(model);
-    expect(found).toEqual({
+    const expected: Anthropic.Beta.BetaModelInfo = {
       type: "model",
       id: model,
       display_name: "Test Claude",
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-    });
+      max_input_tokens: 200_000,
+      max_tokens: 32_000,
+      lifecycle: "active",
+      allowed_fallback_models: [],
+      capabilities: null,
+      deprecated_at: null,
+      line: null,
+      retires_at: null,
+    };
+    expect(found).toEqual(expected);
     expect(page.data).toContainEqual(found);
     expect((await client.beta.models.list({ limit: 1 })).data).toHaveLength(1);
-    expect((await client.beta.models.retrieve(MODEL)).id).toBe(MODEL);
+    expect(await client.beta.models.retrieve(model)).toEqual(expected);
+  });
+
+  test("have null for the sizes that no provider states", async () => {
+    expect(await client.beta.models.retrieve(MODEL)).toMatchObject({
+      id: MODEL,
+      max_input_tokens: null,
+      max_tokens: null,
+    });
   });
 
   test("are paged in both directions", async () => {

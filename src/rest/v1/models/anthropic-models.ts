@@ -7,9 +7,36 @@ import { timestamp } from "../../wire.ts";
 /** The number of models of a page for Anthropic's clients, if they send no `limit`: that of Anthropic's API. */
 const DEFAULT_LIMIT = 20;
 
-/** A model in the shape of Anthropic's Models API. */
+const tokens = z.int().nullable();
+/** What Anthropic states of its own models, and no provider of this router does. */
+const unknown = z.null().meta({ description: "Always null: not known." });
+
+/**
+ * A model in the shape of Anthropic's Models API, with every member that Anthropic's SDKs require. `capabilities` are
+ * null as a whole, because the shape has no value for a single one that is unknown.
+ */
 export const ANTHROPIC_MODEL = z
-  .strictObject({ type: z.literal("model"), id: z.string(), display_name: z.string(), created_at: timestamp })
+  .strictObject({
+    type: z.literal("model"),
+    id: z.string(),
+    display_name: z.string(),
+    created_at: timestamp,
+    max_input_tokens: tokens.meta({
+      description: "The context length that the cheapest provider states; null if it states none.",
+    }),
+    max_tokens: tokens.meta({
+      description: "The maximum answer that the cheapest provider states; null if it states none.",
+    }),
+    lifecycle: z.literal("active").meta({ description: "Always active: the model is available." }),
+    allowed_fallback_models: z
+      .array(z.string())
+      .max(0)
+      .meta({ description: "Always empty: `fallbacks` is not supported." }),
+    capabilities: unknown,
+    deprecated_at: unknown,
+    line: unknown,
+    retires_at: unknown,
+  })
   .meta({ id: "AnthropicModel" });
 
 /** A page of models in the shape of Anthropic's Models API. */
@@ -45,6 +72,14 @@ export function viewAnthropicModel(model: Model): z.output<typeof ANTHROPIC_MODE
     id: model.id,
     display_name: displayName(cheapest),
     created_at: changedAt(model).toISOString(),
+    max_input_tokens: cheapest.profile.contextLength ?? null,
+    max_tokens: cheapest.profile.maxCompletionTokens ?? null,
+    lifecycle: "active",
+    allowed_fallback_models: [],
+    capabilities: null,
+    deprecated_at: null,
+    line: null,
+    retires_at: null,
   };
 }
 
