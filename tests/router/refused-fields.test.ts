@@ -71,6 +71,8 @@ const valuesOf = (name: string, refused: readonly unknown[], passed: readonly un
   passed: [...passed, null].map((value) => ({ [name]: value })),
 });
 
+const TIERS = ["auto", "default", "flex", "on_demand", "standard", "standard_only"];
+
 /** For each field: bodies that are refused, and bodies in which the field has no effect. */
 const FIELDS: Readonly<Record<string, Values>> = {
   fallbacks: valuesOf("fallbacks", [[{ model: "claude-opus-5", speed: "fast" }], "default"], [[]]),
@@ -78,7 +80,7 @@ const FIELDS: Readonly<Record<string, Values>> = {
   lora_path: valuesOf("lora_path", ["mine"], []),
   adapter_id: valuesOf("adapter_id", ["mine"], [""]),
   safety_model: valuesOf("safety_model", ["guard"], []),
-  service_tier: valuesOf("service_tier", ["priority", "scale", 1], ["auto", "default", "flex"]),
+  service_tier: valuesOf("service_tier", ["priority", "scale", 1], TIERS),
   speed: valuesOf("speed", ["fast"], ["standard"]),
   inference_geo: valuesOf("inference_geo", ["us"], ["global"]),
   "reasoning.mode": valuesOf("reasoning", [{ mode: "pro" }], [{ mode: "standard" }, {}]),
@@ -109,6 +111,17 @@ describe("other terms than those of the admission", () => {
     for (const body of passed)
       expect((await post("messages", { ...message, ...body })).status, JSON.stringify(body)).toBe(200);
   });
+
+  test.each(["messages", "messages/count_tokens", "chat/completions", "completions"])(
+    "the error of %s lists every tier that it accepts",
+    async (path) => {
+      const model = path === "completions" ? "text" : path === "chat/completions" ? "chat" : "claude";
+      const body = { model, messages, prompt: "a", max_tokens: 10, service_tier: "priority" };
+      const { message: text = "" } = await requireRefusal(path, body, "service_tier");
+      const listed = /must be (.+):/.exec(text)?.[1]?.split(/, | or /);
+      expect(listed).toEqual(TIERS);
+    },
+  );
 
   test("another model is suggested as one that the key may use", async () => {
     const { message: text } = await requireRefusal(

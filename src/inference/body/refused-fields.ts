@@ -16,7 +16,9 @@ type RefusedField = {
 
 const HOSTED = "tools that the provider runs are not supported";
 const OTHER_MODEL = "the model must be one that the router admits: send models";
-const OTHER_PRICE = "has a price of its own, which is not supported";
+
+/** Tiers that never cost more than the listed price, in the words of every provider: `standard_only` is Anthropic's. */
+const TIERS = ["auto", "default", "flex", "on_demand", "standard", "standard_only"] as const;
 
 /** Every field by which a prompt requests tools that its provider runs, besides `tools`. */
 export const HOSTED_TOOLS: readonly RefusedField[] = [
@@ -106,26 +108,22 @@ export const OTHER_TERMS: readonly RefusedField[] = [
   {
     field: "service_tier",
     source: "https://platform.openai.com/docs/api-reference/chat/create",
-    isRequested: isOutside(["auto", "default", "flex", "standard", "standard_only", "on_demand"]),
-    reason: `must be auto, default or flex: any other tier ${OTHER_PRICE}`,
+    ...onlyAtListedPrice("tier", TIERS),
   },
   {
     field: "speed",
     source: "https://platform.claude.com/docs/en/build-with-claude/fast-mode",
-    isRequested: isOutside(["standard"]),
-    reason: `must be standard: any other speed ${OTHER_PRICE}`,
+    ...onlyAtListedPrice("speed", ["standard"]),
   },
   {
     field: "inference_geo",
     source: "https://platform.claude.com/docs/en/build-with-claude/data-residency",
-    isRequested: isOutside(["global"]),
-    reason: `must be global: any other region ${OTHER_PRICE}`,
+    ...onlyAtListedPrice("region", ["global"]),
   },
   {
     field: "reasoning.mode",
     source: "https://platform.openai.com/docs/api-reference/responses/create",
-    isRequested: isOutside(["standard"]),
-    reason: `must be standard: any other mode ${OTHER_PRICE}`,
+    ...onlyAtListedPrice("mode", ["standard"]),
   },
   {
     field: "extra_body",
@@ -177,8 +175,16 @@ function isFilled(value: unknown): boolean {
   return value != null && !(Array.isArray(value) && value.length === 0);
 }
 
-function isOutside(known: readonly unknown[]): (value: unknown) => boolean {
-  return (value) => value != null && !known.includes(value);
+/** Refuses every value of a field but these, and lists them in the error. */
+function onlyAtListedPrice(
+  what: string,
+  values: readonly string[],
+): Pick<RefusedField, "isRequested" | "reason"> {
+  const listed = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(values);
+  return {
+    isRequested: (value) => value != null && !values.some((known) => known === value),
+    reason: `must be ${listed}: any other ${what} has a price of its own, which is not supported`,
+  };
 }
 
 /** The own members of an object; none for any other value. */
