@@ -198,6 +198,21 @@ test("a client that leaves before the answer pays nothing", async () => {
   await requireAvailable(router().app, owner, { available: RICH });
 });
 
+test.each([
+  ["300,000 tokens in 200 lists", Array.from({ length: 200 }, () => Array(1_500).fill(150_000))],
+  ["2,048 texts of 1,020 characters", Array(2_048).fill("word ".repeat(204))],
+])("%s, as the official client sends them, pass unchanged and are charged once", async (_what, input) => {
+  const usage = { prompt_tokens: 300_000, total_tokens: 300_000 };
+  answer(0, listOf(Array(input.length).fill([0.5]), { usage }));
+  const reply = await send({ input });
+  expect([reply.status, (await reply.json()) as Vectors]).toMatchObject([200, { usage }]);
+  const sent = JSON.parse(router().scripted[0]?.calls.at(-1)?.bytes.toString() ?? "");
+  expect(sent.model).toBe("upstream-0");
+  // Compared as text, as the difference of two long lists takes minutes to print.
+  expect(JSON.stringify(sent.input) === JSON.stringify(input)).toBe(true);
+  await requireAvailable(router().app, owner, { available: RICH - 600_000n });
+});
+
 test("a batch of 3 MiB and its 20 MB of vectors pass in base64, charged once", async () => {
   const vector = Array.from({ length: 1_536 }, (_, n) => n / 1_537);
   const input = Array.from({ length: 700 }, () => "the quiet river ".repeat(280));

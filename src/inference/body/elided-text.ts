@@ -1,14 +1,18 @@
 import { randomBytes } from "node:crypto";
-import type { TextSpan } from "../../kernel/text/json-shape.ts";
+import type { ValueSpan } from "../../kernel/text/json-shape.ts";
 
+/** The bytes of the strings that are elided first: longer than any text that the router itself reads. */
+export const MIN_LONGEST = 1_024;
 const MAX_HEAD = 4_096;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
 
-/** A long string of a JSON body that was not parsed. It is not a `string`, so fields for short texts reject it. */
-export class ElidedText {
+/** A long value of a JSON body that was not parsed. */
+export class Elided {
   readonly #json: Buffer;
   readonly #placeholder: string;
 
-  /** `json` are the bytes of the string in the body, without its quotes. */
+  /** `json` are the bytes of the value in the body, without its quotes or brackets. */
   constructor(json: Buffer, placeholder: string) {
     this.#json = json;
     this.#placeholder = placeholder;
@@ -19,43 +23,66 @@ export class ElidedText {
     return this.#json.length;
   }
 
+  /** Its bytes, as JSON. */
+  get json(): Buffer {
+    return this.#json;
+  }
+
   /** Its first bytes, as JSON. */
   get head(): Buffer {
     return this.#json.subarray(0, MAX_HEAD);
   }
 
-  /** The placeholder that `ElidedTexts` later replaces with the text. */
+  /** The placeholder that `ElidedTexts` later replaces with the value. */
   toJSON(): string {
     return this.#placeholder;
   }
 }
 
-/** The long strings of one JSON body: removed before it is parsed, and restored when it is serialized. */
+/** A long string. It is not a `string`, so fields for short texts reject it. */
+export class ElidedText extends Elided {
+  readonly kind = "text";
+}
+
+/** A long list of integers, none of which is negative. It is not an array, so fields for other lists reject it. */
+export class ElidedTokens extends Elided {
+  readonly kind = "tokens";
+
+  /** The number of its tokens. */
+  get count(): number {
+    return this.json.reduce((count, byte) => (byte === COMMA ? count + 1 : count), 1);
+  }
+}
+
+/**
+ * The long strings of one JSON body, and its long lists of tokens: removed before it is parsed, and restored when it is
+ * serialized.
+ */
 export class ElidedTexts {
   readonly #json: Buffer;
-  readonly #spans: readonly TextSpan[];
+  readonly #spans: readonly ValueSpan[];
   /** Random per body, so that no client can guess it. */
   readonly #mark = `elided-${randomBytes(16).toString("hex")}:`;
 
-  constructor(json: Buffer, spans: readonly TextSpan[]) {
+  constructor(json: Buffer, spans: readonly ValueSpan[]) {
     this.#json = json;
     this.#spans = spans;
   }
 
-  /** The same JSON with a placeholder for each long string: the rest is parsed in a few milliseconds. */
+  /** The same JSON with a placeholder for each long value: the rest is parsed in a few milliseconds. */
   withoutTexts(): Buffer {
     const parts: Buffer[] = [];
     let done = 0;
     for (const [index, { start, end }] of this.#spans.entries()) {
-      parts.push(this.#json.subarray(done, start), Buffer.from(`${this.#mark}${index}`));
+      parts.push(this.#json.subarray(done, start), Buffer.from(`"${this.#mark}${index}"`));
       done = end;
     }
     return Buffer.concat([...parts, this.#json.subarray(done)]);
   }
 
-  /** Replaces each placeholder in the parsed `withoutTexts` by an `ElidedText`, in place. */
+  /** Replaces each placeholder in the parsed `withoutTexts` by an `ElidedText` or `ElidedTokens`, in place. */
   named(value: unknown): unknown {
-    if (typeof value === "string") return value.startsWith(this.#mark) ? this.#textOf(value) : value;
+    if (typeof value === "string") return value.startsWith(this.#mark) ? this.#valueOf(value) : value;
     if (Array.isArray(value)) for (const [at, item] of value.entries()) value[at] = this.named(item);
     else if (isFields(value))
       for (const [name, item] of Object.entries(value)) {
@@ -65,7 +92,7 @@ export class ElidedTexts {
     return value;
   }
 
-  /** Restores all long strings in the serialized result of `named`. */
+  /** Restores all long values in the serialized result of `named`. */
   restored(text: string): Buffer {
     return Buffer.concat(this.restoredPieces(text));
   }
@@ -74,7 +101,7 @@ export class ElidedTexts {
   restoredPieces(text: string): readonly Buffer[] {
     const parts: Buffer[] = [];
     let done = 0;
-    for (const match of text.matchAll(new RegExp(`${this.#mark}(\\d+)`, "g"))) {
+    for (const match of text.matchAll(new RegExp(`"${this.#mark}(\\d+)"`, "g"))) {
       const span = this.#spans[Number(match[1])];
       if (!span) continue;
       parts.push(Buffer.from(text.slice(done, match.index)), this.#json.subarray(span.start, span.end));
@@ -85,13 +112,22 @@ export class ElidedTexts {
 
   /** The bytes of each long string. */
   *parts(): Iterable<Buffer> {
-    for (const { start, end } of this.#spans) yield this.#json.subarray(start, end);
+    for (const span of this.#spans) if (this.#isText(span)) yield this.#contentOf(span);
   }
 
-  #textOf(placeholder: string): ElidedText {
+  #valueOf(placeholder: string): ElidedText | ElidedTokens {
     const span = this.#spans[Number(placeholder.slice(this.#mark.length))];
-    if (!span) throw new Error("a placeholder without its text");
-    return new ElidedText(this.#json.subarray(span.start, span.end), placeholder);
+    if (!span) throw new Error("a placeholder without its value");
+    const Value = this.#isText(span) ? ElidedText : ElidedTokens;
+    return new Value(this.#contentOf(span), placeholder);
+  }
+
+  #isText({ start }: ValueSpan): boolean {
+    return this.#json[start] === QUOTE;
+  }
+
+  #contentOf({ start, end }: ValueSpan): Buffer {
+    return this.#json.subarray(start + 1, end - 1);
   }
 }
 

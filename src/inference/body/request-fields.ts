@@ -1,28 +1,31 @@
 import { isUtf8 } from "node:buffer";
 import type { z } from "zod";
+import { nextTurn } from "../../kernel/async/next-turn.ts";
 import { checkInput } from "../../kernel/check.ts";
 import { concatPieces, type Piece } from "../../kernel/concat-pieces.ts";
 import { AppError } from "../../kernel/errors.ts";
 import {
   BODY_LIMITS,
   BYTE_ORDER_MARK,
+  type Elision,
   type JsonShape,
   measureJson,
-  type TextSpan,
+  PLACEHOLDER_BYTES,
   tooManyValues,
+  type ValueSpan,
 } from "../../kernel/text/json-shape.ts";
 import { hasControlCharacterInTurns } from "../../kernel/text/json-text.ts";
 import { pathToLoneSurrogate } from "../../kernel/text/lone-surrogate.ts";
 import { parseMeasured } from "../../kernel/text/safe-json.ts";
 import type { Provider } from "../providers/provider.ts";
-import { ElidedTexts } from "./elided-text.ts";
+import { ElidedTexts, ElidedTokens, MIN_LONGEST } from "./elided-text.ts";
 import { invalidField } from "./invalid-field.ts";
 
 /** A client's JSON body: its bytes and its parsed fields. */
 export type RequestFields = {
   readonly bytes: Buffer;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The long strings of a large body; `fields` contains an `ElidedText` in place of each. */
+  /** The long values of a large body; `fields` contains an `ElidedText` or `ElidedTokens` in place of each. */
   readonly elided?: ElidedTexts | undefined;
 };
 
@@ -51,28 +54,39 @@ export function readFields<Schema extends z.ZodType>(schema: Schema, bytes: Buff
 /**
  * Reads the JSON body of a prompt, which may be large: the long strings of a body over 2 MiB are not parsed but only
  * validated, over several turns of the event loop, and returned in `elided`. The member `tokens`, if there is one, may
- * have lists of many numbers. Throws like `readFields`.
+ * have lists of many numbers; the long ones of a body over 2 MiB are not parsed either. Throws like `readFields`.
  */
 export async function readPromptFields<Schema extends z.ZodType>(
   schema: Schema,
   bytes: Buffer,
   tokens?: string,
 ): Promise<{ readonly fields: z.output<Schema>; readonly elided?: ElidedTexts }> {
-  const spans: TextSpan[] | undefined = bytes.length <= MAX_PARSED_BYTES ? undefined : [];
-  const { members, numbers, hasLoneSurrogate } = measured(bytes, { tokens, longTexts: spans });
-  if (!spans) {
+  if (bytes.length <= MAX_PARSED_BYTES) {
+    const { members, numbers, hasLoneSurrogate } = measured(bytes, { tokens });
     const value = parseMeasured(bytes, members);
     if (hasLoneSurrogate) throw halfOfPair(value);
     limitOtherLists(value, numbers, tokens);
     return { fields: checkFields(schema, value) };
   }
-  const elided = new ElidedTexts(bytes, spans);
-  const json = elided.withoutTexts();
-  if (json.length > MAX_PARSED_BYTES) throw malformed("The body is too large apart from its long strings.");
-  const value = elided.named(parseMeasured(json, members));
+  const spans: ValueSpan[] = [];
+  const { members, numbers } = measured(bytes, {
+    tokens,
+    elision: { spans, maxKeptBytes: MAX_PARSED_BYTES },
+  });
+  // Measuring and parsing are two turns.
+  await nextTurn();
+  const elided = new ElidedTexts(bytes, longestOf(spans, bytes));
+  const value = elided.named(parseMeasured(elided.withoutTexts(), members));
   limitOtherLists(value, numbers, tokens);
   if (await hasControlCharacterInTurns(elided.parts())) throw malformed("The body is not valid JSON.");
   return { fields: checkFields(schema, value), elided };
+}
+
+/** The spans that must not be parsed: those of 1 KiB and more, if the rest is short enough; otherwise all. */
+function longestOf(spans: readonly ValueSpan[], bytes: Buffer): readonly ValueSpan[] {
+  const longest = spans.filter(({ start, end }) => end - start - 2 >= MIN_LONGEST);
+  const kept = longest.reduce((sum, { start, end }) => sum - (end - start) + PLACEHOLDER_BYTES, bytes.length);
+  return kept <= MAX_PARSED_BYTES ? longest : spans;
 }
 
 function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
@@ -91,6 +105,7 @@ function limitOtherLists(value: unknown, numbers: number, tokens: string | undef
 /** Counts the items of all lists of a value. */
 function itemsOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
+  if (value instanceof ElidedTokens) return value.count;
   const items = Array.isArray(value) ? value.length : 0;
   return Object.values(value).reduce<number>((sum, item) => sum + itemsOf(item), items);
 }
@@ -178,16 +193,16 @@ export function parseJson(bytes: Buffer): unknown {
 /** Measures a text, with the member that may have lists of tokens. Throws if the text exceeds its limits. */
 function measured(
   bytes: Buffer,
-  {
-    tokens,
-    longTexts,
-  }: { readonly tokens?: string | undefined; readonly longTexts?: TextSpan[] | undefined } = {},
+  { tokens, elision }: { readonly tokens?: string | undefined; readonly elision?: Elision } = {},
 ): JsonShape {
   if (!isUtf8(bytes)) throw malformed("The body is not UTF-8.");
   if (bytes[0] === BYTE_ORDER_MARK) throw malformed("The body starts with a byte order mark.");
   const limits = tokens === undefined ? BODY_LIMITS : { ...BODY_LIMITS, maxNumbers: MAX_TOKENS };
-  const shape = measureJson(bytes, limits, longTexts);
-  if (shape.excess !== undefined) throw malformed(`The body ${shape.excess}.`);
+  const shape = measureJson(bytes, limits, elision);
+  if (shape.excess !== undefined)
+    throw shape.member === undefined
+      ? malformed(`The body ${shape.excess}.`)
+      : invalidField(shape.member, `the body ${shape.excess}`);
   if (shape.isMalformed) throw malformed("The body is not valid JSON.");
   // A longer body is not parsed only to name the field.
   if (shape.hasLoneSurrogate && bytes.length > MAX_PARSED_BYTES) throw halfOfPair();

@@ -5,6 +5,7 @@ import { invalidField } from "../body/invalid-field.ts";
 import { refuseFields } from "../body/refused-fields.ts";
 import { forwardedBody, readPromptFields } from "../body/request-fields.ts";
 import { contentText, shortText } from "../body/text-schema.ts";
+import { inputsOf, isTokenList } from "../body/token-lists.ts";
 import { type ChatRequest, USAGE_OPTION } from "../chat/chat-request.ts";
 import {
   CACHE_KEYS,
@@ -69,7 +70,7 @@ export async function readCompletionsRequest(bytes: Buffer): Promise<ChatRequest
   const { fields, elided } = await readPromptFields(COMPLETIONS_REQUEST, bytes, "prompt");
   refuseFields(fields);
   const { prompt, stream, stream_options: options, n, best_of: bestOf, verify_tee: verifyTee } = fields;
-  const prompts = promptsOf(prompt);
+  const prompts = inputsOf(prompt);
   const choices = prompts * (n ?? 1);
   if (choices > MAX_ANSWERS)
     throw invalidField("n", `at most ${MAX_ANSWERS} answers are allowed for all prompts together`);
@@ -96,22 +97,9 @@ export async function readCompletionsRequest(bytes: Buffer): Promise<ChatRequest
   };
 }
 
-/** A list of tokens is one prompt. */
-function promptsOf(prompt: unknown): number {
-  return Array.isArray(prompt) && typeof prompt[0] !== "number" ? prompt.length : 1;
-}
-
 function isPrompt(prompt: unknown): boolean {
-  if (!Array.isArray(prompt)) return isText(prompt);
-  if (isTokenList(prompt)) return true;
+  if (isText(prompt) || isTokenList(prompt)) return true;
+  if (!Array.isArray(prompt)) return false;
   if (prompt.length === 0 || prompt.length > MAX_ANSWERS) return false;
   return prompt.every(isText) || prompt.every(isTokenList);
-}
-
-function isTokenList(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every(isToken);
-}
-
-function isToken(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -8,6 +8,7 @@ import {
   upstreamModel,
 } from "../body/request-fields.ts";
 import { shortText } from "../body/text-schema.ts";
+import { inputsOf, isTokenList } from "../body/token-lists.ts";
 import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../routing/routing-fields.ts";
@@ -86,26 +87,13 @@ export function embeddingsBody(request: EmbeddingsRequest, provider: Provider): 
   return forwardedBody(request, upstreamModel(provider));
 }
 
-/** A list of tokens is one input. */
-function inputsOf(input: unknown): number {
-  return Array.isArray(input) && typeof input[0] !== "number" ? input.length : 1;
-}
-
 function isInput(input: unknown): boolean {
-  if (!Array.isArray(input)) return isFilledText(input);
-  if (isTokenList(input)) return true;
+  if (isFilledText(input) || isTokenList(input)) return true;
+  if (!Array.isArray(input)) return false;
   if (input.length === 0 || input.length > MAX_INPUTS) return false;
   return input.every(isFilledText) || input.every(isTokenList);
 }
 
 function isFilledText(value: unknown): boolean {
   return value instanceof ElidedText || (isText(value) && value !== "");
-}
-
-function isTokenList(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every(isToken);
-}
-
-function isToken(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { ElidedText } from "../body/elided-text.ts";
+import { Elided } from "../body/elided-text.ts";
 import type { RoutingPreferences } from "./routing-preferences.ts";
 
 /** The fields of a request in which its prompt begins: those of a chat, a message or a text completion. */
@@ -66,7 +66,7 @@ function isSystem(message: unknown): boolean {
 function textOf(value: unknown, room: number): string {
   if (room <= 0 || value === undefined) return "";
   if (typeof value === "string") return value.slice(0, room);
-  if (value instanceof ElidedText) return value.head.toString("latin1", 0, room);
+  if (value instanceof Elided) return value.head.toString("latin1", 0, room);
   if (typeof value !== "object" || value === null) return String(value);
   let text = "";
   if (Array.isArray(value)) {

@@ -176,7 +176,7 @@ export class JsonScanner {
   }
 
   #countEscape(): void {
-    if (++this.#escapes > MAX_ESCAPES) this.#exceed("has too many escaped characters");
+    if (++this.#escapes > MAX_ESCAPES) this.#exceed(`has more than ${MAX_ESCAPES} escaped characters`);
   }
 
   #exceed(why: string): void {

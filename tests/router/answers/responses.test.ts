@@ -199,7 +199,7 @@ describe("content as a list of parts", () => {
       ]);
       expect(await requestOf(seeded)).toMatchObject({
         status: "completed",
-        outputTokens: countTokens(`Hm.The ${TEXT}`),
+        outputTokens: countTokens("Hm.") + countTokens(`The ${TEXT}`),
       });
     },
   );
