@@ -99,7 +99,9 @@ export function observeExecutor<C extends Observed>(
       const { fetches } = request.context;
       if (!fetches && !isTracing()) return executor.execute(request);
       const facts = () => ({ "zerograph.subgraph": subgraph });
-      const span = openSpan(subgraph, { kind: executor.isRemote ? "client" : "internal", facts });
+      const kind = executor.isRemote ? "client" : "internal";
+      // The events of a subscription are read outside the trace of its opening.
+      const span = openSpan(subgraph, { kind, onlyInside: true, facts });
       const sinceMs = performance.now();
       const end = () => {
         span?.end();

@@ -9,6 +9,7 @@ import {
 } from "graphql";
 import { PushIterator } from "../../src/kernel/async/push-iterator.ts";
 import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
+import { detached } from "../../src/kernel/tracing.ts";
 import { readFragments } from "../federation/engine/document/fragments.ts";
 import { readDirectiveUses } from "../federation/policy/schema-directives.ts";
 import type { SupergraphSource } from "../federation/supergraph-source.ts";
@@ -103,12 +104,13 @@ class SharedStream {
     this.#joining += 1;
     const opened = await this.#opened;
     this.#joining -= 1;
-    if (!this.#source) return opened;
+    const source = this.#source;
+    if (!source) return opened;
     const isFirst = this.#readers.size === 0;
     const reader: Reader = new PushIterator<ExecutionResult>(() => this.#leave(reader), MAX_BEHIND);
     this.#readers.add(reader);
     if (this.#isOver) reader.end();
-    else if (isFirst) void this.#pump(this.#source);
+    else if (isFirst) void detached(() => this.#pump(source));
     return reader;
   }
 
@@ -121,6 +123,7 @@ class SharedStream {
 
   #pumping = false;
 
+  /** The source may outlive the request that opened it, so its results belong to no trace. */
   async #pump(source: Results): Promise<void> {
     if (this.#pumping) return;
     this.#pumping = true;

@@ -1,5 +1,6 @@
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../kernel/log.ts";
+import { detached } from "../kernel/tracing.ts";
 import { chargeClaimed } from "./claimed-charges.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
 
@@ -36,7 +37,7 @@ export class OrphanedHolds {
   add(end: Settlement): void {
     if (this.#orphans.size >= MAX_ORPHANS && !this.#orphans.has(end.id)) return;
     this.#orphans.set(end.id, { end, attempts: 0 });
-    this.#timer ??= setInterval(() => void this.#endAll(), ROUND_MS).unref();
+    this.#timer ??= detached(() => setInterval(() => void this.#endAll(), ROUND_MS).unref());
   }
 
   /** Stops; the remaining holds are left to expiry. */

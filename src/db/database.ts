@@ -263,7 +263,7 @@ export class Database implements Queries {
   }
 }
 
-/** Only inside a request or a job: the periodic queries of processes would drown out everything else. */
+/** Only inside a request: the periodic queries of processes would drown out everything else. */
 const IN_DATABASE: SpanOptions = {
   kind: "client",
   onlyInside: true,

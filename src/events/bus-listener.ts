@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { detached } from "../kernel/tracing.ts";
 import type { Bus, EventStream } from "./bus.ts";
 import type { DomainEvent, Topic } from "./topics.ts";
 
@@ -28,7 +29,7 @@ export class BusListener<T extends Topic> {
   }
 
   start(): void {
-    this.#listening ??= this.#listen();
+    this.#listening ??= detached(() => this.#listen());
   }
 
   async stop(): Promise<void> {

@@ -3,6 +3,7 @@ import type { Bus } from "../events/bus.ts";
 import { BusListener } from "../events/bus-listener.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/log.ts";
+import { detached } from "../kernel/tracing.ts";
 import type { ClaimedJob } from "./job.store.ts";
 import { claimJobs, releaseForRetry, releaseLease, renewLeases } from "./job-claims.store.ts";
 import { JobLease, LeaseLost } from "./lease.ts";
@@ -90,10 +91,10 @@ export class JobRunner {
     if (this.#timers.length > 0) void this.take();
   }
 
-  /** Claims waiting jobs, up to the limit of parallel jobs, and starts them. */
+  /** Claims waiting jobs, up to the limit of parallel jobs, and starts them. They belong to no trace. */
   take(): Promise<void> {
     this.#again = true;
-    this.#claiming ??= this.#claim().finally(() => {
+    this.#claiming ??= detached(() => this.#claim()).finally(() => {
       this.#claiming = undefined;
     });
     return this.#claiming;
@@ -101,7 +102,7 @@ export class JobRunner {
 
   /** Renews the leases of all jobs running here, and interrupts the work whose lease was lost. */
   renew(): Promise<void> {
-    this.#renewing ??= this.#renew().finally(() => {
+    this.#renewing ??= detached(() => this.#renew()).finally(() => {
       this.#renewing = undefined;
     });
     return this.#renewing;

@@ -135,7 +135,7 @@ export function contextOf(headers: Readonly<Record<string, unknown>> | undefined
   return headers ? propagation.extract(ROOT_CONTEXT, headers) : ROOT_CONTEXT;
 }
 
-/** The context of a caller whose work is going to be batched with that of others. Undefined without tracing. */
+/** The context of a caller whose work is going to be done elsewhere, such as in a batch. Undefined without tracing. */
 export function currentContext(): Context | undefined {
   return tracer && context.active();
 }
@@ -151,7 +151,15 @@ export function runForAll<T>(callers: readonly (Context | undefined)[], work: ()
   return context.with(links.length > 0 ? first.setValue(LINKS, links) : first, work);
 }
 
-/** Starts work that outlives the caller: it belongs to no trace. */
+/**
+ * Runs work of a caller in a callback of something shared: a connection, for example, calls back in the context of the
+ * request that opened it.
+ */
+export function runFor<T>(caller: Context | undefined, work: () => T): T {
+  return caller ? context.with(caller, work) : work();
+}
+
+/** Starts work that outlives the caller: it belongs to no trace. Timers and callbacks that it sets keep to none. */
 export function detached<T>(work: () => T): T {
   return tracer ? context.with(ROOT_CONTEXT, work) : work();
 }

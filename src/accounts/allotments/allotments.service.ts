@@ -5,6 +5,7 @@ import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
 import { newId } from "../../kernel/text/ids.ts";
+import { detached } from "../../kernel/tracing.ts";
 import { TransientMap } from "../../kernel/transient-map.ts";
 import { chargeClaimed } from "../claimed-charges.ts";
 import { type HoldRequest, hasOtherBudgets } from "../holds.store.ts";
@@ -127,10 +128,12 @@ export class AllotmentsService {
    * not begun.
    */
   beat(): Promise<void> {
-    this.#nextBeat ??= this.#mutex.run(() => {
-      this.#nextBeat = undefined;
-      return this.#beat();
-    });
+    this.#nextBeat ??= detached(() =>
+      this.#mutex.run(() => {
+        this.#nextBeat = undefined;
+        return this.#beat();
+      }),
+    );
     return this.#nextBeat;
   }
 

@@ -1,4 +1,5 @@
 import { AppError } from "../../kernel/errors.ts";
+import { detached } from "../../kernel/tracing.ts";
 
 type Options = {
   /** Sends a small call; resolves when there is any response to it. Called after a second of silence. */
@@ -32,7 +33,7 @@ export class SilenceWatch {
       const giveUp = () => reject(new AppError("chain_error", "The chain's RPC does not answer."));
       if (this.#waiting.size === 0) this.#silentTicks = 0;
       this.#waiting.add(giveUp);
-      this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
+      this.#timer ??= detached(() => setInterval(() => this.#tick(), TICK_MS));
       const settled = () => {
         this.#silentTicks = 0;
         this.#remove(giveUp);

@@ -1,4 +1,5 @@
 import type { Hex } from "../../kernel/text/hex.ts";
+import { detached } from "../../kernel/tracing.ts";
 import type { Rpc } from "../rpc/rpc.client.ts";
 
 type Waiter = { readonly known: Hex; wake(failure?: unknown): void };
@@ -38,7 +39,8 @@ export class HeadFeed {
     if (this.#waiters.size === 0) {
       clearTimeout(this.#timer);
       this.#timer = undefined;
-    } else if (!this.#isReading) this.#timer ??= setTimeout(() => void this.#read(), this.#pollMs);
+    } else if (!this.#isReading)
+      this.#timer ??= detached(() => setTimeout(() => void this.#read(), this.#pollMs));
   }
 
   async #read(): Promise<void> {

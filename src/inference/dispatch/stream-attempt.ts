@@ -1,5 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 import { memoizeLast } from "../../kernel/memoize-last.ts";
+import { currentContext, runFor } from "../../kernel/tracing.ts";
 import type { Ending } from "../billing/ending.ts";
 import type { Trace } from "../billing/trace.ts";
 import { differs, ResumeMatcher } from "../chat/delivered-text.ts";
@@ -35,6 +36,8 @@ export class StreamAttempt implements ProviderListener {
   readonly #reader: StreamReader;
   readonly #writer: StreamWriter;
   readonly #intake: StreamIntake;
+  /** Chunks arrive in the context of the request that opened the connection, or of another stream. */
+  readonly #context = currentContext();
   readonly #over = Promise.withResolvers<void>();
   #exchange: ProviderExchange | undefined;
   #head: ProviderHead | undefined;
@@ -283,10 +286,8 @@ export class StreamAttempt implements ProviderListener {
   #settle(ending: Promise<Ending>, then: (trace: Trace) => void | Promise<void>): void {
     this.#settled = true;
     const { billing, admitted } = this.#options;
-    ending
-      .then((known) => billing.settle(admitted, known))
-      .then(then)
-      .then(this.#over.resolve, this.#over.reject);
+    const settle = async () => then(await billing.settle(admitted, await ending));
+    runFor(this.#context, settle).then(this.#over.resolve, this.#over.reject);
   }
 }
 

@@ -1,3 +1,5 @@
+import { detached } from "../tracing.ts";
+
 /** What is done, how often, and where a failure is reported. */
 export type PeriodicTaskOptions = {
   readonly everyMs: number;
@@ -6,7 +8,10 @@ export type PeriodicTaskOptions = {
   readonly failed: (error: unknown) => void;
 };
 
-/** Work that is repeated at an interval. Runs never overlap: an interval that ends during a run is skipped. */
+/**
+ * Work that is repeated at an interval. Runs never overlap: an interval that ends during a run is skipped. Runs belong
+ * to no trace, also when a request starts the task.
+ */
 export class PeriodicTask {
   readonly #options: PeriodicTaskOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -25,7 +30,7 @@ export class PeriodicTask {
 
   /** Runs now, unless a run is in progress; resolves when that run has ended. Never rejects. */
   run(): Promise<void> {
-    this.#running ??= this.#run().finally(() => {
+    this.#running ??= detached(() => this.#run()).finally(() => {
       this.#running = undefined;
     });
     return this.#running;

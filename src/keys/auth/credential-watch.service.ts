@@ -3,6 +3,7 @@ import type { Bus } from "../../events/bus.ts";
 import { BusListener } from "../../events/bus-listener.ts";
 import type { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
+import { detached } from "../../kernel/tracing.ts";
 import { type CredentialEnd, credentialEnded } from "./ended-credential.ts";
 import type { Principal } from "./principal.ts";
 
@@ -82,7 +83,7 @@ export class CredentialWatch {
 
   #start(): void {
     if (this.#timer) return;
-    this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS);
+    this.#timer = detached(() => setInterval(() => this.#check(), CHECK_EVERY_MS));
     this.#changes.start();
   }
 
@@ -92,7 +93,7 @@ export class CredentialWatch {
 
   #check(): void {
     this.#again = true;
-    this.#checking ??= this.#checkAll().finally(() => {
+    this.#checking ??= detached(() => this.#checkAll()).finally(() => {
       this.#checking = undefined;
     });
   }

@@ -17,7 +17,7 @@ export function traceRequests(
 ): void {
   if (!isTracing()) return;
   const spans = new Slot<FastifyRequest, OpenSpan>();
-  server.addHook("onRequest", (request, _reply, done) => {
+  server.addHook("onRequest", (request, reply, done) => {
     const { method } = request;
     const route = request.is404 ? "unknown" : (request.routeOptions.url ?? "unknown");
     const parent: Context = contextOf(isTrusted(request) ? request.headers : undefined);
@@ -27,6 +27,14 @@ export function traceRequests(
       : openSpan(`${method} ${route}`, { kind: "server", facts }, parent);
     if (!span) return context.with(parent, done);
     spans.set(request, span);
+    // Fastify has no hook for the end of a response that is written directly, such as a stream of events.
+    const { raw } = reply;
+    raw.once("close", () => {
+      span.set({ "http.response.status_code": raw.statusCode });
+      if (!raw.writableFinished) span.fail("aborted");
+      else if (raw.statusCode >= 500) span.fail(String(raw.statusCode));
+      span.end();
+    });
     span.run(done);
   });
   // Reading a body loses the async context in which the request began.
@@ -34,16 +42,5 @@ export function traceRequests(
     const span = spans.get(request);
     if (span) span.run(done);
     else done();
-  });
-  server.addHook("onResponse", async (request, reply) => {
-    const span = spans.get(request);
-    const status = reply.raw.statusCode;
-    span?.set({ "http.response.status_code": status });
-    if (status >= 500) span?.fail(String(status));
-    span?.end();
-  });
-  server.addHook("onRequestAbort", async (request) => {
-    const span = spans.get(request);
-    span?.fail("aborted");
   });
 }

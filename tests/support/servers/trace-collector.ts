@@ -11,6 +11,9 @@ export type CollectedSpan = {
   readonly name: string;
   /** OTLP's numbers: 1 internal, 2 server, 3 client. */
   readonly kind: number;
+  /** Nanoseconds since 1970. */
+  readonly startTimeUnixNano: bigint;
+  readonly endTimeUnixNano: bigint;
   readonly facts: Readonly<Record<string, string | number | boolean>>;
   readonly links: number;
 };
@@ -29,6 +32,8 @@ type Sent = {
     resource: { attributes: Attribute[] };
     scopeSpans: {
       spans: (Pick<CollectedSpan, "traceId" | "spanId" | "parentSpanId" | "name" | "kind"> & {
+        startTimeUnixNano: string;
+        endTimeUnixNano: string;
         attributes?: Attribute[];
         links?: unknown[];
       })[];
@@ -45,7 +50,14 @@ export async function startTraceCollector(onEnd: OnEnd, port = 0): Promise<Trace
     for (const { resource, scopeSpans } of sent.resourceSpans) {
       const service = String(factsOf(resource.attributes)["service.name"]);
       for (const { attributes, links, ...span } of scopeSpans.flatMap((scope) => scope.spans))
-        spans.push({ ...span, service, facts: factsOf(attributes), links: links?.length ?? 0 });
+        spans.push({
+          ...span,
+          startTimeUnixNano: BigInt(span.startTimeUnixNano),
+          endTimeUnixNano: BigInt(span.endTimeUnixNano),
+          service,
+          facts: factsOf(attributes),
+          links: links?.length ?? 0,
+        });
     }
     response.setHeader("content-type", "application/json").end("{}");
   });

@@ -1,5 +1,9 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { context, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { inBatches, PeriodicTask } from "../../../src/kernel/async/periodic-task.ts";
+import { inSpan, openSpan, useTracer } from "../../../src/kernel/tracing.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -38,6 +42,35 @@ test("runs never overlap, and stopping waits for the run in progress", async () 
   expect(isStopped).toBe(false);
   open[0]?.();
   await stopped;
+});
+
+test("runs of a task that was started or called inside a span are in no trace", async () => {
+  const exporter = new InMemorySpanExporter();
+  const provider = new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] });
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  useTracer(provider.getTracer("test"));
+  onTestFinished(() => {
+    useTracer(undefined);
+    context.disable();
+  });
+  let runs = 0;
+  const work = async () => {
+    runs += 1;
+    openSpan("statement", { onlyInside: true })?.end();
+  };
+  const task = new PeriodicTask({ everyMs: 1_000, work, failed: () => {} });
+  await inSpan("request", {}, async () => {
+    task.start();
+    await task.run();
+    openSpan("statement of the request", { onlyInside: true })?.end();
+  });
+  await vi.advanceTimersByTimeAsync(2_000);
+  await task.stop();
+  expect(runs).toBe(3);
+  expect(trace.getSpan(context.active())).toBeUndefined();
+  await provider.forceFlush();
+  const names = exporter.getFinishedSpans().map(({ name }) => name);
+  expect(names).toEqual(["statement of the request", "request"]);
 });
 
 test("a failed run is reported, and the next interval runs again", async () => {
