@@ -89,7 +89,7 @@ export async function graphPlugin(server: FastifyInstance, options: Options): Pr
       if (answer && "results" in answer) return streamParts(streams, reply, answer.type, answer);
       if (answer) return sendPlain(reply, answer);
       reply.header("cache-control", "no-store");
-      const refusal = refuseText(textOf(request), policy.limits) ?? refusePersisted(policy, request);
+      const refusal = refuseText(textOf(request), policy.limits) ?? refuseName(policy, request);
       const refused = refusal
         ? [refusal]
         : refuseDocument(policy, { text: textOf(request), read, persisted });
@@ -133,14 +133,17 @@ function refuseDocument(
   return isLong || (read && !read.mediaType) ? admitted : undefined;
 }
 
-/** The error in the persisted query that a request names; a trusted document needs only its id. */
-function refusePersisted(policy: Policy, { method, body, query }: FastifyRequest): GraphQLError | undefined {
+/**
+ * The error in the name of the document that a request names by an id or a hash, also if it is unknown. A trusted document
+ * needs only its id.
+ */
+function refuseName(policy: Policy, { method, body, query }: FastifyRequest): GraphQLError | undefined {
   const payload =
     method === "POST"
       ? Object(body)
       : { ...Object(query), extensions: readExtensions(Object(query).extensions ?? null) };
-  const isTrusted = !payload.query && policy.trustedText(payload) !== undefined;
-  return isTrusted ? undefined : refusePersistedQuery(payload);
+  if (!payload.query && policy.trustedText(payload) !== undefined) return undefined;
+  return refusePersistedQuery(payload) ?? policy.refuseUnknown(payload);
 }
 
 function sendPlain(reply: FastifyReply, { text, mediaType, cacheControl }: FastPathAnswer): FastifyReply {

@@ -456,7 +456,8 @@ export const GRAPHQL_FAILURES = {
   GRAPHQL_VALIDATION_FAILED: "The document does not match the schema.",
   OPERATION_RESOLUTION_FAILURE:
     "The document has no operation of the name that was sent, or has several and no name was sent.",
-  PERSISTED_QUERY_NOT_FOUND: "The persisted query is not known. Send its text with its hash.",
+  PERSISTED_QUERY_NOT_FOUND:
+    "The persisted query or trusted document is not known. Send a persisted query's text with its hash.",
   PERSISTED_QUERY_NOT_SUPPORTED:
     "Persisted queries are not available. Send the text, or the id of a trusted document.",
   BAD_REQUEST: "The request does not follow the GraphQL over HTTP specification.",

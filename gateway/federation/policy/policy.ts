@@ -40,6 +40,11 @@ export interface Policy {
   readonly trusted: TrustedDocuments;
   /** The text of the trusted document that a client names; undefined when it names no known document. */
   trustedText(payload: OperationPayload): string | undefined;
+  /**
+   * The refusal of an operation without a text whose name cannot be that of any document here; undefined for a hash that
+   * a client may have registered.
+   */
+  refuseUnknown(payload: OperationPayload): GraphQLError | undefined;
   /** Admits an operation, or returns every reason against it. Nothing is planned or fetched before. */
   admit(payload: OperationPayload): Admitted | readonly GraphQLError[];
 }
@@ -72,9 +77,14 @@ export function createPolicy(options: PolicyOptions): Policy {
     limits,
     trusted,
     trustedText,
+    refuseUnknown(payload) {
+      const names = payload.documentId || (trusted.only && hashIn(payload.extensions));
+      if (payload.query || !names || trustedText(payload) !== undefined) return undefined;
+      return mayBeRegistered(payload, trusted) ? undefined : notFound(payload, trusted);
+    },
     admit(payload) {
       const text = payload.query || trustedText(payload);
-      if (typeof text !== "string") return [notFound(payload, trusted.only)];
+      if (typeof text !== "string") return [notFound(payload, trusted)];
       if (trusted.only && !trusted.has(text))
         return [refuse("Only trusted documents are allowed.", { limit: "trustedDocuments" })];
       return admitText(text, payload);
@@ -124,13 +134,23 @@ function hashIn(extensions: OperationPayload["extensions"]): string | undefined 
   return typeof hash === "string" ? hash : undefined;
 }
 
-/** Clients of Apollo's protocol recognise the message of an unknown hash, and send the query with it. */
-function notFound({ extensions }: OperationPayload, onlyTrusted: boolean): GraphQLError {
-  const message =
-    hashIn(extensions) !== undefined && !onlyTrusted
-      ? "PersistedQueryNotFound"
-      : "Send a query, or the id of a trusted document.";
-  return withoutPlace(message, "PERSISTED_QUERY_NOT_FOUND");
+/** Whether it names a document by a hash that clients may register. */
+function mayBeRegistered({ extensions }: OperationPayload, { only }: TrustedDocuments): boolean {
+  return hashIn(extensions) !== undefined && !only;
+}
+
+function notFound(payload: OperationPayload, trusted: TrustedDocuments): GraphQLError {
+  return withoutPlace(reasonOf(payload, trusted), "PERSISTED_QUERY_NOT_FOUND");
+}
+
+function reasonOf(payload: OperationPayload, trusted: TrustedDocuments): string {
+  // Clients of Apollo's protocol recognise this message, and send the query with its hash.
+  if (mayBeRegistered(payload, trusted)) return "PersistedQueryNotFound";
+  const isHash = !payload.documentId && hashIn(payload.extensions) !== undefined;
+  if (!payload.documentId && !isHash) return "Send a query, or the id of a trusted document.";
+  if (trusted.all.length === 0)
+    return "This server has no trusted documents. Send a query in place of documentId.";
+  return `This server has no trusted document with this ${isHash ? "hash" : "documentId"}.`;
 }
 
 function withoutPlace(message: string, code: GraphqlCode): GraphQLError {

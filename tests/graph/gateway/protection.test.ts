@@ -303,9 +303,21 @@ describe("trusted documents", () => {
     expect(refusals({ query: "{ plain }" }, only)[0]?.extensions).toMatchObject({
       limit: "trustedDocuments",
     });
-    expect(refusals({ documentId: "nope" }, only)[0]?.extensions.code).toBe("PERSISTED_QUERY_NOT_FOUND");
+    const unknown = (payload: object, policy: ReturnType<typeof policyWith>) =>
+      refusals(payload, policy).map(({ message, extensions: { code } }) => [code, message]);
+    const code = "PERSISTED_QUERY_NOT_FOUND";
+    expect(unknown({ documentId: "nope" }, only)).toEqual([
+      [code, "This server has no trusted document with this documentId."],
+    ]);
+    expect(unknown(persistedQuery("nope"), only)).toEqual([
+      [code, "This server has no trusted document with this hash."],
+    ]);
     const also = policyWith({ trusted: readTrustedDocuments(write("manifest.json", manifest), false) });
     expect(refusals({ query: "{ plain }" }, also)).toEqual([]);
+    expect(unknown(persistedQuery("nope"), also)).toEqual([[code, "PersistedQueryNotFound"]]);
+    expect(unknown({ documentId: "nope" }, policyWith({}))).toEqual([
+      [code, "This server has no trusted documents. Send a query in place of documentId."],
+    ]);
   });
 
   test.each([

@@ -129,6 +129,7 @@ export async function followEvents(
   secret: string | undefined,
   query: string,
   path = "/graphql/stream",
+  more: object = {},
 ): Promise<Following> {
   const results: GraphResult[] = [];
   const leaving = new AbortController();
@@ -141,7 +142,7 @@ export async function followEvents(
       "content-type": "application/json",
       ...(secret && { authorization: `Bearer ${secret}` }),
     },
-    body: JSON.stringify({ query }),
+    body: JSON.stringify({ query, ...more }),
   });
   if (reply.status !== 200) throw new Error(`${reply.status} ${await reply.text()}`);
   const parser = createParser({

@@ -27,7 +27,7 @@ export type ErrorCode =
   | 'GRAPHQL_VALIDATION_FAILED'
   /** The document has no operation of the name that was sent, or has several and no name was sent. */
   | 'OPERATION_RESOLUTION_FAILURE'
-  /** The persisted query is not known. Send its text with its hash. */
+  /** The persisted query or trusted document is not known. Send a persisted query's text with its hash. */
   | 'PERSISTED_QUERY_NOT_FOUND'
   /** Persisted queries are not available. Send the text, or the id of a trusted document. */
   | 'PERSISTED_QUERY_NOT_SUPPORTED'
