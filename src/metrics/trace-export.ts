@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { MeterProvider } from "@opentelemetry/api";
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Config } from "../config.ts";
-import { StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
 import { useTracer } from "../kernel/tracing.ts";
 import { TraceOutage } from "./trace-outage.ts";
+import { exportTimeoutOf, type ReadVariable, requireTraceVariables } from "./trace-variables.ts";
 
 /** The settings of the trace exporter and sampler. */
 export type TraceSettings = Pick<
@@ -18,17 +17,18 @@ export type TraceSettings = Pick<
  * Starts exporting the traces of this process over OTLP/HTTP (JSON), if a collector is configured. OpenTelemetry's SDK
  * reads the other standard variables itself (OTEL_EXPORTER_OTLP_HEADERS, OTEL_RESOURCE_ATTRIBUTES and so on). The SDK
  * is loaded only then, and takes 50 to 250 ms. At most 2,048 spans are queued; more are dropped. Resolves with a
- * function that flushes the queue and stops within 5 s; undefined without a collector. Throws a `StartupError` for a
- * certificate that cannot be read: the SDK would go on without it. `variable` reads an environment variable.
+ * function that flushes the queue and stops within 5 s; undefined without a collector. Throws a `StartupError` for one
+ * of these variables that the SDK could not use.
  */
 export async function startTraces(
   settings: TraceSettings,
   service: string,
-  { log, variable }: { readonly log: Logger; readonly variable: (name: string) => string | undefined },
+  { log, variable }: { readonly log: Logger; readonly variable: ReadVariable },
 ): Promise<(() => Promise<void>) | undefined> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SERVICE_NAME: name = service } = settings;
   if (endpoint === undefined) return undefined;
-  requireCertificates(variable);
+  requireTraceVariables(variable);
+  const timeoutMs = exportTimeoutOf(variable) ?? EXPORT_MS;
   const [api, sdk, { OTLPTraceExporter }, resources, { AsyncLocalStorageContextManager }, core] =
     await Promise.all([
       import("@opentelemetry/api"),
@@ -48,10 +48,10 @@ export async function startTraces(
     spanLimits: { attributeValueLengthLimit: MAX_TEXT, attributeCountLimit: 64, linkCountLimit: 128 },
     spanProcessors: [
       new sdk.BatchSpanProcessor({
-        exporter: watched(new OTLPTraceExporter({ timeoutMillis: EXPORT_MS }), outage),
+        exporter: watched(new OTLPTraceExporter({ timeoutMillis: timeoutMs }), outage),
         selfObsMeterProvider: overflowMeter(api.createNoopMeter(), outage),
         scheduledDelayMillis: DELAY_MS,
-        exportTimeoutMillis: EXPORT_MS,
+        exportTimeoutMillis: timeoutMs,
       }),
     ],
   });
@@ -67,25 +67,6 @@ export async function startTraces(
       new Promise((resolve) => setTimeout(resolve, EXPORT_MS).unref()),
     ]);
   };
-}
-
-/** The standard variables that name files, without `OTEL_EXPORTER_OTLP_` or `OTEL_EXPORTER_OTLP_TRACES_`. */
-const FILES = ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"];
-
-function requireCertificates(variable: (name: string) => string | undefined): void {
-  for (const name of FILES.flatMap((file) => [
-    `OTEL_EXPORTER_OTLP_${file}`,
-    `OTEL_EXPORTER_OTLP_TRACES_${file}`,
-  ])) {
-    const path = variable(name);
-    if (path === undefined) continue;
-    try {
-      readFileSync(path);
-    } catch (cause) {
-      const { code } = cause as NodeJS.ErrnoException;
-      throw new StartupError(`${name}: ${path} cannot be read (${code}).`, { cause });
-    }
-  }
 }
 
 /** Reports the outcome of each export. */

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { context, propagation, trace } from "@opentelemetry/api";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
@@ -6,6 +8,7 @@ import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import { droppedSpans, inSpan } from "../../src/kernel/tracing.ts";
 import { startTraces } from "../../src/metrics/trace-export.ts";
+import { scaled } from "../support/machine.ts";
 import { freePort } from "../support/servers/postgres.ts";
 import { newFolder } from "../support/servers/process.ts";
 import { startTraceCollector } from "../support/servers/trace-collector.ts";
@@ -71,4 +74,54 @@ test("a certificate or key that cannot be read is refused with its variable", as
       );
     }
   await start(url, { OTEL_EXPORTER_OTLP_CERTIFICATE: file });
+});
+
+test("a value of a standard variable that the exporter could not use is refused with its name, and not repeated", async () => {
+  const url = "http://127.0.0.1:9";
+  const wrong: readonly (readonly [string, readonly string[]])[] = [
+    ["COMPRESSION", ["zip", "GZIP"]],
+    ["TIMEOUT", ["x", "0", "-1", "5s", "Infinity", "3000000000"]],
+    ["HEADERS", ["bad", "=secret", "key=", "a=b,secret", "a=%zz", "a b=secret", "a=secret%0A"]],
+  ];
+  for (const [name, values] of wrong)
+    for (const variable of [`OTEL_EXPORTER_OTLP_${name}`, `OTEL_EXPORTER_OTLP_TRACES_${name}`])
+      for (const value of values) {
+        const failure = await start(url, { [variable]: value }).catch((error: unknown) => error);
+        expect([String(failure), value]).toMatchObject([
+          expect.stringMatching(new RegExp(`^StartupError: ${variable}: must be `)),
+          value,
+        ]);
+        expect(String(failure)).not.toContain("=secret");
+      }
+  for (const value of ["x", "=x", "a=b,c", "a=b=c", "a=%zz", `a=${"b".repeat(256)}`])
+    await expect(start(url, { OTEL_RESOURCE_ATTRIBUTES: value }), value).rejects.toThrow(
+      /^OTEL_RESOURCE_ATTRIBUTES: must be a list of key=value/,
+    );
+});
+
+test("values that the exporter uses, and empty ones, are accepted", async () => {
+  const url = "http://127.0.0.1:9";
+  for (const variables of [
+    { OTEL_EXPORTER_OTLP_COMPRESSION: "gzip", OTEL_EXPORTER_OTLP_TIMEOUT: "2500" },
+    { OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: "none", OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: "10000" },
+    { OTEL_EXPORTER_OTLP_HEADERS: "authorization=Basic dXNlcjpwYXNz==, x-tenant=a%2Cb;metadata," },
+    { OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=production,team=a%20b, empty=" },
+    { OTEL_EXPORTER_OTLP_COMPRESSION: "", OTEL_EXPORTER_OTLP_TIMEOUT: " ", OTEL_RESOURCE_ATTRIBUTES: "" },
+  ])
+    await start(url, variables);
+});
+
+test("an export ends after the timeout that is set", async () => {
+  // Accepts connections and never answers.
+  const silent = createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const timeout = { OTEL_EXPORTER_OTLP_TIMEOUT: "50" };
+  const lines = await start(`http://127.0.0.1:${port}`, timeout);
+  const startedMs = performance.now();
+  await inSpan("work", {}, async () => {});
+  await until(() => droppedSpans() === 1);
+  expect(performance.now() - startedMs).toBeLessThan(scaled(4_000));
+  expect(lines.filter((line) => line.includes("does not accept traces"))).toHaveLength(1);
 });
