@@ -11,6 +11,8 @@ type Place = {
   readonly setting: "PORT" | "SUBGRAPH_PORT" | "METRICS_PORT";
   /** Whether other processes that share the port may listen on it too: a successor, or more instances. */
   readonly isShared?: boolean;
+  /** The number of the process that uses a port of its own, from 0. */
+  readonly process?: number;
 };
 
 /**
@@ -54,12 +56,12 @@ export async function listenAt(server: FastifyInstance, place: Place): Promise<v
   }
 }
 
-function explained(cause: unknown, { host, port, setting }: Place): unknown {
+function explained(cause: unknown, { host, port, setting, process: number = 0 }: Place): unknown {
   if (!(cause instanceof Error && "syscall" in cause)) return cause;
   const { code } = cause as NodeJS.ErrnoException;
   return new StartupError(
     code === "EADDRINUSE"
-      ? `${setting}: port ${port} is in use by another process. Stop it, or set ${setting} to another one.`
+      ? `${setting}: port ${port}${number > 0 ? ` of process ${number}` : ""} is in use by another process. Stop it, or set ${setting} to another one.`
       : `${setting === "METRICS_PORT" ? "METRICS_HOST" : "HOST"}, ${setting}: cannot listen on port ${port} of ${host} (${code}).`,
     { cause },
   );

@@ -6,6 +6,7 @@ import { startTraces } from "../src/metrics/trace-export.ts";
 import { runOrExplain } from "./cli/run-or-explain.ts";
 import { keepNewObjectsYoung } from "./garbage-collection.ts";
 import { choosePort, requireFreePort } from "./listen.ts";
+import { metricsPortsOf, portSettingOf, requirePossiblePorts } from "./ports.ts";
 import { countProcesses, isSupervised, ProcessSupervisor, processNumber, reportReady } from "./processes.ts";
 import type { Ends, Phase, Start } from "./roles/start.ts";
 import { endGracefully } from "./shutdown.ts";
@@ -21,6 +22,9 @@ const ROLES: Readonly<Record<string, () => Promise<(start: Start) => Promise<voi
   worker: async () => (await import("./roles/worker.ts")).startWorker,
 };
 
+/** How often another free port is chosen in place of one of the metrics. */
+const MAX_CHOICES = 100;
+
 await runOrExplain(async () => {
   setDefaultResultOrder("ipv4first");
   keepNewObjectsYoung();
@@ -33,9 +37,17 @@ await runOrExplain(async () => {
     for (const mistake of likelyMisspellings())
       log.warn(`a variable of the environment may be misspelled: ${mistake}`);
   const count = countProcesses(given);
+  requirePossiblePorts(role, given, count);
   if (count > 1 && !isSupervised) {
-    const environment = await portsOf(role, given);
-    const supervisor = new ProcessSupervisor({ count, environment, log });
+    const ports = metricsPortsOf(given, count);
+    const requirePort = async (number: number) => {
+      const port = ports[number];
+      if (port !== undefined)
+        await requireFreePort({ host: given.METRICS_HOST, port, setting: "METRICS_PORT", process: number });
+    };
+    for (const number of ports.keys()) await requirePort(number);
+    const environment = await sharedPortOf(role, given, ports);
+    const supervisor = new ProcessSupervisor({ count, environment, log, requirePort });
     endGracefully(() => supervisor.end(), log);
     return supervisor.start();
   }
@@ -43,7 +55,10 @@ await runOrExplain(async () => {
   const ends: Ends = [];
   let phase: Phase = "starting";
   if (config.METRICS_PORT !== undefined)
-    await requireFreePort({ host: config.METRICS_HOST, port: config.METRICS_PORT, setting: "METRICS_PORT" });
+    await requireFreePort({
+      ...{ host: config.METRICS_HOST, port: config.METRICS_PORT, setting: "METRICS_PORT" },
+      process: processNumber,
+    });
   // Printed before the role is loaded, which takes seconds.
   if (processNumber === 0)
     console.log(`zerograph is starting: ${[role, name].join(" ").trim()}, NETWORK=${config.NETWORK} ...`);
@@ -64,14 +79,25 @@ await runOrExplain(async () => {
   reportReady();
 });
 
-/** The port that several processes of a role share, as their environment: chosen here if any may be used. */
-async function portsOf(role: string, config: Config): Promise<Readonly<Record<string, string>>> {
-  if (role === "worker") return {};
-  const setting = role === "subgraph" ? "SUBGRAPH_PORT" : "PORT";
-  const isShared = config.SHARE_PORT === "on";
-  return {
-    [setting]: String(await choosePort({ host: config.HOST, port: config[setting], setting, isShared })),
+/**
+ * The port that several processes of a role share, as their environment: chosen here if any may be used, except those of
+ * their metrics, on which they do not listen yet.
+ */
+async function sharedPortOf(
+  role: string,
+  config: Config,
+  metricsPorts: readonly number[],
+): Promise<Readonly<Record<string, string>>> {
+  const setting = portSettingOf(role);
+  if (!setting) return {};
+  const place = {
+    ...{ host: config.HOST, port: config[setting], setting },
+    isShared: config.SHARE_PORT === "on",
   };
+  let port = await choosePort(place);
+  for (let n = 0; n < MAX_CHOICES && place.port === 0 && metricsPorts.includes(port); n++)
+    port = await choosePort(place);
+  return { [setting]: String(port) };
 }
 
 function serviceName(role: string, name: string): string {

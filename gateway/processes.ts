@@ -8,7 +8,7 @@ import type { Logger } from "../src/kernel/log.ts";
 const READY = "ready";
 /** The variable with the number of a supervised process, from 0. */
 const NUMBER = "ZEROGRAPH_PROCESS";
-/** The pause before a process that ended is replaced; it doubles while processes end before they serve. */
+/** The pause before a process that ended is replaced; it doubles while the process ends before it serves, or cannot start. */
 const MIN_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 
@@ -31,28 +31,36 @@ export function reportReady(): void {
 /**
  * Runs this program in several processes that share a port: each opens it by itself, and the kernel gives each of them
  * a share of the connections (`SO_REUSEPORT`). The first starts alone, so that a start that cannot succeed fails only
- * once. A process that ends by itself is replaced. If this process is killed, the others end by themselves.
+ * once. A process that ends by itself is replaced, as soon as its own port is free. If this process is killed, the others end by themselves.
  */
 export class ProcessSupervisor {
   readonly #count: number;
   readonly #environment: Readonly<Record<string, string>>;
   readonly #log: Logger;
+  readonly #requirePort: (number: number) => Promise<void>;
   readonly #running = new Map<number, ChildProcess>();
   readonly #timers = new Set<NodeJS.Timeout>();
   /** The numbers of the processes that have served. */
   readonly #ready = new Set<number>();
-  #pauseMs = MIN_PAUSE_MS;
+  readonly #pauses = new Map<number, number>();
+  /** The numbers of the processes whose port another program uses. */
+  readonly #blocked = new Set<number>();
   #isEnding = false;
 
-  /** The processes get this environment in addition to that of this process. */
+  /**
+   * The processes get this environment in addition to that of this process. `requirePort` throws if the port that a
+   * process does not share is in use.
+   */
   constructor(options: {
     readonly count: number;
     readonly environment: Readonly<Record<string, string>>;
     readonly log: Logger;
+    readonly requirePort: (number: number) => Promise<void>;
   }) {
     this.#count = options.count;
     this.#environment = options.environment;
     this.#log = options.log;
+    this.#requirePort = options.requirePort;
   }
 
   /** Resolves when the first process serves, and the others start. If it cannot start, exits with its status. */
@@ -79,10 +87,8 @@ export class ProcessSupervisor {
     const env = childEnvironment({ ...this.#environment, [NUMBER]: String(number) });
     const child = fork(file, given, { env });
     this.#running.set(number, child);
-    let isReady = false;
     child.once("message", () => {
-      isReady = true;
-      this.#pauseMs = MIN_PAUSE_MS;
+      this.#pauses.delete(number);
       const wasReady = this.#ready.has(number);
       this.#ready.add(number);
       if (!wasReady && this.#ready.size === this.#count) console.log(`${this.#count} processes are ready`);
@@ -91,13 +97,39 @@ export class ProcessSupervisor {
       this.#running.delete(number);
       if (this.#isEnding || this.#ready.size === 0) return;
       this.#log.error({ process: number, code, signal }, "a process ended by itself and is replaced");
-      const timer = setTimeout(() => {
-        this.#timers.delete(timer);
-        this.#fork(number);
-      }, this.#pauseMs);
-      this.#timers.add(timer);
-      if (!isReady) this.#pauseMs = Math.min(2 * this.#pauseMs, MAX_PAUSE_MS);
+      this.#replaceLater(number);
     });
     return child;
+  }
+
+  #replaceLater(number: number): void {
+    const pauseMs = this.#pauses.get(number) ?? MIN_PAUSE_MS;
+    this.#pauses.set(number, Math.min(2 * pauseMs, MAX_PAUSE_MS));
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      void this.#replace(number);
+    }, pauseMs);
+    this.#timers.add(timer);
+  }
+
+  async #replace(number: number): Promise<void> {
+    const failure = await this.#requirePort(number).then(
+      () => undefined,
+      (error: unknown) => error as Error,
+    );
+    if (this.#isEnding) return;
+    if (!failure) {
+      this.#blocked.delete(number);
+      this.#fork(number);
+      return;
+    }
+    // Logged once: the port may stay in use for long.
+    if (!this.#blocked.has(number))
+      this.#log.error(
+        { process: number, reason: failure.message },
+        "a process is not replaced until its port is free; the others serve",
+      );
+    this.#blocked.add(number);
+    this.#replaceLater(number);
   }
 }

@@ -1,6 +1,7 @@
 // @module-tag large
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { LedgerService } from "../../src/accounts/ledger.service.ts";
@@ -132,6 +133,29 @@ describe.skipIf(skipped)("two processes on one port", () => {
       return ((await chatsOf())[1] ?? 0) > 0;
     });
     expect(product.stderr()).toContain("a process ended by itself and is replaced");
+  });
+
+  test("one whose port another program took is replaced once it is free, and that is logged once", async () => {
+    const [, second = 0] = await childrenOf(product.pid);
+    // Stopped, so that it cannot start another process before this test has the port.
+    process.kill(product.pid, "SIGSTOP");
+    process.kill(second, "SIGKILL");
+    const foreign = await until(async () => {
+      const server = createServer().listen(metricsPort + 1, "127.0.0.1");
+      await once(server, "listening");
+      return server;
+    }).finally(() => process.kill(product.pid, "SIGCONT"));
+    const line = "a process is not replaced until its port is free; the others serve";
+    await until(() => product.stderr().includes(line));
+    expect(product.stderr()).toContain(`METRICS_PORT: port ${metricsPort + 1} of process 1 is in use`);
+    expect(await childrenOf(product.pid)).toHaveLength(1);
+    expect(new Set(await sendChats(4))).toEqual(new Set([200]));
+    foreign.close();
+    await until(async () => {
+      await sendChats(2);
+      return ((await chatsOf())[1] ?? 0) > 0;
+    });
+    expect(product.stderr().split(line)).toHaveLength(2);
   });
 
   test("SIGTERM to their supervisor ends both after their requests, and the ledger is exact", async () => {

@@ -265,6 +265,26 @@ describe("a start that cannot succeed is refused in one line that names the inva
     );
   });
 
+  test("ports that the processes cannot have, before any of them starts", async () => {
+    const taken = await takenPort();
+    const shared = {
+      ...{ PROCESSES: "2", DATABASE_URL: "postgresql://a@127.0.0.1:1/a", REDIS_URL: "redis://127.0.0.1:1" },
+      RPC_URL: "http://127.0.0.1:1",
+    };
+    const [beyond, same, alone, foreign] = await Promise.all([
+      refusalOf({ ...shared, METRICS_PORT: "65535" }),
+      refusalOf({ ...shared, PORT: "4185", METRICS_PORT: "4184" }, ["gateway"]),
+      refusalOf({ PORT: "4199", METRICS_PORT: "4199" }),
+      refusalOf({ ...shared, METRICS_PORT: String(taken - 1) }),
+    ]);
+    expect(beyond).toMatch(/^METRICS_PORT: 2 processes need the ports 65535 to 65536, .*$/);
+    expect(same).toMatch(/^METRICS_PORT: 2 processes need the ports 4184 to 4185, but PORT is 4185\. .*$/);
+    expect(alone).toBe("METRICS_PORT: PORT is 4199 too. Set METRICS_PORT to another port.");
+    expect(foreign).toMatch(
+      new RegExp(`^METRICS_PORT: port ${taken} of process 1 is in use by another process\\. .*$`),
+    );
+  });
+
   test("a PORT in use by another process, before a chain or a folder is created", async () => {
     const port = await takenPort();
     const folder = join(newFolder(), "data");
