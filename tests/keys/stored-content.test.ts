@@ -9,6 +9,7 @@ import { MODEL } from "../support/chain/network.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { toWav } from "../support/inference/wav.ts";
 import { type Seeded, seedAccount } from "../support/seed.ts";
+import { borrowServerDatabase } from "../support/servers/database.ts";
 import { startRedis } from "../support/servers/redis.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
@@ -20,7 +21,7 @@ const stack = useStack(async (onEnd) => {
   const redis = await startRedis();
   onEnd(() => redis.stop());
   redisUrl = redis.url;
-  return { REDIS_URL: redisUrl, DATABASE_URL: "postgres://the.tests.own/zerograph" };
+  return { REDIS_URL: redisUrl, DATABASE_URL: await borrowServerDatabase(onEnd) };
 });
 const services = useServices(stack, ["images", "messages", "speech"]);
 
