@@ -74,7 +74,7 @@ export class ElidedTexts {
     const parts: Buffer[] = [];
     let done = 0;
     for (const [index, { start, end }] of this.#spans.entries()) {
-      parts.push(this.#json.subarray(done, start), Buffer.from(`"${this.#mark}${index}"`));
+      parts.push(this.#json.subarray(done, start), Buffer.from(`"${this.#mark}${index};"`));
       done = end;
     }
     return Buffer.concat([...parts, this.#json.subarray(done)]);
@@ -101,11 +101,14 @@ export class ElidedTexts {
   restoredPieces(text: string): readonly Buffer[] {
     const parts: Buffer[] = [];
     let done = 0;
-    for (const match of text.matchAll(new RegExp(`"${this.#mark}(\\d+)"`, "g"))) {
+    for (const match of text.matchAll(new RegExp(`${this.#mark}(\\d+);`, "g"))) {
       const span = this.#spans[Number(match[1])];
       if (!span) continue;
-      parts.push(Buffer.from(text.slice(done, match.index)), this.#json.subarray(span.start, span.end));
-      done = match.index + match[0].length;
+      // A text may be a part of another one; a list takes the place of the whole string.
+      const quote = this.#isText(span) ? 0 : 1;
+      const value = quote === 0 ? this.#contentOf(span) : this.#json.subarray(span.start, span.end);
+      parts.push(Buffer.from(text.slice(done, match.index - quote)), value);
+      done = match.index + match[0].length + quote;
     }
     return [...parts, Buffer.from(text.slice(done))];
   }
@@ -116,7 +119,7 @@ export class ElidedTexts {
   }
 
   #valueOf(placeholder: string): ElidedText | ElidedTokens {
-    const span = this.#spans[Number(placeholder.slice(this.#mark.length))];
+    const span = this.#spans[Number(placeholder.slice(this.#mark.length, -1))];
     if (!span) throw new Error("a placeholder without its value");
     const Value = this.#isText(span) ? ElidedText : ElidedTokens;
     return new Value(this.#contentOf(span), placeholder);

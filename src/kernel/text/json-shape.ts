@@ -12,7 +12,7 @@ export type ValueSpan = { readonly start: number; readonly end: number };
 export type Elision = { readonly spans: ValueSpan[]; readonly maxKeptBytes: number };
 
 /** The most bytes of what stands for a long value in the rest. */
-export const PLACEHOLDER_BYTES = 48;
+export const PLACEHOLDER_BYTES = 50;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
