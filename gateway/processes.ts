@@ -8,7 +8,7 @@ import type { Logger } from "../src/kernel/log.ts";
 const READY = "ready";
 /** The variable with the number of a supervised process, from 0. */
 const NUMBER = "ZEROGRAPH_PROCESS";
-/** The pause before a process that ended is replaced; it doubles while the process ends before it serves, or cannot start. */
+/** The pause before a process that ended is replaced. It doubles while the process does not serve. */
 const MIN_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 
@@ -31,7 +31,8 @@ export function reportReady(): void {
 /**
  * Runs this program in several processes that share a port: each opens it by itself, and the kernel gives each of them
  * a share of the connections (`SO_REUSEPORT`). The first starts alone, so that a start that cannot succeed fails only
- * once. A process that ends by itself is replaced, as soon as its own port is free. If this process is killed, the others end by themselves.
+ * once. A process that ends by itself is replaced, as soon as its own port is free. If this process is killed, the others
+ * end by themselves.
  */
 export class ProcessSupervisor {
   readonly #count: number;
