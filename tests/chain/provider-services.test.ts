@@ -75,6 +75,11 @@ test("an offered tool is called with arguments of its schema, in both formats, u
     }),
   );
   expect(used).toMatchObject({ stop_reason: "tool_use", content: [{ type: "tool_use", name: "weather" }] });
+  const toolset = { ...messages, tools: [{ type: "browser_toolset_20260801" }] };
+  expect(await json(await post("chatbot", "/v1/proxy/messages", toolset))).toMatchObject({
+    stop_reason: "max_tokens",
+    content: [{ type: "text" }],
+  });
 });
 
 test("images are real PNGs of the requested size, the same for the same prompt", async () => {

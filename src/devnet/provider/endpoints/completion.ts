@@ -14,7 +14,7 @@ const MAX_TOKENS = 64;
 const MAX_CHOICES = 128;
 
 const limit = z.int().min(1).nullish();
-const toolFunction = z.looseObject({ name: z.string(), parameters: z.unknown() });
+const toolFunction = z.looseObject({ name: z.string(), parameters: z.unknown().optional() });
 
 /** The part of an OpenAI chat request that the stand-in provider reads; everything else is ignored. */
 export const chatRequestSchema = z.looseObject({
@@ -30,7 +30,10 @@ export const chatRequestSchema = z.looseObject({
     .union([z.string(), z.looseObject({ function: z.looseObject({ name: z.string() }).nullish() })])
     .nullish(),
   response_format: z
-    .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: z.unknown() }).nullish() })
+    .looseObject({
+      type: z.string(),
+      json_schema: z.looseObject({ schema: z.unknown().optional() }).nullish(),
+    })
     .nullish(),
 });
 

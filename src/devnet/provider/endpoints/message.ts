@@ -11,7 +11,10 @@ const messagesRequestSchema = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string(), content })).min(1),
   system: content.nullish(),
   stream: z.boolean().nullish(),
-  tools: z.array(z.looseObject({ name: z.string(), input_schema: z.unknown() })).nullish(),
+  /** A set of tools, such as that of a browser, has no name; it is never called here. */
+  tools: z
+    .array(z.looseObject({ name: z.string().optional(), input_schema: z.unknown().optional() }))
+    .nullish(),
   tool_choice: z.looseObject({ type: z.string(), name: z.string().optional() }).nullish(),
 });
 
@@ -43,7 +46,9 @@ export function composeMessage(request: MessagesRequest, promptTokens: number): 
     messages: conversationOf(request),
     max_tokens,
     tools: isFree
-      ? tools?.map(({ name, input_schema }) => ({ function: { name, parameters: input_schema } }))
+      ? tools?.flatMap(({ name, input_schema }) =>
+          name === undefined ? [] : [{ function: { name, parameters: input_schema } }],
+        )
       : [],
     ...(choice?.name !== undefined && { tool_choice: { function: { name: choice.name } } }),
   });

@@ -23,7 +23,7 @@ const schema = z.looseObject({
     ])
     .nullish(),
   text: z
-    .looseObject({ format: z.looseObject({ type: z.string(), schema: z.unknown() }).nullish() })
+    .looseObject({ format: z.looseObject({ type: z.string(), schema: z.unknown().optional() }).nullish() })
     .nullish(),
   store: z.boolean().nullish(),
   previous_response_id: z.string().nullish(),
