@@ -27,7 +27,7 @@ export class EventScanner {
   readonly #maxBytes: number;
   readonly #keepsComments: boolean;
   /** Holds the unfinished event at its start. */
-  #buffer: Buffer = NOTHING;
+  #buffer: Buffer = Buffer.alloc(0);
   #length = 0;
   /** Whether the unfinished event has a line of data. */
   #hasData = false;
@@ -104,31 +104,25 @@ export class EventScanner {
     return lines.subarray(0, length);
   }
 
-  /** Length of what follows the last whole event, bytes. */
-  get remainderBytes(): number {
-    return this.#length;
+  /** The bytes after the last whole event. */
+  get remainder(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
   }
 
   /** Appends a chunk to the unfinished event. */
   #append(chunk: Buffer): Buffer {
     const length = this.#length + chunk.length;
-    if (length > this.#buffer.length) this.#buffer = enlarged(this.#buffer.subarray(0, this.#length), length);
+    if (length > this.#buffer.length) this.#buffer = enlarged(this.remainder, length);
     this.#buffer.set(chunk, this.#length);
     return this.#buffer.subarray(0, length);
   }
 
   #storeRemainder(bytes: Buffer, start: number): void {
-    if (start === bytes.length) {
-      this.#buffer = NOTHING;
-      this.#length = 0;
-      this.#searched = 0;
-      return;
-    }
     const rest = bytes.subarray(start);
     if (rest.length > this.#maxBytes) throw new Error("an event of the stream is too long");
     // Returned events are views of their buffer, so the remainder gets a new one.
     const isAlone = start === 0 && bytes.buffer === this.#buffer.buffer && this.#length > 0;
-    if (!isAlone) this.#buffer = enlarged(rest, rest.length);
+    if (!isAlone) this.#buffer = rest.length === 0 ? rest : enlarged(rest, rest.length);
     this.#length = rest.length;
     // The last bytes may be the beginning of what is searched for.
     this.#searched = Math.max(0, rest.length - DATA_LINE.length);

@@ -3,8 +3,6 @@ const TURN_MS = 8;
 const STREAM_MS = 2;
 /** The part of a stream while many others wait. */
 const MIN_STREAM_MS = 0.25;
-/** Below this time a turn is not watched for its end: one event takes far less, and an immediate costs as much as that. */
-const UNWATCHED_MS = 0.5;
 
 /** Something that has data to read. */
 export type TurnReader = {
@@ -20,7 +18,6 @@ export type TurnReader = {
 export class ReadingTurns {
   /** Those that wait, in the order in which they read. */
   readonly #waiting = new Set<TurnReader>();
-  /** In this turn, and in earlier ones that were not watched. */
   #spentMs = 0;
   #turn: NodeJS.Immediate | undefined;
 
@@ -28,7 +25,7 @@ export class ReadingTurns {
   run(reader: TurnReader): void {
     if (this.#waiting.size > 0 || this.#spentMs >= TURN_MS) this.#waiting.add(reader);
     else this.#serve(reader);
-    this.#watch();
+    if (this.#waiting.size > 0 || this.#spentMs > 0) this.#turn ??= setImmediate(() => this.#begin());
   }
 
   /** Forgets a reader. */
@@ -44,12 +41,7 @@ export class ReadingTurns {
       // An earlier reader of this turn may have stopped it.
       if (this.#waiting.delete(reader)) this.#serve(reader);
     }
-    this.#watch();
-  }
-
-  #watch(): void {
-    if (this.#waiting.size > 0 || this.#spentMs >= UNWATCHED_MS)
-      this.#turn ??= setImmediate(() => this.#begin());
+    if (this.#waiting.size > 0 || this.#spentMs > 0) this.#turn ??= setImmediate(() => this.#begin());
   }
 
   #serve(reader: TurnReader): void {

@@ -133,15 +133,14 @@ export class StreamIntake implements TurnReader {
     const [chunk] = this.#waiting;
     // The client may have fallen behind since the stream waits for its turn.
     if (!chunk || this.#isHeld) return;
-    const part = chunk.length <= PART_BYTES ? chunk : chunk.subarray(0, PART_BYTES);
-    if (part === chunk) this.#waiting.shift();
+    if (chunk.length <= PART_BYTES) this.#waiting.shift();
     else this.#waiting[0] = chunk.subarray(PART_BYTES);
-    this.#waitingBytes -= part.length;
-    this.#read(part);
+    this.#waitingBytes -= Math.min(chunk.length, PART_BYTES);
+    this.#read(chunk.subarray(0, PART_BYTES));
   }
 
   #read(part: Buffer): void {
-    if (this.#scanner.remainderBytes === 0) this.#addedBytes = 0;
+    if (this.#scanner.remainder.length === 0) this.#addedBytes = 0;
     const addedBytes = Math.max(0, MIN_CHUNK_BYTES - part.length);
     this.#addedBytes += addedBytes;
     this.#readBytes += part.length + addedBytes;
@@ -151,7 +150,7 @@ export class StreamIntake implements TurnReader {
         this.#addedBytes -= costBytes - event.length;
         if (this.#on.event(event)) this.#contentBytes += costBytes;
       }
-      const unfinishedBytes = this.#costOf(this.#scanner.remainderBytes);
+      const unfinishedBytes = this.#costOf(this.#scanner.remainder.length);
       const idleBytes = this.#readBytes - unfinishedBytes - this.#contentBytes;
       if (idleBytes > MAX_IDLE_BYTES + MAX_IDLE_RATIO * this.#contentBytes)
         throw malformed("The provider's stream has too little content.");
@@ -167,7 +166,7 @@ export class StreamIntake implements TurnReader {
 
   #finish(then: () => void): void {
     this.#onEnd = undefined;
-    if (this.#scanner.remainderBytes > 0) this.#read(BLANK_LINE);
+    if (this.#scanner.remainder.length > 0) this.#read(BLANK_LINE);
     then();
   }
 

@@ -52,7 +52,7 @@ test.each([1, 2, 3, 7, 1_000])(
     for (let at = 0; at < whole.length; at += size) seen.push(...scanner.push(whole.subarray(at, at + size)));
     expect(seen.map(eventData)).toEqual(["1", '{"a":\n2}', "3", "5", "6", "[DONE]"]);
     expect(seen.some((event) => /\ufeff|\r|^:|^\n/m.test(event.toString().slice(0, -1)))).toBe(false);
-    expect(scanner.remainderBytes).toBe(0);
+    expect(scanner.remainder.length).toBe(0);
   },
 );
 
@@ -93,7 +93,7 @@ test("comments stay in the router's own streams, and what is no event is dropped
       for (let at = 0; at < whole.length; at += size + 1)
         seen.push(...scanner.push(whole.subarray(at, at + size + 1)));
       expect(seen.map(String)).toEqual(parts.map(([, after]) => after));
-      expect(scanner.remainderBytes).toBe(0);
+      expect(scanner.remainder).toHaveLength(0);
     }),
   );
 });
