@@ -38,7 +38,7 @@ export function requirePossiblePorts(role: string, config: Ports, count: number)
   );
 }
 
-/** Whether listening on one address may exclude the other. Only different IP addresses can be told apart by their text. */
+/** Whether listening on one address may exclude the other. Only IP addresses can be compared by their text. */
 function mayOverlap(one: string, other: string): boolean {
   const both = [one, other];
   if (one === other || both.includes("::") || both.some((host) => isIP(host) === 0)) return true;
