@@ -153,12 +153,15 @@ const REFUSED_FIELDS = [...HOSTED_TOOLS, ...OTHER_TERMS, ...STORED_STATE].map((r
   ...refused,
   path: refused.field.split("."),
 }));
+/** Ordinary bodies have none of these, so their members are compared with them, and not all of these looked up. */
+const FIRST_MEMBERS = new Set(REFUSED_FIELDS.map(({ path: [first] }) => first));
 
 /**
  * Throws `invalid_body`, naming the field, for a prompt whose provider would run tools, since these have prices of their
  * own which nothing here holds or charges; and for one that it would answer on other terms than those of the admission.
  */
 export function refuseFields(body: Fields): void {
+  if (!Object.keys(body).some((name) => FIRST_MEMBERS.has(name))) return;
   for (const { field, path, isRequested, reason = HOSTED } of REFUSED_FIELDS) {
     const value = path.reduce<unknown>((at, name) => fieldsOf(at)[name], body);
     if (isRequested(value)) throw invalidField(field, reason);
