@@ -87,6 +87,28 @@ export function testExamples(started: () => Product & { readonly images: HeldIma
     });
   });
 
+  test("the receiver of an agent token opens the key that was sealed for it, and reads the data", async () => {
+    const { stdout } = await run(
+      resolve("scripts/node"),
+      ["--import", "tsx", "examples/agent-token/transfer.ts"],
+      {
+        env: {
+          PATH: process.env.PATH,
+          TMPDIR: process.env.TMPDIR,
+          TSX_TSCONFIG_PATH: resolve("scripts/example-tsconfig.json"),
+          ORIGIN: started().origin,
+        },
+      },
+    );
+    const address = "0x[0-9a-fA-F]{40}";
+    expect(stdout).toMatch(
+      new RegExp(
+        `^Minted token \\d+ of ${address} to ${address}\\.\nTransferred it to ${address}\\.\n` +
+          "The receiver opened its key and read: You are a travel agent who likes trains\\.\n$",
+      ),
+    );
+  });
+
   test("every command of the page of curl calls works as it is", async (context) => {
     const { origin, sk, mk } = started();
     const folder = newFolder((end) => context.onTestFinished(end));
