@@ -22,6 +22,7 @@ import {
   SESSION_ID,
 } from "../routing/routing-fields.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { type Compaction, compactionOf } from "./compaction.ts";
 
 const MAX_TOKENS = 2 ** 31 - 1;
 const MAX_BLOCKS = 10_000;
@@ -72,6 +73,7 @@ export type MessagesPrompt = RequestFields & {
 /** A request in Anthropic's format, reduced to what the router reads. */
 export type MessagesRequest = MessagesPrompt & {
   readonly maxTokens: number;
+  readonly compaction: Compaction;
   readonly stream: boolean;
   /** Whether the client sent no limit, and `maxTokens` is a default. */
   readonly isLimitDefault?: boolean;
@@ -82,7 +84,12 @@ export type MessagesRequest = MessagesPrompt & {
 /** Reads a request for a message. Throws `invalid_body` naming the invalid field. */
 export async function readMessagesRequest(bytes: Buffer): Promise<MessagesRequest> {
   const { fields, elided } = await readPromptFields(MESSAGES_REQUEST, bytes);
-  return { ...toPrompt(bytes, fields, elided), maxTokens: fields.max_tokens, stream: fields.stream ?? false };
+  return {
+    ...toPrompt(bytes, fields, elided),
+    maxTokens: fields.max_tokens,
+    compaction: compactionOf(fields),
+    stream: fields.stream ?? false,
+  };
 }
 
 /** Reads a token-count request. Throws `invalid_body` naming the invalid field. */

@@ -1,7 +1,7 @@
 import type { AdmissionService } from "../billing/admission.service.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Admitted, Caller } from "../billing/admitted.ts";
-import { quotePrompt } from "../billing/prompt-bound.ts";
+import { type QuotedChat, quotePrompt } from "../billing/prompt-bound.ts";
 import { usageLimits } from "../billing/usage.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import { requestedModel } from "../body/request-fields.ts";
@@ -14,6 +14,7 @@ import type { StreamSink } from "../dispatch/stream-options.ts";
 import { guard, hasGuardrails } from "../guardrails/guard.ts";
 import type { ProviderClient } from "../providers/exchange/provider.client.ts";
 import { gatherAnswer } from "../providers/exchange/provider-answer.ts";
+import type { Provider } from "../providers/provider.ts";
 import type { ChoiceService } from "../routing/choice.service.ts";
 import type { FormatNeeds } from "../routing/choice-context.ts";
 import { mergePreferences, type RoutingPreferences } from "../routing/routing-preferences.ts";
@@ -112,12 +113,12 @@ export class MessagesService {
     const admitted = await admission.admit(toAdmissionRequest(request, { preferences, bodies }), caller);
     const { bytes } = request;
     const maxTokens = answerTokens(request, admitted);
+    const limitsOf = limitsWith(request, maxTokens);
     return exchanges.collect(admitted, MESSAGES_PATH, {
       headers,
       signal,
       answerTokens: maxTokens,
-      read: (whole, by) =>
-        readMessage(whole, { bytes, limits: usageLimits(by, maxTokens), ...requestedModel(by) }, bodies),
+      read: (whole, by) => readMessage(whole, { bytes, limits: limitsOf(by), ...requestedModel(by) }, bodies),
     });
   }
 
@@ -129,14 +130,14 @@ export class MessagesService {
   ): Promise<void> {
     const { admission, exchanges, bodies } = this.#dependencies;
     const admitted = await admission.admit(toAdmissionRequest(request, { preferences, bodies }), caller);
-    const maxTokens = answerTokens(request, admitted);
+    const limitsOf = limitsWith(request, answerTokens(request, admitted));
     await exchanges.stream(admitted, MESSAGES_PATH, {
       headers,
       sink,
       countInput: () => bodies.countRequest(request.bytes),
       newReader: (provider) =>
         new MessageEvents({
-          ...{ limits: usageLimits(provider, maxTokens), ...requestedModel(provider) },
+          ...{ limits: limitsOf(provider), ...requestedModel(provider) },
           providerUrl: provider.url,
           text: new TextMeter(bodies),
         }),
@@ -195,7 +196,7 @@ function toAdmissionRequest(request: MessagesRequest, options: Options): Admissi
   const { preferences, bodies, counted, answerLimit } = options;
   const { prompt, maxTokens, bytes, fields, isLimitDefault } = request;
   const { client = { sizeBytes: bytes.length, fields } } = request;
-  const size = { prompt, counted, maxTokens, modelLimit: maxTokens, choices: 1 };
+  const size = sizeOf(request, counted);
   return {
     ...routingRequest(request, preferences),
     ...(counted !== undefined && { inputTokens: counted }),
@@ -217,6 +218,23 @@ function toAdmissionRequest(request: MessagesRequest, options: Options): Admissi
     quote: (provider) => quotePrompt(size, provider),
     body: (provider) => messagesBody(request, provider),
   };
+}
+
+/** What is held for: the answer and its prompt, and a summary of the prompt if the provider may make one. */
+function sizeOf({ prompt, maxTokens, compaction }: MessagesRequest, counted: number | undefined): QuotedChat {
+  const { readings, summaryTokens } = compaction;
+  const written = maxTokens + summaryTokens;
+  return {
+    prompt: { ...prompt, maxTokens: prompt.maxTokens * readings },
+    counted: counted === undefined ? undefined : counted * readings,
+    prompts: readings,
+    ...{ maxTokens: written, modelLimit: written, choices: 1 },
+  };
+}
+
+/** The limits on the usage that a provider reports for an answer of at most `maxTokens`. */
+function limitsWith({ compaction: { readings, summaryTokens } }: MessagesRequest, maxTokens: number) {
+  return (provider: Provider) => usageLimits(provider, maxTokens + summaryTokens, readings);
 }
 
 /** The most tokens of the answer: those of the request, or of its key if the client set no limit. */
