@@ -61,6 +61,8 @@ export type AnswerShape = {
   readonly status?: number;
   readonly json?: z.ZodType;
   readonly media?: Readonly<Record<string, z.ZodType>>;
+  /** Of a download: its media types as 206. It may also be 304. */
+  readonly partialMedia?: Readonly<Record<string, z.ZodType>>;
   /** When the response is 204 without a body, as a sentence. */
   readonly empty?: string;
 };
@@ -83,6 +85,8 @@ export type Route = {
   readonly isAdmitted: boolean;
   /** Whether an equal request may get a stored answer, if the client requests it. */
   readonly isCached: boolean;
+  /** Whether the answer may come from another model, which the request lists. */
+  readonly hasFallbackModels: boolean;
   readonly bodyLimitBytes: number;
   /** Whether the JSON body is read in parts, as it may be large: base64 texts up to this length are stored. */
   readonly readsParts: { readonly maxTextLength: number } | undefined;
@@ -143,6 +147,7 @@ export function defineRoute<
   allowAnyOrigin?: boolean;
   isAdmitted?: boolean;
   isCached?: boolean;
+  hasFallbackModels?: boolean;
   bodyLimitBytes?: number;
   readsParts?: Route["readsParts"];
   takesUpload?: boolean;
@@ -166,6 +171,7 @@ export function defineRoute<
     allowAnyOrigin: given.allowAnyOrigin ?? false,
     isAdmitted: given.isAdmitted ?? false,
     isCached: given.isCached ?? false,
+    hasFallbackModels: given.hasFallbackModels ?? false,
     bodyLimitBytes: given.bodyLimitBytes ?? (given.takesPrompt ? PROMPT_BODY_LIMIT : DEFAULT_BODY_LIMIT),
     readsParts: given.readsParts,
     takesUpload: given.takesUpload ?? false,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { checkInput } from "../../kernel/check.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { readBase64 } from "../../kernel/text/base64.ts";
+import { shortString, withAtMost } from "../../kernel/text/characters.ts";
 import {
   type Form,
   type FormPart,
@@ -30,10 +31,10 @@ export type TimestampGranularity = (typeof GRANULARITIES)[number];
 export const MAX_AUDIO_BYTES = 25 * 1_048_576;
 
 const texts = {
-  model: z.string().min(1).max(256),
+  model: shortString(256),
   models: NO_FALLBACK_MODELS,
-  language: z.string().min(1).max(64).nullish(),
-  prompt: z.string().max(32_000).nullish(),
+  language: shortString(64).nullish(),
+  prompt: withAtMost(z.string(), 32_000).nullish(),
   response_format: z.enum(TRANSCRIPT_FORMATS).nullish(),
 };
 const NOT_STREAMED = "transcriptions cannot be streamed";

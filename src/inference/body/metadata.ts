@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { faultOfTag, MAX_TAGS, type Tags } from "../../accounts/tags/tags.ts";
+import { withAtMost } from "../../kernel/text/characters.ts";
 import { readText } from "./text-schema.ts";
 
 /** OpenAI's limits. */
@@ -9,7 +10,7 @@ const MAX_VALUE_LENGTH = 512;
 
 /** The `metadata` of a request, within OpenAI's limits: the names and values of its tags. */
 export const METADATA = z
-  .record(z.string().max(MAX_KEY_LENGTH), readText.max(MAX_VALUE_LENGTH), {
+  .record(withAtMost(z.string(), MAX_KEY_LENGTH), withAtMost(readText, MAX_VALUE_LENGTH), {
     error: ({ code }) =>
       code === "invalid_key" ? `a name has at most ${MAX_KEY_LENGTH} characters` : undefined,
   })

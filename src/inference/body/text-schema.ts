@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { withAtMost } from "../../kernel/text/characters.ts";
 import { MIN_LONG_TEXT } from "../../kernel/text/json-shape.ts";
 import { ElidedText, isText, MIN_LONGEST } from "./elided-text.ts";
 
@@ -9,10 +10,7 @@ export const readText = z.string({
 
 /** A string of 1 to `max` characters that the router reads. */
 export function shortText(max: number) {
-  return z
-    .string({ error: ({ input }) => tooLong(input, `1 to ${max} characters`) })
-    .min(1)
-    .max(max);
+  return withAtMost(z.string({ error: ({ input }) => tooLong(input, `1 to ${max} characters`) }).min(1), max);
 }
 
 /**

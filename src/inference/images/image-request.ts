@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { checkInput } from "../../kernel/check.ts";
+import { shortString } from "../../kernel/text/characters.ts";
 import { type Form, formBody, readMultipart, textsOf } from "../../kernel/text/multipart.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { forwardedBody, readFields, upstreamModel } from "../body/request-fields.ts";
@@ -17,9 +18,9 @@ const FILE_FIELDS = ["image", "image[]", "mask"];
 
 const responseFormat = z.literal("b64_json", "must be b64_json: URL responses are not supported");
 const shared = {
-  model: z.string().min(1).max(256),
+  model: shortString(256),
   models: NO_FALLBACK_MODELS,
-  prompt: z.string().min(1).max(MAX_PROMPT_LENGTH),
+  prompt: shortString(MAX_PROMPT_LENGTH),
 };
 
 /** The fields of an image request that the router reads; the provider validates all others (facts 1.2). */

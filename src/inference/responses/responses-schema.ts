@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { withAtMost } from "../../kernel/text/characters.ts";
 import { isText } from "../body/elided-text.ts";
 import { METADATA } from "../body/metadata.ts";
 import { contentText, readText, shortText } from "../body/text-schema.ts";
@@ -48,8 +49,8 @@ const INPUT = z
     ],
   });
 
-const word = readText.max(64);
-const identifier = readText.max(1_024).nullish();
+const word = withAtMost(readText, 64);
+const identifier = withAtMost(readText, 1_024).nullish();
 const setting = z.number().nullish();
 
 /** The fields that a chat has as well. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { withAtMost } from "../../kernel/text/characters.ts";
 import { lowerHex } from "../../kernel/text/hex.ts";
 import { EVIDENCE_FLOORS, TRUST_FLOORS } from "../../keys/api-keys/key-settings.ts";
 import { readText, shortText } from "../body/text-schema.ts";
@@ -61,7 +62,7 @@ export const NO_FALLBACK_MODELS = z
   .meta({ description: "Only chats have fallback models." });
 
 /** The conversation that a request belongs to, in OpenRouter's form. */
-export const SESSION_ID = readText.max(MAX_SESSION_ID).nullish().meta({
+export const SESSION_ID = withAtMost(readText, MAX_SESSION_ID).nullish().meta({
   description:
     "An identifier of the conversation that the request belongs to. Requests of a conversation go to the provider that has their prompt cached if that costs less and no routing preference says otherwise. Equivalent to the header `X-Session-Id`, and takes precedence over it. Not sent to the provider.",
 });

@@ -50,13 +50,6 @@ export type RoutingPreferences = {
 /** Maximum characters of a session id, as OpenRouter's. */
 export const MAX_SESSION_ID = 256;
 
-/** Whether a session id is short enough. Characters are counted as by JSON Schema: each is one or two units of a string. */
-export function isSessionId(text: string): boolean {
-  return (
-    text.length <= MAX_SESSION_ID || (text.length <= 2 * MAX_SESSION_ID && [...text].length <= MAX_SESSION_ID)
-  );
-}
-
 /** Characters of a cache key that count; OpenAI's own are shorter. */
 export const MAX_CACHE_KEY = 1_024;
 

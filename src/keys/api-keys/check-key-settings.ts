@@ -1,5 +1,6 @@
 import { AppError } from "../../kernel/errors.ts";
 import { MAX_NEURON } from "../../kernel/text/amount.ts";
+import { hasAtMost } from "../../kernel/text/characters.ts";
 import { isAddress, lowerHex } from "../../kernel/text/hex.ts";
 import { readKeyName } from "../shared/key-name.ts";
 import {
@@ -73,7 +74,7 @@ function checkLimit(limit: number | null | undefined, param: string): void {
 }
 
 function checkTool(name: string): string {
-  if (name !== "" && name.length <= MAX_TOOL_NAME && !/[\p{Cc}\p{Cs}]/u.test(name)) return name;
+  if (name !== "" && hasAtMost(name, MAX_TOOL_NAME) && !/[\p{Cc}\p{Cs}]/u.test(name)) return name;
   throw refused("allowed_tools", `The name of a tool must have 1 to ${MAX_TOOL_NAME} printable characters.`);
 }
 
@@ -86,7 +87,7 @@ function checkParameter(name: string): string {
 }
 
 function checkModel(model: string): string {
-  if (model !== "" && model.length <= MAX_MODEL_ID && !/\p{Cc}/u.test(model)) return model;
+  if (model !== "" && hasAtMost(model, MAX_MODEL_ID) && !/\p{Cc}/u.test(model)) return model;
   throw refused("allowed_models", `A model id must have 1 to ${MAX_MODEL_ID} printable characters.`);
 }
 

@@ -18,13 +18,10 @@ export const downloadQuery = {
   proof: flag.meta({ description: "The same as `withProof`." }),
 };
 
-/** The media types of downloads, for OpenAPI. */
-export const downloadMedia = Object.fromEntries(
+const MEDIA = Object.fromEntries(
   [
     "application/octet-stream",
     "text/plain",
-    "multipart/mixed",
-    "multipart/byteranges",
     "image/png",
     "image/jpeg",
     "image/gif",
@@ -42,6 +39,13 @@ export const downloadMedia = Object.fromEntries(
     "application/wasm",
   ].map((type) => [type, z.string().meta({ format: "binary" })]),
 );
+const multipart = z.string().meta({ format: "binary", description: "Segments with their proofs." });
+
+/** The media types of downloads, for OpenAPI. */
+export const downloadAnswer = {
+  media: { ...MEDIA, "multipart/mixed": multipart },
+  partialMedia: { ...MEDIA, "multipart/byteranges": multipart },
+} as const;
 
 type DownloadRequest = {
   readonly isHead: boolean;

@@ -5,7 +5,7 @@ import { type FolderEntry, readUrlPath } from "../../storage/folders/folder.ts";
 import { envelope, envelopeOf } from "../envelope.ts";
 import type { Answer } from "../http/answer.ts";
 import { defineRoute, json, type RouteCall } from "../route.ts";
-import { answerDownload, downloadMedia, downloadQuery } from "./download.ts";
+import { answerDownload, downloadAnswer, downloadQuery } from "./download.ts";
 
 const kind = z.enum(["file", "directory", "symbolic"]);
 const listing = z
@@ -20,7 +20,7 @@ const shared = {
   errors: "storage",
   allowAnyOrigin: true,
   query: z.object(downloadQuery),
-  answer: { json: envelopeOf(z.union([listing, link])), media: downloadMedia },
+  answer: { json: envelopeOf(z.union([listing, link])), ...downloadAnswer },
 } as const;
 
 /** `GET /file/{root}`: the top level of a folder. */

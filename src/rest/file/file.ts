@@ -2,7 +2,7 @@ import { z } from "zod";
 import { readFileId } from "../../storage/file-id.ts";
 import { headerOf } from "../http/headers.ts";
 import { defineRoute } from "../route.ts";
-import { answerDownload, downloadMedia, downloadQuery } from "./download.ts";
+import { answerDownload, downloadAnswer, downloadQuery } from "./download.ts";
 
 /** `GET /file`: the bytes of a file, by its root or by one of its submissions (SPEC 4.3). */
 export const getFile = defineRoute({
@@ -13,7 +13,7 @@ export const getFile = defineRoute({
   errors: "storage",
   allowAnyOrigin: true,
   query: z.object({ root: z.string().optional(), txSeq: z.string().optional(), ...downloadQuery }),
-  answer: { media: downloadMedia },
+  answer: downloadAnswer,
   async handle(app, call) {
     const id = readFileId(call.query);
     const isRange = headerOf(call.rawHeaders, "range") !== undefined;

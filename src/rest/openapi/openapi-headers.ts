@@ -45,6 +45,38 @@ export const REQUEST_ID = {
   description: "Returned as it was sent, or generated if absent.",
   schema: { type: "string", pattern: "^(?!async-)[A-Za-z0-9._:-]{1,64}$" },
 };
+/** Of routes whose answers may come from another model: those whose body has a list of `models`. */
+export const FALLBACK_MODELS_HEADER = {
+  name: "X-0G-Provider-Fallback-Models",
+  description:
+    "At most 5 models, separated by commas, to use in this order if no provider of the requested model answers.",
+  schema: { type: "string" },
+};
+/** Of downloads. */
+export const DOWNLOAD_HEADERS = [
+  {
+    name: "Range",
+    description:
+      "The bytes to return, as status 206: one range (`bytes=0-1023`, `bytes=1024-`, `bytes=-1024`). Several ranges, and a malformed one, are ignored: the response is the whole file.",
+    schema: { type: "string" },
+    example: "bytes=0-1023",
+  },
+  {
+    name: "If-Range",
+    description: "The `ETag` of the file that the range is meant for. For another file, `Range` is ignored.",
+    schema: { type: "string" },
+  },
+  {
+    name: "If-None-Match",
+    description: "`ETag`s of stored copies. If one is the file's, the response is 304 without a body.",
+    schema: { type: "string" },
+  },
+  {
+    name: "If-Match",
+    description: "`ETag`s. If none of them is the file's, the request is refused with 412.",
+    schema: { type: "string" },
+  },
+];
 /** The routing preferences. Each is also accepted under the other words of `PLATFORM_WORDS`. */
 export const ROUTING_HEADERS = [
   {
@@ -71,12 +103,6 @@ export const ROUTING_HEADERS = [
     name: "X-0G-Provider-Ignore",
     description: "Addresses of providers that may not be used, separated by commas.",
     schema: addressList,
-  },
-  {
-    name: "X-0G-Provider-Fallback-Models",
-    description:
-      "At most 5 models, separated by commas, to use in this order if no provider of the requested model answers. For chats and messages only.",
-    schema: { type: "string" },
   },
   {
     name: "X-0G-Provider-Allow-Fallbacks",
@@ -116,3 +142,29 @@ export const ROUTING_HEADERS = [
     schema: { type: "string", maxLength: MAX_SESSION_ID, pattern: "^[ -~]*$" },
   },
 ];
+
+type ResponseHeader = { readonly description: string; readonly schema: object };
+const text = { type: "string" };
+
+/** The headers of responses, by name: those of every response first. */
+export const RESPONSE_HEADERS = {
+  "X-Request-ID": {
+    description: "The id of the request: the one that was sent, or a generated one.",
+    schema: text,
+  },
+  "Idempotent-Replayed": {
+    description: "`true` on the first response of a repeated request with the same `Idempotency-Key`.",
+    schema: { const: "true" },
+  },
+  "X-0G-Cache": {
+    description: "Whether the answer was stored, if the request has `X-0G-Cache`.",
+    schema: { enum: ["hit", "miss", "bypass"] },
+  },
+  ETag: { description: "The file, in quotes: equal for equal bytes.", schema: text },
+  "Content-Range": { description: "The returned bytes, and the size of the file.", schema: text },
+  "Content-Disposition": { description: "`attachment`, with the name of the file.", schema: text },
+  "X-Storage-Root": {
+    description: "The root of the file, unless it is made of several files.",
+    schema: text,
+  },
+} as const satisfies Readonly<Record<string, ResponseHeader>>;

@@ -6,9 +6,12 @@ import type { Access, Route } from "../route.ts";
 import {
   ANTHROPIC_VERSION,
   CACHE,
+  DOWNLOAD_HEADERS,
+  FALLBACK_MODELS_HEADER,
   IDEMPOTENCY_KEY,
   IDEMPOTENCY_KEY_OF_SECRETS,
   REQUEST_ID,
+  RESPONSE_HEADERS,
   ROUTING_HEADERS,
   TAGS_OF_REQUEST,
 } from "./openapi-headers.ts";
@@ -58,6 +61,7 @@ export function toOpenApi(routes: readonly Route[]): Schema {
           { type: "http", scheme: "bearer", description },
         ]),
       ),
+      headers: RESPONSE_HEADERS,
       schemas: schemas.named,
     },
   };
@@ -92,14 +96,34 @@ function failureOf({ failure, errors }: Route): z.ZodType {
   return failure ?? (errors === "storage" ? ENVELOPE_FAILURE : ERROR_BODY);
 }
 
-function answersOf({ answer }: Route, schemas: Schemas): Schema {
+function answersOf({ answer, repetition, isCached }: Route, schemas: Schemas): Schema {
   if (!answer) return {};
-  const { status = 200, json, media, empty } = answer;
+  const { status = 200, json, media, partialMedia, empty } = answer;
+  const headers = headersOf([
+    "X-Request-ID",
+    ...(repetition && repetition !== "secret" ? (["Idempotent-Replayed"] as const) : []),
+    ...(isCached ? (["X-0G-Cache"] as const) : []),
+    ...(partialMedia ? DOWNLOADED : []),
+  ]);
   const content = contentOf({ ...(json && { "application/json": json }), ...media }, schemas, "output");
   return {
-    [status]: { description: "Success.", content },
-    ...(empty !== undefined && { 204: { description: empty } }),
+    [status]: { description: "Success.", headers, content },
+    ...(empty !== undefined && { 204: { description: empty, headers } }),
+    ...(partialMedia && {
+      206: {
+        description: "The bytes of the `Range`.",
+        headers: { ...headers, ...headersOf(["Content-Range"]) },
+        content: contentOf(partialMedia, schemas, "output"),
+      },
+      304: { description: "The client's copy is current.", headers },
+    }),
   };
+}
+
+const DOWNLOADED = ["ETag", "Content-Disposition", "X-Storage-Root"] as const;
+
+function headersOf(names: readonly (keyof typeof RESPONSE_HEADERS)[]): Schema {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 function contentOf(
@@ -118,10 +142,8 @@ function withExample(content: Schema, example: unknown): Schema {
   return json && example !== undefined ? { ...content, "application/json": { ...json, example } } : content;
 }
 
-function parametersOf(
-  { url, wildcard, query, repetition, isAdmitted, isCached, access, hasAnthropicShape }: Route,
-  schemas: Schemas,
-): readonly Schema[] {
+function parametersOf(route: Route, schemas: Schemas): readonly Schema[] {
+  const { url, wildcard, query, repetition, isAdmitted, isCached, access, answer } = route;
   const inPath = [...url.matchAll(/:(\w+)|\*/g)].map(([, name = wildcard]) => ({
     name,
     in: "path",
@@ -140,10 +162,12 @@ function parametersOf(
   }));
   const headers = [
     ...(repetition ? [repetition === "secret" ? IDEMPOTENCY_KEY_OF_SECRETS : IDEMPOTENCY_KEY] : []),
-    ...(isAdmitted ? ROUTING_HEADERS : []),
+    ...(isAdmitted || access === "routing.preview" ? ROUTING_HEADERS : []),
+    ...(route.hasFallbackModels ? [FALLBACK_MODELS_HEADER] : []),
     ...(isCached ? [CACHE] : []),
-    ...(isAdmitted && access !== "routing.preview" ? [TAGS_OF_REQUEST] : []),
-    ...(hasAnthropicShape ? [ANTHROPIC_VERSION] : []),
+    ...(isAdmitted ? [TAGS_OF_REQUEST] : []),
+    ...(route.hasAnthropicShape ? [ANTHROPIC_VERSION] : []),
+    ...(answer?.partialMedia ? DOWNLOAD_HEADERS : []),
     REQUEST_ID,
   ].map((header) => ({ ...header, in: "header", required: false }));
   return [...inPath, ...inQuery, ...headers];

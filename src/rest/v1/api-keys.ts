@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { formatToken, parseToken } from "../../kernel/text/amount.ts";
+import { shortString } from "../../kernel/text/characters.ts";
 import { type ApiKey, KEY_STATUSES } from "../../keys/api-keys/api-key.service.ts";
 import {
   MAX_GUARDRAIL,
@@ -35,7 +36,7 @@ const settings = {
   credit_limit: z.union([z.literal(""), tokens]).nullish(),
   reset_period: z.enum(RESET_PERIODS).nullish(),
   expiration: z.union([z.literal(["", "no_expiration"]), z.iso.datetime({ offset: true })]).nullish(),
-  allowed_models: z.array(z.string().min(1).max(256)).max(MAX_LISTED).nullish(),
+  allowed_models: z.array(shortString(256)).max(MAX_LISTED).nullish(),
   allowed_providers: z
     .array(z.string().regex(/^0x[0-9a-fA-F]{40}$/, "must be addresses"))
     .max(MAX_LISTED)
@@ -45,7 +46,7 @@ const settings = {
   max_input_tokens: guardrail,
   max_input_bytes: guardrail,
   max_output_tokens: guardrail,
-  allowed_tools: z.array(z.string().min(1).max(MAX_TOOL_NAME)).max(MAX_LISTED).nullish(),
+  allowed_tools: z.array(shortString(MAX_TOOL_NAME)).max(MAX_LISTED).nullish(),
   blocked_parameters: z
     .array(z.string().max(MAX_PARAMETER_NAME).regex(PARAMETER_NAME, "must be names of body fields"))
     .max(MAX_LISTED)

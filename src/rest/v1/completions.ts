@@ -34,6 +34,7 @@ export const createCompletion = defineRoute({
   summary: "Create a text completion",
   access: "inference.run",
   isAdmitted: true,
+  hasFallbackModels: true,
   isCached: true,
   headers: routingHeaders,
   body: "bytes",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Page, PageRequest } from "../../kernel/page.ts";
 import { plainDecimal } from "../../kernel/text/amount.ts";
+import { withAtMost } from "../../kernel/text/characters.ts";
 import type { Guardrails } from "../../keys/api-keys/guardrails.ts";
 import { type Key, type KeyKind, keyCursor } from "../../keys/shared/key.ts";
 import type { Answer } from "../http/answer.ts";
@@ -9,7 +10,7 @@ import { json, listOf } from "../route.ts";
 import { count } from "../wire.ts";
 
 /** The name of a key in a request body. */
-export const keyName = z.string().trim().min(1).max(100);
+export const keyName = withAtMost(z.string().trim().min(1), 100);
 
 const amount = z.string().regex(/^(0|[1-9]\d{0,59})(\.\d{1,18})?$/, "must be tokens such as 0.05");
 /** More than the supply of any token. */

@@ -25,6 +25,7 @@ export const createMessage = defineRoute({
   summary: "Create a message",
   access: "inference.run",
   isAdmitted: true,
+  hasFallbackModels: true,
   isCached: true,
   errors: "anthropic",
   headers: messagesHeaders,

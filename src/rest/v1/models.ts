@@ -10,6 +10,7 @@ import {
 import { acceptsInput } from "../../inference/providers/service-types.ts";
 import type { Usd } from "../../inference/routing/routing-preferences.ts";
 import { AppError } from "../../kernel/errors.ts";
+import { hasAtMost } from "../../kernel/text/characters.ts";
 import { ANTHROPIC_ERROR } from "../errors/anthropic-error.ts";
 import { ERROR_BODY } from "../errors/error-body.ts";
 import { optionalIntegerParameter } from "../integer-parameter.ts";
@@ -128,7 +129,7 @@ export const getModel = defineRoute({
   headers: readHeaders,
   async handle(app, { params: { "*": id = "" }, query, headers: { isAnthropic } }) {
     if (!isAnthropic) refuseOthers(query, ONLY_ANTHROPIC);
-    if (id.length > MAX_MODEL_ID_CHARACTERS)
+    if (!hasAtMost(id, MAX_MODEL_ID_CHARACTERS))
       throw new AppError("invalid_parameter", "model: is too long.", { param: "model" });
     const model = app.catalogue.model(id);
     if (!model)

@@ -14,6 +14,7 @@ export const createResponse = defineRoute({
   summary: "Create a response",
   access: "inference.run",
   isAdmitted: true,
+  hasFallbackModels: true,
   isCached: true,
   headers: routingHeaders,
   body: "bytes",

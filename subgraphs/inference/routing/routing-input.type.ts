@@ -3,7 +3,6 @@ import { Field, InputType } from "type-graphql";
 import type { TrustMode as Trust } from "../../../src/inference/providers/provider.ts";
 import { MAX_FALLBACK_MODELS } from "../../../src/inference/routing/fallback-models.ts";
 import {
-  isSessionId,
   MAX_LISTED_PROVIDERS,
   MAX_SESSION_ID,
   type PriceCaps,
@@ -11,6 +10,7 @@ import {
   readUsd,
 } from "../../../src/inference/routing/routing-preferences.ts";
 import { AppError } from "../../../src/kernel/errors.ts";
+import { hasAtMost } from "../../../src/kernel/text/characters.ts";
 import type { Hex } from "../../../src/kernel/text/hex.ts";
 import type { EvidenceFloor } from "../../../src/keys/api-keys/key-settings.ts";
 import { ProviderEvidence } from "../../shared/evidence-floor.ts";
@@ -109,7 +109,7 @@ export function toPreferences(input: RoutingInput | null | undefined): RoutingPr
     throw new AppError("invalid_parameter", `fallbackModels has at most ${MAX_FALLBACK_MODELS} models.`, {
       param: "fallbackModels",
     });
-  if (!isSessionId(sessionId ?? ""))
+  if (!hasAtMost(sessionId ?? "", MAX_SESSION_ID))
     throw new AppError("invalid_parameter", `sessionId has at most ${MAX_SESSION_ID} characters.`, {
       param: "sessionId",
     });

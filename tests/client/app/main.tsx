@@ -1,4 +1,4 @@
-import { createClient, type TypedDocument } from "@zerograph/client";
+import { createClient, type TypedDocument, ZerographError } from "@zerograph/client";
 import {
   useBalance,
   useConnection,
@@ -40,9 +40,14 @@ function Keys() {
   );
 }
 
+/** Other errors are those of the app's own `credential`. */
+function codeOf(error: Error | undefined): string {
+  return error instanceof ZerographError ? error.code : "";
+}
+
 function Balance() {
   const { balance, state, error } = useBalance();
-  return <output aria-label="Balance">{`${state} ${balance?.available ?? "?"} ${error?.code ?? ""}`}</output>;
+  return <output aria-label="Balance">{`${state} ${balance?.available ?? "?"} ${codeOf(error)}`}</output>;
 }
 
 function SealedKeys({ to }: { readonly to: string }) {
@@ -53,9 +58,7 @@ function SealedKeys({ to }: { readonly to: string }) {
 function Job({ id }: { readonly id: string | null }) {
   const { status, images, isDone, steps, error } = useImageJob(id);
   const order = steps.map(({ sequence }) => sequence).join(",");
-  return (
-    <output aria-label="Job">{`${status} ${images.length} ${isDone} ${order} ${error?.code ?? ""}`}</output>
-  );
+  return <output aria-label="Job">{`${status} ${images.length} ${isDone} ${order} ${codeOf(error)}`}</output>;
 }
 
 function App() {

@@ -1,12 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  isSessionId,
-  MAX_SESSION_ID,
-  mergePreferences,
-  priceInUsd,
-  readUsd,
-} from "../../../src/inference/routing/routing-preferences.ts";
+import { mergePreferences, priceInUsd, readUsd } from "../../../src/inference/routing/routing-preferences.ts";
 
 test("maximum prices of the body and of headers are merged price by price, and headers take precedence", () => {
   const body = { caps: { prompt: 1n, completion: 2n }, sort: "price" } as const;
@@ -18,16 +12,6 @@ test("maximum prices of the body and of headers are merged price by price, and h
   expect(mergePreferences({}, { caps: { image: 3n } })).toEqual({ caps: { image: 3n } });
   expect(mergePreferences(body, undefined)).toEqual(body);
   expect(Object.keys(mergePreferences({}, undefined))).toEqual([]);
-});
-
-test("a session id has at most 256 characters, of which each may be two units of a string", () => {
-  for (const character of ["a", "😀"]) {
-    expect(isSessionId(character.repeat(MAX_SESSION_ID))).toBe(true);
-    expect(isSessionId(character.repeat(MAX_SESSION_ID + 1))).toBe(false);
-  }
-  expect(isSessionId("")).toBe(true);
-  expect(isSessionId(`${"😀".repeat(MAX_SESSION_ID - 2)}aaa`)).toBe(false);
-  expect(isSessionId(`${"😀".repeat(MAX_SESSION_ID - 1)}a`)).toBe(true);
 });
 
 test("dollars are read exactly, and nothing but a plain decimal is", () => {

@@ -9,6 +9,7 @@ import {
 } from "../../../inference/batches/batch.ts";
 import { BATCH_ID, shownBatchId } from "../../../inference/batches/batch-id.ts";
 import { exactToken } from "../../../kernel/text/amount.ts";
+import { shortString, withAtMost } from "../../../kernel/text/characters.ts";
 import { isStorable } from "../../../kernel/text/storable.ts";
 import { count, tokenNumber } from "../../wire.ts";
 import { toUnixSeconds } from "./file-shape.ts";
@@ -17,7 +18,7 @@ const time = z.int().nullable();
 
 /** Metadata of a batch: at most 16 pairs. */
 export const METADATA = z
-  .record(z.string().min(1).max(64), z.string().max(512))
+  .record(shortString(64), withAtMost(z.string(), 512))
   .refine((pairs) => Object.entries(pairs).flat().every(isStorable), "has a character that is not allowed")
   .refine((pairs) => Object.keys(pairs).length <= 16, "at most 16 pairs are allowed");
 

@@ -11,6 +11,7 @@ export const chatCompletions = defineRoute({
   summary: "Create a chat completion",
   access: "inference.run",
   isAdmitted: true,
+  hasFallbackModels: true,
   isCached: true,
   headers: routingHeaders,
   body: "bytes",

@@ -16,6 +16,7 @@ import {
   SESSION_ID,
 } from "../../../inference/routing/routing-fields.ts";
 import { mergePreferences } from "../../../inference/routing/routing-preferences.ts";
+import { shortString } from "../../../kernel/text/characters.ts";
 import { permitSpender } from "../../../keys/auth/permissions.ts";
 import { defineRoute, json } from "../../route.ts";
 import { routingHeaders } from "../../routing-headers.ts";
@@ -35,10 +36,11 @@ export const previewRouting = defineRoute({
   url: "/v1/routing/preview",
   summary: "Preview which providers a request would be routed to",
   access: "routing.preview",
+  hasFallbackModels: true,
   headers: routingHeaders,
   body: z.object({
     service_type: z.enum(SERVICE_TYPES),
-    model: z.string().min(1).max(256).optional(),
+    model: shortString(256).optional(),
     models: FALLBACK_MODELS,
     provider: PROVIDER_OBJECT,
     session_id: SESSION_ID,
