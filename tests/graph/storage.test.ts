@@ -14,14 +14,20 @@ import { until } from "../support/until.ts";
 const stack = useStack();
 const query = async (text: string, variables: object = {}) => {
   const answer = await ask(stack().origin, undefined, text, variables);
-  return { data: answer.data, code: failureCode(answer), message: answer.errors?.[0]?.message };
+  const [error] = answer.errors ?? [];
+  return {
+    data: answer.data,
+    code: failureCode(answer),
+    message: error?.message,
+    param: error?.extensions?.param,
+  };
 };
 
 const PREPARE = `query ($input: PrepareUploadInput!) { prepareUpload(input: $input) {
   root sizeBytes segmentCount sectorCount fee alreadySubmitted alreadyFinalized nodes { root height }
   transaction { chainId from to data value warnings } proofs { lemma path } } }`;
 const UPLOAD = `mutation ($input: UploadSegmentInput!) { uploadSegment(input: $input) {
-  outcome file { root status uploadedSegmentCount segmentCount } userErrors { code } } }`;
+  outcome file { root status uploadedSegmentCount segmentCount } userErrors { code field } } }`;
 
 let publisher: Awaited<ReturnType<typeof startPublisher>>;
 beforeAll(async () => {
@@ -126,19 +132,26 @@ describe("an upload", () => {
   });
 
   test.each([
-    ["nothing", {}],
-    ["a size alone", { sizeBytes: "5" }],
+    ["nothing", {}, "sizeBytes"],
+    ["a size alone", { sizeBytes: "5" }, "root"],
     ["a size of 0", { sizeBytes: "0", root: `0x${"1".repeat(64)}` }],
     ["an impossible size", { sizeBytes: String(2 ** 40), root: `0x${"1".repeat(64)}` }],
     ["a root for several nodes", { sizeBytes: "700000", root: `0x${"1".repeat(64)}` }],
     ["nodes of another size", { sizeBytes: "5", nodes: [{ root: `0x${"1".repeat(64)}`, height: 3 }] }],
     ["content of another root", { content: "aGk=", root: `0x${"1".repeat(64)}` }],
-    ["content of another size", { content: "aGk=", sizeBytes: "5" }],
-    ["empty content", { content: "" }],
+    ["content of another size", { content: "aGk=", sizeBytes: "5" }, "sizeBytes"],
+    ["empty content", { content: "" }, "content"],
     ["content that is not base64", { content: "a?" }],
-  ])("of %s is refused before anything is paid", async (_what, input) => {
-    const { code } = await query(PREPARE, { input: { ...input, from: DEMO_USER.address } });
+  ])("of %s is refused before anything is paid", async (_what, input, member?: string) => {
+    const { code, param } = await query(PREPARE, { input: { ...input, from: DEMO_USER.address } });
     expect(code).toBe("invalid_parameter");
+    if (member !== undefined) expect(param).toBe(member);
+  });
+
+  test("of a segment without its file names a member", async () => {
+    const { index, data, proof } = prepareFile(randomBytes(600)).segments[0] ?? {};
+    const { data: answered } = await query(UPLOAD, { input: { index, data, proof } });
+    expect(answered.uploadSegment.userErrors).toEqual([{ code: "invalid_parameter", field: "root" }]);
   });
 
   test("of an invalid segment or one of no file is refused", async () => {

@@ -8,6 +8,7 @@ export const EPHEMERAL_TOKEN_ID = 255;
 
 const MAX_EPHEMERAL_MS = 24 * 60 * 60 * 1_000;
 const PREFIX = "app-sk-";
+const SIGNATURE = /^0x[0-9a-fA-F]{130}$/;
 
 const address = z.custom<Hex>((value) => typeof value === "string" && isAddress(value));
 const count = z.int().min(0);
@@ -78,7 +79,7 @@ export function appSecretText(claims: AppSecretClaims): AppSecretText {
  */
 export async function assembleAppSecret(text: string, signature: Hex): Promise<string> {
   const secret = assembled(text, signature);
-  const parsed = parseAppSecret(secret);
+  const parsed = parseAssembled(secret, SIGNATURE.test(signature) ? "text" : "signature");
   const signer = await recoverAppSecretSigner(parsed).catch(() => undefined);
   if (signer !== undefined && isAddressEqual(signer, parsed.address)) return secret;
   throw new AppError(
@@ -88,6 +89,19 @@ export async function assembleAppSecret(text: string, signature: Hex): Promise<s
       param: "signature",
     },
   );
+}
+
+/** Throws `invalid_parameter` naming `param`, the part that is at fault if the secret is not one. */
+function parseAssembled(secret: string, param: string): AppSecret {
+  try {
+    return parseAppSecret(secret);
+  } catch (cause) {
+    const what =
+      param === "text"
+        ? "The text is not one of `appSecretText`."
+        : "A signature is 0x and 130 hexadecimal digits.";
+    throw new AppError("invalid_parameter", what, { param, cause });
+  }
 }
 
 /** Parses a secret strictly: any encoding other than that of `createAppSecret` throws `invalid_parameter`. */

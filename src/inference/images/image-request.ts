@@ -46,11 +46,14 @@ const EditTexts = z.looseObject({
   stream: z.literal("false", "images cannot be streamed").optional(),
 });
 
+const binary = z.string().meta({ format: "binary" });
 /** The image-edit form with its files, for OpenAPI; other fields are forwarded to the provider. */
 export const EDIT_FORM = z
   .looseObject({
     ...EditTexts.shape,
-    image: z.string().meta({ format: "binary", description: "An image; `image[]` for several, 16 at most." }),
+    image: z.union([binary, z.array(binary)]).meta({
+      description: "An image. Several, 16 at most, may have this name or `image[]`.",
+    }),
     mask: z.string().optional().meta({ format: "binary" }),
   })
   .meta({ id: "ImageEditForm" });

@@ -32,7 +32,7 @@ export function checkKeySettings(given: Partial<KeySettings>, now: Date): Partia
     providerEvidence,
   } = given;
   if (expiresAt && !(expiresAt > now && expiresAt <= LATEST))
-    throw refused("expires_at", "A key must expire in the future.");
+    throw refused("expires_at", "A key must expire in the future, and before the year 10000.");
   if (creditLimit != null && (creditLimit < 0n || creditLimit > MAX_NEURON))
     throw refused("credit_limit", "A credit limit must be from 0 to 2^256 - 1 neuron.");
   return {

@@ -12,7 +12,11 @@ export const getFile = defineRoute({
   access: "public",
   errors: "storage",
   allowAnyOrigin: true,
-  query: z.object({ root: z.string().optional(), txSeq: z.string().optional(), ...downloadQuery }),
+  query: z.object({
+    root: z.string().optional().meta({ pattern: "^0x[0-9a-fA-F]{64}$" }),
+    txSeq: z.string().optional().meta({ pattern: "^(0|[1-9]\\d{0,19})$" }),
+    ...downloadQuery,
+  }),
   answer: downloadAnswer,
   async handle(app, call) {
     const id = readFileId(call.query);

@@ -5,7 +5,7 @@ import { checkInput } from "../../kernel/check.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { permitSpender } from "../../keys/auth/permissions.ts";
 import { attachment } from "../file/content-disposition.ts";
-import { integerParameter } from "../integer-parameter.ts";
+import { integerParameter, optionalIntegerParameter } from "../integer-parameter.ts";
 import { defineRoute, json } from "../route.ts";
 import { FILE, pageOf, viewFile, viewPage } from "./batches/file-shape.ts";
 
@@ -17,12 +17,10 @@ const FORM_BYTES = 65_536;
 const MAX_BODY_BYTES = 512 * 1_048_576 + FORM_BYTES;
 const READ_AHEAD_BYTES = 2 * 1_048_576;
 
-const seconds = z.coerce.number().int().min(3_600).max(2_592_000);
-
 const FIELDS = z.strictObject({
   purpose: z.literal("batch"),
   "expires_after[anchor]": z.literal("created_at").optional(),
-  "expires_after[seconds]": seconds.optional(),
+  "expires_after[seconds]": optionalIntegerParameter(3_600, 2_592_000),
 });
 
 const FORM = z

@@ -12,9 +12,9 @@ import { count } from "../wire.ts";
 /** The name of a key in a request body. */
 export const keyName = withAtMost(z.string().trim().min(1), 100);
 
-const amount = z.string().regex(/^(0|[1-9]\d{0,59})(\.\d{1,18})?$/, "must be tokens such as 0.05");
-/** More than the supply of any token. */
-const NUMBER_LIMIT = 1e60;
+const amount = z.string().regex(/^(0|[1-9]\d{0,58})(\.\d{1,18})?$/, "must be tokens such as 0.05");
+/** An amount in neuron has less than 2^256. */
+const NUMBER_LIMIT = 1e59;
 /** An amount of tokens in a request body: as decimal text, or as a number. */
 export const tokens = z.union([
   amount,

@@ -141,7 +141,7 @@ export class UploadsService {
   async #rootOf({ root, txSeq }: UploadSegment): Promise<Hex> {
     if (txSeq === undefined) {
       if (root !== undefined) return lowerHex(root);
-      throw new AppError("invalid_parameter", "Either 'root' or 'txSeq' must be provided");
+      throw invalid("root", "Either 'root' or 'txSeq' must be provided");
     }
     const file = await this.#dependencies.files.get({ txSeq });
     if (root !== undefined && lowerHex(root) !== file.root)
@@ -160,7 +160,7 @@ export class UploadsService {
       requireSame(plan, request);
       return { plan, proofs: Array.from({ length: plan.segments }, (_, index) => tree.proof(index)) };
     }
-    if (sizeBytes === undefined) throw invalid("size", "Send the size of the file, or its content.");
+    if (sizeBytes === undefined) throw invalid("sizeBytes", "Send the size of the file, or its content.");
     const plan = planUpload(sizeBytes, nodes ?? (await this.#nodesOf(sizeBytes, request.root)));
     requireSame(plan, request);
     return { plan };
@@ -184,7 +184,7 @@ function requireSame(plan: UploadPlan, { root, sizeBytes }: UploadRequest): void
   if (root !== undefined && lowerHex(root) !== plan.root)
     throw invalid("root", `The content or nodes are those of the file ${plan.root}, not ${root}.`);
   if (sizeBytes !== undefined && sizeBytes !== plan.sizeBytes)
-    throw invalid("size", `The content has ${plan.sizeBytes} bytes, not ${sizeBytes}.`);
+    throw invalid("sizeBytes", `The content has ${plan.sizeBytes} bytes, not ${sizeBytes}.`);
 }
 
 function invalid(param: string, message: string): AppError {

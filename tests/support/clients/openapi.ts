@@ -44,6 +44,7 @@ export class OpenApiCheck {
     if (!operation) return [`there is no ${name}`];
     const response = operation.responses[status] ?? operation.responses[`${Math.floor(status / 100)}XX`];
     if (!response) return [`${status} is not described: ${text}`];
+    if (text === "" && !response.content) return [];
     const type = contentType.split(";")[0] ?? "";
     const described = response.content?.[type];
     if (!described) return [`${status} of type ${type} is not described`];

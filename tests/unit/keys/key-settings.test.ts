@@ -137,7 +137,7 @@ test.each<Partial<KeySettings>>([
 });
 
 test.each<[Partial<KeySettings>, string]>([
-  [{ expiresAt: NOW }, "A key must expire in the future."],
+  [{ expiresAt: NOW }, "A key must expire in the future, and before the year 10000."],
   [{ creditLimit: -1n }, "A credit limit must be from 0 to 2^256 - 1 neuron."],
   [{ maxInputBytes: 0 }, "The limit must be an integer from 1 to 2147483647."],
   [{ allowedTools: [""] }, "The name of a tool must have 1 to 128 printable characters."],

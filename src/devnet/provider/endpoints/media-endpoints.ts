@@ -22,7 +22,7 @@ const size = z.string().regex(/^\d{1,4}x\d{1,4}$/);
 const imageRequest = z.object({
   model: z.string(),
   prompt: z.string().min(1),
-  n: z.coerce.number().int().min(1).max(MAX_IMAGES).default(1),
+  n: z.union([z.null().transform(() => 1), z.coerce.number().int().min(1).max(MAX_IMAGES)]).default(1),
   size: z.union([size, z.literal("auto")]).optional(),
 });
 

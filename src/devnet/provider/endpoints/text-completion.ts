@@ -10,7 +10,7 @@ const schema = z.looseObject({
   suffix: z.string().nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
-  max_tokens: z.int().min(1),
+  max_tokens: z.int().min(0),
   n: z.int().min(1).nullish(),
   echo: z.boolean().nullish(),
 });

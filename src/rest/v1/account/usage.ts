@@ -32,7 +32,7 @@ const filters = {
   trust_mode: z.enum(["standard", "verified", "private"]).optional(),
   model_id: z.string().min(1).max(500).optional(),
 };
-const tagFilter = { tag: z.string().max(2_000).optional() };
+const tagFilter = { tag: z.string().max(2_000).optional().meta({ pattern: "^[^=]+=.+$" }) };
 const flag = z.enum(["true", "false"]).default("false");
 
 const currency = z.literal(CURRENCY);
