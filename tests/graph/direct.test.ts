@@ -9,7 +9,7 @@ import { connectDevnet, mined } from "../../src/devnet/chain/chain-client.ts";
 import { contractAddresses } from "../../src/devnet/chain/deploy.ts";
 import { MODEL } from "../support/chain/network.ts";
 import { newWalletUser, type Prepared, type WalletUser } from "../support/chain/wallet-user.ts";
-import { ask, failureCode, type GraphResult } from "../support/clients/graph-client.ts";
+import { ask, type GraphResult } from "../support/clients/graph-client.ts";
 import { startRemoteGateway } from "../support/servers/remote-gateway.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
