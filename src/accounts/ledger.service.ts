@@ -67,6 +67,15 @@ export class LedgerService {
     });
   }
 
+  /**
+   * Checks what is new, and every row if that finds a fault or has nothing to continue from. Resolves with the faults of
+   * the last check: the stored sums may be wrong and not the ledger, and a check of every row stores them again.
+   */
+  async findFaults(): Promise<readonly LedgerFault[]> {
+    const found = await this.verifyNew();
+    return found?.faults.length === 0 ? [] : (await this.verify()).faults;
+  }
+
   /** The result of the last check by any process or command; undefined before the first. */
   last(): Promise<LedgerCheck | undefined> {
     return lastCheck(this.#database);

@@ -133,12 +133,20 @@ const VERIFY = `
     f.fault, f.subject
   from (select 1) as one left join faults f on true`;
 
+/**
+ * An account is verified up to the last of all its transfers. The last one of a payment may be between books of the
+ * router: the uncharged part of a cost goes from `loss` to `revenue`.
+ */
 const SAVE = `
   with sums as materialized (
-    select account, max(id) as transfer_id, ${["deposit", "credit", "held"]
-      .map((book) => `coalesce(sum(amount) filter (where book = '${book}'), 0) as ${book}`)
+    select coalesce(e.account, t.account) as account, coalesce(t.transfer_id, 0) as transfer_id,
+      ${["deposit", "credit", "held"].map((book) => `coalesce(e.${book}, 0) as ${book}`).join(", ")}
+    from (select account, ${["deposit", "credit", "held"]
+      .map((book) => `sum(amount) filter (where book = '${book}') as ${book}`)
       .join(", ")}
-    from ledger_entry where book in ${OWN} group by account
+      from ledger_entry where book in ${OWN} group by account) e
+    full join (select account, max(id) as transfer_id from ledger_transfer group by account) t
+      on t.account = e.account
   ), costs as materialized (
     select api_key_id, sum(cost) as cost
     from (select api_key_id, total_cost as cost from inference_request

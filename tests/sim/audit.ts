@@ -1,4 +1,4 @@
-import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { DomainEvent } from "../../src/events/topics.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
@@ -16,10 +16,20 @@ type Observations = {
   readonly publishedEvents: readonly DomainEvent[];
 };
 
-/** The ledger in the database, which must be consistent at any moment. */
+/**
+ * The ledger in the database, which must be consistent at any moment. What was added since the last call is checked by
+ * itself as well, and must be found as consistent as all of it.
+ */
 export async function auditLedger(database: Database): Promise<void> {
-  const faults = await findLedgerFaults(database);
-  demand(faults.length === 0, `the ledger is inconsistent: ${JSON.stringify(faults.slice(0, 3))}`);
+  const ledger = new LedgerService(database);
+  const added = await ledger.verifyNew();
+  const { faults } = await ledger.verify();
+  const first = (found: typeof faults) => JSON.stringify(found.slice(0, 3));
+  demand(faults.length === 0, `the ledger is inconsistent: ${first(faults)}`);
+  demand(
+    !added?.faults.length,
+    `the ledger is consistent, and a check of the last steps says: ${first(added?.faults ?? [])}`,
+  );
 }
 
 /** Checks the database when everything has ended. Throws a `Fault` for each violation. */

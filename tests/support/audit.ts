@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
+import { confirmVerified, saveSums, verifyNewTransfers } from "../../src/accounts/verified-ledger.store.ts";
 import type { Queries } from "../../src/db/database.ts";
 import { readSecret } from "../../src/keys/auth/secret.ts";
 import { findReceiptFaults } from "./receipt-audit.ts";
@@ -16,7 +18,7 @@ const PROVIDER_SECRET = /app-sk-[0-9A-Za-z+/=_-]{40,}/;
 const SUSPECT = "(^|[^0-9A-Za-z])[0-9A-Za-z]{49}($|[^0-9A-Za-z])|app-sk-[0-9A-Za-z+/=_-]{40}";
 
 /**
- * Checks what every test leaves behind: a consistent ledger, a consistent log of receipts, and no secret in any row. A secret is recognised
+ * Checks what every test leaves behind: a consistent ledger, from which a verification can continue, a consistent log of receipts, and no secret in any row. A secret is recognised
  * by its own checksum, with its prefix or without, so none has to be recorded when it is issued.
  */
 export async function auditDatabase(queries: Queries): Promise<void> {
@@ -26,6 +28,12 @@ export async function auditDatabase(queries: Queries): Promise<void> {
   if (!ledger?.name) return;
   const faults = await findLedgerFaults(queries);
   if (faults.length > 0) throw new Error(`a test left an inconsistent ledger: ${JSON.stringify(faults)}`);
+  const run = randomUUID();
+  await saveSums(queries, run);
+  await confirmVerified(queries, run);
+  const continued = await verifyNewTransfers(queries);
+  if (continued?.faults.length !== 0)
+    throw new Error(`a ledger is exact, and not once it was verified: ${JSON.stringify(continued)}`);
   const [receipts] = await queries.rows<{ name: string | null }>(
     "select to_regclass('receipt_log')::text as name",
   );

@@ -147,8 +147,7 @@ export class RetentionService {
   }
 
   async #requireExactLedger(): Promise<void> {
-    const { ledger } = this.#dependencies;
-    const { faults } = (await ledger.verifyNew()) ?? (await ledger.verify());
+    const faults = await this.#dependencies.ledger.findFaults();
     const [first] = faults;
     if (first)
       throw new Error(

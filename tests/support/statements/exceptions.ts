@@ -193,13 +193,12 @@ export const EXCEPTIONS: readonly Exceptions[] = [
         "verified_key",
         "verified_key on conflict",
       ],
-      "with sums as materialized ( select account, max(id) as transfer_id": [
+      "with sums as materialized ( select coalesce(e.account, t.account)": [
         "earlier_ledger_entry",
         "inference_request",
         "ledger_entry",
         "ledger_transfer",
         "order of earlier_ledger_entry.id",
-        "order of ledger_entry.id",
         "order of ledger_transfer.id",
         "removed_usage",
         "verified_account",
