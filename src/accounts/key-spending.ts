@@ -19,7 +19,10 @@ export async function recountSpending(tx: Queries, keyId: string): Promise<void>
   await tx.rows(RECOUNT, [keyId]);
 }
 
-/** The requests of a key are found by the hash of the index `inference_request_by_key`. */
+/**
+ * The requests of a key are found by the hash of the index `inference_request_by_key`. Months that are removed ended
+ * before any period but `never` began.
+ */
 const RECOUNT = `
   update api_key k set
     used = coalesce((
@@ -27,6 +30,9 @@ const RECOUNT = `
       where hashtextextended(r.account || ' ' || r.api_key_id::text, 0)
           = hashtextextended(k.account || ' ' || k.id::text, 0)
         and r.api_key_id = k.id and r.usage_id is not null and r.finished_at >= ${periodStartSql("k")}
+    ), 0) + coalesce((
+      select sum(u.cost) from removed_usage u
+      where u.account = k.account and u.api_key_id = k.id and k.reset_period = 'never'
     ), 0),
     spent_at = now()
   where k.id = $1::uuid`;
