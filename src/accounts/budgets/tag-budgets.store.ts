@@ -86,8 +86,8 @@ export async function countBudgetChange(tx: Queries, account: string): Promise<v
 }
 
 /**
- * Recomputes the charges for the requests with a budget's tag that began in its period, from the stored sums and the
- * requests that are not in these sums yet. The caller has locked the account, so no settlement is in progress.
+ * Recomputes the charges for the requests with a budget's tag that were settled in its period, as each settlement counts
+ * them. The caller has locked the account, so no settlement is in progress.
  */
 export async function recountBudget(tx: Queries, account: string, id: string): Promise<void> {
   await tx.rows(RECOUNT, [account, id]);
@@ -172,7 +172,13 @@ const DELETE = `
 
 const NEW_VERSION = "update account set tag_budget_version = tag_budget_version + 1 where address = $1";
 
-// Periods begin at midnight, so whole days are summed.
+/** The longest deadline of a request is an hour. A settlement may be repeated later, while the database is unreachable. */
+const MAX_REQUEST_TIME = "interval '1 day'";
+
+/**
+ * Periods begin at midnight, so whole days are summed. These are days on which requests began: those that began before
+ * the period and were settled in it are added one by one.
+ */
 const RECOUNT = `
   update tag_budget b set used = coalesce((
       select sum(u.cost) from (
@@ -183,6 +189,11 @@ const RECOUNT = `
         select r.total_cost from inference_request r
         where r.account = $1::text and r.usage_number > ${ROLLED_UP_TO} and r.usage_number is not null
           and r.tags ->> b.name = b.value and r.created_at >= ${periodStartSql("b")}
+        union all
+        select r.total_cost from inference_request r
+        where r.account = $1::text and r.usage_number is not null and r.tags ->> b.name = b.value
+          and r.created_at >= ${periodStartSql("b")} - ${MAX_REQUEST_TIME}
+          and r.created_at < ${periodStartSql("b")} and r.finished_at >= ${periodStartSql("b")}
       ) u), 0),
     spent_at = now()
   where b.account = $1::text and b.id = $2::uuid`;
