@@ -7,7 +7,7 @@ import { LedgerService } from "../../src/accounts/ledger.service.ts";
 import { findLedgerFaults } from "../../src/accounts/ledger-checks.store.ts";
 import { verifyArchives } from "../../src/accounts/retention/archive-check.ts";
 import { type RetentionPolicy, RetentionService } from "../../src/accounts/retention/retention.service.ts";
-import { UsageService } from "../../src/accounts/usage/usage.service.ts";
+import { type UsageFilter, UsageService } from "../../src/accounts/usage/usage.service.ts";
 import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts";
 import type { Database } from "../../src/db/database.ts";
 import { createLogger } from "../../src/kernel/log.ts";
@@ -103,6 +103,16 @@ describeDatabases("closing months", (kind) => {
     const history = await usage.history(seeded[0].account, {}, { first: 100 });
     expect(history).toMatchObject({ hasNextPage: false });
     expect(history.rows).toHaveLength(62);
+    const start = (ago: number) => new Date(`${monthsAgo(ago)}-01T00:00:00Z`);
+    const filters: UsageFilter[] = [
+      ...[{}, { modelId: "model-1" }, { tag: { name: "team", value: 'a "quoted", text' } }],
+      ...[{ from: start(1) }, { before: start(1) }, { from: start(4), before: start(3) }],
+      ...[{ from: new Date(start(1).getTime() - 1_000) }, { before: new Date(start(0).getTime() - 1_000) }],
+    ];
+    for (const filter of filters) {
+      const { rows } = await usage.history(seeded[0].account, filter, { first: 100 });
+      expect(await usage.count(seeded[0].account, filter)).toBe(BigInt(rows.length));
+    }
     const ledger = new LedgerService(database);
     expect(await ledger.verifyNew()).toMatchObject({ faults: [] });
     expect(await ledger.verify()).toMatchObject({ faults: [] });

@@ -20,6 +20,7 @@ import {
   type UsageTotals,
 } from "./usage.store.ts";
 import { sumUsageByPeriod, type UsageBucket, type UsageDivision } from "./usage-buckets.store.ts";
+import { countUsage } from "./usage-count.store.ts";
 import { sumUsageByDay } from "./usage-days.store.ts";
 import { listUsage } from "./usage-history.store.ts";
 
@@ -98,6 +99,11 @@ export class UsageService {
     },
   ): Promise<readonly TagUsage[]> {
     return sumUsageByTag({ reads: this.#reads, account, filter, signal: options.signal }, options);
+  }
+
+  /** The number of requests of a history: those that match `filter` and are not removed. */
+  count(account: string, filter: UsageFilter, signal?: AbortSignal): Promise<bigint> {
+    return countUsage({ reads: this.#reads, account, filter, signal });
   }
 
   /**

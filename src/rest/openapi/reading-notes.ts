@@ -44,7 +44,7 @@ export const READING_NOTES = {
   },
   "GET /v1/account/usage/stats": {
     description:
-      "Requests, tokens and cost. Dates are inclusive UTC days, and a request counts on the day it ended.",
+      "Requests, tokens and cost. Dates are inclusive UTC days, and a request counts on the day on which it began.",
   },
   "GET /v1/account/usage/daily": {
     description:
@@ -52,7 +52,7 @@ export const READING_NOTES = {
   },
   "GET /v1/account/usage/history": {
     description:
-      "Newest first. Pages are selected by `cursor`, which costs the same at any depth, or by `offset`. `include_total=true` counts the requests.",
+      "Newest first. Pages are selected by `cursor`, which costs the same at any depth, or by `offset`. `include_total=true` counts the requests that are listed: those of months that the operator's retention has removed count in `stats`, and are in no list.",
   },
   "GET /v1/webhooks": { description: "All webhooks of the account, without their secrets." },
   "GET /v1/webhooks/:id": {

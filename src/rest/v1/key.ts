@@ -21,10 +21,19 @@ const KEY = z
     key_preview: z.string(),
     created_at: timestamp,
     expires_at: timestamp.nullable(),
-    usage: tokenNumber.meta({ description: "The amount charged in the current period." }),
-    usage_daily: tokenNumber.meta({ description: "The amount charged today, UTC." }),
-    usage_weekly: tokenNumber.meta({ description: "The amount charged since Monday, UTC." }),
-    usage_monthly: tokenNumber.meta({ description: "The amount charged in this month, UTC." }),
+    usage: tokenNumber.meta({
+      description:
+        "The amount charged in the current period of the limit. A charge counts in the period in which it is settled.",
+    }),
+    usage_daily: tokenNumber.meta({
+      description: "The amount charged for requests that began today, UTC, as in `usage/daily`.",
+    }),
+    usage_weekly: tokenNumber.meta({
+      description: "The amount charged for requests that began since Monday, UTC.",
+    }),
+    usage_monthly: tokenNumber.meta({
+      description: "The amount charged for requests that began in this month, UTC.",
+    }),
     limit: tokenNumber.nullable().meta({ description: "The credit limit per period; null for none." }),
     limit_remaining: tokenNumber.nullable().meta({
       description:

@@ -78,7 +78,10 @@ export class ApiKeyType {
   })
   creditLimit!: bigint | null;
 
-  @Field(() => NeuronScalar, { description: "The amount charged to the key in the current period." })
+  @Field(() => NeuronScalar, {
+    description:
+      "The amount charged to the key in the current period. A charge counts in the period in which it is settled.",
+  })
   used!: bigint;
 
   @Field(() => KeyResetPeriod, { description: "How often the key's spending is reset." })

@@ -31,7 +31,8 @@ export class TagBudgetType {
   resetPeriod!: ResetPeriod;
 
   @Field(() => NeuronScalar, {
-    description: "The amount charged to the tag's requests in the current period.",
+    description:
+      "The amount charged to the tag's requests in the current period. A charge counts in the period in which it is settled.",
   })
   used!: bigint;
 

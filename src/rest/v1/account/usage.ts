@@ -163,9 +163,9 @@ export const getUsageHistory = defineRoute({
     if (cursor !== undefined && offset > 0)
       throw new AppError("invalid_parameter", "offset: send a cursor or an offset.", { param: "offset" });
     const filter = filterOf(query);
-    const [{ rows, hasNextPage }, totals] = await Promise.all([
+    const [{ rows, hasNextPage }, total] = await Promise.all([
       app.usage.history(account, filter, { first: limit, after: cursor, skip: offset, signal }),
-      include_total === "true" ? app.usage.stats(account, filter, signal) : undefined,
+      include_total === "true" ? app.usage.count(account, filter, signal) : undefined,
     ]);
     const last = hasNextPage ? rows.at(-1) : undefined;
     return json({
@@ -173,7 +173,7 @@ export const getUsageHistory = defineRoute({
       currency: CURRENCY,
       limit,
       offset,
-      ...(totals && { total: Number(totals.requests) }),
+      ...(total !== undefined && { total: Number(total) }),
       ...(last && { next_cursor: usageCursor(last) }),
       data: rows.map(viewRow),
     });
