@@ -60,9 +60,10 @@ export const trace = z
       .meta({ description: "The model that answered; absent unless the request named several models." }),
     billing: z.strictObject({
       ...{ input_cost: neuron, output_cost: neuron, total_cost: neuron },
-      cache_saving: neuron
-        .optional()
-        .meta({ description: "What the provider's cache saved; absent unless it saved something." }),
+      cache_saving: neuron.nullable().optional().meta({
+        description:
+          "What the provider's cache saved; absent unless it saved something. Null if tokens were cached and the balance did not cover the whole cost.",
+      }),
     }),
     cached_from: z.string().optional().meta({
       description:

@@ -12,8 +12,8 @@ export type RecordedCost = {
 
 /**
  * What the provider's cache saved of a recorded request, neuron: the prompt at the recorded price of its tier, less what
- * was charged for it; 0 if writing to the cache cost more. Null if the balance did not cover the whole cost: then less
- * was charged than the tokens cost.
+ * was charged for it; 0 if writing to the cache cost more. Null if tokens were cached
+ * and the balance did not cover the whole cost: then less was charged than the tokens cost.
  */
 export function recordedSaving(recorded: RecordedCost): bigint | null {
   const { inputTokens, outputTokens, cacheTokens, inputPrice, outputPrice, inputCost, outputCost } = recorded;

@@ -52,7 +52,7 @@ export type UsageRow = {
   readonly cacheWriteTokens: bigint;
   readonly cacheWrite1hTokens: bigint;
   readonly cost: bigint;
-  /** What the provider's cache saved; null if the balance did not cover the whole cost. */
+  /** See `recordedSaving`; null for a stored answer. */
   readonly cacheSaving: bigint | null;
   readonly depositUsed: bigint;
   readonly creditUsed: bigint;

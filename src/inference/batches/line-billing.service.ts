@@ -2,7 +2,7 @@ import { hashInParts } from "../../kernel/hash-in-parts.ts";
 import type { Admitted } from "../billing/admitted.ts";
 import { toSettlement, toTeeTrace, toTrace } from "../billing/billing.service.ts";
 import type { Ending } from "../billing/ending.ts";
-import { billedOf, cacheSavingOf, costOf } from "../billing/pricing.ts";
+import { billedOf, costOf } from "../billing/pricing.ts";
 import { draftOf } from "../billing/receipt-draft.ts";
 import type { Trace } from "../billing/trace.ts";
 import { marked } from "../dispatch/dispatch.service.ts";
@@ -39,10 +39,9 @@ export class LineBillingService {
     const provider = ending.provider ?? summary.provider;
     const cost = costOf(ending.usage ?? { inputTokens: 0, outputTokens: 0 }, provider);
     const evidence = await this.#verify(admitted, provider, ending);
-    const saving = ending.usage && cacheSavingOf(ending.usage, provider);
     const billOf = (charged: bigint): Trace => {
       const billed = charged === cost.total ? cost : billedOf(cost, charged);
-      const bill = toTrace(provider, billed, admitted, saving);
+      const bill = toTrace(provider, billed, admitted, ending.usage);
       return evidence ? { ...bill, ...toTeeTrace(evidence) } : bill;
     };
     const draft = await draftOf(admitted, provider, undefined);

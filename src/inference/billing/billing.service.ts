@@ -9,7 +9,7 @@ import type { RequestObserver } from "../requests/request-observer.ts";
 import type { PromptCachesService } from "../routing/prompt-caches.service.ts";
 import type { Admitted } from "./admitted.ts";
 import type { AttemptSummary, Ending, Served } from "./ending.ts";
-import { billedOf, type Cost, cacheSavingOf, costOf, ratesFor } from "./pricing.ts";
+import { billedOf, type Cost, cacheSavingOf, costOf, ratesFor, type Usage } from "./pricing.ts";
 import { draftOf } from "./receipt-draft.ts";
 import type { Trace } from "./trace.ts";
 
@@ -42,8 +42,8 @@ export class BillingService {
     const cost = served ? this.#costOf(served, ending) : priceOf(ending, provider);
     const verified = ending.outcome === "completed" && !served && this.#verify(admitted, provider, ending);
     this.#rememberCache(admitted, provider, ending);
-    const saving = served ? undefined : ending.usage && cacheSavingOf(ending.usage, provider);
-    const toBill = (billed: Cost) => toTrace(provider, billed, admitted, saving);
+    const usage = served ? undefined : ending.usage;
+    const toBill = (billed: Cost) => toTrace(provider, billed, admitted, usage);
     const bill = toBill(cost);
     // The receipt commits to what the client is sent, which states the bill: all of that is known now.
     const closing = admitted.client && !verified ? await ending.closing?.(bill) : undefined;
@@ -117,20 +117,21 @@ function priceOf({ usage = { inputTokens: 0, outputTokens: 0 } }: Ending, provid
   return costOf(usage, provider);
 }
 
-/** A bill as the client sees it. `saving` is what the provider's cache saved, neuron. */
+/** A bill as the client sees it. `usage` is that of which the provider's cache may have saved something. */
 export function toTrace(
   provider: Provider,
-  { input, output, total }: Cost,
+  billed: Cost,
   { requestId, hasModels, served, request }: Pick<Admitted, "requestId" | "hasModels" | "served" | "request">,
-  saving = 0n,
+  usage: Usage | undefined,
 ): Trace {
+  const saving = usage ? cacheSavingOf(usage, provider, billed) : 0n;
   return {
     request_id: requestId,
     provider: provider.address,
     ...(hasModels && { model: provider.model }),
     billing: {
-      ...{ input_cost: `${input}`, output_cost: `${output}`, total_cost: `${total}` },
-      ...(saving !== 0n && { cache_saving: `${saving}` }),
+      ...{ input_cost: `${billed.input}`, output_cost: `${billed.output}`, total_cost: `${billed.total}` },
+      ...(saving !== 0n && { cache_saving: saving === null ? null : `${saving}` }),
     },
     ...(served && { cached_from: served.cached.requestId }),
     ...(served && request.verifyTee && { tee_verified: false }),

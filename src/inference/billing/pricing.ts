@@ -1,3 +1,5 @@
+import { recordedSaving } from "../../accounts/usage/cache-saving.ts";
+
 /**
  * A provider's price in neuron per token or other unit: from its on-chain row (facts 1.3), and for chats in more
  * detail from `additionalInfo` or PROVIDERS_FILE.
@@ -77,14 +79,19 @@ export function costOf(usage: Usage, price: Price): Cost {
 }
 
 /**
- * What the provider's cache saved, neuron: the prompt at the input price, less its cost; 0 if writing to the cache cost
- * more than reading from it saved.
+ * What the provider's cache saved of a request that is charged `billed`, neuron: that of the recorded request. Null if
+ * tokens were cached and less was charged than they cost.
  */
-export function cacheSavingOf(usage: Usage, price: Price): bigint {
+export function cacheSavingOf(usage: Usage, price: Price, billed: Cost): bigint | null {
   if ("inputUnits" in usage || !usage.cache) return 0n;
-  const { inputTokens, outputTokens } = usage;
-  const saving = costOf({ inputTokens, outputTokens }, price).input - costOf(usage, price).input;
-  return saving > 0n ? saving : 0n;
+  const { inputTokens, outputTokens, cache } = usage;
+  const { input: inputPrice, output: outputPrice } = ratesFor(price, inputTokens);
+  return recordedSaving({
+    ...{ inputTokens, outputTokens, inputPrice, outputPrice },
+    cacheTokens: cache.read + cache.write + cache.write1h,
+    inputCost: billed.input,
+    outputCost: billed.output,
+  });
 }
 
 /** Splits the charged amount into input, which is filled first, and output (`settlements.store.ts`). */

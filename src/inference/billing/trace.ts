@@ -11,8 +11,8 @@ export type Trace = {
     readonly input_cost: string;
     readonly output_cost: string;
     readonly total_cost: string;
-    /** What the provider's cache saved; present only if it saved something. */
-    readonly cache_saving?: string;
+    /** What the provider's cache saved, if it saved something; null if less was charged than the cached request cost. */
+    readonly cache_saving?: string | null;
   };
   /** The request that this stored answer was given to, and which its evidence is about; present only for one. */
   readonly cached_from?: string;

@@ -50,7 +50,7 @@ const GENERATION = z
       .meta({ description: "The amount charged; null while the request runs." }),
     cache_discount: tokenNumber.nullable().meta({
       description:
-        "What the provider's cache saved of the cost: 0 if writing to it cost more; null while the request runs, and if the balance did not cover the whole cost.",
+        "What the provider's cache saved of the cost: 0 if no tokens were cached or writing to it cost more; null while the request runs, if tokens were cached and the balance did not cover the whole cost, and for a stored answer.",
     }),
     usage: tokenNumber.nullable().meta({ description: "The same as `total_cost`." }),
     cached_from: z.string().nullable().meta({

@@ -178,7 +178,7 @@ export function toBill(trace: Trace): InferenceBillType {
     modelId: trace.model ?? null,
     cost: {
       ...{ input: BigInt(input_cost), output: BigInt(output_cost), total: BigInt(total_cost) },
-      cacheSaving: BigInt(cache_saving),
+      cacheSaving: cache_saving === null || trace.cached_from !== undefined ? null : BigInt(cache_saving),
     },
     teeVerified: trace.tee_verified ?? null,
     teeEvidence: trace.tee_evidence ? toTeeEvidence(trace.tee_evidence) : null,

@@ -48,7 +48,7 @@ export class CostType {
   @Field(() => NeuronScalar, {
     nullable: true,
     description:
-      "What the provider's cache saved of the input: 0 if writing to it cost more. Null if the balance did not cover the whole cost.",
+      "What the provider's cache saved of the input: 0 if no tokens were cached or writing to it cost more. Null if tokens were cached and the balance did not cover the whole cost, and for a stored response.",
   })
   cacheSaving!: bigint | null;
 }

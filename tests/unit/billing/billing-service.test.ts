@@ -169,14 +169,16 @@ describe("a completed request", () => {
       const { admitted } = admit();
       return billing.settle(admitted, { outcome: "completed", usage });
     };
-    const bill = (input_cost: string, output_cost: string, total_cost: string) => ({
+    const bill = (input_cost: string, output_cost: string, total_cost: string, more = {}) => ({
       request_id: "request-1",
       provider: FIRST.address,
-      billing: { input_cost, output_cost, total_cost },
+      billing: { input_cost, output_cost, total_cost, ...more },
     });
+    // What the cache saved is then unknown.
+    const unknown = { cache_saving: null };
     expect(await shown()).toStrictEqual(bill("20", "12", "32"));
-    expect(await shown(25n)).toStrictEqual(bill("20", "5", "25"));
-    expect(await shown(0n)).toStrictEqual(bill("0", "0", "0"));
+    expect(await shown(25n)).toStrictEqual(bill("20", "5", "25", unknown));
+    expect(await shown(0n)).toStrictEqual(bill("0", "0", "0", unknown));
   });
 
   test("says whether its signature is valid, if the client asked for it", async () => {

@@ -33,8 +33,9 @@ function recorded(
 test("for any usage and prices, the saving of a recorded request is that of its bill", () => {
   fc.assert(
     fc.property(usages, prices, (usage, at) => {
-      const { input: inputCost, output: outputCost } = costOf(usage, at);
-      const saving = cacheSavingOf(usage, at);
+      const cost = costOf(usage, at);
+      const { input: inputCost, output: outputCost } = cost;
+      const saving = cacheSavingOf(usage, at, cost);
       expect(recordedSaving({ ...recorded(usage, at), inputCost, outputCost })).toBe(saving);
       const whole = costOf({ ...usage, cache: { read: 0, write: 0, write1h: 0 } }, at).input;
       expect(saving).toBe(whole > inputCost ? whole - inputCost : 0n);
@@ -47,8 +48,10 @@ test("a request that the balance did not cover has no known saving", () => {
   const usage = { inputTokens: 100, outputTokens: 5, cache: { read: 60, write: 0, write1h: 0 } };
   const cost = costOf(usage, at);
   for (const charged of [0n, 1n, cost.input, cost.total - 1n]) {
-    const { input: inputCost, output: outputCost } = billedOf(cost, charged);
+    const billed = billedOf(cost, charged);
+    const { input: inputCost, output: outputCost } = billed;
     expect(recordedSaving({ ...recorded(usage, at), inputCost, outputCost })).toBeNull();
+    expect(cacheSavingOf(usage, at, billed)).toBeNull();
   }
   expect(recordedSaving({ ...recorded(usage, at), inputCost: cost.input, outputCost: cost.output })).toBe(
     540n,
@@ -56,6 +59,11 @@ test("a request that the balance did not cover has no known saving", () => {
 });
 
 test("units, and tokens without a cache, save nothing", () => {
-  expect(cacheSavingOf({ inputUnits: 3, outputUnits: 4 }, { inputPrice: 1n, outputPrice: 2n })).toBe(0n);
-  expect(cacheSavingOf({ inputTokens: 3, outputTokens: 4 }, { inputPrice: 1n, outputPrice: 2n })).toBe(0n);
+  const at = { inputPrice: 1n, outputPrice: 2n };
+  for (const usage of [
+    { inputUnits: 3, outputUnits: 4 },
+    { inputTokens: 3, outputTokens: 4 },
+  ])
+    for (const charged of [11n, 10n, 0n])
+      expect(cacheSavingOf(usage, at, billedOf(costOf(usage, at), charged))).toBe(0n);
 });

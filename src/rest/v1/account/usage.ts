@@ -68,7 +68,7 @@ const row = z
     cost: neuron,
     cache_saving: neuron.nullable().meta({
       description:
-        "What the provider's cache saved of the cost: 0 if writing to it cost more, null if the balance did not cover the whole cost.",
+        "What the provider's cache saved of the cost: 0 if no tokens were cached or writing to it cost more, null if tokens were cached and the balance did not cover the whole cost, and for a stored answer.",
     }),
     deposit_used: neuron,
     credit_used: neuron,
