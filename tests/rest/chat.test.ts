@@ -188,7 +188,14 @@ test("a client that disconnects before its whole answer pays nothing, and the pr
   await expect(reply).rejects.toThrow();
   await until(() => provider.aborted === aborted + 1);
   provider.behaviour = {};
-  await until(async () => (await onlyRequestOf(seeded))?.status === "aborted");
+  const request = await until(async () => {
+    const only = await onlyRequestOf(seeded);
+    return only?.status === "aborted" ? only : false;
+  });
+  // Nothing failed, the provider neither.
+  expect(request.errorCode).toBeNull();
+  expect(request.routing?.attempts).toEqual([expect.not.objectContaining({ reason: expect.anything() })]);
+  expect(request.routing?.attempts).toMatchObject([{ outcome: "aborted" }]);
   expect(await balanceOf(seeded)).toMatchObject({ held: 0n, total: 1_000_000n });
 });
 

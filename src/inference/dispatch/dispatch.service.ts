@@ -208,13 +208,16 @@ export class DispatchService {
     }
   }
 
-  /** Releases the hold of a request that failed, or whose client disconnected, without a charge. */
+  /**
+   * Releases the hold of a request that failed, or whose client disconnected, without a charge. Only a failure has an
+   * error code: the attempt that a disconnect ends fails as well, which is not its provider's fault.
+   */
   async release(admitted: Admitted, error: unknown, isAborted: boolean): Promise<void> {
     const errorCode = error instanceof AppError ? error.code : "internal_error";
-    const { billing } = await this.#dependencies.billing.settle(admitted, {
-      outcome: isAborted ? "aborted" : "failed",
-      errorCode,
-    });
+    const { billing } = await this.#dependencies.billing.settle(
+      admitted,
+      isAborted ? { outcome: "aborted" } : { outcome: "failed", errorCode },
+    );
     if (error instanceof AppError) error.isUncharged = billing.total_cost === "0";
   }
 

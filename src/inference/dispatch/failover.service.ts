@@ -106,9 +106,13 @@ export class FailoverService {
         throw error;
       }
       const failure = failureOfAttempt(error);
-      if (signal.aborted) trial.drop();
-      else recordOutcome(trial, failure);
-      admitted.endAttempt(signal.aborted ? "aborted" : "failed", failure);
+      if (signal.aborted) {
+        trial.drop();
+        admitted.endAttempt("aborted");
+      } else {
+        recordOutcome(trial, failure);
+        admitted.endAttempt("failed", failure);
+      }
       throw failure;
     }
   }

@@ -54,7 +54,7 @@ export class InferenceRequestResolver {
 
   @FieldResolver(() => ErrorCodeType, {
     nullable: true,
-    description: "Why the request failed or ended early. Null otherwise.",
+    description: "Why the request failed or ended early. Null otherwise, and if its client disconnected.",
   })
   errorCode(@Root() { errorCode }: InferenceRequest): RecordedCode | null {
     return toErrorCode(errorCode);
