@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest, FastifyServerFactory } from "fastify";
 import type { App } from "../../src/app.ts";
 import { BODY_COPIES, type MemoryLease } from "../../src/load/memory-budget.ts";
+import { resetConnection } from "../../src/rest/http/reset-connection.ts";
 import { JsonParts } from "../../src/rest/json-parts/json-parts.ts";
 import { RequestGate } from "./request-gate.ts";
 import { overloaded, Turns } from "./turns.ts";
@@ -63,9 +64,11 @@ export function limitLoad(server: FastifyInstance, app: App): void {
   server.addHook("onSend", (request, reply, payload, done) => {
     const bytes = typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
     if (bytes > MIN_COUNTED_BYTES) {
-      load.requests.of(request.raw, reply.raw).charge(bytes);
+      const lease = load.requests.of(request.raw, reply.raw);
+      lease.charge(bytes);
+      lease.markUnread(() => resetConnection(reply.raw));
       // Node restarts this timeout whenever the client reads some of the response, and clears it at the end.
-      reply.raw.setTimeout(app.config.CLIENT_STALL_MS, () => reply.raw.destroy());
+      reply.raw.setTimeout(app.config.CLIENT_STALL_MS, () => resetConnection(reply.raw));
     }
     done(null, payload);
   });

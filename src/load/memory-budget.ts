@@ -19,6 +19,8 @@ const ACCOUNT_SHARE = 1 / 2;
 const ADDRESS_SHARE = 1 / 3;
 const ADDRESSES_SHARE = 1 / 2;
 const RETRY_AFTER_SECONDS = 1;
+/** How long a client may leave a response unread before other requests may take its memory. */
+const UNREAD_MS = 2_000;
 
 /** A body is held as the received chunks, then as one buffer, then as text or values. */
 export const BODY_COPIES = 3;
@@ -47,10 +49,17 @@ export class MemoryBudget {
   readonly #limits: MemoryLimits;
   readonly #refused: () => void;
   readonly #byOwner = new Map<string, number>();
+  /** The leases whose memory only waits for the client to read it, longest first. */
+  readonly #unread = new Map<MemoryLease, Unread>();
   readonly #account: Account = {
     reserve: (of, bytes) => this.#reserve(of, bytes),
     add: (of, bytes) => this.#add(of, bytes),
     shareOf: (of) => this.#shareOf(of),
+    fits: (of, bytes) => this.#fits(of, bytes),
+    setUnread: (lease, drop) => {
+      this.#unread.delete(lease);
+      if (drop) this.#unread.set(lease, { drop, sinceMs: performance.now() });
+    },
   };
   #usedBytes = 0;
   #addressesBytes = 0;
@@ -81,13 +90,35 @@ export class MemoryBudget {
     return kind === "address" ? perAddressBytes : perAccountBytes;
   }
 
-  #reserve(owner: MemoryOwner, bytes: number): void {
+  #fits(owner: MemoryOwner, bytes: number): boolean {
     const { totalBytes, addressesBytes } = this.#limits;
-    const isAddress = owner.kind === "address";
-    const share = this.#shareOf(owner);
-    const held = this.#byOwner.get(keyOf(owner)) ?? 0;
-    const isCrowded = isAddress && this.#addressesBytes + bytes > addressesBytes;
-    if (this.#usedBytes + bytes > totalBytes || held + bytes > share || isCrowded) {
+    const isCrowded = owner.kind === "address" && this.#addressesBytes + bytes > addressesBytes;
+    return this.#usedBytes + bytes <= totalBytes && this.#fitsShare(owner, bytes) && !isCrowded;
+  }
+
+  #fitsShare(owner: MemoryOwner, bytes: number): boolean {
+    return (this.#byOwner.get(keyOf(owner)) ?? 0) + bytes <= this.#shareOf(owner);
+  }
+
+  /**
+   * Ends responses that their clients do not read, those that wait longest first, until a reservation fits. Responses
+   * of accounts stay: they may have been paid for, and an account can only fill its own share.
+   */
+  #reclaim(owner: MemoryOwner, bytes: number): void {
+    if (bytes > this.#shareOf(owner)) return;
+    const latestMs = performance.now() - UNREAD_MS;
+    for (const [lease, { drop, sinceMs }] of this.#unread) {
+      if (sinceMs > latestMs || this.#fits(owner, bytes)) return;
+      const isOwn = keyOf(lease.owner) === keyOf(owner);
+      if (lease.owner.kind !== "address" || !(isOwn || this.#fitsShare(owner, bytes))) continue;
+      lease.release();
+      drop();
+    }
+  }
+
+  #reserve(owner: MemoryOwner, bytes: number): void {
+    if (!this.#fits(owner, bytes)) this.#reclaim(owner, bytes);
+    if (!this.#fits(owner, bytes)) {
       this.#refused();
       throw new AppError("overloaded", "Requests hold too much memory. Try again later.", {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
@@ -110,9 +141,14 @@ type Account = {
   reserve(owner: MemoryOwner, bytes: number): void;
   add(owner: MemoryOwner, bytes: number): void;
   shareOf(owner: MemoryOwner): number;
+  fits(owner: MemoryOwner, bytes: number): boolean;
+  setUnread(lease: MemoryLease, drop: (() => void) | undefined): void;
 };
 
-/** The memory that one request holds. It is released once, as a whole, when the response is closed. */
+/** `drop` ends the response. */
+type Unread = { readonly sinceMs: number; readonly drop: () => void };
+
+/** The memory that one request holds. It is released as a whole when the response is closed. */
 export class MemoryLease {
   readonly #account: Account;
   #owner: MemoryOwner;
@@ -122,6 +158,11 @@ export class MemoryLease {
   constructor(owner: MemoryOwner, account: Account) {
     this.#owner = owner;
     this.#account = account;
+  }
+
+  /** The owner against whose share the bytes count. */
+  get owner(): MemoryOwner {
+    return this.#owner;
   }
 
   /** The bytes held. */
@@ -134,6 +175,31 @@ export class MemoryLease {
     if (this.#isReleased) return;
     this.#account.reserve(this.#owner, bytes);
     this.#bytes += bytes;
+  }
+
+  /** Like `reserve`, but returns whether the bytes fit, and takes no memory of other requests. */
+  tryReserve(bytes: number): boolean {
+    if (!this.#isReleased && !this.#account.fits(this.#owner, bytes)) return false;
+    this.charge(bytes);
+    return true;
+  }
+
+  /** Gives back some of the bytes held. */
+  free(bytes: number): void {
+    this.charge(-Math.min(bytes, this.#bytes));
+  }
+
+  /**
+   * From now on the memory only waits for the client to read. After two seconds, a reservation that does not fit may
+   * take the memory of an anonymous client: it then calls `drop`, which must end the response.
+   */
+  markUnread(drop: () => void): void {
+    if (!this.#isReleased) this.#account.setUnread(this, drop);
+  }
+
+  /** Ends what `markUnread` began. */
+  markRead(): void {
+    this.#account.setUnread(this, undefined);
   }
 
   /** Like `reserve`, for a body; throws `body_too_large` where `requireShare` does. */
@@ -176,6 +242,7 @@ export class MemoryLease {
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
+    this.#account.setUnread(this, undefined);
     if (this.#bytes > 0) this.#account.add(this.#owner, -this.#bytes);
   }
 }

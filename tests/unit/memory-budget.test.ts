@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AppError } from "../../src/kernel/errors.ts";
 import {
   MemoryBudget,
@@ -71,4 +71,63 @@ test("no reservation exceeds the total or its owner's share, and all memory is r
     }),
     { numRuns: 500 },
   );
+});
+
+describe("when a reservation does not fit", () => {
+  const LATER_MS = 2_001;
+  let nowMs = 0;
+  beforeEach(() => {
+    vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    nowMs = 0;
+  });
+
+  /** A response of this size that its client does not read, and whether it was ended. */
+  function unread(budget: MemoryBudget, of: MemoryOwner, bytes: number) {
+    const lease = budget.open(of);
+    const state = { lease, isEnded: false };
+    lease.charge(bytes);
+    lease.markUnread(() => {
+      state.isEnded = true;
+    });
+    return state;
+  }
+  const address = (id: string): MemoryOwner => ({ kind: "address", id });
+  const account = (id: string): MemoryOwner => ({ kind: "account", id });
+
+  test("anonymous responses that wait for their clients are ended, longest first, and no more than needed", () => {
+    const budget = new MemoryBudget(memoryLimits(TOTAL));
+    const [first, second] = ["a", "b"].map((id) => unread(budget, address(id), 250));
+    nowMs = LATER_MS;
+    budget.open(address("c")).reserve(100);
+    expect([first?.isEnded, second?.isEnded, budget.usedBytes]).toEqual([true, false, 350]);
+  });
+
+  test("a response stays until two seconds have passed, if its client reads, and if it is of an account", () => {
+    const budget = new MemoryBudget(memoryLimits(TOTAL));
+    const reading = unread(budget, address("a"), 200);
+    const paid = unread(budget, account("d"), 300);
+    reading.lease.markRead();
+    nowMs = LATER_MS;
+    const recent = unread(budget, address("b"), 300);
+    const reserve = () => budget.open(address("c")).reserve(100);
+    expect(reserve).toThrow("Requests hold too much memory");
+    expect([reading.isEnded, paid.isEnded, recent.isEnded]).toEqual([false, false, false]);
+    nowMs = 2 * LATER_MS;
+    reserve();
+    expect([reading.isEnded, paid.isEnded, recent.isEnded]).toEqual([false, false, true]);
+  });
+
+  test("a client that exceeds its own share ends only its own responses", () => {
+    const budget = new MemoryBudget(memoryLimits(TOTAL));
+    const other = unread(budget, address("a"), 100);
+    const own = unread(budget, address("b"), 300);
+    nowMs = LATER_MS;
+    budget.open(address("b")).reserve(100);
+    expect([other.isEnded, own.isEnded]).toEqual([false, true]);
+    expect(() => budget.open(address("b")).reserve(400)).toThrow("Requests hold too much memory");
+    expect(other.isEnded).toBe(false);
+  });
 });

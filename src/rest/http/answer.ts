@@ -1,5 +1,15 @@
 import type { StreamSink } from "../../inference/dispatch/stream-options.ts";
 
+/** The bytes of a response, ended by `return()`. */
+export type FileBody = AsyncIterator<Uint8Array> & {
+  /**
+   * Set if the bytes can be read again: drops everything that was read, and returns the last `unsentBytes` of the latest
+   * buffer again. From then on one segment is read at a time, until `readAhead`.
+   */
+  park?(unsentBytes: number): void;
+  readAhead?(): void;
+};
+
 /** What a handler returns: a value to send as JSON, serialized JSON, an event stream, or a file. */
 export type Answer =
   | { readonly kind: "json"; readonly value: unknown; readonly status?: number }
@@ -15,7 +25,7 @@ export type Answer =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       /** The file's bytes, ended by `return()` when the client disconnects; undefined for a response without a body. */
-      readonly body: AsyncIterator<Uint8Array> | undefined;
+      readonly body: FileBody | undefined;
       /** Memory to reserve for what `body` reads ahead of the client; four segments by default. */
       readonly bufferBytes?: number;
     };

@@ -31,8 +31,8 @@ export async function sendAnswer(
   const headers = { ...idHeaders(requestId, errors), "cache-control": "no-store" };
   if (answer.kind === "file") {
     const { CLIENT_STALL_MS: stallMs } = app.config;
-    await reserveBuffer(app, answer, reply);
-    await sendFile(reply, answer, { more: headers, stallMs }).catch((error) => {
+    const memory = app.load.requests.of(reply.request.raw, reply.raw);
+    await sendFile(reply, answer, { more: headers, stallMs, memory }).catch((error) => {
       if (!reply.sent) throw error;
       app.log.warn({ err: error, requestId }, "a download was interrupted");
     });
@@ -79,24 +79,6 @@ export async function sendAnswer(
 function hashed(text: string, { raw }: FastifyReply, client: ClientExchange | undefined): string {
   if (!raw.destroyed) client?.sent(text);
   return text;
-}
-
-/** The most that a file stream reads ahead of its client: four segments. */
-const READ_AHEAD_BYTES = 4 * 262_144;
-
-async function reserveBuffer(
-  app: App,
-  { headers, body, bufferBytes = READ_AHEAD_BYTES }: Extract<Answer, { kind: "file" }>,
-  reply: FastifyReply,
-): Promise<void> {
-  const bytes = Math.min(bufferBytes, Number(headers["content-length"] ?? bufferBytes));
-  if (!body || bytes === 0) return;
-  try {
-    app.load.requests.of(reply.request.raw, reply.raw).reserve(bytes);
-  } catch (error) {
-    await body.return?.();
-    throw error;
-  }
 }
 
 /** Sends a failure in the endpoint's error format. */

@@ -1,40 +1,59 @@
-import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { closeSource } from "../../kernel/async/releasing-iterator.ts";
+import type { MemoryLease } from "../../load/memory-budget.ts";
 import type { Answer } from "./answer.ts";
-import { limitUnreadEnd, resetConnection } from "./reset-connection.ts";
+import { FilePump, SLICE_BYTES } from "./file-pump.ts";
+import { limitUnreadEnd } from "./reset-connection.ts";
 
 type FileAnswer = Extract<Answer, { kind: "file" }>;
+
+/** The most that a file stream reads ahead of its client: four segments. */
+const READ_AHEAD_BYTES = 4 * 262_144;
 
 /**
  * Sends bytes as they are read. The headers are written after the first bytes were read, so that an earlier failure is
  * answered like any other. A later failure, or a short read, breaks the connection: a client never mistakes a part for
- * the whole. A client that reads nothing for `stallMs` counts as disconnected.
+ * the whole. A client that reads nothing for `stallMs` counts as disconnected. Throws `overloaded` when the memory for
+ * what is read ahead does not fit.
  */
 export async function sendFile(
   reply: FastifyReply,
-  { status, headers, body }: FileAnswer,
-  { more, stallMs }: { readonly more: Readonly<Record<string, string>>; readonly stallMs: number },
+  { status, headers, body, bufferBytes = READ_AHEAD_BYTES }: FileAnswer,
+  {
+    more,
+    stallMs,
+    memory,
+  }: {
+    readonly more: Readonly<Record<string, string>>;
+    readonly stallMs: number;
+    readonly memory: MemoryLease;
+  },
 ): Promise<void> {
   const response = reply.raw;
-  const leave = () => closeSource(body);
-  response.once("close", leave);
-  const first = body && (await body.next());
   const announced = headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
+  const heldBytes = body ? countedBytes(Math.min(bufferBytes, announced ?? bufferBytes)) : 0;
+  response.once("close", () => closeSource(body));
+  try {
+    memory.reserve(heldBytes);
+  } catch (error) {
+    closeSource(body);
+    throw error;
+  }
+  const first = body && (await body.next());
   if (first?.done && announced && !response.destroyed)
     throw new Error("a download ended before its first byte");
   reply.hijack();
   const own = reply.getHeaders() as Record<string, string>;
   response.writeHead(status, { ...own, ...more, ...headers });
   if (!body || !first || first.done) return void response.end();
-  if (first.value.length === announced) {
+  if (first.value.length === announced && announced <= SLICE_BYTES) {
     limitUnreadEnd(response, stallMs);
     response.end(first.value);
     await body.return?.();
     return;
   }
   try {
-    const sent = await pump(response, body, first.value, stallMs);
+    const sent = await new FilePump(response, body, { stallMs, memory, heldBytes }).run(first.value);
     if (announced !== undefined && sent !== announced) return void response.destroy();
     limitUnreadEnd(response, stallMs);
     response.end();
@@ -46,33 +65,7 @@ export async function sendFile(
   }
 }
 
-/** Writes chunk after chunk, no faster than the client reads, and returns the number of bytes. */
-async function pump(
-  response: ServerResponse,
-  body: AsyncIterator<Uint8Array>,
-  first: Uint8Array,
-  stallMs: number,
-): Promise<number> {
-  let sent = 0;
-  for (let chunk: Uint8Array | undefined = first; chunk && !response.destroyed; ) {
-    sent += chunk.length;
-    if (!response.write(chunk)) await drained(response, stallMs);
-    const next = await body.next();
-    chunk = next.done ? undefined : next.value;
-  }
-  return sent;
-}
-
-function drained(response: ServerResponse, stallMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      response.off("drain", end);
-      response.off("close", end);
-      resolve();
-    };
-    const timer = setTimeout(() => resetConnection(response), stallMs);
-    response.on("drain", end);
-    response.on("close", end);
-  });
+/** Less is bounded by the number of connections, and not worth counting. */
+function countedBytes(bytes: number): number {
+  return bytes > SLICE_BYTES ? bytes : 0;
 }

@@ -1,33 +1,79 @@
 import { closeSource, DONE, ReleasingIterator } from "../../kernel/async/releasing-iterator.ts";
 import type { SegmentProof } from "../merkle/proof.ts";
+import { SEGMENT_BYTES } from "../merkle/shape.ts";
 import type { NodeFile, StorageNode } from "../node/storage-node.ts";
 
-const SEGMENT_BYTES = 262_144;
+type Piece = {
+  readonly file: NodeFile;
+  /** The offset of the file in the whole download. */
+  readonly at: number;
+  readonly inside: { readonly start: number; readonly end: number };
+};
 
-/** Concatenates several streams; each is opened when the previous one ends. */
-export class JoinedStream extends ReleasingIterator<Buffer> {
-  readonly #waiting: (() => AsyncIterableIterator<Buffer>)[];
+/** Opens the bytes of a file from `start` to `end`, exclusive. */
+type Open = (file: NodeFile, inside: Piece["inside"]) => AsyncIterableIterator<Buffer>;
+
+/** The bytes of pieces of files, one piece after the other, with segments read ahead unless the client is slow. */
+export class DownloadStream extends ReleasingIterator<Buffer> {
+  readonly #pieces: readonly Piece[];
+  readonly #open: Open;
+  #piece = 0;
+  /** The offset in the file of the next byte to return. */
+  #next: number;
   #current: AsyncIterableIterator<Buffer> | undefined;
+  #isSlow = false;
 
-  constructor(streams: readonly (() => AsyncIterableIterator<Buffer>)[]) {
+  constructor(pieces: readonly Piece[], open: Open) {
     super();
-    this.#waiting = [...streams];
+    this.#pieces = pieces;
+    this.#open = open;
+    this.#next = pieces[0]?.inside.start ?? 0;
   }
 
   async next(): Promise<IteratorResult<Buffer>> {
     for (;;) {
-      this.#current ??= this.#waiting.shift()?.();
-      if (!this.#current) return DONE;
+      const piece = this.#pieces[this.#piece];
+      if (!piece || this.isEnded) return DONE;
+      const start = this.#next;
+      const { end } = piece.inside;
+      if (start === end) {
+        this.#current = undefined;
+        this.#next = this.#pieces[++this.#piece]?.inside.start ?? 0;
+        continue;
+      }
+      this.#current ??= this.#open(piece.file, { start, end: this.#isSlow ? endOfSegment(start, end) : end });
       const next = await this.#current.next();
-      if (!next.done) return next;
-      this.#current = undefined;
+      if (this.isEnded) return DONE;
+      if (next.done) throw new Error("a stored file ended before its size");
+      this.#next += next.value.length;
+      if (this.#isSlow) this.#current = undefined;
+      return next;
     }
   }
 
+  /**
+   * Drops everything that was read, and returns the last `unsentBytes` of the latest buffer again. From now on one
+   * segment is read at a time, until `readAhead`.
+   */
+  park(unsentBytes: number): void {
+    closeSource(this.#current);
+    this.#current = undefined;
+    this.#next -= unsentBytes;
+    this.#isSlow = true;
+  }
+
+  /** Reads ahead again. */
+  readAhead(): void {
+    this.#isSlow = false;
+  }
+
   protected release(): void {
-    this.#waiting.length = 0;
     closeSource(this.#current);
   }
+}
+
+function endOfSegment(start: number, end: number): number {
+  return Math.min(end, (Math.floor(start / SEGMENT_BYTES) + 1) * SEGMENT_BYTES);
 }
 
 /** A segment of a download, without the padding after the end of its file, and its proof. */
@@ -38,13 +84,6 @@ export type ProvenSegment = {
   readonly start: number;
   readonly data: Buffer;
   readonly proof: SegmentProof;
-};
-
-type Piece = {
-  readonly file: NodeFile;
-  /** The offset of the file in the whole download. */
-  readonly at: number;
-  readonly inside: { readonly start: number; readonly end: number };
 };
 
 /** The segments that overlap the pieces of files, read one by one. `return()` aborts a pending read. */

@@ -7,7 +7,7 @@ import type { SegmentProof } from "../merkle/proof.ts";
 import type { FileReader } from "../node/file-reader.ts";
 import type { FileId, StorageNode } from "../node/storage-node.ts";
 import { SNIFFED_BYTES, sniffType } from "./content-type.ts";
-import { JoinedStream, ProvenStream } from "./download-stream.ts";
+import { DownloadStream, ProvenStream } from "./download-stream.ts";
 
 /** Bytes that can be read: one stored file, or several concatenated. */
 export type Download = {
@@ -77,18 +77,11 @@ export class DownloadsService {
   }
 
   /** The bytes of a range, in pieces. Throws `storage_unavailable`, even midway; `return()` ends it at once. */
-  stream({ parts }: Download, range: Bytes): AsyncIterableIterator<Buffer> {
+  stream({ parts }: Download, range: Bytes): DownloadStream {
     const { reader } = this.#dependencies;
     const pieces = cut(parts, range);
-    const [only] = pieces;
-    if (pieces.length === 1 && only) return reader.stream(only.file, only.inside, "present");
-    return new JoinedStream(
-      pieces.map(
-        ({ file, inside }) =>
-          () =>
-            reader.stream(file, inside),
-      ),
-    );
+    const segments = pieces.length === 1 ? "present" : "all";
+    return new DownloadStream(pieces, (file, inside) => reader.stream(file, inside, segments));
   }
 
   /** The proof of one segment of a file. Throws `invalid_parameter` for an index beyond the file. */
