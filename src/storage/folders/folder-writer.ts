@@ -28,8 +28,7 @@ export function encodeFolder(files: readonly FolderFile[]): Uint8Array<ArrayBuff
   const top = newDirectory();
   for (const file of files) add(top, file);
   const entries = entriesOf(top);
-  const count = 1 + countOf(entries);
-  if (count > FOLDER_LIMITS.entries)
+  if (countOf(entries) > FOLDER_LIMITS.entries)
     throw new AppError("folder_malformed", `a folder has at most ${FOLDER_LIMITS.entries} entries`);
   const tree: Node = { name: "/", type: "directory", ...(entries.length > 0 && { entries }) };
   const json = new TextEncoder().encode(JSON.stringify(tree));
@@ -46,7 +45,7 @@ function newDirectory(): Open {
 function add(top: Open, file: FolderFile): void {
   const names = [...file.names];
   const name = names.pop();
-  if (names.length >= FOLDER_LIMITS.depth)
+  if (names.length > FOLDER_LIMITS.depth)
     throw new AppError("folder_malformed", `a folder is at most ${FOLDER_LIMITS.depth} directories deep`);
   let directory = top;
   for (const part of names) {
@@ -56,6 +55,8 @@ function add(top: Open, file: FolderFile): void {
     directory = inside;
   }
   requireName(name ?? "", directory.files, directory.directories);
+  if (file.roots.length > FOLDER_LIMITS.roots)
+    throw new AppError("folder_malformed", `a file of a folder has at most ${FOLDER_LIMITS.roots} roots`);
   directory.files.set(name ?? "", file);
 }
 

@@ -17,13 +17,14 @@ export type FolderEntry =
 /** A directory of a folder; its entries keep the order of the manifest. */
 export type Directory = Extract<FolderEntry, { kind: "directory" }>;
 
-/** The limits of a manifest. */
+/** The limits of a manifest. The folder itself, which has no name, counts neither as an entry nor as a directory. */
 export const FOLDER_LIMITS = {
   bytes: 4 * 1_048_576,
   entries: 20_000,
   depth: 64,
   nameBytes: 255,
   linkBytes: 4_096,
+  /** Of one file: each is looked up when the file is downloaded. */
   roots: 1_024,
   /** `,`, `[` and `{`, also within names: a file has four, and one for each root after the first. */
   separators: 140_000,
@@ -93,9 +94,9 @@ export function readUrlPath(path: string): readonly string[] {
 }
 
 function checkNames(parts: readonly string[]): readonly string[] {
-  if (parts.length > FOLDER_LIMITS.depth * 2) throw badPath("The path has too many parts.");
+  if (parts.length > (FOLDER_LIMITS.depth + 1) * 2) throw badPath("The path has too many parts.");
   const names = parts.filter((part) => part !== "" && part !== ".");
-  if (names.length > FOLDER_LIMITS.depth) throw badPath("The path has too many parts.");
+  if (names.length > FOLDER_LIMITS.depth + 1) throw badPath("The path has too many parts.");
   for (const name of names)
     if (!isName(name)) throw badPath("The path has a part that is not a valid entry name.");
   return names;
@@ -137,18 +138,15 @@ type Visit = {
 function readTree(tree: unknown): FolderEntry {
   const waiting: Visit[] = [{ node: tree, depth: 0, into: undefined }];
   let top: FolderEntry | undefined;
-  let count = 0;
   for (let at = 0; at < waiting.length; at++) {
     const { node, depth, into } = waiting[at] as Visit;
-    if (++count > FOLDER_LIMITS.entries)
-      throw malformed(`a folder has at most ${FOLDER_LIMITS.entries} entries`);
-    if (depth > FOLDER_LIMITS.depth)
-      throw malformed(`a folder is at most ${FOLDER_LIMITS.depth} directories deep`);
     const { entry, children, inside } = readNode(node, into === undefined);
+    if (entry.kind === "directory" && depth > FOLDER_LIMITS.depth)
+      throw malformed(`a folder is at most ${FOLDER_LIMITS.depth} directories deep`);
     if (into?.has(entry.name)) throw malformed(`the name '${entry.name}' appears twice`);
     into?.set(entry.name, entry);
     top ??= entry;
-    if (waiting.length + children.length > FOLDER_LIMITS.entries)
+    if (waiting.length - 1 + children.length > FOLDER_LIMITS.entries)
       throw malformed(`a folder has at most ${FOLDER_LIMITS.entries} entries`);
     for (const child of children) waiting.push({ node: child, depth: depth + 1, into: inside });
   }
@@ -187,10 +185,9 @@ function readFile(name: string, { hash, roots, size }: Readonly<Record<string, u
   const listed = Array.isArray(roots) ? roots : [];
   const found = listed.length > 0 || typeof hash !== "string" || hash === "" ? listed : [hash];
   const sizeBytes = size ?? 0;
-  if (
-    found.length > FOLDER_LIMITS.roots ||
-    !found.every((root) => typeof root === "string" && isHash32(root))
-  )
+  if (found.length > FOLDER_LIMITS.roots)
+    throw malformed(`the file '${name}' has ${found.length} roots: at most ${FOLDER_LIMITS.roots} are read`);
+  if (!found.every((root) => typeof root === "string" && isHash32(root)))
     throw malformed(`the file '${name}' has an invalid root`);
   if (typeof sizeBytes !== "number" || !Number.isSafeInteger(sizeBytes) || sizeBytes < found.length)
     throw malformed(`the file '${name}' has an invalid size`);

@@ -63,10 +63,12 @@ describe("the manifest of a folder", () => {
     ])
       expect(() => encodeFolder(twice.map((path) => file(path)))).toThrow(malformed);
     const deep = "d/".repeat(FOLDER_LIMITS.depth);
-    expect(() => encodeFolder([file(`${deep}f`)])).toThrow(malformed);
-    const many = Array.from({ length: FOLDER_LIMITS.entries }, (_, n) => file(`f${n}`));
+    expect(() => decodeFolder(encodeFolder([file(`${deep}f`)]))).not.toThrow();
+    expect(() => encodeFolder([file(`${deep}d/f`)])).toThrow(malformed);
+    expect(() => encodeFolder([{ ...file("f"), roots: Array(1_025).fill(ROOT) }])).toThrow(malformed);
+    const many = Array.from({ length: FOLDER_LIMITS.entries + 1 }, (_, n) => file(`f${n}`));
     expect(() => encodeFolder(many)).toThrow(malformed);
-    expect(decodeFolder(encodeFolder(many.slice(1))).entries.size).toBe(FOLDER_LIMITS.entries - 1);
+    expect(decodeFolder(encodeFolder(many.slice(1))).entries.size).toBe(FOLDER_LIMITS.entries);
     expect(decodeFolder(encodeFolder([])).entries.size).toBe(0);
   });
 });

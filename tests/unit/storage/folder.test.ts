@@ -117,13 +117,24 @@ describe("a folder", () => {
 
   test("is refused beyond its limits, however deep or long it is, without parsing the rest", () => {
     let deep: unknown = file("x");
-    for (let level = 0; level < FOLDER_LIMITS.depth + 2; level++)
+    for (let level = 0; level < FOLDER_LIMITS.depth; level++)
       deep = { name: "d", type: "directory", entries: [deep] };
-    expect(() => decodeFolder(encodeFolder(folderOf(deep)))).toThrow("64 directories deep");
+    const path = readPath(`${"d/".repeat(FOLDER_LIMITS.depth)}x`);
+    expect(findEntry(decodeFolder(encodeFolder(folderOf(deep))), path)).toMatchObject({ name: "x" });
+    const tooDeep = { name: "d", type: "directory", entries: [deep] };
+    expect(() => decodeFolder(encodeFolder(folderOf(tooDeep)))).toThrow("64 directories deep");
+    expect(() => readPath("d/".repeat(FOLDER_LIMITS.depth + 2))).toThrow("too many parts");
     const deeper = `${'{"name":"d","type":"directory","entries":['.repeat(10_000)}${"]}".repeat(10_000)}`;
     expect(codeOf(() => decodeFolder(encodeFolder(deeper)))).toBe("folder_malformed");
-    const many = Array.from({ length: FOLDER_LIMITS.entries }, (_, n) => file(String(n)));
+    const many = Array.from({ length: FOLDER_LIMITS.entries + 1 }, (_, n) => file(String(n)));
     expect(() => decodeFolder(encodeFolder(folderOf(...many)))).toThrow("at most 20000 entries");
+    const inside = { name: "d", type: "directory", entries: many.slice(1) };
+    expect(() => decodeFolder(encodeFolder(folderOf(inside)))).toThrow("at most 20000 entries");
+    const fragments = (length: number) => ({ ...file("f"), roots: Array(length).fill(root), size: length });
+    expect(() => decodeFolder(encodeFolder(folderOf(fragments(1_024))))).not.toThrow();
+    expect(() => decodeFolder(encodeFolder(folderOf(fragments(1_025))))).toThrow(
+      "the file 'f' has 1025 roots: at most 1024 are read",
+    );
     expect(() => decodeFolder(encodeFolder(" ".repeat(FOLDER_LIMITS.bytes)))).toThrow(
       "a manifest has at most",
     );
@@ -136,11 +147,11 @@ describe("the largest manifests", () => {
 
   test("20,000 files with a root each are accepted", () => {
     const roots = [`0x${"a".repeat(64)}`];
-    const entries = Array.from({ length: FOLDER_LIMITS.entries - 1 }, (_, n) => ({
+    const entries = Array.from({ length: FOLDER_LIMITS.entries }, (_, n) => ({
       ...{ name: `file-${n}`, type: "file", roots, size: 10 },
     }));
     const bytes = encodeFolder({ name: "/", type: "directory", entries });
-    expect(decodeFolder(bytes).entries.size).toBe(FOLDER_LIMITS.entries - 1);
+    expect(decodeFolder(bytes).entries.size).toBe(FOLDER_LIMITS.entries);
   });
 
   test.each([
