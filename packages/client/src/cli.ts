@@ -21,7 +21,7 @@ const USAGE = `zerograph: a zerograph gateway from the command line.
   zerograph webhooks replay <id> <cursor>   delivers again what followed a cursor
   zerograph jobs watch <id>           follows an image job to its end        [--out <folder> for the images]
   zerograph files get <root>          downloads a file                       [--out <file>]
-  zerograph files put <file>          submits a file to the chain and uploads it
+  zerograph files put <file>          submits a file of 1 byte to 256 MiB to the chain and uploads it
   zerograph verify <bundle.json>      verifies a receipt offline             [zerograph verify --help]
 
 Options of every command: --url <origin>, --json (results as JSON on standard output), --help.

@@ -1,7 +1,11 @@
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { DEMO_USER } from "../../../src/devnet/chain/accounts.ts";
 import { ask } from "../../support/clients/graph-client.ts";
 import { newFolder } from "../../support/servers/process.ts";
 import { useStack } from "../../support/stack.ts";
@@ -18,6 +22,22 @@ const stack = useStack(async (onEnd) => {
 const MESSAGE = "The storage disk is unusable: no space left. Try again later.";
 const UPLOAD =
   "mutation ($input: UploadSegmentInput!) { uploadSegment(input: $input) { userErrors { message } } }";
+
+/** Runs the client's command as the demo user. */
+async function runCommand(words: readonly string[]) {
+  const { PATH = "", TMPDIR = "" } = process.env;
+  const cli = resolve("packages/client/src/cli.ts");
+  const child = spawn(
+    resolve("scripts/node"),
+    ["--import", resolve("node_modules/tsx/dist/esm/index.mjs"), cli, ...words],
+    { env: { PATH, TMPDIR, ZEROGRAPH_URL: stack().origin, ZEROGRAPH_WALLET_KEY: DEMO_USER.privateKey } },
+  );
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const texts = Promise.all([text(child.stdout), text(child.stderr)]);
+  const [status] = await once(child, "close");
+  const [stdout, stderr] = await texts;
+  return { status, stdout, stderr };
+}
 
 test("a disk that becomes full refuses uploads until it has space, and its files are served", async ({
   skip,
@@ -37,7 +57,7 @@ test("a disk that becomes full refuses uploads until it has space, and its files
     const { parts } = (await reply.json()) as { parts: { storage: string } };
     return [reply.status, parts.storage];
   };
-  const lines = (text: string) => logged().split(text).length - 1;
+  const lines = (line: string) => logged().split(line).length - 1;
 
   const filler = join(disk.folder, "filler");
   expect(() => writeFileSync(filler, Buffer.alloc(2_097_152))).toThrow("ENOSPC");
@@ -59,6 +79,14 @@ test("a disk that becomes full refuses uploads until it has space, and its files
   ]);
   const { errors } = await ask(origin, "", UPLOAD, { input: { root: file.root, ...file.segments[0] } });
   expect(errors).toMatchObject([{ message: MESSAGE, extensions: { code: "unavailable" } }]);
+  const path = join(newFolder(onTestFinished), "file");
+  writeFileSync(path, randomBytes(300_000));
+  const put = await runCommand(["files", "put", path, "--json"]);
+  expect([put.status, JSON.parse(put.stderr)]).toEqual([
+    1,
+    { error: { code: "unavailable", message: expect.stringContaining(MESSAGE) } },
+  ]);
+  expect(put.stderr).toContain("The transaction is paid. Run the command again");
   expect(await ready()).toEqual([200, "no space left"]);
   expect(await bytesOf(stored.root)).toEqual([200, stored.content]);
   expect((await bytesOf(file.root))[0]).toBe(409);
@@ -68,6 +96,9 @@ test("a disk that becomes full refuses uploads until it has space, and its files
   for (const segment of file.segments)
     expect((await publisher.post({ root: file.root, ...segment })).status).toBe(200);
   expect(await bytesOf(file.root)).toEqual([200, file.content]);
+  const again = await runCommand(["files", "put", path, "--json"]);
+  expect([again.status, again.stderr]).toEqual([0, ""]);
+  expect(JSON.parse(again.stdout)).toMatchObject({ feeNeuron: "0" });
   expect(lines("STORAGE_DIR cannot be written")).toBe(1);
   expect(lines("STORAGE_DIR can be written again")).toBe(1);
   for (const other of ["a JSON-RPC call failed", "a request failed", "a GraphQL request failed"])

@@ -11,7 +11,7 @@ import {
   WalletNetworkDocument,
 } from "../operations/graphql.ts";
 import type { Invocation } from "./command.ts";
-import { UsageError } from "./exit.ts";
+import { UnfinishedUpload, UsageError } from "./exit.ts";
 import { send } from "./rest.ts";
 import { required } from "./settings.ts";
 
@@ -39,7 +39,10 @@ export async function put(path: string, { settings, print }: Invocation): Promis
   const transactionHash = prepared.transaction
     ? await submit(client, account, prepared.transaction)
     : undefined;
-  if (!prepared.alreadyFinalized) await sendSegments(settings.url, tree);
+  if (!prepared.alreadyFinalized)
+    await sendSegments(settings.url, tree).catch((cause: unknown) => {
+      throw new UnfinishedUpload("the upload failed", { cause });
+    });
   const fee = prepared.transaction?.value ?? "0";
   const { root, segments } = tree;
   const parts = segments.length === 1 ? "1 segment" : `${segments.length} segments`;

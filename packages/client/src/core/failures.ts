@@ -101,15 +101,17 @@ function isAuthClose(code: number): boolean {
 
 function errorsIn(body: string): readonly GraphError[] {
   try {
-    const { errors, error, message } = JSON.parse(body) as {
+    const { errors, error, message, data } = JSON.parse(body) as {
       readonly errors?: readonly GraphError[];
       readonly error?: { readonly message?: string; readonly code?: string };
-      /** Of the storage network's envelope. */
+      /** Of the storage network's envelope: `message` is the kind of failure, `data` the reason if there is one. */
       readonly message?: unknown;
+      readonly data?: unknown;
     };
     if (Array.isArray(errors)) return errors;
     if (error?.message) return [{ message: error.message, extensions: { code: String(error.code) } }];
-    if (typeof message === "string" && message !== "") return [{ message }];
+    if (typeof message === "string" && message !== "")
+      return [{ message: typeof data === "string" && data !== "" ? data : message }];
   } catch {
     // Not ours: a proxy's page.
   }
