@@ -51,7 +51,13 @@ export function toEnvelopeFailure(
 ): { readonly status: number; readonly body: z.output<typeof ENVELOPE_FAILURE> } {
   const known = CODES[error.code] ?? (error.status >= 500 ? INTERNAL : INVALID);
   const status = statuses === "http" ? error.status : legacyStatus(error.status);
-  return { status, body: { ...known, data: WITHOUT_DATA.has(error.code) ? null : error.message } };
+  return { status, body: { ...known, data: dataOf(error) } };
+}
+
+/** The envelope has no member for the field, and the protocol's texts about a segment do not name it. */
+function dataOf({ code, message, param }: AppError): string | null {
+  if (WITHOUT_DATA.has(code)) return null;
+  return code === "segment_refused" && param ? `${param}: ${message}` : message;
 }
 
 function legacyStatus(status: number): number {

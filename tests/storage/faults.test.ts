@@ -115,7 +115,7 @@ describe("an uploaded segment", () => {
       {
         code: status === 404 ? 101 : 1,
         message: expect.any(String),
-        data: status === 404 ? null : expect.any(String),
+        data: status === 404 ? null : expect.stringMatching(/\b(root|txSeq|index|data|proof|body)\b/),
       },
     ]);
     expect(await infoOf(file.root)).toMatchObject({ uploadedSegNum: 0, finalized: false });

@@ -7,7 +7,7 @@ import { AppError } from "../errors.ts";
 export function decodeBase64(text: string, param: string): Buffer {
   const bytes = readBase64(text);
   if (bytes) return bytes;
-  throw new AppError("invalid_parameter", "illegal base64 data", { param });
+  throw new AppError("invalid_parameter", `${param}: illegal base64 data`, { param });
 }
 
 /** The same; undefined for anything else. */

@@ -9,7 +9,17 @@ import { answerDownload, downloadAnswer, downloadQuery } from "./download.ts";
 
 const kind = z.enum(["file", "directory", "symbolic"]);
 const listing = z
-  .array(z.strictObject({ name: z.string(), type: kind, size: z.int().min(1).optional() }))
+  .array(
+    z.strictObject({
+      name: z.string(),
+      type: kind,
+      size: z
+        .int()
+        .min(1)
+        .optional()
+        .meta({ description: "The size of a file in bytes; absent if it is empty." }),
+    }),
+  )
   .nullable()
   .meta({ description: "The entries of a directory; null if it is empty." });
 const link = z.strictObject({ name: z.string(), type: z.literal("symbolic"), link: z.string() });

@@ -11,8 +11,8 @@ type Form = { readonly boundary: string; readonly sizeBytes: number };
 /**
  * Proven segments as the body of a multipart response. The headers of a part have the position of its bytes in the
  * download (`Content-Range`), the segment (`X-Segment-Index`), the root of its file (`X-Segment-Root`) and the merkle
- * proof (`X-Segment-Proof`, the JSON `{"lemma":[],"path":[]}` of the upload). To verify, pad the bytes with zeros to
- * whole chunks of 256.
+ * proof (`X-Segment-Proof`, the JSON `{"lemma":[],"path":[]}` of the upload). To verify, pad the bytes with zeros
+ * to the chunks of the segment in the padded file (`segmentLeaves`).
  */
 export class ProvenParts implements AsyncIterator<Uint8Array> {
   readonly #segments: AsyncIterator<ProvenSegment>;

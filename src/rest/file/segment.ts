@@ -27,7 +27,7 @@ const body = z.object({
   index: z.int().min(0).meta({ description: "The index of the segment in the file, from 0." }),
   data: z.string().min(1, "Segment data is empty").max(MAX_DATA_CHARACTERS).meta({
     description:
-      "The segment's bytes in base64: 262,144 bytes. The last segment has as many 256-byte chunks as its data fills.",
+      "The segment's bytes in base64: 262,144 bytes. The last segment has as many 256-byte chunks as its data fills, padded with zeros.",
   }),
   proof: z.object({
     // Clients in Go write an empty list as null.

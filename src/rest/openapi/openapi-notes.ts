@@ -255,11 +255,11 @@ export const NOTES: Readonly<Record<string, Note>> = {
   },
   "GET /file": {
     description:
-      "The whole file or a range. Every byte is verified against the root; `withProof=true` adds the proofs.",
+      "The whole file or a range. Every byte is verified against the root; `withProof=true` adds the proofs, as a multipart answer with one part for each segment. To verify a part, pad it with zeros to 1,024 chunks of 256 bytes; the last segment only to the end of the padded file, if that is nearer. The padded file has the chunks of the file, rounded up to a multiple of a sixteenth of the smallest power of two that is at least their number (of 1, if that power is below 16).",
   },
   "POST /file/segment": {
     description:
-      "Accepts the segments of a file that was submitted to the chain, in any order, each proven against the root. Sending a segment again has no effect.",
+      "Accepts the segments of a file that was submitted to the chain, in any order, each proven against the root. `data` is padded with zeros to whole chunks of 256 bytes; the proof begins with the root of the segment in the padded file, which may have more chunks of zeros (see `GET /file`). The `data` of an error names the field: `proof: validation failed`. Sending a segment again has no effect.",
     example: {
       root: `0x${"ab".repeat(32)}`,
       index: 0,

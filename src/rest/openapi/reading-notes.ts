@@ -68,7 +68,10 @@ export const READING_NOTES = {
   "GET /files/info": {
     description: "For each `cid`, a root or a sequence number, its metadata, or null if it is unknown.",
   },
-  "GET /file/:root": { description: "Entries are files, directories and links; files have a size." },
+  "GET /file/:root": {
+    description:
+      "Entries are files, directories and links. A file has a `size` unless it is empty. `data` is null for an empty directory. A folder has at most 20,000 entries and 64 nested directories, and each of its files at most 1,024 roots.",
+  },
   "GET /file/:root/*": {
     description:
       "Every byte is verified against the file's own root, which is stated in the folder's manifest.",

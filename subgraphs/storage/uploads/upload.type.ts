@@ -134,7 +134,8 @@ export class PreparedUploadType {
 })
 class SegmentProofInput {
   @Field(() => [Hash32Scalar], {
-    description: "The padded segment's root, the siblings from the bottom up, and the file's root.",
+    description:
+      "The root of the segment, the siblings from the bottom up, and the file's root. The root of the segment covers 1,024 chunks of 256 bytes, with zeros after the data, or fewer at the end of the padded file. A file is padded to a multiple of a sixteenth of the smallest power of two that is at least the number of its chunks (of 1, if that power is below 16).",
   })
   lemma!: readonly Hex[];
 

@@ -175,6 +175,24 @@ describe("the tree of a large file", () => {
 });
 
 describe("the proof of a segment", () => {
+  test.each([
+    [262_145, 1, 128],
+    [3_288_805, 12, 1_024],
+    [100, 0, 1],
+    [600_000, 2, 512],
+  ])(
+    "of a file of %i bytes covers the chunks of segment %i that schema/choices.md states",
+    (size, index, leaves) => {
+      const chunks = Math.ceil(size / 256);
+      let power = 1;
+      while (power < chunks) power *= 2;
+      const unit = Math.max(1, power / 16);
+      const padded = Math.ceil(chunks / unit) * unit;
+      expect(Math.min(1_024, padded - index * 1_024)).toBe(leaves);
+      expect(segmentLeaves(fileShape(size), index)).toBe(leaves);
+    },
+  );
+
   const sizes = [1, 300, SEGMENT_BYTES, SEGMENT_BYTES + 1, 5 * SEGMENT_BYTES, 4_194_305];
   const files = sizes.map((size) => {
     const bytes = patterned(size);
