@@ -433,7 +433,8 @@ function isExpected(error: unknown): boolean {
 
 const EMPTY = `
   truncate account, api_key, inference_request, hold, earlier_ledger_entry, ledger_transfer, deposit, outbox, outbox_forgotten,
-    watcher_cursor, watcher_block, job, job_content, allotment, process_lease, receipt, receipt_draft restart identity cascade`;
+    watcher_cursor, watcher_block, job, job_content, allotment, process_lease, receipt, receipt_draft, ledger_verification,
+    verified_account, verified_key restart identity cascade`;
 const NO_RECEIPTS = `
   update receipt_log
   set size = 0, edge = '', last_leaf = null, checkpoint = null, checkpoint_size = null, checkpoint_at = null`;
