@@ -22,7 +22,7 @@ const { ORIGIN = "http://127.0.0.1:4000" } = process.env;
 
 /**
  * Accounts of the development network: a wallet with money, and the oracle that its verifier accepts. Their keys are
- * PUBLIC. On a real network the oracle is an enclave, which you ask to seal the key, and whose key nobody has.
+ * PUBLIC. On a real network the oracle is an enclave, which seals the key on request, and whose private key never leaves it.
  */
 const owner = privateKeyToAccount("0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6");
 const oracle = privateKeyToAccount("0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6");

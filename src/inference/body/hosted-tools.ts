@@ -1,10 +1,9 @@
 import { isText } from "./elided-text.ts";
+import { type Fields, fieldsOf } from "./fields.ts";
 import { invalidField } from "./invalid-field.ts";
 import { eachPart, FILES } from "./message-parts.ts";
 import { toolsInMessages } from "./message-tools.ts";
 import { refuseFields } from "./refused-fields.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The types of tools whose calls the client runs: functions, custom tools, and those of Anthropic's clients with the
@@ -72,9 +71,4 @@ function refuseId({ file_id: id }: Fields, path: string): void {
 
 function entriesOf(value: unknown): Iterable<readonly [number, unknown]> {
   return Array.isArray(value) ? value.entries() : [];
-}
-
-/** The own members of an object; none for any other value. */
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }

@@ -1,6 +1,5 @@
+import { type Fields, fieldsOf } from "./fields.ts";
 import { invalidField } from "./invalid-field.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A member of a body that no prompt may have. */
 type RefusedField = {
@@ -188,9 +187,4 @@ function onlyAtListedPrice(
     isRequested: (value) => value != null && !values.some((known) => known === value),
     reason: `must be ${listed}: any other ${what} has a price of its own, which is not supported`,
   };
-}
-
-/** The own members of an object; none for any other value. */
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }

@@ -1,4 +1,4 @@
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, fieldsOf } from "../body/fields.ts";
 
 /** The maximum tokens of a summary that are charged. Anthropic states none; a summary usually has a few thousand. */
 const SUMMARY_TOKENS = 16_384;
@@ -26,8 +26,4 @@ function editsOf(management: unknown): readonly unknown[] {
 function isCompact(edit: unknown): boolean {
   const { type } = fieldsOf(edit);
   return typeof type === "string" && COMPACT.test(type);
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
 }

@@ -5,6 +5,7 @@ import type { ShownCost } from "../billing/shown-cost.ts";
 import type { Trace } from "../billing/trace.ts";
 import { type Metered, meterUsage, NOTHING_STATED, type UsageLimits, wholeUsage } from "../billing/usage.ts";
 import { withCost } from "../body/cost-edits.ts";
+import { type Fields, fieldsOf } from "../body/fields.ts";
 import { withoutTrace } from "../body/trace-edits.ts";
 import { addBlock, hasBlockText } from "../chat/answer-text.ts";
 import type { Piece } from "../chat/delivered-text.ts";
@@ -31,8 +32,6 @@ const BROKEN = {
 /** A type that can be the name of an event. */
 const TYPE = /^\w{1,100}$/;
 const STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads an Anthropic message stream. Its events are relayed unchanged, except for the final `message_delta` and
@@ -75,7 +74,7 @@ export class MessageEvents implements StreamReader {
   }
 
   get finishReason(): string | undefined {
-    return readFinishReason(objectOf(this.#last?.event.delta).stop_reason);
+    return readFinishReason(fieldsOf(this.#last?.event.delta).stop_reason);
   }
 
   get parts(): readonly Piece[] | undefined {
@@ -98,7 +97,7 @@ export class MessageEvents implements StreamReader {
     this.#isForged = fields !== stated;
     switch (fields.type) {
       case "message_start":
-        this.#takeUsage(objectOf(fields.message).usage, undefined);
+        this.#takeUsage(fieldsOf(fields.message).usage, undefined);
         return "preamble";
       case "content_block_start":
         return hasBlockText(fields.content_block) ? "content" : "preamble";
@@ -127,14 +126,14 @@ export class MessageEvents implements StreamReader {
     if (type !== "message_start" && type !== "message_delta")
       return this.#isForged ? Buffer.from(eventOf(type, this.#event)) : event;
     const isStart = type === "message_start";
-    const stated = isStart ? objectOf(this.#event.message) : this.#event;
+    const stated = isStart ? fieldsOf(this.#event.message) : this.#event;
     const isRenamed = isStart && this.#model !== undefined;
     const isTrue = isMessageCacheShown(stated.usage, this.#stated.input);
     if (isTrue && !isRenamed && !this.#isForged) return event;
     const changed = {
       ...stated,
       ...(isRenamed && { model: this.#model }),
-      ...(!isTrue && { usage: withBilledCache(objectOf(stated.usage), this.#stated.input) }),
+      ...(!isTrue && { usage: withBilledCache(fieldsOf(stated.usage), this.#stated.input) }),
     };
     const shown = isStart ? { ...this.#event, message: changed } : changed;
     return Buffer.from(eventOf(type, shown));
@@ -176,10 +175,10 @@ export class MessageEvents implements StreamReader {
     const { delta, usage } = event;
     const outputTokens = readOutputUsage(usage, this.#limits.maxOutputTokens);
     const isInputTaken = this.#takeUsage(usage, outputTokens);
-    const { stop_reason: reason } = objectOf(delta);
+    const { stop_reason: reason } = fieldsOf(delta);
     if (typeof reason !== "string") return "preamble";
     this.#finished = true;
-    const showsInput = typeof objectOf(usage).input_tokens === "number";
+    const showsInput = typeof fieldsOf(usage).input_tokens === "number";
     const isInputTrue = isInputTaken || !showsInput;
     const isCacheTrue = isMessageCacheShown(usage, this.#stated.input);
     const isTrue = this.usage !== undefined && outputTokens !== undefined && isInputTrue && isCacheTrue;
@@ -209,10 +208,6 @@ function parse(data: string): Fields {
   if (typeof fields !== "object" || fields === null || Array.isArray(fields))
     throw emptyAnswer("The provider's stream is broken.");
   return fields as Fields;
-}
-
-function objectOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
 }
 
 function eventOf(type: unknown, fields: object): string {

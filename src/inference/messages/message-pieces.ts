@@ -1,6 +1,5 @@
+import { type Fields, fieldsOf } from "../body/fields.ts";
 import type { Piece } from "../chat/delivered-text.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The member of a block delta that is text another provider could repeat, by delta type. */
 const TEXTS: Readonly<Record<string, string>> = { text_delta: "text", thinking_delta: "thinking" };
@@ -36,8 +35,4 @@ export function renderEvent(event: Fields, text: string): Fields {
   const delta = fieldsOf(event.delta);
   const name = event.type === "content_block_delta" ? TEXTS[String(delta.type)] : undefined;
   return name === undefined ? event : { ...event, delta: { ...delta, [name]: text } };
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
 }

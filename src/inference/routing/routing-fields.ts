@@ -12,12 +12,12 @@ import {
   type PriceCaps,
   type RoutingPreferences,
   readUsd,
+  USD_PATTERN,
 } from "./routing-preferences.ts";
 
 const anAddress = readText.regex(/^0x[0-9a-fA-F]{40}$/, "must be an address");
 const addresses = z.array(anAddress).max(MAX_LISTED_PROVIDERS);
 
-const USD_PATTERN = "^(0|[1-9]\\d{0,11})(\\.\\d{1,18})?$";
 const PRICE = "must be an amount of dollars, such as 0.25";
 /** A price in dollars, as a number or as a decimal. */
 const maxPrice = z

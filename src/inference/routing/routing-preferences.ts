@@ -66,14 +66,16 @@ export function mergePreferences(
   return { ...body, ...headers, ...(caps && { caps }), ...(sessionId !== undefined && { sessionId }) };
 }
 
-const DECIMAL = /^(0|[1-9]\d{0,11})(?:\.(\d{1,18}))?$/;
+/** A price in dollars, for the published schemas too. */
+export const USD_PATTERN = "^(0|[1-9]\\d{0,11})(\\.\\d{1,18})?$";
+const DECIMAL = new RegExp(USD_PATTERN);
 const USD_DIGITS = 18;
 const TOKEN_DIGITS = 18;
 
 /** Parses a decimal of at most 12 digits before and 18 after the point, exactly; undefined otherwise (promises F13). */
 export function readUsd(text: string): Usd | undefined {
   const match = DECIMAL.exec(text);
-  return match ? BigInt((match[1] ?? "") + (match[2] ?? "").padEnd(USD_DIGITS, "0")) : undefined;
+  return match ? BigInt((match[1] ?? "") + (match[2]?.slice(1) ?? "").padEnd(USD_DIGITS, "0")) : undefined;
 }
 
 /** A price in neuron as dollars, exactly: a decimal without an exponent. `tokenUsd` are the dollars per token. */

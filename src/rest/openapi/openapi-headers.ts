@@ -1,7 +1,7 @@
-import { MAX_SESSION_ID, PROVIDER_SORTS } from "../../inference/routing/routing-preferences.ts";
+import { MAX_SESSION_ID, PROVIDER_SORTS, USD_PATTERN } from "../../inference/routing/routing-preferences.ts";
 import { TAG_HEADER } from "../tag-header.ts";
 
-const price = { type: "string", pattern: "^(0|[1-9]\\d{0,11})(\\.\\d{1,18})?$" };
+const price = { type: "string", pattern: USD_PATTERN };
 const addressList = { type: "string", pattern: "^0x[0-9a-fA-F]{40}( *, *0x[0-9a-fA-F]{40}){0,49}$" };
 /** Of routes that answer a repeated request with the first response. */
 export const IDEMPOTENCY_KEY = {

@@ -96,6 +96,9 @@ function failureOf({ failure, errors }: Route): z.ZodType {
   return failure ?? (errors === "storage" ? ENVELOPE_FAILURE : ERROR_BODY);
 }
 
+/** The headers of a whole file, a part of it, and 304. */
+const DOWNLOADED = ["ETag", "Content-Disposition", "X-Storage-Root"] as const;
+
 function answersOf({ answer, repetition, isCached }: Route, schemas: Schemas): Schema {
   if (!answer) return {};
   const { status = 200, json, media, partialMedia, empty } = answer;
@@ -119,8 +122,6 @@ function answersOf({ answer, repetition, isCached }: Route, schemas: Schemas): S
     }),
   };
 }
-
-const DOWNLOADED = ["ETag", "Content-Disposition", "X-Storage-Root"] as const;
 
 function headersOf(names: readonly (keyof typeof RESPONSE_HEADERS)[]): Schema {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
