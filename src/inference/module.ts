@@ -42,7 +42,6 @@ import { ResponsesService } from "./responses/responses.service.ts";
 import { ChoiceService } from "./routing/choice.service.ts";
 import { PromptCachesService } from "./routing/prompt-caches.service.ts";
 import { RoutingService } from "./routing/routing.service.ts";
-import type { Usd } from "./routing/routing-preferences.ts";
 
 /** Everything that sends requests to providers and bills the answers. */
 export type InferenceServices = {
@@ -76,8 +75,7 @@ export type InferenceServices = {
   readonly answerCache: AnswerCacheService;
   /** What providers have proved so far. */
   readonly standings: StandingsService;
-  /** The network token's price in dollars, if it is currently known. */
-  tokenUsd(): Usd | undefined;
+  readonly tokenPrice: Pick<TokenPriceService, "current" | "known">;
 } & ImageJobModule["services"] &
   BatchModule["services"];
 
@@ -220,7 +218,7 @@ export function createInferenceModule(parts: AppContext, dependencies: Dependenc
       speech: new SpeechService({ admission, exchanges, bodies }),
       embeddings: new EmbeddingsService({ admission, exchanges, bodies }),
       rerank: new RerankService({ admission, exchanges, bodies }),
-      tokenUsd: () => tokenPrice.known(),
+      tokenPrice,
       ...jobModule.services,
       ...batchModule.services,
     },

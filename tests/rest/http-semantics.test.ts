@@ -331,6 +331,8 @@ describe("param is the name that the client sent", () => {
     ["/v1/api-keys?cursor=nonsense", undefined, {}, "cursor", "mk"],
     ["/v1/management-keys?cursor=nonsense", undefined, {}, "cursor", "session"],
     ["/v1/account/usage/history?cursor=nonsense", undefined, {}, "cursor", "mk"],
+    // No price of the token is configured.
+    ["/v1/models?pricing=usd", undefined, {}, "pricing", "sk"],
     ...["X-0G-Provider-Sort", "x-platform-provider-sort", "X-Platform-Provider-Max-Price-Usd-Prompt"].map(
       (name): [string, object, Record<string, string>, string, keyof Credentials] => [
         "/v1/routing/preview",

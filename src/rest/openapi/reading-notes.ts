@@ -9,7 +9,7 @@ export const READING_NOTES = {
   },
   "GET /v1/models": {
     description:
-      "The models that can be used now, each with its cheapest offer. A model must match every filter. `pricing=usd` adds prices in dollars where the price of the token is known. With the header `anthropic-version`, which Anthropic's clients send, the answer has pages in the shape of Anthropic's Models API, ordered by id.",
+      "The models that can be used now, each with its cheapest offer. A model must match every filter. Prices in dollars are included while the price of the token is known; `pricing=usd` requires them, and is refused where the router is not configured with one. With the header `anthropic-version`, which Anthropic's clients send, the answer has pages in the shape of Anthropic's Models API, ordered by id.",
   },
   "GET /v1/models/*": {
     description:

@@ -98,9 +98,11 @@ export const listModels = defineRoute({
     );
     const modalities = [...query.input_modality, ...query["input_modality[]"]];
     const parameters = [...query.supported_parameter, ...query["supported_parameter[]"]];
-    const tokenUsd = app.tokenUsd();
+    const tokenUsd = query.pricing === "usd" ? app.tokenPrice.current() : app.tokenPrice.known();
     if (query.pricing === "usd" && tokenUsd === undefined)
-      throw new AppError("unavailable", "The price of the token in dollars is unknown.");
+      throw new AppError("invalid_parameter", "pricing: This router does not know the price of its token.", {
+        param: "pricing",
+      });
     const found = app.catalogue
       .models()
       .filter(
@@ -134,7 +136,7 @@ export const getModel = defineRoute({
     const model = app.catalogue.model(id);
     if (!model)
       throw new AppError("model_not_found", `There is no model ${JSON.stringify(id)}.`, { param: "model" });
-    return json(isAnthropic ? viewAnthropicModel(model) : view(model, app.tokenUsd()));
+    return json(isAnthropic ? viewAnthropicModel(model) : view(model, app.tokenPrice.known()));
   },
 });
 

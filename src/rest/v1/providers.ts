@@ -61,7 +61,7 @@ export const listProviders = defineRoute({
       .providers()
       .filter((offer) => query.service_type === undefined || offer.serviceType === query.service_type)
       .filter((offer) => models.every((id) => offer.model === id));
-    const tokenUsd = app.tokenUsd();
+    const tokenUsd = app.tokenPrice.known();
     return json({ object: "list", data: wanted.map((offer) => view(app, offer, tokenUsd)) });
   },
 });

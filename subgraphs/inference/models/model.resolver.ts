@@ -101,7 +101,7 @@ export class ModelResolver {
       "The prices of the model's cheapest provider in US dollars. Null while the price of the network's token is unknown: see the setting `TOKEN_USD`.",
   })
   pricingUsd(@Root() { providers: [cheapest] }: Model, @Ctx() { services }: Context): PricingUsdType | null {
-    return cheapest ? toPricingUsd(cheapest, services.tokenUsd()) : null;
+    return cheapest ? toPricingUsd(cheapest, services.tokenPrice.known()) : null;
   }
 
   @FieldResolver(() => [ApiFormatEnum], {

@@ -90,7 +90,7 @@ export class ProviderResolver {
       "The provider's prices in US dollars. Null while the price of the network's token is unknown: see the setting `TOKEN_USD`.",
   })
   pricingUsd(@Root() offer: Provider, @Ctx() { services }: Context): PricingUsdType | null {
-    return toPricingUsd(offer, services.tokenUsd());
+    return toPricingUsd(offer, services.tokenPrice.known());
   }
 
   @FieldResolver(() => TrustMode, { description: "The provider's trust mode." })
