@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { ConnectionTimeoutError } from "redis";
 import { within } from "../kernel/async/within.ts";
 import { AppError, StartupError } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/log.ts";
@@ -46,7 +47,9 @@ const PUBLISH = `${RUN}
 const PREFIX = "zerograph:events:";
 /** All keys of a transaction must be on one node. */
 const CLUSTER_PREFIX = "{zerograph:events}:";
-const CONNECT_MS = 5_000;
+/** How long a server may refuse connections while the process starts, and how long it may take to answer. */
+const REFUSED_MS = 5_000;
+const START_MS = 15_000;
 const COMMAND_MS = 2_000;
 const BLOCK_MS = 5_000;
 const READ_COUNT = 500;
@@ -83,13 +86,19 @@ export class RedisBus implements Bus {
     this.#reader = openRedis(address, this.#onError, BLOCK_MS * 2).on("ready", () => this.#onReady());
   }
 
-  /** Connects. Throws a one-line error that names the address when Redis does not answer within 5 s. */
+  /**
+   * Connects. Throws a one-line error that names the address if Redis refuses connections for 5 s or does not answer
+   * within 15 s: on a busy machine an answer takes that long.
+   */
   static async create(to: string | RedisAddress, options: RedisBusOptions = {}): Promise<RedisBus> {
     const address = typeof to === "string" ? parseRedisUrl(to) : to;
     const bus = new RedisBus(address, options);
     try {
-      await within(CONNECT_MS, Promise.all([bus.#commands.connect(), bus.#reader.connect()]));
-      for (const topic of TOPICS) bus.#seen.set(topic, entryId(await bus.#newestOf(topic)));
+      const opening = bus.#open();
+      await within(REFUSED_MS, opening).catch((error) => {
+        if (isRefusal(bus.#lastError)) throw error;
+        return within(START_MS - REFUSED_MS, opening);
+      });
     } catch (error) {
       const why = bus.#lastError ?? error;
       await bus.close();
@@ -99,6 +108,11 @@ export class RedisBus implements Bus {
     }
     bus.#following = bus.#follow();
     return bus;
+  }
+
+  async #open(): Promise<void> {
+    await Promise.all([this.#commands.connect(), this.#reader.connect()]);
+    for (const topic of TOPICS) this.#seen.set(topic, entryId(await this.#readNewest(this.#commands, topic)));
   }
 
   /** How many live readers are attached. */
@@ -162,7 +176,9 @@ export class RedisBus implements Bus {
   }
 
   async newestPosition(): Promise<bigint> {
-    const newest = await Promise.all(TOPICS.map((topic) => this.#newestOf(topic)));
+    const newest = await Promise.all(
+      TOPICS.map((topic) => this.#command((redis) => this.#readNewest(redis, topic))),
+    );
     return newest.reduce((greatest, position) => (position > greatest ? position : greatest), 0n);
   }
 
@@ -216,9 +232,8 @@ export class RedisBus implements Bus {
     };
   }
 
-  async #newestOf(topic: Topic): Promise<bigint> {
-    const key = this.#key(topic);
-    const newest = await this.#command((redis) => redis.xRevRange(key, "+", "-", { COUNT: 1 }));
+  async #readNewest(redis: RedisConnection, topic: Topic): Promise<bigint> {
+    const newest = await redis.xRevRange(this.#key(topic), "+", "-", { COUNT: 1 });
     return newest?.[0] ? positionOf(newest[0].id) : 0n;
   }
 
@@ -251,6 +266,11 @@ export class RedisBus implements Bus {
     if (this.#away) this.#log?.info("Redis is reachable again");
     this.#away = false;
   }
+}
+
+/** Whether a server, or its certificate, refused a connection; not if it only was slow. */
+function isRefusal(error: unknown): boolean {
+  return error !== undefined && !(error instanceof ConnectionTimeoutError);
 }
 
 function textOf(error: unknown): string {

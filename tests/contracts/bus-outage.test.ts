@@ -3,6 +3,7 @@ import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { RedisBus } from "../../src/events/bus.redis.ts";
 import { collect, publishedFile, take } from "../support/events.ts";
 import { scaled } from "../support/machine.ts";
+import { startPausableProxy } from "../support/servers/pausable-proxy.ts";
 import { freePort } from "../support/servers/postgres.ts";
 import { startRedis } from "../support/servers/redis.ts";
 import { until } from "../support/until.ts";
@@ -89,6 +90,18 @@ describe.skipIf(!inject("redisUrl"))("bus: Redis outage", () => {
     expect(await waiting).toEqual({ done: true, value: undefined });
     expect(performance.now() - before).toBeLessThan(scaled(2_000));
   });
+});
+
+test.skipIf(!inject("redisUrl"))("a Redis that answers after 6 s can be opened", async () => {
+  const server = await startRedis({ appendOnly: false });
+  onTestFinished(() => server.stop());
+  const proxy = await startPausableProxy(Number(new URL(server.url).port));
+  onTestFinished(() => proxy.close());
+  proxy.pause();
+  const opening = connect(`redis://127.0.0.1:${proxy.port}`);
+  setTimeout(() => proxy.resume(), 6_000);
+  const bus = await opening;
+  expect(await bus.newestPosition()).toBe(0n);
 });
 
 test("an address without Redis is reported in one line within 5 s", async () => {
