@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { createMcpHandler } from "@modelcontextprotocol/server";
+import { createMcpHandler, isJSONRPCRequest } from "@modelcontextprotocol/server";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { App } from "../../src/app.ts";
 import { ReplayKey } from "../../src/idempotency/replay-key.ts";
@@ -19,7 +19,6 @@ import { createMcpServer } from "./mcp-server.ts";
 import { paramsFault, parseFault } from "./message-check.ts";
 import { type McpCall, OperationRunner } from "./run-operation.ts";
 
-const EVENTS_TYPE = "text/event-stream";
 /** Lists of tools and resources never change while the server runs, so clients have no reason to listen. */
 const MAX_LISTENERS = 1;
 
@@ -32,7 +31,8 @@ type Options = {
 
 /**
  * The Model Context Protocol at /mcp, over streamable HTTP without sessions: each POST is one message. The caller is
- * that of the `Authorization` header, as for every other endpoint; without one, public tools are listed.
+ * that of the `Authorization` header, as for every other endpoint; without one, public tools are listed. A request takes
+ * one of the caller's slots for streams until it is answered, since any answer may become a stream.
  */
 export async function mcpPlugin(server: FastifyInstance, options: Options): Promise<void> {
   const { app, graph, streams, trusted } = options;
@@ -74,12 +74,15 @@ export async function mcpPlugin(server: FastifyInstance, options: Options): Prom
       const fault = await paramsFault(request.body);
       if (fault) return reply.header("cache-control", "no-store").send(fault);
       const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
+      // Before the tool runs: one that is billed must not be refused when its answer becomes a stream.
+      if (isJSONRPCRequest(request.body))
+        reply.raw.once("close", acquireStreamSlot(streams, account.principal, hopOf(request.raw)));
       const abort = new RequestAbort(reply.raw);
       const response = await mcp.fetch(toWebRequest(request, abort.signal), {
         parsedBody: request.body,
         authInfo: authInfoOf({ account, replayKey, request: request.raw }),
       });
-      return send(streams, { request, reply, account }, response);
+      return send(reply, response);
     },
   });
 }
@@ -115,26 +118,11 @@ function toWebRequest(request: FastifyRequest, signal: AbortSignal): Request {
   return new Request(new URL(url, `http://${host}`), { method, headers: sent, signal, ...text });
 }
 
-/** Sends a response of the SDK; a stream takes one of the caller's slots. */
-function send(
-  streams: Streams,
-  {
-    request,
-    reply,
-    account,
-  }: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly account: OperationAccount },
-  response: Response,
-): FastifyReply {
-  const type = response.headers.get("content-type") ?? "";
+/** Sends a response of the SDK, which may be a stream. */
+function send(reply: FastifyReply, response: Response): FastifyReply {
   reply
     .code(response.status)
     .headers(Object.fromEntries(response.headers))
     .header("cache-control", "no-store");
-  if (!response.body) return reply.send();
-  const body = Readable.fromWeb(response.body);
-  if (type.startsWith(EVENTS_TYPE)) {
-    const release = acquireStreamSlot(streams, account.principal, hopOf(request.raw));
-    reply.raw.once("close", release);
-  }
-  return reply.send(body);
+  return response.body ? reply.send(Readable.fromWeb(response.body)) : reply.send();
 }
