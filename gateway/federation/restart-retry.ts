@@ -42,7 +42,10 @@ export class RestartRetry {
         return answer;
       } catch (reason) {
         const code = codeOf(reason);
-        const mayRepeat = UNSENT.has(code) || (CUT.has(code) && !mutates);
+        const isLost = UNSENT.has(code) || CUT.has(code);
+        // A subgraph that answers late, or whose client leaves, is not restarting: its next loss begins a new window.
+        if (!isLost) throw reason;
+        const mayRepeat = UNSENT.has(code) || !mutates;
         const now = performance.now();
         this.#lostAtMs ??= now;
         const until = Math.min(deadline, this.#lostAtMs + this.#windowMs);

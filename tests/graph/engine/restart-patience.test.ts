@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { parse } from "graphql";
 import { afterEach, expect, test } from "vitest";
@@ -58,6 +59,25 @@ test("queries and mutations refused by a subgraph that is being replaced are ans
   const results = await Promise.all(answers);
   expect(results.map(({ errors }) => errors)).toEqual([undefined, undefined]);
   expect(second.seen()).toBe(2);
+});
+
+test("a client that leaves does not use up the time of a restart", async () => {
+  const port = await freePort();
+  const restartMs = 2_000;
+  const executor = newExecutor(port, restartMs);
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(port, "127.0.0.1", resolve));
+  const leaving = new AbortController();
+  const left = (async () => executor.execute({ ...request("{ x }"), signal: leaving.signal }))();
+  await Promise.all([once(silent, "request").then(() => leaving.abort()), expect(left).rejects.toThrow()]);
+  const since = performance.now();
+  silent.closeAllConnections();
+  await new Promise((resolve) => silent.close(resolve));
+  // Longer than a restart takes: only the next request finds the subgraph gone.
+  await until(() => performance.now() - since > restartMs);
+  const answer = executor.execute(request("{ x }"));
+  await serve(port);
+  expect(await answer).toEqual({ data: { x: 1 } });
 });
 
 test("a query whose connection breaks is sent again; a mutation is not, as it may have arrived", async () => {
