@@ -125,8 +125,11 @@ export class ResumingSubscription<T> implements Subscription<T> {
   async #prepare(): Promise<Operation> {
     const { query, variables } = this.#operation;
     if (!this.#canResume) return this.#operation;
-    if (this.#cursor === null && !startsWithState(rootFieldOf(query)))
-      this.#takenCursor = this.#cursor = await this.#parts.readCursor(this.#stopped.signal);
+    if (this.#cursor === null && !startsWithState(rootFieldOf(query))) {
+      const position = await this.#parts.readCursor(this.#stopped.signal);
+      // A later connection may have its cursor already, and events after it that this position would skip.
+      if (this.#cursor === null) this.#takenCursor = this.#cursor = position;
+    }
     const after = this.#cursor === null ? {} : { after: this.#cursor };
     return { ...this.#operation, variables: { ...variables, ...after } };
   }
