@@ -1,7 +1,7 @@
 import type { Database, Queries } from "../../../db/database.ts";
 import { NaturalBatch } from "../../../kernel/async/batch.ts";
 import { KeyedQueue } from "../../../kernel/async/keyed-queue.ts";
-import { inBatches, PeriodicTask } from "../../../kernel/async/periodic-task.ts";
+import { PeriodicTask } from "../../../kernel/async/periodic-task.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import type { Logger } from "../../../kernel/log.ts";
 import { type Hex, lowerHex } from "../../../kernel/text/hex.ts";
@@ -9,7 +9,6 @@ import { fileFailure } from "../../file-failures.ts";
 import type { Hashing } from "../../merkle/file-tree.ts";
 import { type FileShape, SEGMENT_BYTES } from "../../merkle/shape.ts";
 import {
-  forgetUnsubmitted,
   type HeldBytes,
   heldBytes,
   holdFile,
@@ -32,6 +31,7 @@ import type {
 import { DiskFolder } from "./disk-folder.ts";
 import { DiskOutage } from "./disk-outage.ts";
 import { DiskReader } from "./disk-reader.ts";
+import { deleteUnsubmitted } from "./disk-sweep.ts";
 import { DiskWriter, type ProgressListener } from "./disk-writer.ts";
 
 type Dependencies = {
@@ -60,7 +60,6 @@ const MAX_WRITING = 256;
 const MAX_EARLY_BYTES = 10 * 2 ** 20;
 const UNSUBMITTED_SHARE = 0.1;
 const SWEEP_MS = 60_000;
-const SWEEP_BATCH = 100;
 
 /**
  * The local storage node: bytes in a folder, its index in the database. A segment counts once it is flushed to the disk
@@ -179,11 +178,7 @@ export class DiskNode implements StorageNode {
       if (adopted.length > 0) await listener?.progressed(tx, await heldById(tx, chainId, adopted));
     });
     listener?.committed();
-    return inBatches(SWEEP_BATCH, async (limit) => {
-      const forgotten = await forgetUnsubmitted(database, { chainId, hours, limit });
-      for (const file of forgotten) await this.#folder.remove(file);
-      return forgotten.length;
-    });
+    return deleteUnsubmitted({ database, folder: this.#folder }, { chainId, hours });
   }
 
   start(): void {

@@ -72,12 +72,17 @@ export async function unlinkSubmissions(tx: Queries, chainId: number, roots: rea
   await tx.rows(UNLINK, [chainId, JSON.stringify(roots)]);
 }
 
-/** Deletes at most `limit` files not submitted within `hours` of their last segment. Returns their ids and roots. */
-export async function forgetUnsubmitted(
-  queries: Queries,
+/** Locks at most `limit` files not submitted within `hours` of their last segment. Returns their ids and roots. */
+export async function lockUnsubmitted(
+  tx: Queries,
   { chainId, hours, limit }: { readonly chainId: number; readonly hours: number; readonly limit: number },
 ): Promise<readonly { readonly id: string; readonly root: Hex }[]> {
-  return queries.rows<{ id: string; root: Hex }>(FORGET, [chainId, hours, limit]);
+  return tx.rows<{ id: string; root: Hex }>(LOCK_UNSUBMITTED, [chainId, hours, limit]);
+}
+
+/** Deletes files without a submission, which the transaction has locked. */
+export async function forgetUnsubmitted(tx: Queries, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await tx.rows(FORGET, [JSON.stringify(ids)]);
 }
 
 /** Drops a damaged segment and all segments from `from` on: the file is incomplete until they are uploaded again. */
@@ -196,26 +201,29 @@ const UNLINK = `
   update held_bytes
   set unsubmitted = unsubmitted + (select coalesce(sum(bytes), 0) from unlinked), generation = generation + 1`;
 
-const FORGET = `
-  with old as (
-    select f.id from held_file f
-    where f.unsubmitted_since < now() - make_interval(hours => $2::int) and not exists (
-      select 1 from submission s
-      where s.chain_id = $1::bigint and s.root = f.root and s.sectors = f.sectors
-    )
-    order by f.id limit $3::int for update
-  ),
-  gone as (delete from held_file f using old where f.id = old.id returning f.id, f.root, f.bytes),
-  counted as (
-    update held_bytes set bytes = bytes - (select coalesce(sum(bytes), 0) from gone),
-      unsubmitted = unsubmitted - (select coalesce(sum(bytes), 0) from gone)
-    where exists (select 1 from gone)
+const LOCK_UNSUBMITTED = `
+  select f.id::text as id, f.root from held_file f
+  where f.unsubmitted_since < now() - make_interval(hours => $2::int) and not exists (
+    select 1 from submission s
+    where s.chain_id = $1::bigint and s.root = f.root and s.sectors = f.sectors
   )
-  select id::text as id, root from gone`;
+  order by f.id limit $3::int for update of f`;
+
+const FORGET = `
+  with gone as (
+    delete from held_file f
+    where f.id in (select value::bigint from jsonb_array_elements_text($1::text::jsonb)) returning f.bytes
+  )
+  update held_bytes set bytes = held_bytes.bytes - (select coalesce(sum(bytes), 0) from gone),
+    unsubmitted = unsubmitted - (select coalesce(sum(bytes), 0) from gone)`;
 
 const DROP = `
-  with gone as (
-    delete from held_segment where file_id = $1::bigint and (index = $2::int or index >= $3::int) returning bytes
+  with locked as (
+    select id from held_file where id = $1::bigint for update
+  ),
+  gone as (
+    delete from held_segment s using locked
+    where s.file_id = locked.id and (s.index = $2::int or s.index >= $3::int) returning s.bytes
   ),
   counted as (
     update held_file f
