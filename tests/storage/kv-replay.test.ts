@@ -198,6 +198,27 @@ describeDatabases("the replay of key-value transactions", (kind) => {
     expect([await chain.text("k", 1n), await chain.text("k")]).toEqual(["symmetric", "sealed"]);
   });
 
+  test("a value that ends beyond its file is read in any part, with zeros there", async () => {
+    const chain = await startChain(await openTestDatabase(kind));
+    const [stored, beyond] = [20_060, 100];
+    const value = `${"v".repeat(stored)}${"\0".repeat(beyond)}`;
+    // The file ends with the last byte that is not zero; its last sector has room for the rest of the transaction.
+    const cut = (bytes: Buffer) => bytes.subarray(0, bytes.lastIndexOf("v") + 1);
+    await chain.submit(ALICE, [set("k", value)], { encrypt: cut });
+    await chain.runner().pass();
+    expect(await chain.results()).toEqual(["Commit"]);
+    const entry = await chain.kv.entry(STREAM, Buffer.from("k"));
+    if (!entry) throw new Error("it was not written");
+    for (const [start, length] of [
+      [0, stored + beyond],
+      [stored - 10, 20],
+      [stored, beyond],
+      [stored + 1, 1_000],
+      [stored + beyond, 10],
+    ] as const)
+      expect((await chain.kv.read(entry, start, length)).toString()).toBe(value.slice(start, start + length));
+  });
+
   test("a transaction of thousands of keys is one version, however many statements it takes", async () => {
     const chain = await startChain(await openTestDatabase(kind));
     const writes = Array.from({ length: 3_000 }, (_, at) => set(`key-${at}`, String(at)));
@@ -245,7 +266,11 @@ async function startChain(database: Database, held: HeldStreams = "all", keys: R
     return {
       root: hash(`root ${txSeq}`),
       sizeBytes: bytes.length,
-      read: async (offset, length) => (await read(bytes)).subarray(offset, offset + length),
+      async read(offset, length) {
+        if (length < 0 || offset + length > bytes.length)
+          throw new RangeError(`${length} bytes at ${offset}`);
+        return (await read(bytes)).subarray(offset, offset + length);
+      },
     };
   };
   await hold(held);

@@ -101,10 +101,9 @@ export class KvService {
     if (value) return value.subarray(start, end);
     const file = await this.#dependencies.files.get(version);
     const plaintext = reopenPlaintext(file, encryptionHeader, this.#options.keys);
-    const bytes = await plaintext.read(
-      offset + start,
-      Math.min(end - start, plaintext.sizeBytes - offset - start),
-    );
+    // A value may end beyond its file, within the last sector: those bytes are zeros.
+    const stored = Math.min(end - start, plaintext.sizeBytes - offset - start);
+    const bytes = stored > 0 ? await plaintext.read(offset + start, stored) : Buffer.alloc(0);
     return bytes.length === end - start
       ? bytes
       : Buffer.concat([bytes, Buffer.alloc(end - start - bytes.length)]);
