@@ -1,6 +1,7 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { MemoryBus } from "../../src/events/bus.memory.ts";
 import { EventsService } from "../../src/events/events.service.ts";
+import { AppError } from "../../src/kernel/errors.ts";
 import { createLogger } from "../../src/kernel/log.ts";
 import type { Hex } from "../../src/kernel/text/hex.ts";
 import type { NodeFile, StorageNode } from "../../src/storage/node/storage-node.ts";
@@ -89,24 +90,50 @@ describeDatabases("the progress of a file", (kind) => {
     expect((await progress.read(fresh))?.step.status).toBe("uploading");
   });
 
+  test("is not polled for a stream that could not be opened", async () => {
+    const { progress, node, database, events, committed } = await startProgress();
+    await database.transaction((tx) => progress.record(tx, [fileWith({ finalized: true })]));
+    const after = events.cursorAt(await events.position("file.progressed"));
+    const rows = database.rows.bind(database);
+    const spy = vi.spyOn(database, "rows").mockImplementation((sql, parameters) => {
+      if (sql.includes("select null from outbox")) throw new AppError("unavailable", "The database is down.");
+      return rows(sql, parameters);
+    });
+    await expect(progress.follow(ROOT, after)).rejects.toMatchObject({ code: "unavailable" });
+    spy.mockRestore();
+    committed();
+    const other: Hex = `0x${"cd".repeat(32)}`;
+    const following = await progress.follow(other);
+    await until(() => node.asked > 2);
+    expect(node.roots).toEqual(new Set([other]));
+    await following.return?.();
+  });
+
   async function startProgress() {
     const database = await openTestDatabase(kind);
     const bus = new MemoryBus();
     const relay = startRelay(database, bus);
-    const node = { file: undefined as NodeFile | undefined, asked: 0, isDown: false };
+    const node = {
+      file: undefined as NodeFile | undefined,
+      asked: 0,
+      roots: new Set<unknown>(),
+      isDown: false,
+    };
     const committed = () => relay.nudge();
     const common = { database, chainId: 16_602, log: createLogger("silent") };
     const find: StorageNode["find"] = async (ids) => {
       node.asked++;
+      for (const id of ids) node.roots.add("root" in id && id.root);
       if (node.isDown) throw new Error("no node answers");
       return ids.map(() => node.file);
     };
+    const events = new EventsService(database, bus, TEST_CURSORS);
     const progress = new ProgressService({
       ...common,
-      events: new EventsService(database, bus, TEST_CURSORS),
+      events,
       followed: new FollowedFiles({ ...common, committed, node: { find } }, 20),
     });
     onTestFinished(() => progress.stop());
-    return { progress, database, node, committed };
+    return { progress, database, events, node, committed };
   }
 });

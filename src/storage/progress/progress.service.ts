@@ -84,12 +84,16 @@ export class ProgressService {
    */
   async follow(given: Hex, after?: string): Promise<EventStream<typeof TOPIC>> {
     const root = lowerHex(given);
-    const { events, database, followed } = this.#dependencies;
+    const { events, followed } = this.#dependencies;
     const source = await events.follow({ topic: TOPIC, subject: root }, after);
     try {
       const upTo = await events.position(TOPIC);
       const known = await this.read(root);
       const present = after === undefined && known ? toEvent(known, upTo) : undefined;
+      const isOver =
+        after !== undefined &&
+        known?.step.status === "finalized" &&
+        (await this.#isBefore(root, known.eventId, after));
       const stream = new SnapshotStream(source, {
         present: present ? [present] : [],
         keyOf: ({ subject }) => subject,
@@ -97,16 +101,19 @@ export class ProgressService {
         onEnd: () => followed?.remove(root),
       });
       followed?.add(root);
-      if (after !== undefined && known?.step.status === "finalized") {
-        const ended = await progressPosition(database, root, known.eventId);
-        if (ended === "gone" || (ended !== "waiting" && ended <= events.positionOf(after)))
-          await stream.return();
-      }
+      if (isOver) await stream.return();
       return stream;
     } catch (error) {
       await source.return?.();
       throw error;
     }
+  }
+
+  /** Whether the cursor `after` is that of this event or of a later one, or the event was deleted. */
+  async #isBefore(root: Hex, eventId: string, after: string): Promise<boolean> {
+    const { events, database } = this.#dependencies;
+    const position = await progressPosition(database, root, eventId);
+    return position === "gone" || (position !== "waiting" && position <= events.positionOf(after));
   }
 
   /** Deletes the progress of abandoned files. Returns the number of files. */
