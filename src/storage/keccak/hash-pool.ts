@@ -66,6 +66,8 @@ export class HashPool {
         died: () => {
           const at = this.#threads.indexOf(thread);
           if (at >= 0) this.#threads.splice(at, 1);
+          // Segments that wait would otherwise be hashed only after the next one arrives.
+          this.#dispatch();
         },
       });
       this.#threads.push(thread);

@@ -126,6 +126,17 @@ describe("hashing", () => {
     });
   });
 
+  test("what waits for a thread that ends is hashed by another one", async () => {
+    const pool = new HashPool({ keccak, threads: 1 });
+    onTestFinished(() => pool.close());
+    const segment = Buffer.alloc(SEGMENT_BYTES);
+    // More chunks than leaves: the thread ends.
+    const failing = pool.rootOfChunks(segment, 1);
+    const [beside, waiting] = [pool.rootOfChunks(segment, 1_024), pool.rootOfChunks(segment, 1_024)];
+    await Promise.allSettled([expect(failing).rejects.toThrow(RangeError), beside]);
+    expect(await waiting).toEqual(keccak.rootOfChunks(segment, 1_024));
+  });
+
   test("the nodes of a submission fold to the root, and pay for every leaf", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 3 * SEGMENT_BYTES }), (sizeBytes) => {
