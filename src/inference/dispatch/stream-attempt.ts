@@ -10,7 +10,7 @@ import type {
   ProviderListener,
 } from "../providers/exchange/provider.client.ts";
 import { failureOf } from "../providers/exchange/provider-answer.ts";
-import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
+import { malformed, ProviderFailure } from "../providers/exchange/provider-failure.ts";
 import { SilenceTimer } from "../providers/exchange/silence-timer.ts";
 import type { AttemptOptions } from "./attempt.ts";
 import { ErrorBodyCollector } from "./error-body-collector.ts";
@@ -58,6 +58,8 @@ export class StreamAttempt implements ProviderListener {
     this.#options = options;
     this.#attempt = attempt;
     this.#delivery = delivery;
+    // An attempt may fail before `follow`; a rejection that nothing handles would end the process.
+    this.#over.promise.catch(() => {});
     this.#resumed = delivery.by && delivery.text && new ResumeMatcher(delivery.text);
     const { provider } = attempt;
     this.#intake = new StreamIntake(options.turns, {
@@ -289,10 +291,6 @@ export class StreamAttempt implements ProviderListener {
     const settle = async () => then(await billing.settle(admitted, await ending));
     runFor(this.#context, settle).then(this.#over.resolve, this.#over.reject);
   }
-}
-
-function malformed(message: string, cause?: unknown): ProviderFailure {
-  return new ProviderFailure("malformed", { message, cause });
 }
 
 function tooSlow(): ProviderFailure {

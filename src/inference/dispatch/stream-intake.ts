@@ -1,4 +1,4 @@
-import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
+import { malformed } from "../providers/exchange/provider-failure.ts";
 import { EventScanner } from "./event-scanner.ts";
 import type { ReadingTurns, TurnReader } from "./reading-turns.ts";
 
@@ -181,8 +181,4 @@ export class StreamIntake implements TurnReader {
     this.#isPaused = false;
     this.#on.resume();
   }
-}
-
-function malformed(message: string): ProviderFailure {
-  return new ProviderFailure("malformed", { message });
 }

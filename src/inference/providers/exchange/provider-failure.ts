@@ -42,6 +42,11 @@ export class ProviderFailure extends AppError {
   }
 }
 
+/** The failure of a provider that sent an invalid answer. */
+export function malformed(message: string, cause?: unknown): ProviderFailure {
+  return new ProviderFailure("malformed", { message, cause });
+}
+
 /** A provider's answer that the request itself is at fault. It is shown to the client, and no other provider is tried. */
 export class ProviderRefusal extends AppError {
   readonly reason: string;
