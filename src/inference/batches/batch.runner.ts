@@ -10,11 +10,11 @@ import type { WaitingClock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { CatalogueService } from "../providers/catalogue.service.ts";
 import { readBatches, setStatus, startBatch, stopBatch } from "./batch.store.ts";
-import { type BatchState, type EndReason, progressOf } from "./batch.ts";
+import { type BatchState, type EndReason, EXPIRED, progressOf } from "./batch.ts";
 import { checkInput } from "./batch-check.ts";
 import { isUnreadable, type OpenedBatch, openBatch } from "./batch-files.ts";
 import { InputCheck, type InputLimits, readLine } from "./batch-input.ts";
-import { clearLines, insertLines, openLines } from "./batch-lines.store.ts";
+import { clearLines, insertLines, type OpenLine, openLines } from "./batch-lines.store.ts";
 import { unsentLine } from "./batch-output.ts";
 import { type LineLedger, LineLost, type RunningBatch } from "./line-ledger.ts";
 import type { LineRequestsService } from "./line-requests.service.ts";
@@ -37,11 +37,6 @@ export type BatchWorkDependencies = {
 const PAGE = 100;
 /** How often progress is published, and a cancellation is looked for; a line that begins after it sees it at once. */
 const LOOK_MS = 1_000;
-const EXPIRED: EndReason = {
-  status: "expired",
-  code: "batch_expired",
-  message: "This request could not be executed before the completion window expired.",
-};
 
 /**
  * Runs one batch to its end: checks its input, sends the request of each line, and closes its files. What has been done
@@ -63,7 +58,6 @@ class Work {
   #state: BatchState;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #published = "";
-  #publishing: Promise<void> = Promise.resolve();
 
   constructor(dependencies: BatchWorkDependencies, lease: JobLease, state: BatchState) {
     this.#dependencies = dependencies;
@@ -179,31 +173,36 @@ class Work {
       stop: (reason) => this.#stop(reason),
       stopped: () => this.#refresh(),
     });
-    for (let after = 0; failures.length === 0; ) {
-      const lines = await openLines(database, batch.id, { after, limit: PAGE });
-      if (lines.length === 0) break;
-      for (const line of lines) {
-        const release = await slots.acquire(signal);
-        if (!release) break;
-        if (failures.length > 0 || (await this.#mustStop())) {
-          release();
-          break;
-        }
-        const bytes = await reader.range(line.startsAt, line.sizeBytes);
-        const done = run
-          .run(line, bytes)
-          .catch((error: unknown) => void failures.push(error))
-          .finally(() => {
-            release();
-            running.delete(done);
-          });
-        running.add(done);
+    const send = async (line: OpenLine) => {
+      const release = await slots.acquire(signal);
+      if (!release) return false;
+      let sent: Promise<void> | undefined;
+      try {
+        if (failures.length > 0 || (await this.#mustStop())) return false;
+        sent = run.run(line, await reader.range(line.startsAt, line.sizeBytes));
+      } finally {
+        if (!sent) release();
       }
-      if (signal.aborted || (await this.#mustStop())) break;
-      after = lines.at(-1)?.n ?? after;
-    }
+      const done = sent
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => {
+          release();
+          running.delete(done);
+        });
+      running.add(done);
+      return true;
+    };
+    const sendAll = async () => {
+      for (let after = 0; failures.length === 0; ) {
+        const lines = await openLines(database, batch.id, { after, limit: PAGE });
+        if (lines.length === 0) return;
+        for (const line of lines) if (!(await send(line))) return;
+        after = lines.at(-1)?.n ?? after;
+      }
+    };
+    // After a failure as well: a retry of the batch would release the lines that were sent, and send them again.
+    await sendAll().catch((error: unknown) => void failures.push(error));
     await Promise.all(running);
-    await this.#publishing;
     const [failure] = failures;
     if (failure !== undefined && !(failure instanceof LineLost && signal.aborted)) throw failure;
   }
@@ -217,8 +216,7 @@ class Work {
     if (nowMs - this.#lookedAtMs >= LOOK_MS) {
       this.#lookedAtMs = nowMs;
       await this.#refresh();
-      this.#publishing = this.#publishing.then(() => this.#publish());
-      await this.#publishing;
+      await this.#publish();
     }
     return this.#state.endReason !== null;
   }

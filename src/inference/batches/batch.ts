@@ -41,6 +41,13 @@ export type EndReason = {
   readonly message: string;
 };
 
+/** The reason of a batch whose completion window has ended. */
+export const EXPIRED: EndReason = {
+  status: "expired",
+  code: "batch_expired",
+  message: "This request could not be executed before the completion window expired.",
+};
+
 /** When a batch came to a status, ISO 8601. */
 export type BatchTimes = Partial<Readonly<Record<Exclude<BatchStatus, "validating">, string>>>;
 
