@@ -5,6 +5,7 @@ import type { ReplayKey } from "../idempotency/replay-key.ts";
 import type { StreamSink } from "../inference/dispatch/stream-options.ts";
 import { exactJson } from "../kernel/text/exact-json.ts";
 import type { Answer } from "./http/answer.ts";
+import { cacheHeaders } from "./http/cache-headers.ts";
 
 /**
  * What a repeated request with the same `Idempotency-Key` gets: the first response again, or, if that contains a
@@ -109,11 +110,12 @@ class StreamCopy implements StreamSink {
     return { status: 200, headers: this.#headers, body: Buffer.concat(this.#chunks) };
   }
 
-  start(head: { readonly responseKey: string | undefined }): void {
-    const { responseKey } = head;
+  start(head: Parameters<StreamSink["start"]>[0]): void {
+    const { responseKey, cache } = head;
     this.#headers = {
       "content-type": EVENTS_TYPE,
       ...(responseKey !== undefined && { "zg-res-key": responseKey }),
+      ...(cache && cacheHeaders(cache)),
     };
     this.#sink.start(head);
   }
