@@ -60,6 +60,17 @@ describeDatabases("closing months", (kind) => {
     expect(await retention.run()).toEqual(previewed);
   });
 
+  test("a run that is stopped while it looks for due months closes none of them, and the next one does", async () => {
+    const database = await openTestDatabase(kind);
+    await fillMonth(database, monthsAgo(2), { seeded: await seedTwo(database), requests: 4 });
+    const retention = retentionOn(database, { requestsMonths: 1, ledgerMonths: 1, folder: newFolder() });
+    const run = retention.run();
+    retention.stop();
+    expect(await run).toEqual([]);
+    expect(await numberOf(database, "select count(*) from inference_request")).toBe(4);
+    expect(await retention.run()).toHaveLength(2);
+  });
+
   test("archives and removes what the policy does not keep, and balances, sums and verifications stay exact", async () => {
     const database = await openTestDatabase(kind);
     const folder = newFolder();

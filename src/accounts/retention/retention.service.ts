@@ -105,8 +105,9 @@ export class RetentionService {
    */
   async run(at?: Date): Promise<readonly CountedMonth[]> {
     const { database } = this.#dependencies;
-    const now = at ?? (await this.#now());
+    // First, so that a stop while the run reads what is due ends it.
     this.#stopping = new AbortController();
+    const now = at ?? (await this.#now());
     const closed: CountedMonth[] = [];
     if ((await this.due(now)).length === 0 || !(await takeLease(database, this.#processId))) return closed;
     try {
@@ -142,7 +143,9 @@ export class RetentionService {
 
   /** What is removed must be verified and, if it is usage, in the sums of usage. */
   async #prepare(): Promise<void> {
+    this.#stopping.signal.throwIfAborted();
     await this.#dependencies.rollups.sweep(1);
+    this.#stopping.signal.throwIfAborted();
     await this.#requireExactLedger();
   }
 
