@@ -69,9 +69,10 @@ export function repeated(settlement: Settlement): Settlement {
   return settlement.isUndelivered ? uncharged(known, "unavailable") : known;
 }
 
-/** The settlement of a request that failed after all, and is not charged. */
+/** The settlement of a request that failed after all: without a charge, nor the hash of an answer that states one. */
 export function uncharged(settlement: Settlement, errorCode: string): Settlement {
-  return { ...settlement, outcome: "failed", errorCode, inputCost: 0n, outputCost: 0n };
+  const receipt = settlement.receipt && withoutReturned(settlement.receipt);
+  return { ...settlement, receipt, outcome: "failed", errorCode, inputCost: 0n, outputCost: 0n };
 }
 
 /** A settlement that ends a request without a charge. */
