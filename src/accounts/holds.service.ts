@@ -298,7 +298,7 @@ export class HoldsService {
   }
 
   async stop(): Promise<void> {
-    this.#orphans.stop();
+    await this.#orphans.stop();
     await this.#sweeps.stop();
     await this.#allotments.stop();
   }

@@ -40,8 +40,13 @@ export class OrphanedHolds {
     this.#timer ??= detached(() => setInterval(() => void this.#endAll(), ROUND_MS).unref());
   }
 
-  /** Stops; the remaining holds are left to expiry. */
-  stop(): void {
+  /** Stops after a last attempt; the remaining holds are left to expiry. */
+  async stop(): Promise<void> {
+    if (this.#orphans.size > 0) await this.#endAll();
+    this.#clear();
+  }
+
+  #clear(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#orphans.clear();
@@ -68,6 +73,6 @@ export class OrphanedHolds {
       this.#dependencies.committed();
       this.#dependencies.log.warn({ holds: found.length }, "holds that an outage had orphaned were ended");
     }
-    if (this.#orphans.size === 0) this.stop();
+    if (this.#orphans.size === 0) this.#clear();
   }
 }

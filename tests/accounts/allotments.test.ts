@@ -395,6 +395,17 @@ describeDatabases("an allotment", (kind) => {
     },
   );
 
+  test("whose process stops before the end of a request could be recorded pays for it then", async () => {
+    const { database, holds, seeded, admit } = await open(kind, 1_000n);
+    const request = await admit();
+    vi.spyOn(database, "rows").mockRejectedValueOnce(new Error("the connection broke"));
+    await expect(holds.settle(settlementOf(request.id, 3n))).rejects.toThrow("the connection broke");
+    await holds.stop();
+    expect(await balanceOf(database, seeded.account)).toMatchObject({ held: 0n, total: 997n });
+    expect(await listedIn(database)).toMatchObject([{ id: request.id, status: "completed" }]);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
   test("admits a request although the statement fails for another key, whose request arrived with it", async () => {
     const { database, holds, seeded, admit } = await open(kind, 1_000n);
     const other = await seedAccount(database, 1_000n);

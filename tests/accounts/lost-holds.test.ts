@@ -1,5 +1,5 @@
 // @module-tag medium
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { BalanceService } from "../../src/accounts/balance.service.ts";
 import { TagBudgetsService } from "../../src/accounts/budgets/tag-budgets.service.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
@@ -96,6 +96,16 @@ describeDatabases("the hold of a request with a budget", (kind) => {
     expect(await requestsIn(database)).toEqual([failed, failed]);
     expect(await holds.open()).toBe(0);
     expect(await database.rows("select 1 from process_lease")).toEqual([]);
+    expect(await findLedgerFaults(database)).toEqual([]);
+  });
+
+  test("whose process stops before the end of its request could be recorded pays for it then", async () => {
+    const { database, holds, admit, held, totalOf, used } = await open(kind);
+    const id = await admit(100n);
+    vi.spyOn(database, "rows").mockRejectedValueOnce(new Error("the connection broke"));
+    await expect(holds.settle(settlementOf(id, 60n))).rejects.toThrow("the connection broke");
+    await holds.stop();
+    expect([await held(), await totalOf(), await used()]).toEqual([NOTHING, 940n, 60n]);
     expect(await findLedgerFaults(database)).toEqual([]);
   });
 

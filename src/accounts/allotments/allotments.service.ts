@@ -146,15 +146,22 @@ export class AllotmentsService {
       }
   }
 
-  /** Returns all that is unused now. What requests in progress may cost stays held until they are settled. */
+  /**
+   * Returns all that is unused now, and records the ends of requests that could not be recorded. What requests in
+   * progress may cost stays held until they are settled.
+   */
   returnUnused(): Promise<void> {
     return this.#mutex.run(async () => {
       for (const allotment of this.#byKey.values()) allotment.close();
-      await this.#end([], [...this.#byKey.values()]);
+      let ends: readonly End[];
+      do {
+        ends = this.#unrecorded();
+        await this.#end(ends, [...this.#byKey.values()]);
+      } while (ends.length === BATCH);
     });
   }
 
-  /** Returns all that is unused, and ends the lease. */
+  /** As `returnUnused`, and ends the lease. */
   async stop(): Promise<void> {
     const { queries, log } = this.#dependencies;
     await this.#beats.stop();
