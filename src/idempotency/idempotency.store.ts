@@ -97,6 +97,7 @@ type ClaimRow =
 
 const SCOPE = "account = $1::text and method = $2::text and route = $3::text and key = $4::text";
 
+/** If another request claims an old key at the same moment, the last part sees the old row, which is not an answer. */
 const CLAIM = `
   with unsealed as (
     select request_id, case when state = 'running' and deadline >= now() then 'running' else 'lost' end as state
@@ -124,7 +125,8 @@ const CLAIM = `
   union all
   select false, body_hash, request_id, case when state = 'running' and deadline < now() then 'lost' else state end,
     encode(body, 'base64')
-  from idempotency_key where ${SCOPE} and not exists (select 1 from claimed)`;
+  from idempotency_key where ${SCOPE} and not exists (select 1 from claimed)
+    and created_at >= now() - interval '${KEPT_HOURS} hours'`;
 
 const FINISH = `
   update idempotency_key set state = $6::text, body = decode($7::text, 'base64')

@@ -383,7 +383,37 @@ describe.skipIf(!inject("postgresUrl"))("two processes on one database", () => {
     for (const stack of [one, other])
       expect((await post(stack, customer.secret, key)).text).toBe(answered?.text);
   });
+
+  test("a key that another request claims after 24 h is in progress for a third, which gets no answer of before", async () => {
+    const [one] = twins();
+    const { database } = one.app;
+    const customer = await seedAccount(database, 1_000_000n);
+    const key = newId();
+    expect((await post(one, customer.secret, key)).status).toBe(200);
+    const change = (set: string) => `update idempotency_key set ${set} where account = $1::text`;
+    await database.rows(change("created_at = now() - interval '25 hours'"), [customer.account]);
+    const [claimed, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const claim = database.transaction(async (tx) => {
+      await tx.rows(
+        change("created_at = now(), state = 'running', body = null, deadline = now() + interval '1 hour'"),
+        [customer.account],
+      );
+      claimed.resolve();
+      await committed.promise;
+    });
+    await claimed.promise;
+    const reply = post(one, customer.secret, key);
+    await until(async () => (await database.rows(WAITING_CLAIMS)).length > 0);
+    committed.resolve();
+    await claim;
+    expect((await reply).code).toBe("idempotency_in_progress");
+    await database.rows("delete from idempotency_key where account = $1::text", [customer.account]);
+  });
 });
+
+const WAITING_CLAIMS = `
+  select 1 from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into idempotency_key%'`;
 
 test("every route that charges or creates accepts the key, and no other does", () => {
   const taking = routes.filter(({ repetition }) => repetition !== undefined);
