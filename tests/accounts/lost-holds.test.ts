@@ -1,5 +1,6 @@
 // @module-tag medium
 import { expect, onTestFinished, test, vi } from "vitest";
+import { findEndedLeases, releaseLost } from "../../src/accounts/allotments/leases.store.ts";
 import { BalanceService } from "../../src/accounts/balance.service.ts";
 import { TagBudgetsService } from "../../src/accounts/budgets/tag-budgets.service.ts";
 import { HoldsService } from "../../src/accounts/holds.service.ts";
@@ -12,6 +13,7 @@ import { ApiKeyService } from "../../src/keys/api-keys/api-key.service.ts";
 import { requestFor, settlementOf } from "../support/admissions.ts";
 import { seedAccount } from "../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../support/servers/database.ts";
+import { until } from "../support/until.ts";
 
 const log = createLogger("silent");
 const TAGS = { team: "search" };
@@ -37,7 +39,7 @@ async function open(kind: "embedded" | "server", { neuron = 1_000n, limit = 800n
   const { key } = await keys.create(seeded.account, "limited", { creditLimit: limit });
   const budgets = new TagBudgetsService({ database, clock: systemClock, committed: () => {} });
   await budgets.create(seeded.account, { name: "team", value: "search", creditLimit: budget });
-  const { holds } = processOn(database);
+  const { holds, clock } = processOn(database);
   const admit = async (amount: bigint, more: Partial<HoldRequest> = {}) => {
     const request = requestFor({ ...seeded, keyId: key.id }, amount, { tags: TAGS, ...more });
     await holds.hold(request);
@@ -54,7 +56,7 @@ async function open(kind: "embedded" | "server", { neuron = 1_000n, limit = 800n
   };
   const totalOf = async () => (await new BalanceService(database).byAccounts([seeded.account]))[0]?.total;
   const used = async () => (await budgets.list(seeded.account))[0]?.used;
-  return { database, seeded, holds, admit, held, totalOf, used };
+  return { database, seeded, holds, clock, admit, held, totalOf, used };
 }
 
 const NOTHING = { account: 0n, budget: 0n, key: 0n };
@@ -76,6 +78,15 @@ async function seenLost(database: Database): Promise<() => Promise<number>> {
 
 /** Releases what processes hold that were killed. Resolves with the number of holds. */
 const release = async (database: Database) => (await seenLost(database))();
+
+/** How many statements wait for a lock. */
+async function waiting(database: Database): Promise<number> {
+  return (
+    await database.rows(
+      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+    )
+  ).length;
+}
 
 function requestsIn(database: Database) {
   return database.rows<{ status: string; error: string | null; cost: string }>(
@@ -108,6 +119,32 @@ describeDatabases("the hold of a request with a budget", (kind) => {
     expect([await held(), await totalOf(), await used()]).toEqual([NOTHING, 940n, 60n]);
     expect(await findLedgerFaults(database)).toEqual([]);
   });
+
+  test.runIf(kind === "server")(
+    "keeps the lease whose allotments are released while a beat waits, and none of them is used after it",
+    async () => {
+      const { database, holds, clock, seeded, admit } = await open(kind, { neuron: 10_000n });
+      const admitShort = () => holds.hold(requestFor(seeded, 5n));
+      await admit(100n);
+      for (let n = 0; n < 4; n++) await admitShort();
+      await holds.beat();
+      const rows = vi.spyOn(database, "rows").mockClear();
+      await admitShort();
+      expect(rows).not.toHaveBeenCalled();
+      await database.rows("update process_lease set expires_at = now() - interval '1 second'");
+      clock.nowMs += 1_700;
+      let beat: Promise<void> | undefined;
+      await database.transaction(async (tx) => {
+        expect(await releaseLost(tx, await findEndedLeases(tx, 1), 500)).toBe(1);
+        beat = holds.beat();
+        await until(async () => (await waiting(database)) === 1);
+      });
+      await beat;
+      rows.mockClear();
+      await admitShort();
+      expect(rows).toHaveBeenCalled();
+    },
+  );
 
   test("stays while its process renews its lease, and while only another process died", async () => {
     const { database, admit, held, holds } = await open(kind);

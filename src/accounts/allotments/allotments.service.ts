@@ -350,20 +350,31 @@ export class AllotmentsService {
   }
 
   async #renew(): Promise<void> {
-    const { queries, clock } = this.#dependencies;
-    const [startedMs, startedTime] = [clock.monotonicMs(), clock.now().getTime()];
-    const { isNew, allotments } = await renewLease(queries, this.processId);
-    if (isNew) for (const { keyId, id } of [...this.#byKey.values()]) this.#forget(keyId, id);
-    const rows = new Map(allotments.map((row) => [row.id, row]));
+    const first = await this.#readLease();
+    // A statement that waited while the allotments of a lease that was over were released still reads them.
+    const last = this.#isLeased(this.#nowMs()) ? first : await this.#readLease();
+    if (first.isNew || last.isNew)
+      for (const { keyId, id } of [...this.#byKey.values()]) this.#forget(keyId, id);
+    const rows = new Map(last.allotments.map((row) => [row.id, row]));
     for (const { keyId, id } of [...this.#byKey.values()]) if (!rows.has(id)) this.#forget(keyId, id);
-    for (const row of allotments) {
+    for (const row of last.allotments) {
       const known = this.#known(row) ?? new Allotment(row);
       known.read(row);
       this.#byKey.set(row.keyId, known);
     }
     this.#isFailing = false;
+    this.#lease = last.lease;
+  }
+
+  /** Renews the lease, which lasts from before the statement, and reads the allotments. */
+  async #readLease() {
+    const { queries, clock } = this.#dependencies;
     const lastsMs = 1_000 * LEASE_SECONDS - MARGIN_MS;
-    this.#lease = { untilMs: startedMs + lastsMs, untilTime: startedTime + lastsMs };
+    const lease = {
+      untilMs: clock.monotonicMs() + lastsMs,
+      untilTime: clock.now().getTime() + lastsMs,
+    };
+    return { lease, ...(await renewLease(queries, this.processId)) };
   }
 
   async #list(): Promise<void> {
