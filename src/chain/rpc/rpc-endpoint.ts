@@ -202,11 +202,12 @@ export class RpcEndpoint {
 /**
  * Tries the endpoints in configured order, the ready ones first, until one succeeds. A contract's revert is a result
  * and ends the loop. If every endpoint fails, an error response takes precedence over a connection failure: only an
- * error response shows the caller what to change.
+ * error response shows the caller what to change. `confirm` throws for an endpoint whose response cannot be used.
  */
 export async function requestWithFallback(
   endpoints: readonly RpcEndpoint[],
   call: RpcCall,
+  confirm?: (endpoint: RpcEndpoint) => Promise<void>,
 ): Promise<unknown> {
   const ready = endpoints.filter(({ isReady }) => isReady);
   const others = endpoints.filter(({ isReady }) => !isReady);
@@ -216,7 +217,9 @@ export async function requestWithFallback(
     // Wait for an unreachable endpoint only if no other endpoint answers.
     if (worst?.weight === ANSWER && !endpoint.isReady) continue;
     try {
-      return await endpoint.request(call);
+      const response = await endpoint.request(call);
+      await confirm?.(endpoint);
+      return response;
     } catch (error) {
       if (isRevert(error)) throw error;
       const weight = weightOf(error);

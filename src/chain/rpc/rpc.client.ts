@@ -40,6 +40,7 @@ export type Rpc = {
   block(number: bigint): Promise<ChainBlock | undefined>;
   /** The number of the newest `finalized` block, undefined if the endpoint does not support that tag. */
   finalized(): Promise<bigint | undefined>;
+  /** The logs that a filter selects, from an endpoint that has the last block of its range. */
   logs(filter: LogFilter): Promise<readonly ChainLog[]>;
 };
 
@@ -64,7 +65,7 @@ export function createRpc(options: Options): Rpc {
   const { urls, network, chainId, timeoutMs = 10_000, pollMs = 2_000, log, clock = systemClock } = options;
   const endpoints = urls.map((url) => new RpcEndpoint({ url, network, chainId, timeoutMs, log, clock }));
   const client = createPublicClient({
-    // Retries span all endpoints, so that a call can disable them (`logs` does, to halve its range at once).
+    // Retries span all endpoints.
     transport: () =>
       createTransport({
         key: "endpoints",
@@ -112,17 +113,33 @@ export function createRpc(options: Options): Rpc {
           throw error;
         }
       }),
-    logs: (filter) =>
+    // Not retried, so that a range that is refused is halved at once.
+    logs: ({ addresses, topics, where }) =>
       withChainError("logs", async () => {
         const range =
-          "blockHash" in filter.where
-            ? { blockHash: filter.where.blockHash }
-            : { fromBlock: numberToHex(filter.where.from), toBlock: numberToHex(filter.where.to) };
-        const query = { address: [...filter.addresses], topics: [[...filter.topics]], ...range };
-        const logs = await client.request({ method: "eth_getLogs", params: [query] }, { retryCount: 0 });
+          "blockHash" in where
+            ? where
+            : { fromBlock: numberToHex(where.from), toBlock: numberToHex(where.to) };
+        const call = {
+          method: "eth_getLogs",
+          params: [{ address: [...addresses], topics: [[...topics]], ...range }],
+        };
+        const confirm =
+          "to" in where ? (endpoint: RpcEndpoint) => requireBlock(endpoint, where.to) : undefined;
+        const logs = (await requestWithFallback(endpoints, call, confirm)) as readonly RpcLog[];
         return logs.filter(({ removed }) => !removed).map(toLog);
       }),
   };
+}
+
+/**
+ * Throws `chain_error` unless the endpoint has the block. One that lags leaves the logs of the blocks out that it does
+ * not have yet, without an error, and another endpoint may have returned these blocks.
+ */
+async function requireBlock(endpoint: RpcEndpoint, number: bigint): Promise<void> {
+  const params = [numberToHex(number), false];
+  if ((await endpoint.request({ method: "eth_getBlockByNumber", params })) === null)
+    throw new AppError("chain_error", `The chain's RPC does not have block ${number} yet.`);
 }
 
 /** Wraps an error that viem threw in a `chain_error`, as its cause; the text of the cause is not shown. */

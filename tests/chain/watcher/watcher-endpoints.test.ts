@@ -134,6 +134,35 @@ describe("an endpoint that fails", () => {
     await until(() => watcher.status().state === "following");
   });
 
+  test("one that lags far behind does not replace one that refuses a long range: no log is skipped", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+    await chain.mine(10);
+    await chain.deposit(account, 7n);
+    await chain.mine(150);
+    const [limited, lagging] = [await startRpcProxy(chain.url), await startRpcProxy(chain.url)];
+    limited.judge = ({ method, params: [filter] }) => {
+      const { fromBlock = "0x0", toBlock = "0x0" } = (filter ?? {}) as {
+        fromBlock?: string;
+        toBlock?: string;
+      };
+      const isLong = method === "eth_getLogs" && Number(toBlock) - Number(fromBlock) >= 30;
+      return isLong ? { error: { code: -32005, message: "query exceeds the block range limit" } } : "pass";
+    };
+    // It has 5 blocks, and like geth it returns the logs of those that it has.
+    lagging.judge = ({ method, params: [block] }) => {
+      if (method === "eth_getLogs") return { result: [] };
+      if (method !== "eth_getBlockByNumber") return "pass";
+      if (block === "latest") return { params: ["0x5", false] };
+      return Number(block) > 5 ? { result: null } : "pass";
+    };
+    const { list, watcher, scanned } = watchDeposits(database, { urls: [limited.url, lagging.url] });
+    watcher.start();
+    await scanned(await chain.height());
+    expect(lagging.calls.some(({ method }) => method === "eth_getLogs")).toBe(true);
+    expect(await list(account)).toMatchObject([{ amount: 7n, status: "confirmed" }]);
+    expect(await balanceOf(database, account)).toBe(7n);
+  });
+
   test("a watcher stops at once even while the chain does not answer", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase()];
     const proxy = await startRpcProxy(chain.url);
