@@ -53,20 +53,20 @@ export class WalletSender {
   }
 
   /** Sends a signed transaction; it can be repeated. `outdated`: another transaction used its nonce. */
-  async send({ raw }: SignedTransaction): Promise<"sent" | "outdated"> {
+  async send({ raw, hash }: SignedTransaction): Promise<"sent" | "outdated"> {
     try {
       await this.#dependencies.client.sendRawTransaction({ serializedTransaction: raw });
       return "sent";
     } catch (error) {
       const reason = rpcReason(error);
       if (/already (known|imported)/i.test(reason)) return "sent";
-      if (/nonce too low/i.test(reason)) return "outdated";
+      // A node also says so of this transaction itself, if a block included it a moment ago.
+      if (/nonce too low/i.test(reason)) return (await this.outcome(hash)) ? "sent" : "outdated";
       throw chainError("a transaction could not be sent", error);
     }
   }
 
   /** The outcome of a transaction; undefined until a block includes it. */
-
   async outcome(hash: Hex): Promise<"success" | "reverted" | undefined> {
     try {
       return (await this.#dependencies.client.getTransactionReceipt({ hash })).status;
