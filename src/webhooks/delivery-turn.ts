@@ -47,8 +47,8 @@ export type TurnLimits = {
   readonly slowMs: number;
 };
 
-/** Events that are read at once. */
-const PAGE = 100;
+/** Events that are read at once. The last one of a full page is only known as waiting, and read again. */
+const PAGE = 101;
 
 /**
  * One turn of a worker at one webhook: delivers the waiting events in their order until none waits, one fails, or the
@@ -96,32 +96,38 @@ export class DeliveryTurn {
   /** False when the lease is over: a delivery failed, or another worker has it. */
   async #deliverAll(): Promise<boolean> {
     const { account, topics } = this.#webhook;
-    for (let isFirst = true; ; isFirst = false) {
+    for (let waiting = this.#webhook.waitingPosition; ; ) {
       const page = await readSubjectPage(
         this.#dependencies.database,
         { topics, subject: account },
         this.#position,
         PAGE,
       );
-      const { waitingPosition } = this.#webhook;
       const first = page.events[0]?.position;
-      if (isFirst && waitingPosition !== null && (first === undefined || first > waitingPosition)) {
-        await this.#disable(this.#webhook.failures > 0 ? "failing" : "expired");
+      if (waiting !== null && (first === undefined || first > waiting)) {
+        await this.#disable(this.#hasFailed ? "failing" : "expired");
         return false;
       }
-      for (const [index, event] of page.events.entries()) {
+      const events = page.isFull ? page.events.slice(0, -1) : page.events;
+      for (const [index, event] of events.entries()) {
         if (this.#isOver()) return true;
         const { message, isBelow } = readEvent(event, { ...this.#webhook, isBelow: this.#isBelow });
         if (message && !(await this.#deliver(event, message, isBelow, page.events[index + 1]))) return false;
         this.#isBelow = isBelow;
         this.#position = event.position;
       }
+      waiting = page.events.at(-1)?.position ?? null;
       if (page.isFull) continue;
       // What was pending is delivered, was not wanted, or has expired without having been found as waiting.
       const { pendingPosition } = this.#webhook;
       this.#position = page.upTo > pendingPosition ? page.upTo : pendingPosition;
       return true;
     }
+  }
+
+  /** Whether the last attempt failed. */
+  get #hasFailed(): boolean {
+    return this.#webhook.failures > 0 && this.#sequence === this.#webhook.sequence;
   }
 
   #isOver(): boolean {

@@ -165,6 +165,32 @@ describeDatabases("webhook delivery", (kind) => {
     expect(sequencesOf(receiver)).toEqual([2]);
   });
 
+  test("events that expire while earlier ones are delivered disable the webhook as well: none is skipped unnoticed", async () => {
+    const world = await WebhookWorld.open(kind, onEnd);
+    const receiver = await startReceiver(onEnd);
+    const wallet = await world.wallet();
+    const { webhook } = await world.create(wallet, receiver.url);
+    const amounts = Array.from({ length: 150 }, (_, index) => index + 1);
+    await world.deposit(wallet.account, ...amounts);
+    const expired = 120;
+    receiver.answer = (received, response) => {
+      if (received.payload.sequence !== 100) return accept(received, response);
+      void expireOldest(world, expired).then(() => accept(received, response));
+    };
+    await serve(world.worker());
+    expect(amountsOf(receiver)).toEqual(amounts.slice(0, 100));
+    expect(await world.webhooks.get(wallet.account, webhook.id)).toMatchObject({
+      status: "disabled",
+      disabledReason: "expired",
+    });
+    receiver.received.length = 0;
+    receiver.answer = accept;
+    await world.webhooks.update(wallet, webhook.id, { isEnabled: true });
+    await serve(world.worker());
+    expect(amountsOf(receiver)).toEqual(amounts.slice(expired));
+    expect(sequencesOf(receiver)[0]).toBe(102);
+  });
+
   test("a worker that dies after a delivery causes a second one with the same id and number, and nothing is missing", async () => {
     const world = await WebhookWorld.open(kind, onEnd);
     const receiver = await startReceiver(onEnd);
