@@ -34,7 +34,8 @@ export class EventsService {
   /**
    * Events as they arrive; with `after`, first every event after that cursor, at least once and in order of position.
    * The stream must be ended with `return()`, as `for await` does. Throws `invalid_cursor` for a cursor that was not
-   * issued here, `cursor_expired` when events after it were deleted (after 24 h), `unavailable` at `maxStreams`.
+   * issued here, `cursor_expired` when events after it were deleted (after 24 h), `unavailable` at `maxStreams`. The
+   * stream fails with `cursor_expired` when events are deleted before a slow reader has replayed them.
    */
   async follow<T extends Topic>(filter: EventFilter<T>, after?: string): Promise<EventStream<T>> {
     if (this.#openStreams >= this.#maxStreams)
@@ -81,10 +82,6 @@ export class EventsService {
     const position = this.positionOf(after);
     const past = await this.#reads.past(filter, position);
     if (position > past.newestCursor) throw invalidCursor();
-    if (position < past.oldestCursor)
-      throw new AppError("cursor_expired", `Events are retained for ${KEPT_HOURS} h; this cursor is older.`, {
-        param: "after",
-      });
     const source = {
       page: async (last: bigint) => toPage(await this.#reads.past(filter, last), last),
       live: (last: bigint) => this.#bus.subscribe(filter, last),
@@ -96,9 +93,14 @@ export class EventsService {
 
 /**
  * The outbox is the source of truth and finds a subject by index, so past events come from there. The bus then replays
- * from `newest`: events up to it are all committed, events after it may be published but not committed yet.
+ * from `newest`: events up to it are all committed, events after it may be published but not committed yet. Throws
+ * `cursor_expired` when events after `after` were deleted, also while a slow reader replays the events before them.
  */
-function toPage({ events, newest }: ReplayWindow, after: bigint): ReplayPage {
+function toPage({ events, newest, oldestCursor }: ReplayWindow, after: bigint): ReplayPage {
+  if (after < oldestCursor)
+    throw new AppError("cursor_expired", `Events are retained for ${KEPT_HOURS} h; this cursor is older.`, {
+      param: "after",
+    });
   const last = events.at(-1)?.position ?? after;
   const full = events.length === REPLAY_PAGE;
   return { events, upTo: full || last > newest ? last : newest, full };

@@ -97,6 +97,21 @@ describeDatabases("events service", (kind) => {
     await otherTopic.return?.();
   });
 
+  test("a stream whose next events were deleted while it replayed fails as expired, and skips none", async () => {
+    const { events, emit, database } = await startProcess();
+    const notes = Array.from({ length: 700 }, (_, index) => `${index + 1}`);
+    await emit(...notes);
+    const stream = await events.follow(filter, TEST_CURSORS.seal(0n));
+    const read = await take(stream, 500);
+    expect(read.map(noteOf)).toEqual(notes.slice(0, 500));
+    await database.rows(
+      "update outbox set at = now() - interval '25 hours' where (data ->> 'txSeq')::int <= 600",
+    );
+    expect(await forgetEvents(database, 2_000)).toBe(1_200);
+    await expect(stream.next()).rejects.toMatchObject({ code: "cursor_expired" });
+    expect(events.openStreams).toBe(0);
+  });
+
   test("return() ends a stream at once, live or while it replays, and releases its slot", async () => {
     const { events, emit, bus } = await startProcess(undefined, { maxStreams: 2 });
     await emit("1");
