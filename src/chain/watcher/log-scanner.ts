@@ -12,7 +12,7 @@ import {
 } from "./log-handler.ts";
 import { type LogPage, readPage } from "./log-pages.ts";
 import {
-  clearAccepted,
+  type CursorMove,
   dropMarks,
   keepMarks,
   type Mark,
@@ -20,6 +20,7 @@ import {
   openCursor,
   readAccepted,
   readMarks,
+  type WatcherState,
 } from "./log-watcher.store.ts";
 import type { PollTimer } from "./poll-timer.ts";
 
@@ -75,7 +76,7 @@ export class LogScanner {
   readonly #selection: Pick<LogHandler, "addresses" | "topics">;
   readonly #senders = new TransactionSenders();
   /** How many blocks up to the head are read one by one. */
-  readonly nearBlocks: bigint;
+  readonly #nearBlocks: bigint;
   readonly #keptBlocks: bigint;
   #head: bigint | undefined;
 
@@ -83,7 +84,7 @@ export class LogScanner {
     this.#options = options;
     this.#timer = timer;
     this.#keptBlocks = BigInt(options.confirmations + (options.reorgBlocks ?? REORG_BLOCKS));
-    this.nearBlocks = lesser(this.#keptBlocks, BigInt(options.confirmations + NEAR_BEYOND_CONFIRMATIONS));
+    this.#nearBlocks = lesser(this.#keptBlocks, BigInt(options.confirmations + NEAR_BEYOND_CONFIRMATIONS));
     this.#selection = {
       addresses: [...new Set(options.handlers.flatMap(({ addresses }) => addresses))],
       topics: [...new Set(options.handlers.flatMap(({ topics }) => topics))],
@@ -93,6 +94,11 @@ export class LogScanner {
   /** The newest block of the chain that a step has seen, also a step that failed. */
   get head(): bigint | undefined {
     return this.#head;
+  }
+
+  /** The state of a watcher that has read the blocks up to `scanned`. */
+  stateAt(scanned: bigint | undefined, head: bigint): WatcherState {
+    return head - (scanned ?? head) < this.#nearBlocks ? "following" : "backfilling";
   }
 
   /** Throws what the chain, the database or a handler threw; nothing was written then, and the step can be retried. */
@@ -106,7 +112,7 @@ export class LogScanner {
     const from = cursor ? cursor.number + 1n : startBlock;
     const place = { head: head.number, headHash: head.hash };
     if (from > head.number) return { kind: "idle", scanned: cursor?.number, ...place };
-    const stretch = { after: cursor, from, head: head.number, near: this.nearBlocks, pageBlocks };
+    const stretch = { after: cursor, from, head: head.number, near: this.#nearBlocks, pageBlocks };
     const page = await this.#timer.orStop(this.#readPage(stretch));
     if (!page || !(await this.#commit(cursor, page, head.number))) return { kind: "moved" };
     return { kind: "scanned", scanned: page.end.number, ...place };
@@ -216,11 +222,12 @@ export class LogScanner {
     // The common ancestor may be block 0 only, below the start block.
     const to = ancestor && ancestor.number + 1n >= startBlock ? ancestor : undefined;
     const from = to ? to.number + 1n : 0n;
+    const reorgDepth = Number(cursor.number - from) + 1;
     try {
-      const moved = await this.#transaction({ from: cursor, to, head: head.number }, async (tx) => {
+      const move = { from: cursor, to, head: head.number, reorgDepth };
+      const moved = await this.#transaction(move, async (tx) => {
         await dropMarks(tx, name, ancestor ? ancestor.number + 1n : 0n);
         if (to) await keepMarks(tx, name, [to], to.number - this.#keptBlocks);
-        await clearAccepted(tx, name);
         for (const handler of handlers) await handler.revert(tx, from, reason);
       });
       if (!moved) return { kind: "moved" };
@@ -230,7 +237,7 @@ export class LogScanner {
     }
     return {
       kind: "reverted",
-      depth: Number(cursor.number - from) + 1,
+      depth: reorgDepth,
       scanned: to?.number,
       head: head.number,
     };
@@ -244,10 +251,14 @@ export class LogScanner {
   }
 
   /** Runs `work` and moves the cursor atomically. Returns false and does nothing if the cursor has already moved. */
-  async #transaction(move: Move, work: (tx: Transaction) => Promise<void>): Promise<boolean> {
+  async #transaction(
+    move: Omit<CursorMove, "state">,
+    work: (tx: Transaction) => Promise<void>,
+  ): Promise<boolean> {
     const { database, name, committed } = this.#options;
+    const state = this.stateAt(move.to?.number, move.head);
     const moved = await database.transaction(async (tx) => {
-      if (!(await moveCursor(tx, name, move))) return false;
+      if (!(await moveCursor(tx, name, { ...move, state }))) return false;
       await work(tx);
       return true;
     });
@@ -255,8 +266,6 @@ export class LogScanner {
     return moved;
   }
 }
-
-type Move = Parameters<typeof moveCursor>[2];
 
 function isFor({ addresses, topics }: LogHandler, { address, topics: [topic] }: ChainLog): boolean {
   return topic !== undefined && addresses.includes(address) && topics.includes(topic);

@@ -59,18 +59,31 @@ async function findCursor(queries: Queries, name: string): Promise<Cursor | unde
   return { chainId: Number(row.chain_id), mark: row.number === null ? undefined : toMark(row) };
 }
 
+/** A move of the cursor, and the state of a watcher that makes it. */
+export type CursorMove = {
+  readonly from: Mark | undefined;
+  readonly to: Mark | undefined;
+  readonly head: bigint;
+  readonly state: WatcherState;
+  /** How many blocks it reverts; undefined if none. */
+  readonly reorgDepth?: number;
+};
+
 /**
  * Moves the cursor if it is still at `from`, and returns whether it was. The row stays locked until the transaction
- * ends, so of two watchers with the same name only one can write what it read.
+ * ends, so of two watchers with the same name only one can write what it read. Its state replaces what another process,
+ * or an earlier one, recorded last. An acceptance ends with any move: if the old chain returned first, the operator did
+ * not accept the next reorg.
  */
 export async function moveCursor(
   tx: Queries,
   name: string,
-  { from, to, head }: { from: Mark | undefined; to: Mark | undefined; head: bigint },
+  { from, to, head, state, reorgDepth }: CursorMove,
 ): Promise<boolean> {
   const moved = await tx.rows(
     `update watcher_cursor
-     set block_number = $4::bigint, block_hash = $5, head_number = $6::bigint, updated_at = now()
+     set block_number = $4::bigint, block_hash = $5, head_number = $6::bigint, state = $7, note = null,
+       last_reorg_depth = coalesce($8::int, last_reorg_depth), accepted_at = null, updated_at = now()
      where name = $1 and block_number is not distinct from $2::bigint and block_hash is not distinct from $3
      returning name`,
     [
@@ -80,18 +93,20 @@ export async function moveCursor(
       to?.number.toString() ?? null,
       to?.hash ?? null,
       head.toString(),
+      state,
+      reorgDepth ?? null,
     ],
   );
   return moved.length === 1;
 }
 
-/** Stores the watcher's status, for other processes. */
+/** Stores the state of a watcher that does not move its cursor, for other processes. */
 export async function recordState(queries: Queries, name: string, status: WatcherStatus): Promise<void> {
   await queries.rows(
     `update watcher_cursor set state = $2, head_number = coalesce($3::bigint, head_number),
-       last_reorg_depth = $4::int, note = $5, updated_at = now()
+       note = $4, updated_at = now()
      where name = $1`,
-    [name, status.state, status.headBlock?.toString() ?? null, status.lastReorgDepth, status.note ?? null],
+    [name, status.state, status.headBlock?.toString() ?? null, status.note ?? null],
   );
 }
 
@@ -207,11 +222,6 @@ export async function readAccepted(queries: Queries, name: string): Promise<bool
     [name],
   );
   return rows.length === 1;
-}
-
-/** Clears an operator's acceptance. */
-export async function clearAccepted(tx: Queries, name: string): Promise<void> {
-  await tx.rows("update watcher_cursor set accepted_at = null where name = $1", [name]);
 }
 
 /** Records an acceptance for a halted watcher of this chain, and returns whether there is one. */

@@ -125,7 +125,7 @@ export class LogWatcher {
         return { ms: MAX_PAUSE_MS };
       case "reverted":
         log.warn({ watcher: this.name, depth: step.depth }, "a chain reorg was handled");
-        await this.#enter(this.#status.state, {
+        await this.#enter(this.#scanner.stateAt(step.scanned, step.head), {
           scannedBlock: step.scanned,
           headBlock: step.head,
           lastReorgDepth: step.depth,
@@ -133,10 +133,9 @@ export class LogWatcher {
         return { ms: 0 };
       case "scanned":
       case "idle": {
-        const near = step.head - (step.scanned ?? step.head) < this.#scanner.nearBlocks;
         const { lastReorgDepth } = this.#status;
         const place = { scannedBlock: step.scanned, headBlock: step.head, lastReorgDepth };
-        await this.#enter(near ? "following" : "backfilling", place);
+        await this.#enter(this.#scanner.stateAt(step.scanned, step.head), place);
         const hasMore = step.kind === "scanned" && step.scanned !== step.head;
         return hasMore ? { ms: 0 } : { ms: MAX_IDLE_MS, known: step.headHash };
       }
@@ -181,9 +180,9 @@ export class LogWatcher {
     const note = state === "halted_deep_reorg" ? why : undefined;
     this.#status = toStatus(state, place.scannedBlock, place.headBlock, place.lastReorgDepth, note);
     if (before.state !== state) this.#logState(state, why);
-    // While it advances, the head is stored with the cursor.
+    // While it advances, its state and the head are stored with the cursor.
     const lagsMore = !advances(state) && before.headBlock !== place.headBlock;
-    if (before.state !== state || before.lastReorgDepth !== place.lastReorgDepth || lagsMore)
+    if (before.state !== state || lagsMore)
       await recordState(this.#options.database, this.name, this.#status);
   }
 
