@@ -74,6 +74,17 @@ test("a busy provider is skipped for its Retry-After time, and its circuit stays
   expect(health.of(PROVIDER).isResting).toBe(false);
 });
 
+test("the Retry-After of a request in flight does not end the longer pause of an operator", () => {
+  const { health, pass } = start();
+  const inFlight = health.begin(PROVIDER);
+  health.rest(PROVIDER, 3_600_000);
+  inFlight.fail(new ProviderFailure("busy", { retryAfterMs: 1_000 }));
+  pass(1_000);
+  expect(health.of(PROVIDER)).toMatchObject({ isResting: true, restMs: 3_599_000 });
+  health.close(PROVIDER);
+  expect(health.of(PROVIDER).isResting).toBe(false);
+});
+
 test("an address that is not allowed opens the circuit at once", () => {
   const { fail, circuit } = start();
   fail("forbidden_address");

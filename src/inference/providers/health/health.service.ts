@@ -230,7 +230,9 @@ export class HealthService {
 
   #recordFailure(circuit: Circuit, { kind, retryAfterMs }: ProviderFailure): void {
     const nowMs = this.#dependencies.clock.monotonicMs();
-    if (retryAfterMs !== undefined) circuit.restUntilMs = nowMs + Math.min(retryAfterMs, MAX_REST_MS);
+    // A request that was in flight when an operator paused the provider does not end that pause.
+    if (retryAfterMs !== undefined)
+      circuit.restUntilMs = Math.max(circuit.restUntilMs, nowMs + Math.min(retryAfterMs, MAX_REST_MS));
     if (HARMLESS.has(kind)) return;
     circuit.uptime = moved(circuit.uptime, 0, UPTIME_WEIGHT);
     circuit.failures++;
