@@ -20,15 +20,24 @@ export function audioDuration(bytes: Buffer): AudioDuration {
 function wavSeconds(bytes: Buffer): number | undefined {
   if (bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE")
     return undefined;
-  let bytesPerSecond = 0;
+  let bytesPerSecond: number | undefined;
   for (let at = 12, chunks = 0; at + 8 <= bytes.length && chunks < MAX_CHUNKS; chunks++) {
     const name = bytes.toString("latin1", at, at + 4);
     const size = bytes.readUInt32LE(at + 4);
-    if (name === "fmt " && at + 24 <= bytes.length && bytes.readUInt16LE(at + 8) === PCM)
-      bytesPerSecond =
-        (bytes.readUInt32LE(at + 12) * bytes.readUInt16LE(at + 10) * bytes.readUInt16LE(at + 22)) / 8;
-    if (name === "data") return bytesPerSecond > 0 ? (bytes.length - at - 8) / bytesPerSecond : undefined;
+    if (name === "fmt ") {
+      // Of two formats, some decoders take the first and some the last.
+      if (bytesPerSecond !== undefined) return undefined;
+      bytesPerSecond = readBytesPerSecond(bytes, at);
+    }
+    if (name === "data") return bytesPerSecond ? (bytes.length - at - 8) / bytesPerSecond : undefined;
     at += 8 + size + (size & 1);
   }
   return undefined;
+}
+
+/** The speed of the format whose chunk begins at `at`; 0 if it is not uncompressed. */
+function readBytesPerSecond(bytes: Buffer, at: number): number {
+  if (at + 24 > bytes.length || bytes.readUInt16LE(at + 8) !== PCM) return 0;
+  const sampleBytes = Math.ceil(bytes.readUInt16LE(at + 22) / 8);
+  return bytes.readUInt32LE(at + 12) * bytes.readUInt16LE(at + 10) * sampleBytes;
 }

@@ -268,6 +268,26 @@ describe("the duration of an audio file", () => {
     }
   });
 
+  test("is not proved by a file with two formats, of which a decoder may take either", () => {
+    const slow = toWav(65);
+    const fast = slow.subarray(12, 36);
+    const other = Buffer.from(fast);
+    other.writeUInt32LE(1_000_000, 12);
+    for (const formats of [
+      [fast, other],
+      [other, fast],
+    ]) {
+      const both = Buffer.concat([slow.subarray(0, 12), ...formats, slow.subarray(36)]);
+      expect(audioDuration(both)).toEqual({ seconds: 521, isExact: false });
+    }
+  });
+
+  test("counts samples of a few bits as the bytes in which they are stored", () => {
+    const wav = toWav(60);
+    wav.writeUInt16LE(12, 34);
+    expect(audioDuration(wav)).toEqual({ seconds: 30, isExact: true });
+  });
+
   test("is read in a bounded time, whatever precedes the sound", () => {
     const wav = toWav(8);
     const withChunks = (chunks: number) =>
