@@ -64,9 +64,12 @@ export class ProcessesService {
   /** Stops reporting: the process is no longer listed. */
   async stop(): Promise<void> {
     const { queries, id, log } = this.#dependencies;
+    const wasStarted = this.#isStarted;
+    // A later nudge would report the process again.
+    this.#isStarted = false;
     await this.#task.stop();
     this.#delay.disable();
-    if (!queries || !this.#isStarted) return;
+    if (!queries || !wasStarted) return;
     await removeReport(queries, id).catch((error: unknown) =>
       log.warn({ err: error }, "this process is listed for another hour"),
     );

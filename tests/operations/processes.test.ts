@@ -60,6 +60,20 @@ test("the only process of its database is listed without one, with the delays si
 });
 
 describeDatabases("processes", (kind) => {
+  test("that have ended are not listed, also if an operator acts while they end", async () => {
+    const database = await openTestDatabase(kind);
+    const [first, second] = [startProcess(database), startProcess(database)];
+    first.start("gateway");
+    await second.report();
+    await until(async () => (await second.list()).length === 2);
+    const stopped = first.stop();
+    first.nudge();
+    await stopped;
+    first.nudge();
+    await second.report();
+    expect((await second.list()).map(({ role }) => role)).toEqual(["all"]);
+  });
+
   test("are forgotten an hour after their last report, or at their end", async () => {
     const database = await openTestDatabase(kind);
     // The second one reports only when the test makes it, so that its report ages.
