@@ -92,10 +92,11 @@ export class ReceiptSequencer {
     for (let isMore = true; isMore && !this.#isStopped; ) {
       const startedMs = performance.now();
       const rows = await this.#appendSlice(SLICE);
+      // Under load there are always more, and the receipts so far need a head, too.
+      await this.sign();
       isMore = rows.length === SLICE;
       if (isMore) await this.#pause(performance.now() - startedMs, rows[0]);
     }
-    await this.sign();
   }
 
   async #pause(sliceMs: number, oldest: SettledRow | undefined): Promise<void> {

@@ -21,6 +21,7 @@ import { requestFor, settlementOf } from "../../support/admissions.ts";
 import { findReceiptFaults, findUnreceipted, rootOf } from "../../support/receipt-audit.ts";
 import { type Seeded, seedAccount } from "../../support/seed.ts";
 import { describeDatabases, openTestDatabase } from "../../support/servers/database.ts";
+import { until } from "../../support/until.ts";
 
 /** The digest of a body. */
 const digest = () => randomBytes(32).toString("hex");
@@ -83,6 +84,18 @@ describeDatabases("the log of receipts", (kind) => {
     expect(await findUnreceipted(database)).toEqual([]);
   });
 
+  test("has a signed head while there are more receipts to write than one slice has", async () => {
+    const database = await openTestDatabase(kind);
+    const world = await World.open(database);
+    for (let n = 0; n < 201; n++) await world.run(settle("whole"));
+    const sequencer = newSequencer(database, 3_600);
+    sequencer.start();
+    await until(async () => (await database.rows("select 1 from receipt_draft")).length === 0);
+    await sequencer.stop();
+    expect(await readCheckpoint(database)).toMatchObject({ size: 200 });
+    await world.stop();
+  });
+
   test("does not prove a charge that is changed in the database", async () => {
     const database = await openTestDatabase(kind);
     const world = await World.open(database);
@@ -130,8 +143,8 @@ describeDatabases("the log of receipts", (kind) => {
   });
 });
 
-function newSequencer(database: Database): ReceiptSequencer {
-  return new ReceiptSequencer({ database, clock: systemClock, key, log, checkpointSeconds: 0 });
+function newSequencer(database: Database, checkpointSeconds = 0): ReceiptSequencer {
+  return new ReceiptSequencer({ database, clock: systemClock, key, log, checkpointSeconds });
 }
 
 /** A process that settles requests, and others that write their receipts and may die at any statement. */
