@@ -1,9 +1,15 @@
 // @module-tag medium
 import { describe, expect, test } from "vitest";
+import { LedgerService } from "../../src/accounts/ledger.service.ts";
+import { RetentionService } from "../../src/accounts/retention/retention.service.ts";
+import { UsageRollups } from "../../src/accounts/usage/usage-rollups.service.ts";
+import { createLogger } from "../../src/kernel/log.ts";
 import { openSession } from "../support/callers.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { rest } from "../support/clients/rest-client.ts";
+import { fillMonth, monthsAgo } from "../support/fill-months.ts";
 import { seedAccount } from "../support/seed.ts";
+import { newFolder } from "../support/servers/process.ts";
 import { SERVICES, useServices } from "../support/services.ts";
 import { useStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -34,6 +40,27 @@ test("an account has the age and the balance in the vault that REST shows", asyn
   expect(viewer.account).toEqual({
     createdAt: account.body.created_at,
     vaultBalance: { balance: funds.body.payment_layer.balance, asOf: expect.any(String) },
+  });
+});
+
+test("the total of a usage history counts the requests that are listed, and not those of removed months", async () => {
+  const { database } = stack().app;
+  const [owner, other] = [await seedAccount(database, 1_000n), await seedAccount(database, 1_000n)];
+  for (const ago of [2, 0])
+    await fillMonth(database, monthsAgo(ago), { seeded: [owner, other], requests: 8 });
+  const log = createLogger("silent");
+  const rollups = new UsageRollups({ database, log });
+  const ledger = new LedgerService(database);
+  const policy = { requestsMonths: 1, ledgerMonths: undefined, folder: newFolder() };
+  await new RetentionService({ database, log, policy, ledger, rollups }).run();
+  const secret = await openSession(stack().app, owner.account);
+  const { viewer } = await read<{ viewer: { account: { usage: object } } }>(
+    secret,
+    "{ viewer { account { usage { stats { requestCount } history(first: 100) { totalCount nodes { number } } } } } }",
+  );
+  expect(viewer.account.usage).toEqual({
+    stats: { requestCount: "8" },
+    history: { totalCount: 4, nodes: [8, 7, 6, 5].map((number) => ({ number: `${number}` })) },
   });
 });
 

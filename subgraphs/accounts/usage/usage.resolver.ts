@@ -155,8 +155,8 @@ export class UsageResolver {
   ): Promise<Connection<ReturnType<typeof toUsageRecord>>> {
     const page = await services.usage.history(address, filter, { ...toPageRequest(args), signal });
     return toConnection({ ...page, rows: page.rows.map(toUsageRecord) }, usageCursor, async () => {
-      const { requests } = await services.usage.stats(address, filter, signal);
-      return { rows: Number(requests), isExact: true };
+      const rows = Number(await services.usage.count(address, filter, signal));
+      return { rows, isExact: true };
     });
   }
 }
