@@ -1,5 +1,5 @@
 // @module-tag large
-import { mkdirSync, rmdirSync } from "node:fs";
+import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -110,6 +110,20 @@ describe("the thread of an embedded database", () => {
       ),
     );
     expect((await pool.query("select n from kept")).rows).toEqual([{ n: 1 }]);
+  });
+
+  test("what a process that was killed left of its copy is removed from the data folder, and no more", async () => {
+    const folder = newFolder();
+    const leave = () => {
+      mkdirSync(join(folder, "postgres.draft-1", "base"), { recursive: true });
+      writeFileSync(join(folder, "postgres.draft-1", "base", "1"), "half a copy");
+    };
+    writeFileSync(join(folder, "postgres.txt"), "notes of the operator");
+    for (const start of ["first", "second"]) {
+      leave();
+      await (await openDatabase({ kind: "folder", path: folder })).close();
+      expect(readdirSync(folder).toSorted(), start).toEqual(["lock.sqlite", "postgres", "postgres.txt"]);
+    }
   });
 
   test("a folder without a database of ours fails to open, and says why", async () => {

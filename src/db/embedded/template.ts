@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants, cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { createRequire, findPackageJSON } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const MIGRATIONS = fileURLToPath(new URL("../migrations/", import.meta.url));
@@ -20,9 +20,12 @@ export function templateFolder(): string {
 
 /**
  * Copies the template, if there is one, to a path without a database: PGlite needs 5 s of CPU time to create a cluster
- * itself. An interrupted copy is started again, and is never mistaken for a database.
+ * itself. An interrupted copy is removed, and is never mistaken for a database. The caller has locked the folder.
  */
 export function copyTemplate(path: string): void {
+  for (const name of readdirSync(dirname(path)))
+    if (name.startsWith(`${basename(path)}${DRAFT}`))
+      rmSync(join(dirname(path), name), { recursive: true, force: true });
   if (existsSync(path)) return;
   const template = templateFolder();
   if (existsSync(template)) copyWhole(template, path);
@@ -33,8 +36,11 @@ export function keepTemplate(path: string): void {
   copyWhole(path, templateFolder());
 }
 
+/** The name of a copy that is being made ends with this and the id of its process. */
+const DRAFT = ".draft-";
+
 function copyWhole(from: string, to: string): void {
-  const draft = `${to}.draft-${process.pid}`;
+  const draft = `${to}${DRAFT}${process.pid}`;
   rmSync(draft, { recursive: true, force: true });
   cpSync(from, draft, { recursive: true, mode: constants.COPYFILE_FICLONE });
   renameSync(draft, to);
