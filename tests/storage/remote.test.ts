@@ -235,6 +235,26 @@ describe("uploading to the network's nodes", () => {
     expect(only.callsOf("zgs_upload")).toEqual([]);
   });
 
+  test("a segment of a finalized file is accepted again, and an invalid one is refused, as by a disk", async () => {
+    const only = await startNode();
+    const [file, other] = [newFile(2 * SEGMENT_BYTES), newFile(2 * SEGMENT_BYTES)];
+    const txSeq = await submit(database, undefined, file);
+    give([only], file, { txSeq: Number(txSeq) });
+    const { node } = openNetwork({ nodes: [only] });
+    const good = file.segment(1);
+    for (const named of [undefined, txSeq]) {
+      expect(await node.put(good, named)).toMatchObject({ kind: "finalized" });
+      for (const wrong of [
+        { ...good, proof: file.segment(0).proof },
+        { ...good, data: other.segment(1).data },
+        { ...good, index: 2 },
+        { ...good, sizeBytes: 1 },
+      ])
+        await expect(node.put(wrong, named)).rejects.toMatchObject({ code: "segment_refused" });
+    }
+    expect(only.callsOf("zgs_upload")).toEqual([]);
+  });
+
   test("the next node is tried when one does not accept a segment, and a node's refusal is returned unchanged", async () => {
     const [busy, free] = [await startNode(), await startNode()];
     const file = newFile(300);

@@ -166,7 +166,6 @@ export class RemoteNode implements StorageNode {
     const { root, sizeBytes } = segment;
     const [file] = await this.find([txSeq === undefined ? { root } : { txSeq }]);
     if (file && file.root !== root) refuseSegment("root", "data root and tx seq not match");
-    if (file?.finalized) return { kind: "finalized", file };
     if (file && sizeBytes !== undefined && sizeBytes !== file.sizeBytes)
       refuseSegment("fileSize", "segment file size not matched with tx file size");
     const size = file?.sizeBytes ?? sizeBytes;
@@ -177,6 +176,7 @@ export class RemoteNode implements StorageNode {
       });
     const shape = checkedShape(size);
     await checkSegment(segment, shape, this.#dependencies);
+    if (file?.finalized) return { kind: "finalized", file };
     const early = file ?? earlyFile(segment, shape);
     const kind = await this.#push(segment, early);
     const [after] = await this.find([txSeq === undefined ? { root } : { txSeq }]);
