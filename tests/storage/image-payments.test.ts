@@ -1,0 +1,62 @@
+// @module-tag large
+import { createPublicClient, http } from "viem";
+import { expect, onTestFinished, test } from "vitest";
+import { WalletSender } from "../../src/chain/transactions/wallet-sender.ts";
+import { ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
+import { ImageFilesRunner } from "../../src/inference/images/image-files.runner.ts";
+import { createLogger } from "../../src/kernel/log.ts";
+import { startRpcProxy } from "../support/chain/rpc-proxy.ts";
+import { rest } from "../support/clients/rest-client.ts";
+import { seedAccount } from "../support/seed.ts";
+import { SERVICES, useServices } from "../support/services.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const stack = useStack();
+useServices(stack, ["images"]);
+
+test("a transaction that a block includes while it is sent again pays for its image, and no other one does", async () => {
+  const { app, origin, rpcUrl } = stack();
+  const { database } = app;
+  const { secret } = await seedAccount(database, 10n ** 9n);
+  const body = { model: SERVICES.images.model, prompt: "a sea", size: "64x64" };
+  await rest(origin, "/v1/async/images/generations", secret, { body });
+  await until(async () => (await database.rows("select 1 from job where state = 'completed'")).length === 1);
+  const proxy = await startRpcProxy(rpcUrl);
+  const chain = createPublicClient({ transport: http(rpcUrl) });
+  let held: `0x${string}` | undefined;
+  let isHeld = false;
+  proxy.judge = async ({ method, params }) => {
+    if (method === "eth_sendRawTransaction" && !isHeld) {
+      isHeld = true;
+      held = params[0] as `0x${string}`;
+      return { result: `0x${"0".repeat(64)}` };
+    }
+    if (method !== "eth_getTransactionReceipt" || held === undefined) return "pass";
+    await chain.sendRawTransaction({ serializedTransaction: held });
+    held = undefined;
+    return { result: null };
+  };
+  const runner = new ImageFilesRunner({
+    ...{ queries: database, uploads: app.uploads, log: createLogger("silent"), pollMs: 20 },
+    sender: new WalletSender({
+      client: createPublicClient({ transport: http(proxy.url, { retryCount: 0 }) }),
+      chainId: app.network.chainId,
+      privateKey: ROUTER_WALLET.privateKey,
+    }),
+  });
+  onTestFinished(() => runner.stop());
+  const transactions = async () => {
+    type Row = { readonly state: string; readonly hash: string | null };
+    return database.rows<Row>("select state, transaction_hash as hash from image_file");
+  };
+  runner.start();
+  await until(async () => (await transactions())[0]?.hash != null);
+  const [paid] = await transactions();
+  const sent = () => proxy.calls.filter(({ method }) => method === "eth_sendRawTransaction").length;
+  await until(() => sent() === 2);
+  await until(async () => (await transactions())[0]?.state === "stored");
+  expect(await transactions()).toEqual([{ state: "stored", hash: paid?.hash }]);
+  expect(sent()).toBe(2);
+  expect(await app.submissions.nextTxSeq()).toBe(1n);
+});
