@@ -8,7 +8,7 @@ import type {
   ProviderExchange,
   ProviderListener,
 } from "../../providers/exchange/provider.client.ts";
-import { gatherAnswer, type ProviderAnswer } from "../../providers/exchange/provider-answer.ts";
+import { gatherAnswer, type ProviderAnswer, refusalOf } from "../../providers/exchange/provider-answer.ts";
 import { ProviderFailure } from "../../providers/exchange/provider-failure.ts";
 import type { HealthService } from "../../providers/health/health.service.ts";
 import type { Provider } from "../../providers/provider.ts";
@@ -61,7 +61,9 @@ export class ImageJobClient {
       const answer = hasJobs(provider) ? await post(`/async/images/${operation}`) : undefined;
       const known =
         answer && !HAS_NO_JOBS.has(answer.status) ? answer : await post(`/images/${operation}`, SYNCHRONOUS);
-      trial.succeed();
+      const refusal = hasServed(known) ? undefined : refusalOf(known, known.body);
+      if (refusal instanceof ProviderFailure) trial.fail(refusal);
+      else trial.succeed();
       return known;
     } catch (error) {
       if (error instanceof ProviderFailure && !given.signal.aborted) trial.fail(error);
@@ -100,6 +102,10 @@ export class ImageJobClient {
 
 /** Images that are generated synchronously have the whole deadline for the response head. */
 const SYNCHRONOUS: PostOptions = { firstByteMs: 0 };
+
+function hasServed({ status }: ProviderAnswer): boolean {
+  return status === 200 || status === 202;
+}
 
 function hasJobs({ source }: Provider): boolean {
   return source === "chain";
