@@ -42,7 +42,6 @@ export class EvidenceService {
     const { queries, signatures, log, observe } = this.#dependencies;
     const expectedSigner = signerOf(provider);
     const judged = await signatures.judge(provider, answerId, { expected: expectedSigner, hashes });
-    observe?.(provider, judged);
     if (judged.verdict !== "verified")
       log.warn(
         { requestId, provider: provider.address, verdict: judged.verdict },
@@ -62,6 +61,8 @@ export class EvidenceService {
     } catch (error) {
       log.error({ err: error, requestId }, "storing evidence failed");
     }
+    // Not before it is stored: a read of what is stored then has it, or is still in progress.
+    observe?.(provider, judged);
     return judged;
   }
 

@@ -29,6 +29,8 @@ export class StandingsService {
   readonly #dependencies: Dependencies;
   readonly #reads: PeriodicTask;
   #bound = new Map<Hex, boolean>();
+  /** The results of checks by this process during a read, which the read may have missed. */
+  readonly #noted = new Map<Hex, boolean>();
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
@@ -54,12 +56,16 @@ export class StandingsService {
   async refresh(): Promise<void> {
     const { queries, providers } = this.#dependencies;
     const addresses = providers().map(({ address }) => address);
-    this.#bound = new Map(await readNewestVerdicts(queries, addresses, RECENT_SECONDS));
+    this.#noted.clear();
+    const read = await readNewestVerdicts(queries, addresses, RECENT_SECONDS);
+    this.#bound = new Map([...read, ...this.#noted]);
   }
 
   /** Notes the result of a check by this process. */
   note(provider: Hex, { verdict }: EvidenceResult): void {
-    if (verdict !== "unreachable") this.#bound.set(provider, verdict === "verified");
+    if (verdict === "unreachable") return;
+    this.#noted.set(provider, verdict === "verified");
+    this.#bound.set(provider, verdict === "verified");
   }
 
   /** What a provider has proved. */
