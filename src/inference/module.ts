@@ -274,7 +274,9 @@ function openProviders(
   const onChain = chainProviders(registry, { allowsPrivate });
   const providers = new ProviderClient({
     credentials: {
-      secretFor: async (provider) => file?.keyOf(provider) ?? credentials.secretFor(provider),
+      // Servers of the file never receive the credentials that the wallet signs for providers on the chain.
+      secretFor: async ({ source, address }) =>
+        source === "file" && file ? file.keyOf(address) : credentials.secretFor(address),
       forget: (provider) => credentials.forget(provider),
     },
     deadlines: {

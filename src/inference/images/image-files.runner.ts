@@ -119,9 +119,7 @@ export class ImageFilesRunner {
     }
     const signed = known ?? (await sender.sign(call));
     if (!known) await keepTransaction(queries, image, signed);
-    if ((await sender.send(signed)) !== "outdated") return;
-    // A block may have included this very transaction since its outcome was read.
-    if ((await sender.outcome(signed.hash)) === undefined) await keepTransaction(queries, image, null);
+    if ((await sender.send(signed)) === "outdated") await keepTransaction(queries, image, null);
   }
 
   /** Uploads the image. Resolves with whether the file is complete. */

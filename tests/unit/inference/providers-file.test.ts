@@ -1,5 +1,9 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { isRoutable } from "../../../src/inference/providers/provider.ts";
+import { FileProviders } from "../../../src/inference/providers/sources/provider-source.file.ts";
 import { readProvidersFile } from "../../../src/inference/providers/sources/providers-file.ts";
 
 const AT = new Date(1_700_000_000_000);
@@ -130,3 +134,20 @@ function messageOf(action: () => unknown): string {
   }
   throw new Error("It was not refused.");
 }
+
+test("an offer that the file does not have any more has no key, nor another credential", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "providers-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "providers.json");
+  const file = new FileProviders({ path, variable: () => "server-key" });
+  const write = (...providers: object[]) => writeFileSync(path, JSON.stringify({ providers }));
+  write({ ...server, api_key_env: "LOCAL_KEY" });
+  const [offer] = await file.load();
+  if (!offer) throw new Error("there is no offer");
+  expect(file.keyOf(offer.address)).toBe("server-key");
+  write({ ...server, name: "other" });
+  await file.load();
+  expect(() => file.keyOf(offer.address)).toThrow(
+    expect.objectContaining({ code: "no_available_provider" }) as Error,
+  );
+});

@@ -56,7 +56,7 @@ type ProviderDeadlines = {
 };
 
 /** The router's credentials for providers. `forget` drops one that its provider rejected. */
-type Credentials = { secretFor(provider: Hex): Promise<string>; forget(provider: Hex): void };
+type Credentials = { secretFor(provider: Provider): Promise<string>; forget(provider: Hex): void };
 
 type Dependencies = {
   readonly credentials: Credentials;
@@ -142,7 +142,7 @@ export class ProviderClient {
     }: PostOptions & { readonly body?: Buffer },
   ): Promise<ProviderExchange> {
     const { credentials, deadlines } = this.#dependencies;
-    const secret = await credentials.secretFor(provider.address);
+    const secret = await credentials.secretFor(provider);
     const { origin, path } = this.#targetOf(endpoint);
     hasher?.sent(body);
     const exchange = new Exchange(listener, {

@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { StartupError } from "../../../kernel/errors.ts";
+import { AppError, StartupError } from "../../../kernel/errors.ts";
 import type { Hex } from "../../../kernel/text/hex.ts";
 import type { ProviderSource } from "../catalogue.service.ts";
 import type { Provider } from "../provider.ts";
@@ -46,8 +46,14 @@ export class FileProviders implements ProviderSource {
     }
   }
 
-  /** The key of an offer's server, "" if it has none; undefined for an offer that is not from the file. */
-  keyOf(provider: Hex): string | undefined {
-    return this.#keys.get(provider);
+  /**
+   * The key of an offer's server, "" if it has none. Throws `no_available_provider` for an offer that the file does not
+   * have any more.
+   */
+  keyOf(offer: Hex): string {
+    const key = this.#keys.get(offer);
+    if (key === undefined)
+      throw new AppError("no_available_provider", "The provider is not offered any more.");
+    return key;
   }
 }
