@@ -14,6 +14,8 @@ type Dependencies = {
 };
 
 const MAX_SIGNATURE_BYTES = 65_536;
+/** Says nothing about the signature. */
+const RATE_LIMITED = 429;
 /** A broker may sign shortly after its answer. */
 const PAUSE_MS = 200;
 
@@ -61,8 +63,9 @@ export class SignatureClient {
           { signal, maxBytes: MAX_SIGNATURE_BYTES },
         );
         if (status === 200) return await judgeSignature(body, expected, hashes);
-        if (status < 500 && status !== 404) return nothing("missing");
-        verdict = status === 404 ? "missing" : "unreachable";
+        if (status === 404) verdict = "missing";
+        else if (status >= 500 || status === RATE_LIMITED) verdict = "unreachable";
+        else return nothing("missing");
       } catch {
         // A request that the time limit cuts off says nothing: the answer before it counts.
         if (!signal.aborted) verdict = "unreachable";

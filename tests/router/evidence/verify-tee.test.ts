@@ -108,6 +108,7 @@ describe("verify_tee", () => {
     ["missing", { status: 404, body: '{"error":"none"}' }],
     ["missing", { status: 403, body: "{}" }],
     ["unreachable", { status: 500, body: "{}" }],
+    ["unreachable", { status: 429, body: "{}" }],
     ["malformed", { status: 200, body: "<html>" }],
     ["malformed", { status: 200, body: '{"text":"t","signature":"0x12"}' }],
     ["malformed", { status: 200, body: JSON.stringify({ text: "t", signature: 1 }) }],
