@@ -47,20 +47,32 @@ export class PendingOutcomes {
     this.#retries.start({ isLater: true });
   }
 
-  /** Gives up what is not stored. */
+  /** Gives up what a last attempt does not store. */
   async stop(): Promise<void> {
     await this.#retries.stop();
+    await this.#writeAll().catch(() => {});
     for (const outcome of this.#outcomes) this.#end(outcome);
   }
 
   async #writeAll(): Promise<void> {
     const nowMs = performance.now();
     for (const outcome of this.#outcomes) {
-      if (nowMs < outcome.untilMs) await outcome.write();
+      if (nowMs < outcome.untilMs) await this.#write(outcome);
       else this.#log.error({ requestId: outcome.requestId }, "the outcome of a request could not be stored");
       this.#end(outcome);
     }
     if (this.#outcomes.size === 0) void this.#retries.stop();
+  }
+
+  async #write(outcome: Outcome): Promise<void> {
+    try {
+      await outcome.write();
+    } catch (error) {
+      // The next attempt begins with the others: the database may refuse only this one.
+      this.#outcomes.delete(outcome);
+      this.#outcomes.add(outcome);
+      throw error;
+    }
   }
 
   #end(outcome: Outcome): void {

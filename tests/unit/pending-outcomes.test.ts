@@ -40,3 +40,26 @@ test("an outcome is given up when its time is over, when there is no room, and w
   pending.add({ ...outcome("stopped", 1), write: () => new Promise(() => {}) }, new Error("unreachable"));
   expect(done).toEqual(["late", "large"]);
 });
+
+test("an outcome that only fails itself does not keep the others, and all are written once more at the stop", async () => {
+  const pending = new PendingOutcomes(createLogger("silent"));
+  const done: string[] = [];
+  let isReachable = false;
+  const outcome = (requestId: string, write: () => Promise<unknown>) => ({
+    ...{ requestId, sizeBytes: 1, untilMs: LATER, write },
+    done: () => void done.push(requestId),
+  });
+  const refused = async () => {
+    if (!isReachable) throw new Error("refused");
+  };
+  pending.add(outcome("refused", refused), new Error("refused"));
+  pending.add(
+    outcome("accepted", async () => {}),
+    new Error("unreachable"),
+  );
+  await until(() => done.length === 1);
+  expect(done).toEqual(["accepted"]);
+  isReachable = true;
+  await pending.stop();
+  expect(done).toEqual(["accepted", "refused"]);
+});
