@@ -36,9 +36,11 @@ export function declaresAfter(query: string): boolean {
 
 /** The first root field of a subscription's text, without its alias. */
 export function rootFieldOf(query: string): string | undefined {
-  const withoutStrings = query.replaceAll(/"(?:[^"\\\n]|\\.)*"|#[^\n]*/g, "");
-  const [, field] =
-    /\bsubscription\b[^{]*\{\s*(?:[_A-Za-z]\w*\s*:\s*)?([_A-Za-z]\w*)/.exec(withoutStrings) ?? [];
+  // Strings, comments, and what is in parentheses may have braces: default values, and arguments of directives.
+  const selections = query
+    .replaceAll(/"""(?:[^"\\]|\\[\s\S]|"(?!""))*"""|"(?:[^"\\\n]|\\.)*"|#[^\n]*/g, "")
+    .replaceAll(/\((?:[^()]|\([^()]*\))*\)/g, "");
+  const [, field] = /\bsubscription\b[^{]*\{\s*(?:[_A-Za-z]\w*\s*:\s*)?([_A-Za-z]\w*)/.exec(selections) ?? [];
   return field;
 }
 
