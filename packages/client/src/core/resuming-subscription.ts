@@ -85,6 +85,7 @@ export class ResumingSubscription<T> implements Subscription<T> {
     if (this.#stopped.signal.aborted || this.#isPaused) return;
     this.#disconnect();
     this.#failures = 0;
+    this.#lostAtMs = undefined;
     this.#state.set(this.#wasOpened ? "reconnecting" : "connecting");
     this.#connect(this.#isReplay());
   }
@@ -173,7 +174,7 @@ export class ResumingSubscription<T> implements Subscription<T> {
 
   #onFailure({ error, canRetry, retryAfterMs = 0 }: Failure): void {
     const { maxPauseMs, giveUpAfterMs } = this.#retry;
-    if ((this.#connection?.openMs ?? 0) > maxPauseMs) {
+    if ((this.#connection?.openMs ?? 0) > Math.min(maxPauseMs, giveUpAfterMs)) {
       this.#failures = 0;
       this.#lostAtMs = undefined;
     }
