@@ -16,6 +16,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
+import { generatePrivateKey } from "viem/accounts";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { hashFile } from "../../packages/client/src/files/file-tree.ts";
 import { DEMO_USER } from "../../src/devnet/chain/accounts.ts";
@@ -336,6 +337,28 @@ describe("zerograph", () => {
     expect([half.status, half.stdout, JSON.parse(half.stderr).error.code]).toEqual([1, "", "answer_cut_off"]);
     const odd = await startServer((_, response) => void response.end("data: sea\n\n"));
     expect((await zerograph([...words, odd], key)).stderr).toMatch(/\(invalid_answer\)/);
+  });
+
+  test("an answer that is cut off in the middle is a lost connection", async () => {
+    for (const code of [200, 400]) {
+      const cut = await startServer((_, response) => {
+        response.writeHead(code, { "content-length": "1000" }).write('{"data": [');
+        setImmediate(() => response.destroy());
+      });
+      const key = { ZEROGRAPH_MANAGEMENT_KEY: "mk-1" };
+      const { status, stderr } = await zerograph(["keys", "list", "--json", "--url", cut], key);
+      expect([status, JSON.parse(stderr).error.code]).toEqual([3, "connection_lost"]);
+    }
+  });
+
+  test("files put says why a wallet cannot pay for a file", async () => {
+    const folder = emptyFolder();
+    writeFileSync(join(folder, "sea.bin"), randomBytes(1_000));
+    const put = ["files", "put", "sea.bin", "--json"];
+    const poor = await zerograph(put, { ZEROGRAPH_WALLET_KEY: generatePrivateKey() }, folder);
+    const { error } = JSON.parse(poor.stderr);
+    expect([poor.status, error.code]).toEqual([1, "transaction_failed"]);
+    expect(error.message).not.toMatch(/\n\s+at /);
   });
 
   test("another server than a gateway is noticed by every command", async () => {

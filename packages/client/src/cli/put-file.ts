@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createPublicClient, createWalletClient, defineChain, type Hex, http, isHex } from "viem";
+import { BaseError, createPublicClient, createWalletClient, defineChain, type Hex, http, isHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { OperationRefused } from "../core/errors.ts";
+import { OperationRefused, ZerographError } from "../core/errors.ts";
 import { type FileTree, hashFile } from "../files/file-tree.ts";
 import { type Client, createClient } from "../index.ts";
 import {
@@ -81,11 +81,29 @@ async function submit(
     supportsTransactionReplacementDetection: false,
   });
   const wallet = createWalletClient({ account, chain, transport: http() });
-  const hash = await wallet.sendTransaction({ to: to as Hex, data: data as Hex, value: BigInt(value) });
-  const receipt = await createPublicClient({ chain, transport: http() }).waitForTransactionReceipt({ hash });
+  const transaction = { to: to as Hex, data: data as Hex, value: BigInt(value) };
+  const hash = await wallet.sendTransaction(transaction).catch((cause: unknown) => {
+    throw new OperationRefused("transaction_failed", `The transaction was not sent. ${reasonOf(cause)}`, {
+      cause,
+    });
+  });
+  const reader = createPublicClient({ chain, transport: http() });
+  const receipt = await reader.waitForTransactionReceipt({ hash }).catch((cause: unknown) => {
+    throw new ZerographError(
+      "transaction_unconfirmed",
+      `The transaction ${hash} was sent, but its receipt did not arrive. ${reasonOf(cause)} Once it is in a block, run the command again: then there is no further fee.`,
+      { cause },
+    );
+  });
   if (receipt.status !== "success")
     throw new OperationRefused("transaction_reverted", `The transaction ${hash} was reverted.`);
   return hash;
+}
+
+/** What the chain or the connection to it says, without viem's description of the request. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof BaseError)) return String(cause);
+  return `${cause.shortMessage} ${cause.details ?? ""}`.trim();
 }
 
 /** The gateway accepts segments once it has read the block of the submission. */

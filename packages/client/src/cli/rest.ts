@@ -33,8 +33,17 @@ export async function send(
     throw failureOfNetwork(reason).error;
   }
   if (!response.ok && !accepts.includes(response.status))
-    throw failureOfStatus(response.status, await response.text()).error;
+    throw failureOfStatus(response.status, await textOf(response)).error;
   return response;
+}
+
+/** The text of an answer. Throws `ConnectionLost` if the connection breaks before its end. */
+async function textOf(response: Response): Promise<string> {
+  try {
+    return await response.text();
+  } catch (reason) {
+    throw failureOfNetwork(reason).error;
+  }
 }
 
 /** The JSON object of an answer. Throws `invalid_answer` for one without this member, which every right answer has. */
@@ -48,7 +57,7 @@ export async function sendForJson<T extends object>(
 
 /** The same, of a response. */
 export async function readJson<T extends object>(response: Response, member: keyof T & string): Promise<T> {
-  const text = await response.text();
+  const text = await textOf(response);
   try {
     const answer: unknown = JSON.parse(text);
     if (typeof answer === "object" && answer !== null && member in answer) return answer as T;
