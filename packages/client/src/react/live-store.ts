@@ -32,6 +32,8 @@ export class LiveStore<T> {
   readonly #fresh: T[] = [];
   #cursor: string | null;
   #subscription: Subscription<T> | undefined;
+  /** Whether the subscription has reported its connection, from when on it may bring events. */
+  #isOpened = false;
   #snapshot: LiveSnapshot<T>;
   #flush: ReturnType<typeof setTimeout> | undefined;
 
@@ -58,7 +60,7 @@ export class LiveStore<T> {
   readonly restart = (after: string | null = null): void => {
     this.#stop();
     this.#cursor = after;
-    this.#set({ state: "connecting", error: undefined });
+    this.#set({ state: this.#options.open ? "connecting" : "idle", error: undefined });
     if (this.#listeners.size > 0) this.#start();
   };
 
@@ -66,9 +68,15 @@ export class LiveStore<T> {
     const subscription = this.#options.open?.(this.#cursor);
     if (!subscription) return;
     this.#subscription = subscription;
+    this.#isOpened = false;
     this.#set({ state: subscription.state, error: undefined });
     subscription.onState((state) => {
-      if (this.#subscription === subscription && state !== "ended") this.#set({ state });
+      if (this.#subscription !== subscription || state === "ended") return;
+      if (!this.#isOpened && state !== "connecting") {
+        this.#isOpened = true;
+        this.#cursor = subscription.cursor;
+      }
+      this.#set({ state });
     });
     void this.#take(subscription);
   }
@@ -106,8 +114,10 @@ export class LiveStore<T> {
     this.#flush = undefined;
     const fresh = this.#fresh.splice(0);
     const events = fresh.length === 0 ? this.#snapshot.events : [...this.#snapshot.events, ...fresh];
-    const kept = events.length > this.#options.keep ? events.slice(-this.#options.keep) : events;
-    this.#snapshot = { ...this.#snapshot, events: kept, latest: events.at(-1), ...change };
+    const surplus = events.length - this.#options.keep;
+    const kept = surplus > 0 ? events.slice(surplus) : events;
+    const latest = fresh.at(-1) ?? this.#snapshot.latest;
+    this.#snapshot = { ...this.#snapshot, events: kept, latest, ...change };
     for (const listener of [...this.#listeners]) listener();
   }
 
@@ -115,7 +125,8 @@ export class LiveStore<T> {
     const subscription = this.#subscription;
     this.#subscription = undefined;
     if (!subscription) return;
-    this.#cursor = subscription.cursor;
+    // From then on its cursor may be that of an event which was taken and is not delivered: it is brought again.
+    if (!this.#isOpened) this.#cursor = subscription.cursor;
     void subscription.return();
   }
 }

@@ -1,0 +1,76 @@
+// @module-tag medium
+import { expect, onTestFinished, test } from "vitest";
+import { createClientWith, type LiveEvent, serverSentEvents } from "../../packages/client/src/index.ts";
+import { LiveStore } from "../../packages/client/src/react/live-store.ts";
+import { KEYS, type KeysData, openKeyEvents } from "../support/client/key-events.ts";
+import { useStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const stack = useStack();
+
+/** The store of `useLive` over a real subscription. */
+async function openStore({
+  keep = 100,
+  onEvent = () => {},
+}: {
+  readonly keep?: number;
+  readonly onEvent?: (event: LiveEvent<KeysData>) => void;
+}) {
+  const events = await openKeyEvents(stack());
+  const client = createClientWith(serverSentEvents(), { url: stack().origin, credential: events.secret });
+  onTestFinished(() => client.dispose());
+  const { eventCursor } = await client.query<{ eventCursor: string }, object>("{ eventCursor }");
+  const received: string[] = [];
+  const store = new LiveStore<KeysData>({
+    open: (after) => client.subscribe<KeysData, object>(KEYS, {}, { after }),
+    after: eventCursor,
+    keep,
+    onEvent(event) {
+      received.push(event.data.keyChanged.keyId);
+      onEvent(event);
+    },
+  });
+  return { events, store, received };
+}
+
+test("an event that was taken while the component is unmounted is brought when it is mounted again", async () => {
+  let stop: (() => void) | undefined;
+  // Rendering in a microtask, as React does, comes between an event that is taken and its delivery.
+  const onEvent = () => queueMicrotask(() => stop?.());
+  const { events, store, received } = await openStore({ onEvent });
+  for (let rounds = 0; rounds < 5; rounds++) {
+    const before = received.length;
+    stop = store.subscribe(() => {});
+    await events.emit(3);
+    await until(() => received.length > before);
+    stop();
+  }
+  stop = undefined;
+  onTestFinished(store.subscribe(() => {}));
+  await events.emit();
+  await until(() => received.includes(events.emitted.at(-1) ?? ""));
+  expect(received).toEqual(events.emitted);
+});
+
+test("a store that keeps no events has the latest one, and holds no other", async () => {
+  const { events, store, received } = await openStore({ keep: 0 });
+  onTestFinished(store.subscribe(() => {}));
+  await events.emit(5);
+  await until(() => received.length === 5 && store.read().latest?.keyChanged.keyId === "5");
+  expect(store.read().events).toEqual([]);
+});
+
+test("a store that keeps some events has the newest of them in order", async () => {
+  const { events, store } = await openStore({ keep: 3 });
+  onTestFinished(store.subscribe(() => {}));
+  await events.emit(5);
+  await until(() => store.read().latest?.keyChanged.keyId === "5");
+  expect(store.read().events.map(({ keyChanged }) => keyChanged.keyId)).toEqual(["3", "4", "5"]);
+});
+
+test("a store without a subscription is idle, also when it is restarted", () => {
+  const store = new LiveStore({ open: undefined, after: null, keep: 1, onEvent() {} });
+  onTestFinished(store.subscribe(() => {}));
+  store.restart();
+  expect(store.read().state).toBe("idle");
+});
