@@ -96,6 +96,29 @@ test("a tab follows another that signs out, in again, or in as another account",
   await heading(other, "API keys");
 });
 
+test("a sign-out that the gateway refuses is said, and can be tried again", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  const signOut = async () => {
+    await page.getByRole("button", { name: /^Account/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+  };
+  await page.route("**/graphql", (route) => {
+    if (!/mutation SignOut\b/.test(route.request().postData() ?? "")) return route.fallback();
+    const error = { message: "The database is away.", extensions: { code: "unavailable" } };
+    return route.fulfill({ status: 503, json: { errors: [error] } });
+  });
+  const cookies = async () => (await page.context().cookies()).map(({ value }) => value);
+  const before = await cookies();
+  await signOut();
+  await page.getByText("The database is away.").waitFor();
+  await heading(page, "Overview");
+  expect(await cookies()).toEqual(before);
+  await page.unroute("**/graphql");
+  await signOut();
+  await page.getByRole("button", { name: "Sign in with the development wallet" }).waitFor();
+});
+
 test("a refusal, an outage and an answer with status 500 leave the session as it is", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

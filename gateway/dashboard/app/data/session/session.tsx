@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext, useEffect, useRef } from "react";
 import { useQuery } from "urql";
 import { pause } from "../query/fetch-again.ts";
-import { client, graphql, isSessionEnded, reasonOf, resultOf } from "../query/graph.ts";
+import { client, graphql, isAnonymous, isSessionEnded, reasonOf, resultOf } from "../query/graph.ts";
 import { liveClient } from "../query/live.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { endOwn, keepOnly } from "./own-storage.ts";
@@ -115,7 +115,9 @@ export function SessionProvider({ children }: { children: ReactNode }) {
           // Signing out does not wait for a part that is gone: the keys expire by themselves.
           await revoked.catch(() => {});
         }
-        await client.mutation(SIGN_OUT, { input: { everywhere } }).toPromise();
+        const { error } = await client.mutation(SIGN_OUT, { input: { everywhere } }).toPromise();
+        // Without its cookie, a session that is not ended could not be ended by this browser any more.
+        if (error && !isSessionEnded(error) && !isAnonymous(error)) throw error;
         await fetch(COOKIE, { method: "DELETE" });
       } catch (error) {
         isLeaving.current = false;
