@@ -231,6 +231,26 @@ test("the code of a request runs: curl and TypeScript as they are shown, and the
   expect(stream).toContain('"teeVerified":true');
 });
 
+test("what is typed while an image is read stays", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await open();
+  // The browser reads the file when the test lets it.
+  await page.evaluate(`(() => {
+    const read = FileReader.prototype.readAsDataURL;
+    FileReader.prototype.readAsDataURL = function (file) {
+      globalThis.readNow = () => read.call(this, file);
+    };
+  })()`);
+  const image = { name: "a.png", mimeType: "image/png", buffer: Buffer.from("image") };
+  await page.locator("input[type=file]").setInputFiles([image]);
+  await expect.poll(() => page.evaluate("typeof readNow")).toBe("function");
+  const question = page.getByLabel("Your question");
+  await question.fill("What does it show?");
+  await page.evaluate("readNow()");
+  await page.getByRole("list", { name: "Attached images" }).waitFor();
+  expect(await question.inputValue()).toBe("What does it show?");
+});
+
 test("images are attached by file and drop, refused with the reason, and sent", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();

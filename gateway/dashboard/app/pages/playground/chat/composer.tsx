@@ -14,7 +14,8 @@ export type Draft = { readonly text: string; readonly images: readonly string[] 
 
 type Props = {
   readonly draft: Draft;
-  onChange(draft: Draft): void;
+  /** Changes the draft as it is then: it may be edited, or sent, while images are read. */
+  onChange(change: (draft: Draft) => Draft): void;
   readonly isComing: boolean;
   onSend(): void;
   onStop(): void;
@@ -31,7 +32,7 @@ export function Composer({ draft, onChange, isComing, onSend, onStop, imageNote 
   const add = async (files: readonly File[]) => {
     const read = await readImages(files, MAX_IMAGES - images.length);
     setProblem(read.problem);
-    onChange({ text, images: [...images, ...read.images] });
+    onChange((now) => ({ ...now, images: [...now.images, ...read.images].slice(0, MAX_IMAGES) }));
   };
   const drop = (event: DragEvent) => {
     setOver(false);
@@ -72,7 +73,7 @@ export function Composer({ draft, onChange, isComing, onSend, onStop, imageNote 
                 variant="filled"
                 color="dark"
                 aria-label={`Remove image ${n + 1}`}
-                onClick={() => onChange({ text, images: images.filter((_, m) => m !== n) })}
+                onClick={() => onChange((now) => ({ ...now, images: now.images.filter((_, m) => m !== n) }))}
               >
                 <X size={11} />
               </ActionIcon>
@@ -89,7 +90,7 @@ export function Composer({ draft, onChange, isComing, onSend, onStop, imageNote 
         maxLength={MAX_CHARACTERS}
         variant="unstyled"
         value={text}
-        onChange={({ currentTarget }) => onChange({ text: currentTarget.value, images })}
+        onChange={({ currentTarget: { value } }) => onChange((now) => ({ ...now, text: value }))}
         onKeyDown={press}
         onPaste={paste}
         error={problem}
