@@ -8,6 +8,16 @@ export function parameter<Value>(schema: z.ZodMiniType<Value>) {
   return z.catch(z.optional(schema), undefined);
 }
 
+/** A search parameter with a time as a field for it has it, in this computer's time zone. */
+export function localTime() {
+  return parameter(
+    z.string().check(
+      z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d/),
+      z.refine((time) => !Number.isNaN(Date.parse(time))),
+    ),
+  );
+}
+
 const cursor = z.string().check(z.maxLength(2_048));
 
 /**

@@ -1,6 +1,6 @@
 import type { VariablesOf } from "gql.tada";
 import * as z from "zod/mini";
-import { listSearch, parameter } from "../../data/list/list-search.ts";
+import { listSearch, localTime, parameter } from "../../data/list/list-search.ts";
 import { SERVICES } from "../../parts/value/service-names.ts";
 import type { REQUESTS } from "./requests-query.ts";
 
@@ -29,7 +29,6 @@ export const VERDICTS = {
 const text = (length: number) => parameter(z.string().check(z.minLength(1), z.maxLength(length)));
 const keysOf = <Key extends string>(values: Readonly<Record<Key, unknown>>) =>
   Object.keys(values) as [Key, ...Key[]];
-const localTime = parameter(z.string().check(z.regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d/)));
 /** An amount of tokens, as it is entered. */
 const amount = parameter(z.string().check(z.regex(/^\d{1,12}(?:\.\d{1,18})?$/)));
 
@@ -45,8 +44,8 @@ export const requestSearch = z.extend(listSearch, {
   id: parameter(z.string().check(z.regex(/^[A-Za-z0-9._:-]{1,64}$/))),
   tag: parameter(z.string().check(z.regex(/^[^=]{1,64}=.{1,512}$/))),
   range: parameter(z.enum(keysOf(RANGES))),
-  from: localTime,
-  before: localTime,
+  from: localTime(),
+  before: localTime(),
   min: amount,
   max: amount,
 });
