@@ -29,6 +29,10 @@ import "./batches.css";
 /** One batch, live: its counts, its files, and what is wrong with its input. */
 export function BatchPage() {
   const { id } = useParams({ from: "/batches/$id" });
+  return <OneBatch key={id} id={id} />;
+}
+
+function OneBatch({ id }: { readonly id: string }) {
   const [{ data, error, fetching }, query] = useQuery({ query: BATCH, variables: { id } });
   const refetch = () => query({ requestPolicy: "network-only" });
   const [last, setLast] = useState<BatchCounts>();

@@ -31,7 +31,10 @@ export function useClientFiles() {
     try {
       const query = new URLSearchParams({ limit: String(PAGE_FILES), ...(after && { after }) });
       const page = (await request(`/v1/files?${query}`, {})) as FilePage;
-      setFiles((known) => (after === undefined ? page.data : [...(known ?? []), ...page.data]));
+      // The same page may have been requested twice.
+      setFiles((known) =>
+        after === undefined ? page.data : known?.at(-1)?.id === after ? [...known, ...page.data] : known,
+      );
       setNext(page.has_more ? (page.last_id ?? undefined) : undefined);
     } catch (error) {
       setFailure(error instanceof Error ? error : new Error("The files could not be read."));
