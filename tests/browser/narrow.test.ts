@@ -108,6 +108,37 @@ test.for([320, 360])("at %i px every control of the header is in the window", as
   await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
 });
 
+/** The texts of the header that are cut, or that reach into another control of it. */
+function cutInHeader(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(`(() => {
+    const shown = [...document.querySelectorAll("header.top *")].filter((element) =>
+      element.checkVisibility() && element.getBoundingClientRect().width > 2);
+    const cut = shown.filter((element) =>
+      getComputedStyle(element).overflowX !== "visible" && element.scrollWidth > element.clientWidth);
+    const balance = document.querySelector(".balance .amount").getBoundingClientRect();
+    const covered = shown.filter((element) => {
+      const { left, right } = element.getBoundingClientRect();
+      return element.matches("button, .devnet") && left < balance.right - 0.5 && right > balance.left + 0.5;
+    });
+    return [...cut, ...covered].map((element) => innerWidth + " px: " + element.outerHTML.slice(0, 120));
+  })()`);
+}
+
+test("at every width the header shows the whole balance, and cuts no text", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await page.getByRole("button", { name: /^Account/ }).waitFor();
+  const amount = page.getByRole("link", { name: /^Balance/ }).locator(".amount");
+  // A usual amount, and one of almost all tokens that 0G has.
+  for (const text of ["9.96", "123456789.12"]) {
+    await amount.evaluate<void, string>("(element, text) => { element.firstChild.data = text; }", text);
+    for (let width = 320; width <= 1_920; width += 8) {
+      await page.setViewportSize({ width, height: 700 });
+      expect(await cutInHeader(page)).toEqual([]);
+    }
+  }
+});
+
 /** Which controls another element covers at their centre. */
 async function covered(controls: readonly Locator[]): Promise<readonly string[]> {
   const found: string[] = [];

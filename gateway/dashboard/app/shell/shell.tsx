@@ -33,7 +33,7 @@ export function Shell() {
         Skip to content
       </a>
       <header className="top">
-        <Group gap="xs" wrap="nowrap">
+        <Group gap="xs" wrap="nowrap" className="top-start">
           <Burger
             opened={isOpen}
             onClick={menu.toggle}
@@ -49,7 +49,7 @@ export function Shell() {
             onClick={() => setSearching(true)}
             aria-keyshortcuts="Control+K"
           >
-            <span className="search-text">Search pages, requests, docs</span>
+            <span>Search</span> <span>pages, requests, docs</span>{" "}
             <Kbd size="xs" className="search-keys" aria-hidden="true">
               Ctrl K
             </Kbd>
