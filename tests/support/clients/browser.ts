@@ -96,13 +96,23 @@ export async function requireNoFinding(page: Page, name: string, rules?: readonl
 }
 
 /** The processor time that scripts of the page use on its main thread while `run` runs. Milliseconds. */
-export async function scriptMs(page: Page, run: () => Promise<unknown>): Promise<number> {
+export function scriptMs(page: Page, run: () => Promise<unknown>): Promise<number> {
+  return threadMs(page, ["ScriptDuration"], run);
+}
+
+/** As `scriptMs`, with what styles and layouts take. */
+export function layoutAndScriptMs(page: Page, run: () => Promise<unknown>): Promise<number> {
+  return threadMs(page, ["ScriptDuration", "LayoutDuration", "RecalcStyleDuration"], run);
+}
+
+async function threadMs(page: Page, names: readonly string[], run: () => Promise<unknown>): Promise<number> {
   const session = await page.context().newCDPSession(page);
   // Thread ticks stop while other processes have the processor.
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
   const spentMs = async () => {
     const { metrics } = await session.send("Performance.getMetrics");
-    return 1_000 * (metrics.find(({ name }) => name === "ScriptDuration")?.value ?? Number.NaN);
+    const values = names.map((name) => metrics.find((metric) => metric.name === name)?.value ?? Number.NaN);
+    return 1_000 * values.reduce((sum, value) => sum + value, 0);
   };
   const beforeMs = await spentMs();
   await run();

@@ -33,6 +33,11 @@ export class AnswerReader {
     this.#startedAt = startedAt;
   }
 
+  /** Takes the id of the request from the headers of its answer. */
+  begin(requestId: string | null): void {
+    if (requestId) this.#rest = { ...this.#rest, requestId };
+  }
+
   /** Reads a chunk at a time of `performance.now`. */
   read(chunk: unknown, now: number): void {
     const { choices, usage, x_0g_trace: trace } = asRecord(chunk);

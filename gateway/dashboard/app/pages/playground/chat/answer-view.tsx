@@ -6,12 +6,14 @@ import { Pill } from "../../../parts/value/state-badge.tsx";
 import { BillLine } from "../api/bill-line.tsx";
 import { FailureNote } from "../api/failure-note.tsx";
 import { Markdown } from "../markdown/markdown.tsx";
+import { PlainText } from "../markdown/plain-text.tsx";
+import { MAX_SHOWN } from "../markdown/text-head.ts";
 import { tokensPerSecond } from "./answer-reader.ts";
 import type { Answer } from "./conversation.ts";
 
 /** An answer: its text, the tools that it calls, what it cost and how quickly it came. */
 export function AnswerView({ answer, onAgain }: { answer: Answer; onAgain: (() => void) | undefined }) {
-  const { model, state, text, reasoning, toolCalls, failure, bill } = answer;
+  const { model, state, text, reasoning, toolCalls, failure, bill, requestId } = answer;
   const output = useRef<HTMLDivElement>(null);
   const isWaiting = state === "coming" && text === "" && reasoning === "" && toolCalls.length === 0;
   return (
@@ -24,7 +26,7 @@ export function AnswerView({ answer, onAgain }: { answer: Answer; onAgain: (() =
       {reasoning && (
         <details className="reasoning" open={state === "coming" && text === ""}>
           <summary>Reasoning</summary>
-          <p>{reasoning}</p>
+          <PlainText text={reasoning} />
         </details>
       )}
       {text && (
@@ -38,21 +40,14 @@ export function AnswerView({ answer, onAgain }: { answer: Answer; onAgain: (() =
           <p>
             Calls <code>{name}</code> with
           </p>
-          <pre>
-            <code>{formatted(argumentsJson)}</code>
-          </pre>
+          <PlainText isCode text={formatted(argumentsJson)} />
         </div>
       ))}
       {failure && <FailureNote failure={failure} onRetry={onAgain} />}
-      {state !== "coming" && bill && (
-        <BillLine bill={bill}>
+      {state !== "coming" && (
+        <BillLine bill={bill} requestId={bill?.requestId ?? requestId}>
           <Facts answer={answer} />
         </BillLine>
-      )}
-      {state !== "coming" && !bill && (
-        <p className="facts">
-          <Facts answer={answer} />
-        </p>
       )}
       {state !== "coming" && !failure && (text !== "" || onAgain) && (
         <Group gap="xs">
@@ -96,7 +91,9 @@ function withJson(text: string): string {
   return json === text ? text : `\`\`\`json\n${json}\n\`\`\``;
 }
 
+/** JSON with indents, unless it is so long that most of it is not shown. */
 function formatted(json: string): string {
+  if (json.length > MAX_SHOWN) return json;
   try {
     return JSON.stringify(JSON.parse(json), null, 2);
   } catch {

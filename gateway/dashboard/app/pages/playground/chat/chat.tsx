@@ -2,7 +2,7 @@ import { Button, Group } from "@mantine/core";
 import MessagesSquare from "lucide-react/icons/messages-square";
 import SlidersHorizontal from "lucide-react/icons/sliders-horizontal";
 import Trash2 from "lucide-react/icons/trash-2";
-import { type RefObject, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { FormProvider } from "react-hook-form";
 import { EmptyState } from "../../../parts/page/states.tsx";
 import { CodeButton } from "../api/code-button.tsx";
@@ -14,7 +14,7 @@ import { ConversationStore } from "./conversation-store.ts";
 import { ModelRow } from "./model-row.tsx";
 import { ParameterPanel, type ProviderOption } from "./parameter-panel.tsx";
 import { changedCount, type Parameters, parametersFor } from "./parameters.ts";
-import { TurnView } from "./turn-view.tsx";
+import { TurnList } from "./turn-list.tsx";
 import { useModelChoice } from "./use-model-choice.ts";
 import { useParameters } from "./use-parameters.ts";
 
@@ -24,14 +24,14 @@ export type PlaygroundModel = ChatModel & {
   readonly providers: readonly ProviderOption[];
 };
 
-/** How near the end of the page a reader is who follows an answer, in CSS pixels. */
-const NEAR_PX = 320;
 const NO_DRAFT: Draft = { text: "", images: [] };
 
 /** A conversation with one to four models beside each other. */
 export function Chat({ address, models }: { address: string; models: readonly PlaygroundModel[] }) {
   const [store] = useState(() => new ConversationStore(address));
-  const { turns, isComing } = useSyncExternalStore(store.subscribe, store.current);
+  // Not the turns, which change while an answer comes: the composer and the parameters stay as they are.
+  const isComing = useSyncExternalStore(store.subscribe, () => store.current().isComing);
+  const isEmpty = useSyncExternalStore(store.subscribe, () => store.current().turns.length === 0);
   const [draft, setDraft] = useState(NO_DRAFT);
   const [chosen, choose] = useModelChoice(
     address,
@@ -41,7 +41,6 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
   const [isOpen, setOpen] = useState(false);
   const { take, countAnswer } = usePlaygroundKey();
   const end = useRef<HTMLDivElement>(null);
-  useFollow(end, turns, isComing);
   // Work for a page that was left stops.
   useEffect(() => {
     const leave = () => store.leave();
@@ -99,7 +98,7 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
       setOpen(true);
       return undefined;
     }
-    const now = withDraft(turns, draft);
+    const now = withDraft(store.current().turns, draft);
     return selected.map((model, n) => ({
       name: model.modelId,
       request: toChatRequest(model, messagesOf(now, n), parametersFor(parameters, model.providers)),
@@ -132,14 +131,14 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
             <Button
               variant="default"
               leftSection={<Trash2 size={15} />}
-              disabled={turns.length === 0}
+              disabled={isEmpty}
               onClick={() => store.clear()}
             >
               Clear
             </Button>
           </Group>
         </div>
-        {turns.length === 0 ? (
+        {isEmpty ? (
           <EmptyState icon={<MessagesSquare size={20} />} title="Ask a model something.">
             <p>
               The conversation stays in this browser until you clear it or sign out. Compare up to four models
@@ -147,23 +146,13 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
             </p>
           </EmptyState>
         ) : (
-          <ol className="turns" aria-label="Conversation" aria-live="polite" aria-busy={isComing}>
-            {turns.map((turn, n) => (
-              <TurnView
-                key={turn.id}
-                turn={turn}
-                actions={
-                  n === turns.length - 1 && !isComing
-                    ? {
-                        onEdit: edit,
-                        onAgain: (column) => void again(column),
-                        onResults: (c, r) => void give(c, r),
-                      }
-                    : undefined
-                }
-              />
-            ))}
-          </ol>
+          <TurnList
+            store={store}
+            end={end}
+            onEdit={edit}
+            onAgain={(column) => void again(column)}
+            onResults={(column, results) => void give(column, results)}
+          />
         )}
         <Composer
           draft={draft}
@@ -188,17 +177,6 @@ export function Chat({ address, models }: { address: string; models: readonly Pl
       </aside>
     </div>
   );
-}
-
-/** Keeps the end of the conversation in view while an answer comes, for a reader who has not scrolled away from it. */
-function useFollow(end: RefObject<HTMLElement | null>, turns: readonly Turn[], isComing: boolean): void {
-  const wasComing = useRef(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other turns are another height.
-  useLayoutEffect(() => {
-    const below = document.documentElement.scrollHeight - innerHeight - scrollY;
-    if ((isComing || wasComing.current) && below < NEAR_PX) end.current?.scrollIntoView({ block: "end" });
-    wasComing.current = isComing;
-  }, [turns, isComing]);
 }
 
 /** The turns with the question that is being written; without one, those whose last answer is still to come. */

@@ -3,7 +3,14 @@ import ImagePlus from "lucide-react/icons/image-plus";
 import SendHorizontal from "lucide-react/icons/send-horizontal";
 import Square from "lucide-react/icons/square";
 import X from "lucide-react/icons/x";
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useState } from "react";
+import {
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { IMAGE_TYPES, MAX_IMAGES, readImages } from "./attachments.ts";
 
 /** More is pasted by accident, and slows the page down. */
@@ -34,6 +41,12 @@ export function Composer({ draft, onChange, isComing, onSend, onStop, imageNote 
     setProblem(read.problem);
     onChange((now) => ({ ...now, images: [...now.images, ...read.images].slice(0, MAX_IMAGES) }));
   };
+  const input = useRef<HTMLTextAreaElement>(null);
+  const sender = useRef<HTMLButtonElement>(null);
+  // The button that stops becomes the one that sends, which an empty question disables: the focus would be lost.
+  useLayoutEffect(() => {
+    if (!isComing && document.activeElement === sender.current) input.current?.focus({ preventScroll: true });
+  }, [isComing]);
   const drop = (event: DragEvent) => {
     setOver(false);
     if (event.dataTransfer.files.length === 0) return;
@@ -73,7 +86,10 @@ export function Composer({ draft, onChange, isComing, onSend, onStop, imageNote 
                 variant="filled"
                 color="dark"
                 aria-label={`Remove image ${n + 1}`}
-                onClick={() => onChange((now) => ({ ...now, images: now.images.filter((_, m) => m !== n) }))}
+                onClick={() => {
+                  onChange((now) => ({ ...now, images: now.images.filter((_, m) => m !== n) }));
+                  input.current?.focus();
+                }}
               >
                 <X size={11} />
               </ActionIcon>
@@ -82,6 +98,7 @@ export function Composer({ draft, onChange, isComing, onSend, onStop, imageNote 
         </ul>
       )}
       <Textarea
+        ref={input}
         aria-label="Your question"
         placeholder="Ask anything. Drop or paste images."
         autosize
@@ -115,11 +132,16 @@ export function Composer({ draft, onChange, isComing, onSend, onStop, imageNote 
             <Kbd size="xs">Ctrl</Kbd> <Kbd size="xs">Enter</Kbd>
           </span>
           {isComing ? (
-            <Button variant="default" leftSection={<Square size={13} />} onClick={onStop}>
+            <Button ref={sender} variant="default" leftSection={<Square size={13} />} onClick={onStop}>
               Stop
             </Button>
           ) : (
-            <Button rightSection={<SendHorizontal size={15} />} disabled={isEmpty} onClick={onSend}>
+            <Button
+              ref={sender}
+              rightSection={<SendHorizontal size={15} />}
+              disabled={isEmpty}
+              onClick={onSend}
+            >
               Send
             </Button>
           )}

@@ -1,12 +1,10 @@
+import { DrawPace } from "../api/draw-pace.ts";
 import { failureOf } from "../api/failure.ts";
 import type { ApiRequest } from "../api/request.ts";
 import { eventsOf, send } from "../api/send.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { type Answer, MAX_TURNS, type Reply, type Turn, withColumn, withLastReply } from "./conversation.ts";
 import { keepTurns, readTurns } from "./kept-turns.ts";
-
-/** How often an answer that is coming is drawn: reading its Markdown costs more than receiving it. */
-const DRAW_EVERY_MS = 80;
 
 /** A request for an answer, once it is known which key pays it. */
 type Sending = {
@@ -125,7 +123,8 @@ export class ConversationStore {
     } finally {
       this.#running.delete(column);
       this.#set(this.#now.turns);
-      this.#keep();
+      // Once for all columns: storing a long conversation takes longer than drawing it. `leave` stores it before that.
+      if (!this.#now.isComing) this.#keep();
     }
   }
 
@@ -137,13 +136,12 @@ export class ConversationStore {
     show: (answer: Answer) => void,
   ): Promise<void> {
     const response = await send(request, key, signal);
-    let drawnAt = 0;
+    reader.begin(response.headers.get("x-request-id"));
+    const pace = new DrawPace();
     for await (const event of eventsOf(response)) {
       const now = performance.now();
       reader.read(event, now);
-      if (now - drawnAt < DRAW_EVERY_MS) continue;
-      drawnAt = now;
-      show(reader.answer("coming", now));
+      pace.draw(() => show(reader.answer("coming", now)));
     }
     signal.throwIfAborted();
   }

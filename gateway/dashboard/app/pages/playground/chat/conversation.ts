@@ -14,6 +14,8 @@ export type Answer = {
   readonly toolCalls: readonly ToolCall[];
   readonly failure?: Failure | undefined;
   readonly bill?: Bill | undefined;
+  /** Known before the bill, which an answer that was interrupted does not have. */
+  readonly requestId?: string | undefined;
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
   /** From sending until the first token, and until the end, as this browser measured them. */

@@ -27,6 +27,7 @@ const answer = z.object({
   toolCalls: z.array(z.object({ id: z.string(), name: z.string(), argumentsJson: z.string() })),
   failure: z.optional(failure),
   bill: z.optional(bill),
+  requestId: z.optional(z.string()),
   inputTokens: z.optional(z.number()),
   outputTokens: z.optional(z.number()),
   firstTokenMs: z.optional(z.number()),

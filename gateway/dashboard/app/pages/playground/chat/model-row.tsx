@@ -1,6 +1,7 @@
 import { ActionIcon, Button, NativeSelect } from "@mantine/core";
 import Columns2 from "lucide-react/icons/columns-2";
 import X from "lucide-react/icons/x";
+import { useRef } from "react";
 import { MAX_COLUMNS } from "./conversation.ts";
 
 /** The selected models, one column each. */
@@ -18,8 +19,14 @@ export function ModelRow({
   /** Whether answers are coming: the columns then stay as they are. */
   readonly isBusy: boolean;
 }) {
+  const row = useRef<HTMLDivElement>(null);
+  const remove = (column: number) => {
+    // One that stays: the button is gone with its model.
+    row.current?.querySelectorAll("select")[Math.max(0, column - 1)]?.focus();
+    onRemove(column);
+  };
   return (
-    <div className="model-row">
+    <div ref={row} className="model-row">
       {chosen.map((model, column) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place; the same model may be in two.
         <div key={column} className="model-choice">
@@ -37,7 +44,7 @@ export function ModelRow({
               color="gray"
               aria-label={`Remove model ${column + 1}`}
               disabled={isBusy}
-              onClick={() => onRemove(column)}
+              onClick={() => remove(column)}
             >
               <X size={15} />
             </ActionIcon>

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { LongTextField } from "../../../parts/form/fields.tsx";
 import { GraphForm } from "../../../parts/form/form.tsx";
+import { PlainText } from "../markdown/plain-text.tsx";
 import type { ToolCall, ToolResults } from "./conversation.ts";
 
 const MAX_RESULT = 100_000;
@@ -45,9 +46,7 @@ export function ToolResultView({ of }: { of: ToolResults }) {
       <p>
         You returned from <code>{name}</code>
       </p>
-      <pre>
-        <code>{content || "(nothing)"}</code>
-      </pre>
+      <PlainText isCode text={content || "(nothing)"} />
     </div>
   ));
 }

@@ -1,5 +1,7 @@
 import { Button } from "@mantine/core";
 import Pencil from "lucide-react/icons/pencil";
+import { memo, useRef } from "react";
+import { PlainText } from "../markdown/plain-text.tsx";
 import { AnswerView } from "./answer-view.tsx";
 import { openCalls, type Reply, type ToolResults, type Turn } from "./conversation.ts";
 import { ToolResultForm, ToolResultView } from "./tool-results.tsx";
@@ -12,7 +14,13 @@ export type TurnActions = {
 };
 
 /** A question and the answers of all columns, beside each other. `actions` is undefined for earlier questions. */
-export function TurnView({ turn, actions }: { turn: Turn; actions: TurnActions | undefined }) {
+export const TurnView = memo(function TurnView({
+  turn,
+  actions,
+}: {
+  turn: Turn;
+  actions: TurnActions | undefined;
+}) {
   const { text, images, columns } = turn;
   return (
     <li className="turn">
@@ -25,7 +33,7 @@ export function TurnView({ turn, actions }: { turn: Turn; actions: TurnActions |
             ))}
           </div>
         )}
-        <p>{text}</p>
+        <PlainText text={text} />
         {actions && (
           <Button
             size="compact-xs"
@@ -41,16 +49,15 @@ export function TurnView({ turn, actions }: { turn: Turn; actions: TurnActions |
       <div className="answers" data-columns={columns.length}>
         {columns.map((replies, column) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place.
-          <div key={column} className="answers-column">
-            <Replies replies={replies} column={column} actions={actions} />
-          </div>
+          <Column key={column} replies={replies} column={column} actions={actions} />
         ))}
       </div>
     </li>
   );
-}
+});
 
-function Replies({
+/** What one model replied. It takes the focus from a button that starts another answer, and is gone then. */
+function Column({
   replies,
   column,
   actions,
@@ -59,9 +66,15 @@ function Replies({
   column: number;
   actions: TurnActions | undefined;
 }) {
+  const place = useRef<HTMLDivElement>(null);
   const calls = actions ? openCalls(replies) : [];
+  const takeFocus = () => place.current?.focus({ preventScroll: true });
+  const again = () => {
+    takeFocus();
+    actions?.onAgain(column);
+  };
   return (
-    <>
+    <div ref={place} className="answers-column" tabIndex={-1}>
       {replies.map((reply, n) =>
         reply.kind === "results" ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: replies only grow at their end.
@@ -71,13 +84,19 @@ function Replies({
             // biome-ignore lint/suspicious/noArrayIndexKey: replies only grow at their end.
             key={n}
             answer={reply}
-            onAgain={actions && n === replies.length - 1 ? () => actions.onAgain(column) : undefined}
+            onAgain={actions && n === replies.length - 1 ? again : undefined}
           />
         ),
       )}
       {calls.length > 0 && actions && (
-        <ToolResultForm calls={calls} onSend={(results) => actions.onResults(column, results)} />
+        <ToolResultForm
+          calls={calls}
+          onSend={(results) => {
+            takeFocus();
+            actions.onResults(column, results);
+          }}
+        />
       )}
-    </>
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 import { Button, Group, Text } from "@mantine/core";
 import KeyRound from "lucide-react/icons/key-round";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import * as z from "zod";
 import { SESSION_KEY_LIMIT } from "../../../data/session/session-key.ts";
 import { ActionButton } from "../../../parts/form/action-button.tsx";
@@ -18,6 +18,12 @@ export function KeyBar() {
   const { secret, isEntered, answeredCount, enter, renew } = usePlaygroundKey();
   const usage = useKeyUsage(secret, answeredCount);
   const [isAsking, setAsking] = useState(false);
+  const another = useRef<HTMLButtonElement>(null);
+  const goBack = () => {
+    // The button for it is gone then.
+    another.current?.focus();
+    enter(undefined);
+  };
   return (
     <section className="key-bar" aria-label="Key of this page">
       <KeyRound size={16} aria-hidden="true" />
@@ -48,7 +54,7 @@ export function KeyBar() {
       </div>
       <Group gap="xs">
         {isEntered ? (
-          <Button size="compact-sm" variant="default" onClick={() => enter(undefined)}>
+          <Button size="compact-sm" variant="default" onClick={goBack}>
             Use the session key
           </Button>
         ) : (
@@ -58,7 +64,7 @@ export function KeyBar() {
             </ActionButton>
           )
         )}
-        <Button size="compact-sm" variant="default" onClick={() => setAsking(true)}>
+        <Button ref={another} size="compact-sm" variant="default" onClick={() => setAsking(true)}>
           Use another key
         </Button>
       </Group>

@@ -1,8 +1,23 @@
 import { memo, useMemo } from "react";
 import { type Block, type Inline, toBlocks } from "./markdown.ts";
+import { headOf } from "./text-head.ts";
+import { TextRest } from "./text-rest.tsx";
 
-/** A text of a model as Markdown. Only elements of this file are made of it: no HTML, no image, no script. */
-export const Markdown = memo(function Markdown({ text }: { text: string }) {
+/**
+ * A text of a model as Markdown: its head, if it is very long. Only elements of this file are made of it: no HTML, no
+ * image, no script.
+ */
+export function Markdown({ text }: { text: string }) {
+  const shown = headOf(text);
+  return (
+    <>
+      <Blocks text={shown} />
+      <TextRest text={text} shown={shown} />
+    </>
+  );
+}
+
+const Blocks = memo(function Blocks({ text }: { text: string }) {
   const blocks = useMemo(() => toBlocks(text), [text]);
   return (
     <div className="markdown">

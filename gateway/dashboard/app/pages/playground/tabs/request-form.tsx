@@ -58,7 +58,14 @@ export function RequestForm<Input extends FieldValues, Output extends object>(pr
         buttons={
           <>
             {isBusy && (
-              <Button variant="default" onClick={() => running.current?.abort()}>
+              <Button
+                variant="default"
+                onClick={({ currentTarget: { form } }) => {
+                  running.current?.abort();
+                  // This button is gone with the request.
+                  form?.querySelector<HTMLElement>("select, input, textarea")?.focus();
+                }}
+              >
                 Stop
               </Button>
             )}

@@ -8,6 +8,7 @@ import { EmptyState } from "../../../parts/page/states.tsx";
 import { Pill } from "../../../parts/value/state-badge.tsx";
 import { type Bill, billOf } from "../api/bill.ts";
 import { BillLine } from "../api/bill-line.tsx";
+import { DrawPace } from "../api/draw-pace.ts";
 import { RequestFailed } from "../api/failure.ts";
 import type { ApiRequest } from "../api/request.ts";
 import { eventsOf } from "../api/send.ts";
@@ -21,7 +22,6 @@ const CHAT = graphql(`
     completeChat(input: $input) { delta { text } bill { requestId cost { total } } }
   }
 `);
-const DRAW_EVERY_MS = 80;
 
 const schema = z.object({
   model: z.string().min(1),
@@ -51,6 +51,7 @@ type Response = {
   readonly status: string;
   readonly tokens?: { readonly input_tokens: number; readonly output_tokens: number } | null | undefined;
   readonly bill?: Bill | undefined;
+  readonly requestId: string | undefined;
 };
 
 function toRequest({ model, instructions, input, maxTokens, verify }: z.output<typeof schema>): ApiRequest {
@@ -131,8 +132,8 @@ export function Responses({ models }: { models: readonly string[] }) {
               </Pill>
             </div>
             <Markdown text={response.text} />
-            {response.bill && (
-              <BillLine bill={response.bill}>
+            {response.status !== "in_progress" && (
+              <BillLine bill={response.bill} requestId={response.requestId}>
                 {response.tokens && (
                   <>
                     <span>{response.tokens.input_tokens.toLocaleString("en")} tokens in</span>
@@ -153,22 +154,23 @@ export function Responses({ models }: { models: readonly string[] }) {
 /** Reads the events of a response. Throws `RequestFailed` if it failed. */
 async function readResponse(answer: globalThis.Response, show: (response: Response) => void): Promise<void> {
   let text = "";
-  let drawnAt = 0;
-  show({ text, status: "in_progress" });
+  const pace = new DrawPace();
+  const requestId = answer.headers.get("x-request-id") ?? undefined;
+  const common = () => ({ text, requestId });
+  show({ ...common(), status: "in_progress" });
   try {
     for await (const event of eventsOf(answer)) {
       const part = delta.safeParse(event).data;
       if (part) text += part.delta;
       const end = ended.safeParse(event).data?.response;
       if (end?.error) throw new RequestFailed(end.error);
-      if (end) return show({ text, status: end.status, tokens: end.usage, bill: billOf(end.x_0g_trace) });
-      if (performance.now() - drawnAt < DRAW_EVERY_MS) continue;
-      drawnAt = performance.now();
-      show({ text, status: "in_progress" });
+      if (end)
+        return show({ ...common(), status: end.status, tokens: end.usage, bill: billOf(end.x_0g_trace) });
+      pace.draw(() => show({ ...common(), status: "in_progress" }));
     }
-    show({ text, status: "interrupted" });
+    show({ ...common(), status: "interrupted" });
   } catch (error) {
-    show({ text, status: error instanceof RequestFailed ? "failed" : "stopped" });
+    show({ ...common(), status: error instanceof RequestFailed ? "failed" : "stopped" });
     throw error;
   }
 }
