@@ -3,8 +3,8 @@ import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { useAction } from "../../data/use-action.ts";
 
 /**
- * A dialog while it is mounted. It has the focus, first on the element with `data-autofocus`, and gives it back to where
- * it was. `mayClose` is called before Escape, the cross or a click beside it closes it.
+ * A dialog while it is mounted. It has the focus, first on the element with `data-autofocus`, else on its first field, and
+ * gives it back to where it was. `mayClose` is called before Escape, the cross or a click beside it closes it.
  */
 export function Dialog({
   title,
@@ -38,9 +38,16 @@ export function Dialog({
       // Its header is not the banner of the page.
       attributes={{ header: { role: "presentation" } }}
     >
-      {children}
+      <div ref={markFirstField}>{children}</div>
     </Modal>
   );
+}
+
+/** Marks the first field for the focus, which would otherwise be on the cross, unless the dialog names another place. */
+function markFirstField(content: HTMLDivElement | null): void {
+  if (!content || content.querySelector("[data-autofocus]")) return;
+  const field = content.querySelector("input:not([type=hidden]), select, textarea");
+  field?.setAttribute("data-autofocus", "true");
 }
 
 /** The buttons at the end of a dialog. */
