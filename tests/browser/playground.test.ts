@@ -261,6 +261,9 @@ test("images are attached by file and drop, refused with the reason, and sent", 
   const input = page.locator('input[type="file"]');
   await input.setInputFiles([{ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("a") }]);
   await page.getByText("a.txt is no PNG, JPEG, WebP or GIF image.").waitFor();
+  const text = Buffer.from("notimage");
+  await input.setInputFiles([{ name: "text.png", mimeType: "image/png", buffer: text }]);
+  await page.getByText("text.png cannot be read as an image.").waitFor();
   await input.setInputFiles([{ name: "a.png", mimeType: "image/png", buffer: png }]);
   await page.getByRole("img", { name: "Attachment 1" }).waitFor();
   await page.evaluate(`(() => {
@@ -287,6 +290,7 @@ test("failures say their code and what to do: a wrong key, a rate limit with its
   if (!dashboard().browser) return context.skip();
   const { page } = await open();
   await page.getByRole("button", { name: "Use another key" }).click();
+  await expect.poll(() => page.locator(":focus").getAttribute("name")).toBe("secret");
   await page.getByLabel("API key").fill("mk-1");
   await page.getByRole("button", { name: "Use this key" }).click();
   await page.getByText("An API key starts with sk-.").waitFor();

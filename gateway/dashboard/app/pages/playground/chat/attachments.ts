@@ -11,8 +11,21 @@ export async function readImages(files: readonly File[], room: number): Promise<
   const fitting = files.filter((file) => problemOf(file) === undefined);
   const problems = files.flatMap((file) => problemOf(file) ?? []);
   if (fitting.length > room) problems.push(`A question takes up to ${MAX_IMAGES} images.`);
-  const images = await Promise.all(fitting.slice(0, Math.max(0, room)).map(toDataUrl));
+  const read = await Promise.all(fitting.slice(0, Math.max(0, room)).map(readImage));
+  const images = read.flatMap(({ image }) => image ?? []);
+  problems.push(...read.flatMap(({ problem }) => problem ?? []));
   return { images, problem: problems[0] };
+}
+
+/** An image that the browser can decode: what a file is named says little about what it contains. */
+async function readImage(file: File): Promise<{ readonly image?: string; readonly problem?: string }> {
+  try {
+    const decoded = await createImageBitmap(file);
+    decoded.close();
+    return { image: await toDataUrl(file) };
+  } catch {
+    return { problem: `${file.name || "The file"} cannot be read as an image.` };
+  }
 }
 
 function problemOf({ name, type, size }: File): string | undefined {
