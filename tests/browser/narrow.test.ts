@@ -233,6 +233,26 @@ test.for([
   },
 );
 
+test("with the text spacing of WCAG 1.4.12 no text of a button is cut", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn({ viewport: { width: 320, height: 640 } });
+  await page.evaluate(`(() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync("* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }");
+    document.adoptedStyleSheets.push(sheet);
+  })()`);
+  for (const name of PAGES) {
+    await go(page, name);
+    await expect.poll(() => page.locator(".loading").count()).toBe(0);
+    const cut = await page.evaluate<readonly string[]>(`[...document.querySelectorAll("main button, main button *")]
+      .filter((element) => element.checkVisibility() && element.getBoundingClientRect().width > 2)
+      .filter(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => clientWidth > 0 &&
+        (scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 2))
+      .map((element) => element.outerHTML.slice(0, 160))`);
+    expect(cut, name).toEqual([]);
+  }
+});
+
 test("the button that copies code is beside it, at every width", async (context) => {
   if (!dashboard().browser) return context.skip();
   for (const width of [390, 1_280]) {

@@ -5,7 +5,7 @@ import { DEMO_USER, TOKEN_RECEIVER } from "../../src/devnet/chain/accounts.ts";
 import { proveTransfer } from "../../src/devnet/chain/agent-proofs.ts";
 import { agentNft, handlesOf } from "../support/chain/agent-chain.ts";
 import { mintAgent, newData, writeAgent } from "../support/chain/agents.ts";
-import { requireAccessible } from "../support/clients/browser.ts";
+import { requireAccessible, requireNoFinding } from "../support/clients/browser.ts";
 import { ask } from "../support/clients/graph-client.ts";
 import { until } from "../support/until.ts";
 import { injectWallet } from "./injected-wallet.ts";
@@ -46,6 +46,8 @@ test("a new development network shows a sample token with its history, and the k
   await row.getByText("System prompt of a travel agent").waitFor();
   await row.getByText("owner and 1 account").waitFor();
   const inbox = page.getByRole("region", { name: "Sealed keys", exact: true });
+  await inbox.getByText("key 0,").first().waitFor();
+  await requireNoFinding(page, "tokens", ["target-size"]);
   await inbox.getByText("key 0,").first().click();
   await inbox.getByText("Opens").first().waitFor();
   await row.getByRole("link").first().click();
