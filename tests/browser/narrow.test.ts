@@ -244,7 +244,9 @@ test("with the text spacing of WCAG 1.4.12 no text of a button is cut", async (c
   for (const name of PAGES) {
     await go(page, name);
     await expect.poll(() => page.locator(".loading").count()).toBe(0);
-    const cut = await page.evaluate<readonly string[]>(`[...document.querySelectorAll("main button, main button *")]
+    const cut = await page.evaluate<
+      readonly string[]
+    >(`[...document.querySelectorAll("main button, main button *")]
       .filter((element) => element.checkVisibility() && element.getBoundingClientRect().width > 2)
       .filter(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => clientWidth > 0 &&
         (scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 2))
