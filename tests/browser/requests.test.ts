@@ -210,3 +210,32 @@ test("the page of a request shows where its time and its price come from", async
     expect(faults).toEqual([]);
   }
 });
+
+test("on paper the list has every loaded row with all its columns, in light colours and without controls", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn({ colorScheme: "dark" });
+  await go(page, "Requests");
+  const text = (await end(page).textContent()) ?? "";
+  const loaded = Number.parseInt(text, 10);
+  expect(loaded).toBeGreaterThan(60);
+  const scheme = () => page.evaluate<string>("document.documentElement.dataset.mantineColorScheme");
+  expect(await scheme()).toBe("dark");
+  // An A4 page within its margins.
+  await page.setViewportSize({ width: 703, height: 1_032 });
+  await page.emulateMedia({ media: "print" });
+  await expect.poll(() => rowsOf(page).count()).toBe(loaded);
+  expect(await scheme()).toBe("light");
+  const beyond = await page.evaluate<readonly string[]>(`[...document.querySelectorAll("main *")]
+    .filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > innerWidth + 0.5)
+    .map((element) => element.outerHTML.slice(0, 120))`);
+  expect(beyond).toEqual([]);
+  const { clientHeight, scrollHeight } = await page
+    .locator(".scroll")
+    .evaluate(({ clientHeight, scrollHeight }) => ({ clientHeight, scrollHeight }));
+  expect(scrollHeight).toBeLessThanOrEqual(clientHeight + 1);
+  // The heads of the columns stay.
+  expect(await page.locator("button:not(.sorter), header.top").filter({ visible: true }).count()).toBe(0);
+  await page.emulateMedia({ media: "screen" });
+  await expect.poll(scheme).toBe("dark");
+  await expect.poll(() => rowsOf(page).count()).toBeLessThan(loaded);
+});

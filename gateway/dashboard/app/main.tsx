@@ -1,5 +1,5 @@
 import { MantineProvider } from "@mantine/core";
-import { StrictMode } from "react";
+import { type ReactNode, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Provider } from "urql";
 import { config } from "zod/mini";
@@ -7,6 +7,7 @@ import { ZerographProvider } from "../../../packages/client/src/react.ts";
 import { client } from "./data/query/graph.ts";
 import { liveClient } from "./data/query/live.ts";
 import { SessionProvider } from "./data/session/session.tsx";
+import { usePrinting } from "./data/use-printing.ts";
 import { App } from "./shell/app.tsx";
 import { PageBoundary } from "./shell/routes/page-boundary.tsx";
 import { shareNonce, styleNonce } from "./shell/theme/nonce.ts";
@@ -22,13 +23,7 @@ const root = document.getElementById("root");
 if (!root) throw new Error("the page has no root element");
 createRoot(root).render(
   <StrictMode>
-    <MantineProvider
-      theme={theme}
-      cssVariablesResolver={cssVariables}
-      colorSchemeManager={colorSchemes}
-      defaultColorScheme="auto"
-      getStyleNonce={styleNonce}
-    >
+    <Themed>
       <Provider value={client}>
         <ZerographProvider client={liveClient}>
           <PageBoundary>
@@ -38,6 +33,23 @@ createRoot(root).render(
           </PageBoundary>
         </ZerographProvider>
       </Provider>
-    </MantineProvider>
+    </Themed>
   </StrictMode>,
 );
+
+/** The theme around the page, in the light colours on paper. */
+function Themed({ children }: { children: ReactNode }) {
+  const isPrinting = usePrinting();
+  return (
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      colorSchemeManager={colorSchemes}
+      defaultColorScheme="auto"
+      getStyleNonce={styleNonce}
+      {...(isPrinting && { forceColorScheme: "light" as const })}
+    >
+      {children}
+    </MantineProvider>
+  );
+}

@@ -14,6 +14,7 @@ import {
 import type { CombinedError } from "urql";
 import { loadAgain } from "../../data/query/fetch-again.ts";
 import { isRefusal, reasonOf } from "../../data/query/graph.ts";
+import { usePrinting } from "../../data/use-printing.ts";
 import { SectionTitle } from "../page/page.tsx";
 import { EmptyState, Failure, Loading, NoPermission } from "../page/states.tsx";
 import { placesOf } from "./card-places.ts";
@@ -161,7 +162,9 @@ function Rows<Row extends object>(
       />
     );
   };
-  const isVirtual = shown.length >= VIRTUAL_FROM;
+  // Paper has every row that is loaded.
+  const isPrinting = usePrinting();
+  const isVirtual = !isPrinting && shown.length >= VIRTUAL_FROM;
   const wasAtTop = useRef(true);
   const onScroll = ({ currentTarget }: UIEvent) => {
     const isAtTop = currentTarget.scrollTop < TOP_PX;
