@@ -15,6 +15,11 @@ import { go, heading, useDashboard } from "./signed-in.ts";
 
 const run = promisify(execFile);
 const dashboard = useDashboard();
+/** An image of one pixel. */
+const PNG = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
 
 /** The playground after signing in. */
 async function open(options: Parameters<typeof openPage>[2] = {}) {
@@ -241,7 +246,7 @@ test("what is typed while an image is read stays", async (context) => {
       globalThis.readNow = () => read.call(this, file);
     };
   })()`);
-  const image = { name: "a.png", mimeType: "image/png", buffer: Buffer.from("image") };
+  const image = { name: "a.png", mimeType: "image/png", buffer: PNG };
   await page.locator("input[type=file]").setInputFiles([image]);
   await expect.poll(() => page.evaluate("typeof readNow")).toBe("function");
   const question = page.getByLabel("Your question");
@@ -254,21 +259,17 @@ test("what is typed while an image is read stays", async (context) => {
 test("images are attached by file and drop, refused with the reason, and sent", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page, faults } = await open();
-  const png = Buffer.from(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-    "base64",
-  );
   const input = page.locator('input[type="file"]');
   await input.setInputFiles([{ name: "a.txt", mimeType: "text/plain", buffer: Buffer.from("a") }]);
   await page.getByText("a.txt is no PNG, JPEG, WebP or GIF image.").waitFor();
   const text = Buffer.from("notimage");
   await input.setInputFiles([{ name: "text.png", mimeType: "image/png", buffer: text }]);
   await page.getByText("text.png cannot be read as an image.").waitFor();
-  await input.setInputFiles([{ name: "a.png", mimeType: "image/png", buffer: png }]);
+  await input.setInputFiles([{ name: "a.png", mimeType: "image/png", buffer: PNG }]);
   await page.getByRole("img", { name: "Attachment 1" }).waitFor();
   await page.evaluate(`(() => {
     const data = new DataTransfer();
-    data.items.add(new File([Uint8Array.from(atob("${png.toString("base64")}"), (c) => c.charCodeAt(0))], "b.png", { type: "image/png" }));
+    data.items.add(new File([Uint8Array.from(atob("${PNG.toString("base64")}"), (c) => c.charCodeAt(0))], "b.png", { type: "image/png" }));
     const composer = document.querySelector(".composer");
     composer.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
   })()`);
@@ -282,7 +283,7 @@ test("images are attached by file and drop, refused with the reason, and sent", 
     "image_url",
     "image_url",
   ]);
-  expect(messages[0].content[1].image_url.url).toBe(`data:image/png;base64,${png.toString("base64")}`);
+  expect(messages[0].content[1].image_url.url).toBe(`data:image/png;base64,${PNG.toString("base64")}`);
   expect(faults).toEqual([]);
 });
 
