@@ -47,7 +47,7 @@ export type TurnLimits = {
   readonly slowMs: number;
 };
 
-/** Events that are read at once. The last one of a full page is only known as waiting, and read again. */
+/** Events that are read at once. The last one of a full page is delivered with the next page, which must begin with it. */
 const PAGE = 101;
 
 /**

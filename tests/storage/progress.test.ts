@@ -30,20 +30,20 @@ describeDatabases("the progress of a file", (kind) => {
   test("on remote nodes is polled while it has subscribers, through outages, and no longer", async () => {
     const { progress, node } = await startProgress();
     const following = await progress.follow(ROOT);
-    await until(() => node.asked > 2);
+    await until(() => node.requests > 2);
     node.file = fileWith({ uploadedSegments: 3 });
     expect((await following.next()).value.data).toMatchObject({ status: "submitted", uploadedSegments: 3 });
     node.isDown = true;
-    const { asked } = node;
-    await until(() => node.asked > asked + 2);
+    const { requests } = node;
+    await until(() => node.requests > requests + 2);
     node.isDown = false;
     node.file = fileWith({ uploadedSegments: 1_000, finalized: true });
     expect((await following.next()).value.data).toMatchObject({ status: "finalized", sequence: 2 });
     expect((await following.next()).done).toBe(true);
     await progress.stop();
-    const before = node.asked;
+    const before = node.requests;
     await new Promise((resolve) => setImmediate(resolve));
-    expect(node.asked).toBe(before);
+    expect(node.requests).toBe(before);
   });
 
   test("is published per hundredth, never backwards, and once", async () => {
@@ -104,7 +104,7 @@ describeDatabases("the progress of a file", (kind) => {
     committed();
     const other: Hex = `0x${"cd".repeat(32)}`;
     const following = await progress.follow(other);
-    await until(() => node.asked > 2);
+    await until(() => node.requests > 2);
     expect(node.roots).toEqual(new Set([other]));
     await following.return?.();
   });
@@ -115,14 +115,14 @@ describeDatabases("the progress of a file", (kind) => {
     const relay = startRelay(database, bus);
     const node = {
       file: undefined as NodeFile | undefined,
-      asked: 0,
+      requests: 0,
       roots: new Set<unknown>(),
       isDown: false,
     };
     const committed = () => relay.nudge();
     const common = { database, chainId: 16_602, log: createLogger("silent") };
     const find: StorageNode["find"] = async (ids) => {
-      node.asked++;
+      node.requests++;
       for (const id of ids) node.roots.add("root" in id && id.root);
       if (node.isDown) throw new Error("no node answers");
       return ids.map(() => node.file);

@@ -133,8 +133,8 @@ export function createRpc(options: Options): Rpc {
 }
 
 /**
- * Throws `chain_error` unless the endpoint has the block. One that lags leaves the logs of the blocks out that it does
- * not have yet, without an error, and another endpoint may have returned these blocks.
+ * Throws `chain_error` unless the endpoint has the block. An endpoint that lags omits the logs of blocks that it does not
+ * have yet, without an error, although another endpoint may have returned these blocks.
  */
 async function requireBlock(endpoint: RpcEndpoint, number: bigint): Promise<void> {
   const params = [numberToHex(number), false];

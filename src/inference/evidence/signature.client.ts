@@ -14,7 +14,7 @@ type Dependencies = {
 };
 
 const MAX_SIGNATURE_BYTES = 65_536;
-/** Says nothing about the signature. */
+/** A status that says nothing about the signature. */
 const RATE_LIMITED = 429;
 /** A broker may sign shortly after its answer. */
 const PAUSE_MS = 200;

@@ -63,10 +63,10 @@ describe("an endpoint that fails", () => {
     const { watcher, list, scanned } = watchDeposits(database, { urls: [proxy.url] });
     watcher.start();
     await scanned(2n);
-    const asked = proxy.calls.length;
+    const calls = proxy.calls.length;
     proxy.judge = ({ method, params: [block] }) =>
       method === "eth_getBlockByNumber" && block === "latest" ? { params: ["0x1", false] } : "pass";
-    await until(() => proxy.calls.length > asked + 10);
+    await until(() => proxy.calls.length > calls + 10);
     expect(watcher.status()).toMatchObject({ state: "following", scannedBlock: 2n, lastReorgDepth: 0 });
     expect(await list(account)).toMatchObject([{ status: "seen" }]);
   });

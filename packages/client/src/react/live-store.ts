@@ -32,7 +32,7 @@ export class LiveStore<T> {
   readonly #fresh: T[] = [];
   #cursor: string | null;
   #subscription: Subscription<T> | undefined;
-  /** Whether the subscription has reported its connection, from when on it may bring events. */
+  /** Whether the subscription has connected, after which it may deliver events. */
   #isOpened = false;
   #snapshot: LiveSnapshot<T>;
   #flush: ReturnType<typeof setTimeout> | undefined;
@@ -125,7 +125,7 @@ export class LiveStore<T> {
     const subscription = this.#subscription;
     this.#subscription = undefined;
     if (!subscription) return;
-    // From then on its cursor may be that of an event which was taken and is not delivered: it is brought again.
+    // Once it has connected, its cursor may be that of an event that was taken but not delivered: that event is read again.
     if (!this.#isOpened) this.#cursor = subscription.cursor;
     void subscription.return();
   }

@@ -8,7 +8,7 @@ export function parameter<Value>(schema: z.ZodMiniType<Value>) {
   return z.catch(z.optional(schema), undefined);
 }
 
-/** A search parameter with a time as a field for it has it, in this computer's time zone. */
+/** A search parameter with a time as a field for local times has it, in this computer's time zone. */
 export function localTime() {
   return parameter(
     z.string().check(

@@ -116,7 +116,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
           await revoked.catch(() => {});
         }
         const { error } = await client.mutation(SIGN_OUT, { input: { everywhere } }).toPromise();
-        // Without its cookie, a session that is not ended could not be ended by this browser any more.
+        // The cookie stays: without it, this browser could not end the session any more.
         if (error && !isSessionEnded(error) && !isAnonymous(error)) throw error;
         await fetch(COOKIE, { method: "DELETE" });
       } catch (error) {

@@ -2,7 +2,7 @@ import { flushSync } from "react-dom";
 
 /** How often a text that is coming is drawn: reading its Markdown costs more than receiving it. */
 const DRAW_EVERY_MS = 80;
-/** Drawing takes one part in so many of the time at most, whatever the text and the machine. */
+/** Drawing takes at most a quarter of the time, whatever the text and the machine. */
 const SHARE = 4;
 
 /** Decides when a text that is coming is drawn: less often, the longer drawing takes. */

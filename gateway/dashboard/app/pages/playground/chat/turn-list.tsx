@@ -3,7 +3,7 @@ import type { Turn } from "./conversation.ts";
 import type { ConversationStore } from "./conversation-store.ts";
 import { type TurnActions, TurnView } from "./turn-view.tsx";
 
-/** How near the end of the page a reader is who follows an answer, in CSS pixels. */
+/** Within this distance from the end of the page, a reader follows an answer. In CSS pixels. */
 const NEAR_PX = 320;
 
 type Props = TurnActions & {

@@ -1,4 +1,4 @@
-/** More of a text is not shown: laying out a line of a million characters takes seconds. */
+/** How many characters of a text are shown: laying out a line of a million takes seconds. */
 export const MAX_SHOWN = 50_000;
 const MAX_LINES = 2_000;
 
