@@ -12,7 +12,7 @@ export default defineConfig({
   test: {
     tags: SIZES,
     globalSetup: ["tests/global-setup.ts", "tests/peers/global-setup.ts"],
-    testTimeout: 60_000,
+    testTimeout: 240_000,
     hookTimeout: 120_000,
     maxWorkers: 1,
     projects: [

@@ -25,7 +25,7 @@ import { type Inputs, readInputs } from "./input-usages.ts";
 import { createIntrospectionCheck } from "./introspection-cost.ts";
 import { LocatedError, Locator } from "./located-error.ts";
 import { type Measures, measureDocument } from "./measure.ts";
-import { findMember, readMemberPaths } from "./member-paths.ts";
+import { findMember, readMemberPaths } from "../../../subgraphs/shared/member-paths.ts";
 import { passesRules } from "./quick-validation.ts";
 import { refuse, tooMuch } from "./refusals.ts";
 import { readDirectiveUses } from "./schema-directives.ts";
