@@ -14,6 +14,7 @@ import {
 } from "graphql";
 import type { GraphLimits } from "../../../src/graph-limits.ts";
 import { ByteLru } from "../../../src/kernel/byte-lru.ts";
+import { findMember, readMemberPaths } from "../../../subgraphs/shared/member-paths.ts";
 import { requestsOf } from "../../../subgraphs/shared/schema/root-requests.ts";
 import { findUnsupported } from "../engine/refusal.ts";
 import type { SupergraphSource } from "../supergraph-source.ts";
@@ -25,7 +26,6 @@ import { type Inputs, readInputs } from "./input-usages.ts";
 import { createIntrospectionCheck } from "./introspection-cost.ts";
 import { LocatedError, Locator } from "./located-error.ts";
 import { type Measures, measureDocument } from "./measure.ts";
-import { findMember, readMemberPaths } from "../../../subgraphs/shared/member-paths.ts";
 import { passesRules } from "./quick-validation.ts";
 import { refuse, tooMuch } from "./refusals.ts";
 import { readDirectiveUses } from "./schema-directives.ts";

@@ -141,7 +141,11 @@ test("an invalid variable is refused alike each time its document comes, by its 
 
 test.each([
   [`apiKeys(first: 1, after: "!!") { nodes { name } }`, "invalid_cursor", "after"],
-  [`apiKeys(first: 1, filter: { statuses: [ACTIVE, NONE] }) { nodes { name } }`, undefined, "filter.statuses.1"],
+  [
+    `apiKeys(first: 1, filter: { statuses: [ACTIVE, NONE] }) { nodes { name } }`,
+    undefined,
+    "filter.statuses.1",
+  ],
   [`usage(from: "2026-02-31T00:00:00Z") { stats { requestCount } }`, undefined, "from"],
 ] as const)("an invalid literal in { %s } is refused by its path", async (field, code, param) => {
   const { secret } = await managementKey();
@@ -154,7 +158,8 @@ test.each([
 
 test("a value that is no cursor is refused by the argument that its variable fills", async () => {
   const { secret } = await managementKey();
-  const query = "query ($c: Cursor) { viewer { account { apiKeys(first: 1, after: $c) { nodes { name } } } } }";
+  const query =
+    "query ($c: Cursor) { viewer { account { apiKeys(first: 1, after: $c) { nodes { name } } } } }";
   for (let n = 0; n < 4; n++)
     expect(await ask({ ...router, authorization: `Bearer ${secret}` }, query, { c: "!!" })).toMatchObject({
       errors: [{ extensions: { code: "invalid_cursor", param: "after" } }],
