@@ -23,9 +23,12 @@ const MEMBERS: Partial<Record<ErrorCode, readonly string[]>> = {
   no_provider_with_evidence: ["routing.evidence", "options.provider.evidence"],
 };
 
-/** The failures of maximum prices: any of these may be at fault. */
-const OF_CAPS: ReadonlySet<ErrorCode> = new Set(["no_provider_within_max_price", "invalid_max_price_usd"]);
-const CAPS = ["maxPriceUsdPrompt", "maxPriceUsdCompletion", "maxPriceUsdImage"];
+/** The members of `routing` for the maximum prices in REST's object `provider`. */
+const CAPS: ReadonlyMap<string, string> = new Map([
+  ["provider.max_price.prompt", "maxPriceUsdPrompt"],
+  ["provider.max_price.completion", "maxPriceUsdCompletion"],
+  ["provider.max_price.image", "maxPriceUsdImage"],
+]);
 
 /** Members that the request which REST would parse has under another name. */
 const RENAMED: ReadonlyMap<string, readonly string[]> = new Map([
@@ -75,6 +78,8 @@ function pathIn(input: object | undefined, param: string): string {
 /** A path whose member of REST's object `provider` was sent in `routing`, from there: both have the same members. */
 function withoutProvider(input: object | undefined, names: readonly string[]): readonly string[] {
   const [first, member = ""] = names;
+  const cap = CAPS.get(names.join("."));
+  if (cap !== undefined && sent(sent(input, "routing"), cap) != null) return ["routing", cap];
   const isRouting = first === "provider" && sent(sent(input, "routing"), toFieldName(member)) !== undefined;
   return isRouting ? ["routing", ...names.slice(1)] : names;
 }
@@ -98,12 +103,6 @@ function stepsOf(value: unknown, name: string): readonly string[] {
 }
 
 function memberOf(input: object, code: ErrorCode): string | null {
-  if (OF_CAPS.has(code)) {
-    const routing = sent(input, "routing");
-    const caps = CAPS.filter((name) => sent(routing, name) != null);
-    if (caps.length === 0) return null;
-    return caps.length === 1 ? `routing.${caps[0]}` : "routing";
-  }
   const isSent = (path: string) => path.split(".").reduce<unknown>(sent, input) != null;
   return MEMBERS[code]?.find(isSent) ?? null;
 }

@@ -6,7 +6,7 @@ import type { Bodies, BodyPool } from "../body/body-pool.ts";
 import type { ShownAnswer } from "../chat/answer-edits.ts";
 import { audioUnits, isJson, readTranscript } from "../chat/delivered-answer.ts";
 import type { DispatchService } from "../dispatch/dispatch.service.ts";
-import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { mergePreferences, type RoutingPreferences } from "../routing/routing-preferences.ts";
 import { type TranscriptionRequest, transcriptionOf } from "./audio-request.ts";
 
 const TRANSCRIPTIONS_PATH = "/audio/transcriptions";
@@ -78,7 +78,7 @@ function toAdmissionRequest(
     model: request.model,
     serviceType: "speech-to-text",
     format: "openai",
-    preferences: { ...request.preferences, ...preferences },
+    preferences: mergePreferences(request.preferences, preferences),
     verifyTee: request.verifyTee,
     guarded: request.guarded,
     quote: (price) => quoteUnits(audioUnits(request.duration.seconds), price),

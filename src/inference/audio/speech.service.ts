@@ -8,7 +8,7 @@ import { emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
 import { guardedJson } from "../guardrails/guarded-request.ts";
 import { type ProviderAnswer, refusalOf } from "../providers/exchange/provider-answer.ts";
-import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { mergePreferences, type RoutingPreferences } from "../routing/routing-preferences.ts";
 import { SPEECH_TYPES, type SpeechRequest, speechBody } from "./speech-request.ts";
 
 const SPEECH_PATH = "/audio/speech";
@@ -96,7 +96,7 @@ function toAdmissionRequest(request: SpeechRequest, preferences: RoutingPreferen
     model: request.model,
     serviceType: "text-to-speech",
     format: "openai",
-    preferences: { ...request.preferences, ...preferences },
+    preferences: mergePreferences(request.preferences, preferences),
     verifyTee: request.verifyTee,
     guarded: guardedJson(request.bytes.length, request.fields),
     quote: (price) => quoteUnits(characterUnits(request.characters), price),

@@ -1,7 +1,7 @@
 import type { RequestFields } from "../body/request-fields.ts";
 import type { GuardedRequest } from "../guardrails/guarded-request.ts";
 import type { Provider, ServiceType } from "../providers/provider.ts";
-import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { mergePreferences, type RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
 import { type PromptBound, quotePrompt } from "./prompt-bound.ts";
 
@@ -40,7 +40,7 @@ export function inputAdmission(
     model,
     serviceType,
     format: "openai",
-    preferences: { ...request.preferences, ...preferences },
+    preferences: mergePreferences(request.preferences, preferences),
     inputTokens: counted ?? prompt.likelyTokens,
     outputTokens: 0,
     counted: counted === undefined ? async () => inputAdmission(request, options, await count()) : undefined,

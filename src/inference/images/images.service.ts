@@ -7,7 +7,7 @@ import type { ShownAnswer } from "../chat/answer-edits.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "../chat/whole-answer.ts";
 import type { DispatchService, Reading } from "../dispatch/dispatch.service.ts";
 import type { ProviderAnswer } from "../providers/exchange/provider-answer.ts";
-import type { RoutingPreferences } from "../routing/routing-preferences.ts";
+import { mergePreferences, type RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { AnsweredImages } from "./image-answer.ts";
 import type { ImageRequest } from "./image-request.ts";
 
@@ -75,7 +75,7 @@ export function imageAdmissionRequest(
     model,
     serviceType,
     format: "openai",
-    preferences: { ...request.preferences, ...preferences },
+    preferences: mergePreferences(request.preferences, preferences),
     verifyTee: request.verifyTee,
     guarded: request.guarded,
     quote: (price) => quoteUnits(imageUnits(count), price),

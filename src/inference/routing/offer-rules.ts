@@ -93,12 +93,13 @@ export const OFFER_RULES: readonly Rule[] = [
     failure: (context, left) => noEvidence(requiredEvidence(context), left.map(context.standingOf)),
   },
   {
-    reason: (offer, context) => (isWithinCaps(offer, context) ? undefined : "above_max_price"),
-    failure: ({ preferences: { pin } }) =>
-      pin === undefined
+    reason: (offer, context) => (exceededCaps(offer, context).length === 0 ? undefined : "above_max_price"),
+    failure: (context, left) =>
+      context.preferences.pin === undefined
         ? new AppError(
             "no_provider_within_max_price",
             "No provider of this model is within the maximum price.",
+            { param: fieldOf(exceededBy(left, context)) },
           )
         : new AppError("pinned_provider_exceeds_max_price", "The pinned provider exceeds the maximum price."),
   },
@@ -110,24 +111,48 @@ function meetsFloor(offer: Provider, floor: KeyRestrictions["trustMode"]): boole
   return offered === "private" || offered === floor;
 }
 
-/** Caps are dollars per million tokens, or per image; 10^18 neuron are one token of the network. */
-function isWithinCaps(offer: Provider, context: ChoiceContext): boolean {
+type Cap = keyof PriceCaps;
+
+/**
+ * The caps that an offer exceeds. They are dollars per million tokens, or per image; 10^18 neuron are one token of the
+ * network.
+ */
+function exceededCaps(offer: Provider, context: ChoiceContext): readonly Cap[] {
   const { preferences, tokenUsd, inputTokens = 0 } = context;
   const { caps } = preferences;
-  if (caps === undefined) return true;
+  if (caps === undefined) return [];
   if (tokenUsd === undefined)
     throw new AppError(
       "invalid_max_price_usd",
       "This router does not know the price of its token, so it cannot apply a maximum price in dollars.",
+      { param: fieldOf(CAPS.find((kind) => caps[kind] !== undefined)) },
     );
-  const isWithin = (priceNeuron: bigint, count: bigint, kind: keyof PriceCaps) => {
+  const isExceeded = (priceNeuron: bigint, count: bigint, kind: Cap) => {
     const cap = caps[kind];
-    return cap === undefined || priceNeuron * count * tokenUsd <= cap * NEURON;
+    return cap !== undefined && priceNeuron * count * tokenUsd > cap * NEURON;
   };
-  if (IMAGES.has(offer.serviceType)) return isWithin(offer.outputPrice, 1n, "image");
+  if (IMAGES.has(offer.serviceType)) return isExceeded(offer.outputPrice, 1n, "image") ? ["image"] : [];
   const { input, output } = ratesFor(offer, inputTokensAt(offer, inputTokens));
-  return isWithin(input, 1_000_000n, "prompt") && isWithin(output, 1_000_000n, "completion");
+  return [
+    ...(isExceeded(input, 1_000_000n, "prompt") ? (["prompt"] as const) : []),
+    ...(isExceeded(output, 1_000_000n, "completion") ? (["completion"] as const) : []),
+  ];
 }
+
+/** The cap that all of these offers exceed or, if each is excluded by another one, the first that any exceeds. */
+function exceededBy(offers: readonly Provider[], context: ChoiceContext): Cap | undefined {
+  const exceeded = offers.map((offer) => exceededCaps(offer, context));
+  return (
+    CAPS.find((kind) => exceeded.every((caps) => caps.includes(kind))) ??
+    CAPS.find((kind) => exceeded.some((caps) => caps.includes(kind)))
+  );
+}
+
+function fieldOf(cap: Cap | undefined): string {
+  return cap === undefined ? "provider.max_price" : `provider.max_price.${cap}`;
+}
+
+const CAPS = ["prompt", "completion", "image"] as const satisfies readonly Cap[];
 
 const NEURON = 10n ** 18n;
 const IMAGES: ReadonlySet<ServiceType> = new Set(["text-to-image", "image-editing"]);

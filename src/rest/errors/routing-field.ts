@@ -1,10 +1,9 @@
 import type { ErrorCode } from "../../kernel/errors.ts";
 
-/** A control of provider routing: the end of its headers' names, and its member of the `provider` object. */
+/** A control of provider routing: the end of its header's name, and its place in the `provider` object. */
 type Control = { readonly header: string; readonly member?: string };
 
 const PIN: Control = { header: "address", member: "address" };
-const MAX_PRICE: Control = { header: String.raw`max-price-usd-\w+`, member: "max_price" };
 
 /** The controls that failures are about. */
 const CONTROLS: Partial<Record<ErrorCode, Control>> = {
@@ -13,8 +12,6 @@ const CONTROLS: Partial<Record<ErrorCode, Control>> = {
   pinned_provider_exceeds_max_price: PIN,
   no_provider_for_trust_mode: { header: "trust-mode", member: "trust_mode" },
   no_provider_with_evidence: { header: "evidence", member: "evidence" },
-  no_provider_within_max_price: MAX_PRICE,
-  invalid_max_price_usd: MAX_PRICE,
 };
 /** The controls that a failure names as a member of the body, although a header may have sent them. */
 const NAMED: ReadonlyMap<string, Control> = new Map([
@@ -22,6 +19,13 @@ const NAMED: ReadonlyMap<string, Control> = new Map([
   ["models", { header: "fallback-models" }],
   ["provider.only", { header: "only", member: "only" }],
   ["provider.ignore", { header: "ignore", member: "ignore" }],
+  ...["prompt", "completion", "image"].map(
+    (kind) =>
+      [
+        `provider.max_price.${kind}`,
+        { header: `max-price-usd-${kind}`, member: `max_price.${kind}` },
+      ] as const,
+  ),
 ]);
 
 /** A longer body, which is not parsed here, is not searched for the member. */
@@ -43,10 +47,10 @@ export function routingFieldOf(
   const pattern = new RegExp(`^x-[a-z0-9]+-provider-${control.header}$`, "i");
   const header = rawHeaders.find((name, at) => at % 2 === 0 && pattern.test(name));
   if (header !== undefined) return header;
-  const { provider } = Object(fieldsOf(body)) as { readonly provider?: unknown };
-  return control.member !== undefined && Object(provider)[control.member] != null
-    ? `provider.${control.member}`
-    : undefined;
+  if (control.member === undefined) return undefined;
+  const field = `provider.${control.member}`;
+  const sent = field.split(".").reduce((value, name) => Object(value)[name], fieldsOf(body));
+  return sent == null ? undefined : field;
 }
 
 /** The fields of a body; undefined if it is long, or no JSON. */

@@ -37,17 +37,17 @@ test.each<[ErrorCode, string | null, readonly string[], object, string | null]>(
   ],
   [
     "invalid_max_price_usd",
-    null,
+    "provider.max_price.image",
     ["x-a-provider-max-price-usd-image", "1"],
     {},
     "x-a-provider-max-price-usd-image",
   ],
   [
     "no_provider_within_max_price",
-    null,
-    [],
+    "provider.max_price.prompt",
+    ["x-a-provider-max-price-usd-image", "1"],
     { provider: { max_price: { prompt: 1 } } },
-    "provider.max_price",
+    "provider.max_price.prompt",
   ],
   [
     "no_provider_for_trust_mode",
