@@ -135,13 +135,6 @@ export function decodeTranscription(body: Buffer): DecodedTranscription {
   };
 }
 
-/** The request with its signature verified, as by its field `verify_tee`. */
-export function withVerification(request: TranscriptionRequest): TranscriptionRequest {
-  const { guarded } = request;
-  const fields = { ...guarded.fields, verify_tee: true };
-  return { ...request, verifyTee: true, guarded: { ...guarded, fields } };
-}
-
 function withoutFile({ file_base64: _, ...fields }: Readonly<Record<string, unknown>>) {
   return fields;
 }

@@ -38,6 +38,15 @@ export function withoutAdded<Request extends { readonly bytes: Buffer; readonly 
   return { ...request, client: { sizeBytes: bytes.length, fields: Object.fromEntries(own) } };
 }
 
+/** The request with its signature verified as by a field `verify_tee`, which a form has as a parameter of the query. */
+export function withVerification<Request extends { readonly guarded: GuardedRequest }>(
+  request: Request,
+): Request & { readonly verifyTee: true } {
+  const { guarded } = request;
+  const fields = { ...guarded.fields, verify_tee: true };
+  return { ...request, verifyTee: true, guarded: { ...guarded, fields } };
+}
+
 /** A JSON body that is not billed by its tokens: a prompt, an image or a text to speak. */
 export function guardedJson(sizeBytes: number, fields: Fields): GuardedRequest {
   return { sizeBytes, fields, texts: () => textsIn(fields) };

@@ -1,6 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Field, Mutation, ObjectType, Resolver } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/trace.ts";
+import { withVerification } from "../../../src/inference/guardrails/guarded-request.ts";
 import {
   type ImageRequest,
   readImageEdit,
@@ -67,7 +68,8 @@ export class ImagesResolver {
   ): Promise<EditImagesPayload> {
     return createImages(context, { field: "editImages", key, input }, async () => {
       const { body, contentType } = toEditForm(input);
-      return { ...(await readImageEdit(body, contentType)), verifyTee: input.verifyTee ?? false };
+      const request = await readImageEdit(body, contentType);
+      return input.verifyTee ? withVerification(request) : request;
     });
   }
 }

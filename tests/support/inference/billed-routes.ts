@@ -88,9 +88,11 @@ export function sendBilled(
   route: string,
   fields: Readonly<Record<string, unknown>> = {},
   headers: Readonly<Record<string, string>> = {},
+  query = "",
 ): Promise<Response> {
   const sample = BILLED[route] ?? UNBILLED[route];
-  const [method = "", path] = route.split(" ");
+  const [method = "", url] = route.split(" ");
+  const path = `${url}${query}`;
   if (!sample) throw new Error(`there is no request for ${route}: add one to BILLED`);
   const body = { ...sample.body, ...fields };
   const authorization = `Bearer ${secret}`;

@@ -10,6 +10,7 @@ import {
   affordable,
   type Payer,
 } from "../../billing/admission.service.ts";
+import { withVerification } from "../../guardrails/guarded-request.ts";
 import { type Provider, trustModeOf } from "../../providers/provider.ts";
 import { RequestTrace } from "../../requests/request-trace.ts";
 import type { Choice } from "../../routing/choice.ts";
@@ -64,7 +65,8 @@ export class ImageJobsService {
    * Throws `invalid_body` and what `AdmissionService.admit` throws; neither hold nor row exists then.
    */
   async submit(submission: ImageJobRequest, payer: Payer): Promise<JobView> {
-    const request = await readJobRequest(submission, submission.body);
+    const read = await readJobRequest(submission, submission.body);
+    const request = submission.verifyTee ? withVerification(read) : read;
     const job = await RequestTrace.admit(request, async (trace) => {
       const admitted = await this.#admit(submission, request, payer);
       // The worker settles the request.
@@ -123,7 +125,7 @@ export class ImageJobsService {
 }
 
 function toSpec(
-  { operation, contentType, verifyTee }: ImageJobRequest,
+  { operation, contentType }: ImageJobRequest,
   request: ImageRequest,
   { candidates, refused, evidence }: Choice,
 ): ImageJobSpec {
@@ -132,7 +134,7 @@ function toSpec(
     model: request.model,
     images: request.count,
     contentType,
-    verifyTee: verifyTee === true || request.verifyTee === true || evidence !== undefined,
+    verifyTee: request.verifyTee === true || evidence !== undefined,
     refused,
     candidates: candidates.map(toCandidate),
   };

@@ -4,8 +4,8 @@ import {
   readTranscriptionForm,
   TRANSCRIPTION_FORM,
   TRANSCRIPTION_REQUEST,
-  withVerification,
 } from "../../../inference/audio/audio-request.ts";
+import { withVerification } from "../../../inference/guardrails/guarded-request.ts";
 import { mediaTypeOf } from "../../http/headers.ts";
 import { callerOf, contentTypeOf, inferenceBytes } from "../../inference-call.ts";
 import { defineRoute } from "../../route.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { withVerification } from "../../../inference/guardrails/guarded-request.ts";
 import { EDIT_FORM, readImageEdit } from "../../../inference/images/image-request.ts";
 import { callerOf, contentTypeOf, inferenceBytes } from "../../inference-call.ts";
 import { defineRoute } from "../../route.ts";
@@ -24,10 +25,8 @@ export const editImages = defineRoute({
   async handle(app, call) {
     const caller = callerOf(call);
     const contentType = contentTypeOf(call, ["multipart/form-data"]);
-    const request = {
-      ...(await readImageEdit(call.body, contentType)),
-      verifyTee: call.query.verify_tee === "true",
-    };
+    const read = await readImageEdit(call.body, contentType);
+    const request = call.query.verify_tee === "true" ? withVerification(read) : read;
     return inferenceBytes(
       await app.images.create(request, caller, { signal: call.signal, preferences: call.headers }),
     );
