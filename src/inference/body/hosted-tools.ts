@@ -1,4 +1,5 @@
 import { isText } from "./elided-text.ts";
+import { PART_MEMBERS, refuseOtherSpellings, TOOL_MEMBERS } from "./field-spelling.ts";
 import { type Fields, fieldsOf } from "./fields.ts";
 import { invalidField } from "./invalid-field.ts";
 import { eachPart, FILES } from "./message-parts.ts";
@@ -29,6 +30,7 @@ export function refuseHosted(body: Fields): void {
   for (const [at, tool] of entriesOf(tools)) refuseHostedTool(fieldsOf(tool), `tools.${at}`);
   for (const { tool, path } of toolsInMessages(body)) refuseHostedTool(fieldsOf(tool), path);
   for (const [at, message] of entriesOf(messages)) {
+    refuseOtherSpellings(fieldsOf(message), (name) => PART_MEMBERS.has(name), `messages.${at}`);
     const { content, audio } = fieldsOf(message);
     refuseIds(content, `messages.${at}.content`);
     if (fieldsOf(audio).id != null)
@@ -47,6 +49,7 @@ function unsupportedTool(type: unknown): string {
 }
 
 function refuseHostedTool(tool: Fields, path: string): void {
+  refuseOtherSpellings(tool, (name) => TOOL_MEMBERS.has(name), path);
   const { type } = tool;
   if (typeof type === "string" && CLIENT_TYPES.test(type)) return;
   if (type != null)
@@ -59,9 +62,15 @@ function refuseHostedTool(tool: Fields, path: string): void {
 
 /** Throws for the id of a file in the parts of a content, or in the parts within them. */
 function refuseIds(content: unknown, path: string): void {
+  const isKnown = (name: string) => PART_MEMBERS.has(name);
   eachPart(content, path, (part, place) => {
+    refuseOtherSpellings(part, isKnown, place);
     refuseId(part, place);
-    for (const name of FILES) refuseId(fieldsOf(part[name]), `${place}.${name}`);
+    for (const name of FILES) {
+      const file = fieldsOf(part[name]);
+      refuseOtherSpellings(file, isKnown, `${place}.${name}`);
+      refuseId(file, `${place}.${name}`);
+    }
   });
 }
 

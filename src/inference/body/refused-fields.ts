@@ -155,6 +155,11 @@ const REFUSED_FIELDS = [...HOSTED_TOOLS, ...OTHER_TERMS, ...STORED_STATE].map((r
 /** Ordinary bodies have none of these, so their members are compared with them, and not all of these looked up. */
 const FIRST_MEMBERS = new Set(REFUSED_FIELDS.map(({ path: [first] }) => first));
 
+/** Whether `refuseFields` may refuse a field of this name, or a member of it. */
+export function isRefusable(name: string): boolean {
+  return FIRST_MEMBERS.has(name);
+}
+
 /**
  * Throws `invalid_body`, naming the field, for a prompt whose provider would run tools, since these have prices of their
  * own which nothing here holds or charges; and for one that it would answer on other terms than those of the admission.

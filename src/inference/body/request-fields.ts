@@ -19,7 +19,10 @@ import { pathToLoneSurrogate } from "../../kernel/text/lone-surrogate.ts";
 import { parseMeasured } from "../../kernel/text/safe-json.ts";
 import type { Provider } from "../providers/provider.ts";
 import { ElidedTexts, ElidedTokens, MIN_LONGEST } from "./elided-text.ts";
+import { refuseOtherSpellings } from "./field-spelling.ts";
+import { fieldsOf } from "./fields.ts";
 import { invalidField } from "./invalid-field.ts";
+import { isRefusable } from "./refused-fields.ts";
 
 /** A client's JSON body: its bytes and its parsed fields. */
 export type RequestFields = {
@@ -90,6 +93,9 @@ function longestOf(spans: readonly ValueSpan[], bytes: Buffer): readonly ValueSp
 }
 
 function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const { shape } = schema as { readonly shape?: object };
+  const isKnown = (name: string) => Object.hasOwn(shape ?? {}, name) || isRefusable(name) || READ.has(name);
+  refuseOtherSpellings(fieldsOf(value), isKnown);
   refuseUnsupported(value);
   return checkInput(schema, value);
 }
@@ -112,6 +118,14 @@ function itemsOf(value: unknown): number {
 
 /** Maximum JSON size that is parsed in one turn: 20 ms at most. */
 const MAX_PARSED_BYTES = 2 * 1_048_576;
+
+/** Fields that are read without being in every schema: by guardrails, by counts and by the bounds of a prompt. */
+const READ: ReadonlySet<string> = new Set([
+  ...EXTENSIONS,
+  ...["messages", "system", "instructions", "documents", "tools", "functions", "tool_choice"],
+  ...["max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of", "thinking", "reasoning"],
+  ...["conversation", "previous_response_id", "context_management", "compaction", "stream", "store"],
+]);
 
 /** Extensions of the network's router that change the answer and are not supported here. */
 const UNSUPPORTED = ["plugins", "attachments", "_e2ee"] as const;

@@ -2,6 +2,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Guardrails } from "../../keys/api-keys/guardrails.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Bodies } from "../body/body-pool.ts";
+import { foldedName } from "../body/field-spelling.ts";
 import type { GuardedAnswer, GuardedRequest } from "./guarded-request.ts";
 import { refusedTool } from "./offered-tools.ts";
 
@@ -88,12 +89,16 @@ function checkBody({ sizeBytes, fields, translated }: GuardedRequest, guardrails
   throw violated("allowed_tools", field, `${named} ${what}`);
 }
 
-/** The field by which a body has a blocked parameter, as the client sent it. One that is null or false has no effect. */
+/**
+ * The field by which a body has a blocked parameter, as the client sent it: in any letters, since some servers ignore
+ * their case. One that is null or false has no effect.
+ */
 function blockedField(name: string, fields: Fields, translated: Fields | undefined): string | undefined {
   const isSent = (body: Fields, field: string) =>
     Object.hasOwn(body, field) && body[field] != null && body[field] !== false;
-  if (isSent(fields, name)) return name;
-  if (isSent(fields, `${name}[]`)) return `${name}[]`;
+  const blocked = new Set([name, `${name}[]`].map(foldedName));
+  const sent = Object.keys(fields).find((field) => blocked.has(foldedName(field)) && isSent(fields, field));
+  if (sent !== undefined) return sent;
   if (translated && isSent(translated, name)) return RESPONSE_NAMES[name] ?? name;
   return undefined;
 }
