@@ -154,7 +154,9 @@ export class ChatEvents implements StreamReader {
     for (const choice of choices) if (this.#takeChoice(choice)) kind = "content";
     if (chunk.usage === undefined || chunk.usage === null) return kind;
     this.#newUsage = readUsage(chunk.usage, this.#limits);
-    const isAsShown = choices.length === 0 && this.#model === undefined && !hasTrace(chunk);
+    // Clients read the list of choices also where it is empty.
+    const hasNone = Array.isArray(chunk.choices) && choices.length === 0;
+    const isAsShown = hasNone && this.#model === undefined && !hasTrace(chunk);
     const states = wholeUsage(this.#newUsage);
     this.#reported = { usage: chunk.usage, states, data: isAsShown ? data : undefined };
     return choices.length > 0 ? kind : "withheld";
