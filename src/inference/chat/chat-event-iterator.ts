@@ -5,7 +5,7 @@ import { eventData } from "../dispatch/event-scanner.ts";
 import type { RoutingPreferences } from "../routing/routing-preferences.ts";
 import type { ChatService } from "./chat.service.ts";
 import type { ChatRequest } from "./chat-request.ts";
-import { readContent } from "./content-text.ts";
+import { shownContent } from "./content-text.ts";
 
 /** A delta of an answer, or its end with the bill. */
 export type ChatPiece =
@@ -60,6 +60,7 @@ type Choice = {
   readonly finish_reason?: string | null;
   readonly delta?: {
     readonly content?: unknown;
+    readonly refusal?: unknown;
     readonly reasoning_content?: string | null;
     readonly reasoning?: string | null;
     readonly tool_calls?: readonly unknown[] | null;
@@ -75,9 +76,9 @@ type Chunk = {
 
 /** Converts a choice to a delta; undefined for one without content, such as the start of an answer. */
 function toDelta({ index = 0, finish_reason, delta }: Choice): ChatPiece | undefined {
-  const content = readContent(delta?.content);
-  const text = content?.text || undefined;
-  const reasoning = delta?.reasoning_content || delta?.reasoning || content?.reasoning || undefined;
+  const content = shownContent(delta ?? {});
+  const text = content.text || undefined;
+  const reasoning = delta?.reasoning_content || delta?.reasoning || content.reasoning || undefined;
   const toolCalls = delta?.tool_calls ?? undefined;
   const finishReason = finish_reason ?? undefined;
   if (text === undefined && reasoning === undefined && toolCalls === undefined && finishReason === undefined)

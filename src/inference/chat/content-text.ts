@@ -21,6 +21,21 @@ export function readContent(content: unknown): ContentText | undefined {
   };
 }
 
+/**
+ * What a message or a delta says where an API has one text for it: its content or, if the model refuses to answer, the
+ * refusal. Null without either.
+ */
+export function shownContent({
+  content,
+  refusal,
+}: {
+  readonly content?: unknown;
+  readonly refusal?: unknown;
+}): { readonly text: string | null; readonly reasoning: string } {
+  const { text, reasoning } = (content == null ? undefined : readContent(content)) ?? { ...NO_TEXT, text: null };
+  return { text: text || (typeof refusal === "string" && refusal !== "" ? refusal : text), reasoning };
+}
+
 function readPart(part: unknown): ContentText | undefined {
   if (typeof part === "string") return { text: part, reasoning: "" };
   const { type, text, thinking, refusal } = typeof part === "object" && part !== null ? (part as Fields) : {};

@@ -1,7 +1,7 @@
 import "../../shared/schema/reflect.ts";
 import { Arg, Ctx, Mutation, Resolver } from "type-graphql";
 import type { Trace } from "../../../src/inference/billing/trace.ts";
-import { readContent } from "../../../src/inference/chat/content-text.ts";
+import { shownContent } from "../../../src/inference/chat/content-text.ts";
 import { newRequestId } from "../../../src/kernel/text/ids.ts";
 import { permitSpender } from "../../../src/keys/auth/permissions.ts";
 import { cacheRequestOf } from "../../shared/cache.ts";
@@ -58,6 +58,7 @@ type Answer = {
     readonly finish_reason?: string | null;
     readonly message: {
       readonly content?: unknown;
+      readonly refusal?: unknown;
       readonly reasoning_content?: string | null;
       readonly tool_calls?: readonly unknown[] | null;
     };
@@ -69,11 +70,11 @@ type Answer = {
 function toCompletion({ choices, usage, x_0g_trace: trace }: Answer): ChatCompletionType {
   return {
     choices: choices.map(({ index, finish_reason, message }, at) => {
-      const content = message.content == null ? undefined : readContent(message.content);
+      const content = shownContent(message);
       return {
         index: index ?? at,
-        text: content?.text ?? null,
-        reasoning: message.reasoning_content ?? (content?.reasoning || null),
+        text: content.text,
+        reasoning: message.reasoning_content ?? (content.reasoning || null),
         toolCalls: message.tool_calls ?? null,
         finishReason: finish_reason ?? null,
       };

@@ -52,6 +52,16 @@ test("events split at any byte are reassembled, and events without content are d
   expect((await feed.next()).done).toBe(true);
 });
 
+test("a refusal is the text of its choice", async () => {
+  const { feed, sink } = newFeed();
+  sink.write(event({ choices: [{ index: 0, delta: { role: "assistant", content: null, refusal: "I can" } }] }));
+  sink.write(event({ choices: [{ index: 0, delta: { refusal: "not." } }] }));
+  sink.end();
+  expect((await feed.next()).value).toMatchObject({ kind: "delta", text: "I can" });
+  expect((await feed.next()).value).toMatchObject({ kind: "delta", text: "not." });
+  expect((await feed.next()).done).toBe(true);
+});
+
 test("a failure is delivered once, after the content that preceded it", async () => {
   const { feed, sink } = newFeed();
   sink.write(token("a"));
