@@ -9,12 +9,14 @@ const CACHED = {
   id: "cached",
   pricing: { prompt: "10", completion: "20", cached_prompt: "1" },
 };
+/** The charge for an answer of this model does not show whether the balance covered the prompt. */
+const FREE_OUTPUT = { ...CACHED, id: "free-output", pricing: { ...CACHED.pricing, completion: "0" } };
 const NEURON = 3_000n;
 
-const router = await useRouter({ models: [], more: () => [CACHED] });
+const router = await useRouter({ models: [], more: () => [CACHED, FREE_OUTPUT] });
 
 /** What each API says of the request: its bill, and what the cache saved. */
-async function savingsOf(cachedTokens: number, stream: boolean) {
+async function savingsOf(cachedTokens: number, stream: boolean, model = CACHED.id) {
   const { app, origin, seed, scripted, chat } = router();
   const usage = {
     prompt_tokens: 1_000,
@@ -23,14 +25,14 @@ async function savingsOf(cachedTokens: number, stream: boolean) {
     prompt_tokens_details: { cached_tokens: cachedTokens },
   };
   for (const provider of scripted)
-    provider.scripts.set(CACHED.id, (call, response) => {
+    provider.scripts.set(model, (call, response) => {
       if (!call.body.stream) return sendJson(response, 200, completion({ usage }));
       openStream(response).end(
         [...events().slice(0, -2), event(undefined, { usage }), "data: [DONE]\n\n"].join(""),
       );
     });
   const seeded = await seed(NEURON);
-  const reply = await chat(seeded, { model: CACHED.id, max_tokens: 9, stream });
+  const reply = await chat(seeded, { model, max_tokens: 9, stream });
   const text = await reply.text();
   expect(reply.status, text).toBe(200);
   const [, traced] = /^: x_0g_trace (.*)$/m.exec(text) ?? [];
@@ -47,6 +49,7 @@ async function savingsOf(cachedTokens: number, stream: boolean) {
     seeded.secret,
   );
   const query = `{ request(id: "${trace.request_id}") { cost { total cacheSaving } } }`;
+  const { cacheSaving: sum } = await app.usage.performance(seeded.account, { from: new Date(0) });
   const [row] = history.body.data;
   const { cost } = (await askGraph(origin, reader, query)).data.request;
   expect([trace.billing.total_cost, row?.cost, cost.total]).toEqual(Array(3).fill(`${NEURON}`));
@@ -55,17 +58,24 @@ async function savingsOf(cachedTokens: number, stream: boolean) {
     history: row?.cache_saving,
     generation: generation.body.data.cache_discount,
     graph: cost.cacheSaving,
+    sum,
   };
 }
 
-test.each([false, true])(
-  "what the cache saved of a request beyond the balance is null everywhere (streamed: %s)",
-  async (stream) => {
-    expect(await savingsOf(500, stream)).toEqual({
+test.each([
+  [CACHED.id, false],
+  [CACHED.id, true],
+  [FREE_OUTPUT.id, false],
+  [FREE_OUTPUT.id, true],
+])(
+  "what the cache saved of a request beyond the balance is null everywhere (%s, streamed: %s)",
+  async (model, stream) => {
+    expect(await savingsOf(500, stream, model)).toEqual({
       trace: null,
       history: null,
       generation: null,
       graph: null,
+      sum: 0n,
     });
   },
 );
@@ -78,6 +88,7 @@ test.each([false, true])(
       history: "0",
       generation: 0,
       graph: "0",
+      sum: 0n,
     });
   },
 );

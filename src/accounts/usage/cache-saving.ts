@@ -8,6 +8,11 @@ export type RecordedCost = {
   readonly outputPrice: bigint;
   readonly inputCost: bigint;
   readonly outputCost: bigint;
+  /**
+   * What the input cost before the balance was found to be short. Recorded only of requests with cached tokens whose
+   * output costs nothing: what was charged for the output shows it of all others.
+   */
+  readonly wholeInputCost?: bigint | undefined;
 };
 
 /**
@@ -17,8 +22,9 @@ export type RecordedCost = {
  */
 export function recordedSaving(recorded: RecordedCost): bigint | null {
   const { inputTokens, outputTokens, cacheTokens, inputPrice, outputPrice, inputCost, outputCost } = recorded;
+  const { wholeInputCost = inputCost } = recorded;
   if (BigInt(cacheTokens) === 0n) return 0n;
-  if (outputCost < BigInt(outputTokens) * outputPrice) return null;
+  if (outputCost < BigInt(outputTokens) * outputPrice || inputCost < wholeInputCost) return null;
   const saving = BigInt(inputTokens) * inputPrice - inputCost;
   return saving > 0n ? saving : 0n;
 }

@@ -123,6 +123,7 @@ const SAVING = `case
     when r.cached_tokens + r.cache_write_tokens + r.cache_write_1h_tokens > 0
       and r.routing->>'cachedFrom' is null
       and coalesce(r.output_cost, 0) >= coalesce(r.output_tokens, 0) * r.output_price
+      and coalesce(r.input_cost, 0) >= coalesce((r.routing->>'inputCost')::numeric, 0)
     then greatest(0, coalesce(r.input_tokens, 0) * r.input_price - coalesce(r.input_cost, 0)) else 0 end`;
 
 const REQUEST_COLUMNS = `r.provider,

@@ -147,6 +147,7 @@ type HistoryRow = TotalsRow & {
   credit_used: string;
   trust_mode: TrustMode;
   cached_from: string | null;
+  whole_input_cost: string | null;
   tags: Tags | null;
 };
 
@@ -177,6 +178,7 @@ function savingOf(row: HistoryRow, amounts: Omit<UsageTotals, "requests">): bigi
     outputPrice: BigInt(row.output_price),
     inputCost: BigInt(row.input_cost),
     outputCost: BigInt(row.output_cost),
+    wholeInputCost: row.whole_input_cost === null ? undefined : BigInt(row.whole_input_cost),
   });
 }
 
@@ -187,4 +189,5 @@ const HISTORY_COLUMNS = `
   r.input_price::text as input_price, r.output_price::text as output_price,
   coalesce(r.input_cost, 0)::text as input_cost, coalesce(r.output_cost, 0)::text as output_cost,
   r.total_cost::text as cost, r.deposit_used::text as deposit_used, r.credit_used::text as credit_used,
-  r.trust_mode, r.tags, r.routing->>'cachedFrom' as cached_from`;
+  r.trust_mode, r.tags, r.routing->>'cachedFrom' as cached_from,
+  r.routing->>'inputCost' as whole_input_cost`;

@@ -191,7 +191,10 @@ export function toSettlement(
       outputPrice: rates.output,
       trustMode: trustModeOf(provider),
     },
-    routing: summary.routing,
+    routing: {
+      ...summary.routing,
+      ...(tokens?.cache && cost.output === 0n && { inputCost: `${cost.input}` }),
+    },
     receipt,
   };
 }

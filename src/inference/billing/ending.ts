@@ -61,6 +61,8 @@ export type Routing = {
   readonly cachedFrom?: string;
   /** The provider's own id of the response that it keeps, for requests that continue it. */
   readonly keptResponse?: string;
+  /** See `RecordedCost.wholeInputCost`, neuron; absent in requests of earlier versions. */
+  readonly inputCost?: string;
 };
 
 /** A stored answer that a request gets, and the candidate that gave it. */

@@ -91,6 +91,7 @@ export function cacheSavingOf(usage: Usage, price: Price, billed: Cost): bigint 
     cacheTokens: cache.read + cache.write + cache.write1h,
     inputCost: billed.input,
     outputCost: billed.output,
+    wholeInputCost: costOf(usage, price).input,
   });
 }
 

@@ -156,9 +156,11 @@ function costOf(row: InferenceRequestRow): RequestCost | null {
   const cacheTokens = row.cachedTokens + row.cacheWriteTokens + row.cacheWrite1hTokens;
   const { inputTokens, outputTokens } = row;
   const tokens = { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, cacheTokens };
-  const cacheSaving = row.routing?.cachedFrom
+  const { cachedFrom, inputCost: whole } = row.routing ?? {};
+  const wholeInputCost = whole === undefined ? undefined : BigInt(whole);
+  const cacheSaving = cachedFrom
     ? null
-    : recordedSaving({ ...tokens, inputPrice, outputPrice, inputCost, outputCost });
+    : recordedSaving({ ...tokens, inputPrice, outputPrice, inputCost, outputCost, wholeInputCost });
   return { input: inputCost, output: outputCost, total: totalCost, cacheSaving };
 }
 

@@ -58,6 +58,20 @@ test("a request that the balance did not cover has no known saving", () => {
   );
 });
 
+test("where the output is free, it is known by the recorded cost of the input", () => {
+  const at = { inputPrice: 10n, outputPrice: 0n, cachePrice: { read: 1n } };
+  const usage = { inputTokens: 100, outputTokens: 5, cache: { read: 60, write: 0, write1h: 0 } };
+  const cost = costOf(usage, at);
+  for (const charged of [0n, 1n, cost.input - 1n, cost.input]) {
+    const billed = billedOf(cost, charged);
+    const { input: inputCost, output: outputCost } = billed;
+    const wholeInputCost = cost.input;
+    const saving = charged === cost.input ? 540n : null;
+    expect(recordedSaving({ ...recorded(usage, at), inputCost, outputCost, wholeInputCost })).toBe(saving);
+    expect(cacheSavingOf(usage, at, billed)).toBe(saving);
+  }
+});
+
 test("units, and tokens without a cache, save nothing", () => {
   const at = { inputPrice: 1n, outputPrice: 2n };
   for (const usage of [
