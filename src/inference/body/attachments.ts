@@ -1,6 +1,5 @@
 import { isText } from "./elided-text.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from "./fields.ts";
 
 /**
  * Assumed tokens of an attachment, which has no text to count. `most` is used for the hold: vision models of the

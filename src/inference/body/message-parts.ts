@@ -1,6 +1,5 @@
 import { isText } from "./elided-text.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from "./fields.ts";
 
 /** The members of a content part that have a file. */
 export const FILES = [

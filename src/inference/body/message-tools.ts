@@ -1,6 +1,5 @@
+import type { Fields } from "./fields.ts";
 import { eachPart } from "./message-parts.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A tool that a request offers besides its list of `tools`, and its path in the body. */
 export type MessageTool = { readonly tool: unknown; readonly path: string };

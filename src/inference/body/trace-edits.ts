@@ -1,6 +1,5 @@
+import type { Fields } from "./fields.ts";
 import { type Edit, removals } from "./json-member.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The member with the bill, which only the router may state. */
 const TRACE = "x_0g_trace";

@@ -1,10 +1,9 @@
+import type { Fields } from "../body/fields.ts";
 import { AnswerTexts } from "./answer-texts.ts";
 import { readContent } from "./content-text.ts";
 
 /** The format of an answer: an OpenAI chat, an Anthropic message or an OpenAI response. */
 export type AnswerFormat = "chat" | "message" | "response";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The countable texts of a whole answer: of every choice of a chat, every block of a message, or every item of a response.

@@ -1,6 +1,5 @@
+import type { Fields } from "../body/fields.ts";
 import type { Piece } from "./delivered-text.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The members of a delta that are text another provider could repeat. */
 const TEXTS: ReadonlySet<string> = new Set(["content", "reasoning_content", "reasoning", "refusal"]);

@@ -1,4 +1,4 @@
-type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from "../body/fields.ts";
 
 /** What the content of an answer says; a text is empty if absent. */
 export type ContentText = { readonly text: string; readonly reasoning: string };
@@ -32,7 +32,10 @@ export function shownContent({
   readonly content?: unknown;
   readonly refusal?: unknown;
 }): { readonly text: string | null; readonly reasoning: string } {
-  const { text, reasoning } = (content == null ? undefined : readContent(content)) ?? { ...NO_TEXT, text: null };
+  const { text, reasoning } = (content == null ? undefined : readContent(content)) ?? {
+    ...NO_TEXT,
+    text: null,
+  };
   return { text: text || (typeof refusal === "string" && refusal !== "" ? refusal : text), reasoning };
 }
 

@@ -1,4 +1,4 @@
-type Fields = Readonly<Record<string, unknown>>;
+import { fieldsOf } from "../body/fields.ts";
 
 /**
  * Whether a choice, whole or streamed, has its reasoning only as `reasoning`, which some servers use; the network's
@@ -17,8 +17,4 @@ export function withReasoningContent(choice: unknown): unknown {
   const name = fields.delta === undefined ? "message" : "delta";
   const part = fieldsOf(fields[name]);
   return { ...fields, [name]: { ...part, reasoning_content: part.reasoning } };
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
 }

@@ -3,10 +3,9 @@ import type { Guardrails } from "../../keys/api-keys/guardrails.ts";
 import type { AdmissionRequest } from "../billing/admission-request.ts";
 import type { Bodies } from "../body/body-pool.ts";
 import { foldedName } from "../body/field-spelling.ts";
+import type { Fields } from "../body/fields.ts";
 import type { GuardedAnswer, GuardedRequest } from "./guarded-request.ts";
 import { refusedTool } from "./offered-tools.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Counts the tokens of a text, and of `otherInputsOf` a body. Neither throws. */
 export type InputCounts = Pick<Bodies, "countTexts" | "countOtherInputs">;

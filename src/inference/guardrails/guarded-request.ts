@@ -1,6 +1,5 @@
 import type { Form } from "../../kernel/text/multipart.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from "../body/fields.ts";
 
 /** What the guardrails of a key are compared with: a request as the client sent it. Nothing in it is computed early. */
 export type GuardedRequest = {

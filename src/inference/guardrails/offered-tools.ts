@@ -1,6 +1,5 @@
+import type { Fields } from "../body/fields.ts";
 import { toolsInMessages } from "../body/message-tools.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A tool that a request offers, which an allowlist does not contain: the field of the body, and the place within it. */
 type RefusedTool = {

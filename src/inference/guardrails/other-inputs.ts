@@ -1,6 +1,5 @@
 import { attachmentOf, partsWithin } from "../body/attachments.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from "../body/fields.ts";
 
 /** Fields of a chat that are not counted as its prompt, and which servers may put into it. */
 const OTHER_FIELDS = [

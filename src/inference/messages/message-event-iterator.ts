@@ -1,12 +1,11 @@
 import type { Caller } from "../billing/admitted.ts";
 import type { Trace } from "../billing/trace.ts";
+import type { Fields } from "../body/fields.ts";
 import { EventIterator, streamFailure } from "../dispatch/event-iterator.ts";
 import { eventData } from "../dispatch/event-scanner.ts";
 import type { MessageOptions, MessagesService } from "./messages.service.ts";
 import type { MessagesRequest } from "./messages-request.ts";
 import { readInputUsage, readOutputUsage } from "./messages-usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** An event of a message in Anthropic's format, or its end with the bill. */
 export type MessagePiece =

@@ -1,12 +1,11 @@
 import type { AppError } from "../../kernel/errors.ts";
 import { isText } from "../body/elided-text.ts";
+import type { Fields } from "../body/fields.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { isFields, joinedTexts, shortTextOf } from "./content-parts.ts";
 import type { ChatNames } from "./function-names.ts";
 import type { NamespaceTool, Tool } from "./response-tools.ts";
 import { type Offered, ToolIndex } from "./tool-index.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The members `tools` and `tool_choice` of a chat, in which functions of namespaces have `names`. A choice among some of

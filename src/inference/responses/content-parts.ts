@@ -1,9 +1,9 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
 import { PART_MEMBERS, refuseOtherSpellings } from "../body/field-spelling.ts";
+import type { Fields } from "../body/fields.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { notSupported, type Unsupported } from "./unsupported.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
 type Text = string | ElidedText;
 
 const MAX_PARTS = 10_000;

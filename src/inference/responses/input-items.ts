@@ -1,5 +1,6 @@
 import { type ElidedText, isText } from "../body/elided-text.ts";
 import { PART_MEMBERS, refuseOtherSpellings } from "../body/field-spelling.ts";
+import type { Fields } from "../body/fields.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { chatContent, isFields, joinedTexts, refuseFileId, shortTextOf, textOf } from "./content-parts.ts";
 import type { ChatNames } from "./function-names.ts";
@@ -7,7 +8,6 @@ import { NO_ARGUMENTS } from "./output-items.ts";
 import { readTools } from "./response-tools.ts";
 import { notSupported, type Unsupported } from "./unsupported.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
 type Text = string | ElidedText;
 
 /** The roles of a message, with those of a chat message. Few templates of models know `developer`. */

@@ -1,7 +1,7 @@
+import type { Fields } from "../body/fields.ts";
 import type { FunctionNames } from "./function-names.ts";
 import type { CallPart, Said } from "./said.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
 type Status = "in_progress" | "completed" | "incomplete";
 
 /** An event of a stream, apart from its number. */

@@ -1,10 +1,9 @@
 import { isText } from "../body/elided-text.ts";
 import { refuseOtherSpellings, TOOL_MEMBERS } from "../body/field-spelling.ts";
+import type { Fields } from "../body/fields.ts";
 import { invalidField } from "../body/invalid-field.ts";
 import { isFields, shortTextOf } from "./content-parts.ts";
 import { notSupported, type Unsupported } from "./unsupported.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A function that the model may call, as the response repeats it. */
 export type FunctionTool = Fields & { readonly type: "function"; readonly name: string };

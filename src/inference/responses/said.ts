@@ -1,7 +1,6 @@
+import type { Fields } from "../body/fields.ts";
 import { readContent } from "../chat/content-text.ts";
 import { ProviderFailure } from "../providers/exchange/provider-failure.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A call of a function, whole or a part: `arguments` continue those of the same `index`. */
 export type CallPart = {

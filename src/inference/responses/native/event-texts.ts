@@ -1,6 +1,5 @@
+import type { Fields } from "../../body/fields.ts";
 import { emptyAnswer } from "../../chat/whole-answer.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const DELTA = ".delta";
 const DONE = ".done";

@@ -1,5 +1,6 @@
 import { meterUsage } from "../../billing/usage.ts";
 import type { Bodies } from "../../body/body-pool.ts";
+import type { Fields } from "../../body/fields.ts";
 import type { AnswerBounds } from "../../chat/answer-translation.ts";
 import { answerIdOf, emptyAnswer, readAnswerObject } from "../../chat/whole-answer.ts";
 import type { Reading } from "../../dispatch/dispatch.service.ts";
@@ -8,8 +9,6 @@ import { readFinishReason } from "../../requests/finish-reason.ts";
 import { responseUsage } from "../response-object.ts";
 import { fieldsOf } from "../said.ts";
 import { isResponseCacheShown, readResponseUsage, statedReasoningTokens } from "./native-usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The states of a response that has ended with an answer; a failed one has an `error`. */
 const ENDED: ReadonlySet<unknown> = new Set(["completed", "incomplete"]);

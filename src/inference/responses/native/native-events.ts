@@ -4,6 +4,7 @@ import type { TokenUsage } from "../../billing/pricing.ts";
 import type { ShownCost } from "../../billing/shown-cost.ts";
 import type { Trace } from "../../billing/trace.ts";
 import { type Metered, meterUsage, NOTHING_STATED, wholeUsage } from "../../billing/usage.ts";
+import type { Fields } from "../../body/fields.ts";
 import { withoutTrace } from "../../body/trace-edits.ts";
 import { addOutput } from "../../chat/answer-text.ts";
 import type { TextMeter } from "../../chat/text-meter.ts";
@@ -20,8 +21,6 @@ import { type ResponseChanges, withResponse } from "./event-edits.ts";
 import { type AddedText, EventTexts } from "./event-texts.ts";
 import { endOf, type ResponseBounds, requireId } from "./native-answer.ts";
 import { isResponseCacheShown, readResponseUsage, statedReasoningTokens } from "./native-usage.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const STARTS: ReadonlySet<unknown> = new Set(["response.created", "response.queued", "response.in_progress"]);
 const ENDS: ReadonlySet<unknown> = new Set(["response.completed", "response.incomplete"]);
