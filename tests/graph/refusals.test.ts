@@ -12,7 +12,14 @@ test("a refusal, which is billed, is the text of the choice", async () => {
   const choices = [{ index: 0, message, finish_reason: "stop" }];
   const usage = { prompt_tokens: 9, completion_tokens: 6, total_tokens: 15 };
   scripted[0]?.scripts.set("chat", (_, response) =>
-    sendJson(response, 200, { id: "a", object: "chat.completion", created: 1, model: "chat", choices, usage }),
+    sendJson(response, 200, {
+      id: "a",
+      object: "chat.completion",
+      created: 1,
+      model: "chat",
+      choices,
+      usage,
+    }),
   );
   const { secret } = await seed();
   const input = 'input: { model: "chat", messages: [{ role: "user", content: "a" }] }';

@@ -50,34 +50,37 @@ async function requireRefusal(path: Path, body: object, field: string, known: st
   await requireAvailable(router().app, owner, { available: START });
 }
 
-describe.each(Object.entries(BODIES))("POST /v1/%s, for servers that ignore the case of letters", (at, body) => {
-  const path = at as Path;
+describe.each(Object.entries(BODIES))(
+  "POST /v1/%s, for servers that ignore the case of letters",
+  (at, body) => {
+    const path = at as Path;
 
-  test("refuses every field of its own in other letters", async () => {
-    for (const name of Object.keys(body))
-      for (const other of new Set([name.toUpperCase(), name.replace("s", "ſ").replace("k", "\u212a")]))
-        if (other !== name) await requireRefusal(path, { ...body, [other]: 1 }, other, name);
-  });
-
-  test("refuses fields that would be refused, or are not forwarded, in other letters", async () => {
-    for (const [other, name] of [
-      ["Service_Tier", "service_tier"],
-      ["Web_Search_Options", "web_search_options"],
-      ["Tools", "tools"],
-      ["Plugins", "plugins"],
-      ["Provider", "provider"],
-      ["Models", "models"],
-    ] as const)
-      await requireRefusal(path, { ...body, [other]: [{}] }, other, name);
-  });
-
-  test("accepts any other name in capital letters", async () => {
-    const reply = await rest<RestFailure>(router().origin, `/v1/${path}`, owner.secret, {
-      body: { ...body, Max_Seas: 1, maxTokens: 2, TOPP: 1 },
+    test("refuses every field of its own in other letters", async () => {
+      for (const name of Object.keys(body))
+        for (const other of new Set([name.toUpperCase(), name.replace("s", "ſ").replace("k", "\u212a")]))
+          if (other !== name) await requireRefusal(path, { ...body, [other]: 1 }, other, name);
     });
-    expect(JSON.stringify(reply.body)).not.toContain("must be written");
-  });
-});
+
+    test("refuses fields that would be refused, or are not forwarded, in other letters", async () => {
+      for (const [other, name] of [
+        ["Service_Tier", "service_tier"],
+        ["Web_Search_Options", "web_search_options"],
+        ["Tools", "tools"],
+        ["Plugins", "plugins"],
+        ["Provider", "provider"],
+        ["Models", "models"],
+      ] as const)
+        await requireRefusal(path, { ...body, [other]: [{}] }, other, name);
+    });
+
+    test("accepts any other name in capital letters", async () => {
+      const reply = await rest<RestFailure>(router().origin, `/v1/${path}`, owner.secret, {
+        body: { ...body, Max_Seas: 1, maxTokens: 2, TOPP: 1 },
+      });
+      expect(JSON.stringify(reply.body)).not.toContain("must be written");
+    });
+  },
+);
 
 const FILE = { type: "file", file: { File_ID: "file_1" } };
 test.each<[Path, object, string, string]>([
@@ -105,7 +108,8 @@ test.each<[Path, object, string, string]>([
   ],
   ["responses", { input: [{ role: "user", content: "a", Type: "item_reference" }] }, "input.0.Type", "type"],
 ])("POST /v1/%s refuses members of tools and messages in other letters: %j", (path, body, field, known) =>
-  requireRefusal(path, { ...BODIES[path], ...body }, field, known));
+  requireRefusal(path, { ...BODIES[path], ...body }, field, known),
+);
 
 test("the graph names the field in options", async () => {
   const given = `model: "chat", messages: [{ role: "user", content: "a" }], options: { MAX_TOKENS: 9 }`;

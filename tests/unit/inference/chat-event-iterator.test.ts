@@ -54,7 +54,9 @@ test("events split at any byte are reassembled, and events without content are d
 
 test("a refusal is the text of its choice", async () => {
   const { feed, sink } = newFeed();
-  sink.write(event({ choices: [{ index: 0, delta: { role: "assistant", content: null, refusal: "I can" } }] }));
+  sink.write(
+    event({ choices: [{ index: 0, delta: { role: "assistant", content: null, refusal: "I can" } }] }),
+  );
   sink.write(event({ choices: [{ index: 0, delta: { refusal: "not." } }] }));
   sink.end();
   expect((await feed.next()).value).toMatchObject({ kind: "delta", text: "I can" });

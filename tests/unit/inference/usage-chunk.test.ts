@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { ExactNumber } from "../../../src/kernel/text/exact-json.ts";
 import { ChatEvents } from "../../../src/inference/chat/chat-events.ts";
 import { TextMeter } from "../../../src/inference/chat/text-meter.ts";
 import { eventData } from "../../../src/inference/dispatch/event-scanner.ts";
+import { ExactNumber } from "../../../src/kernel/text/exact-json.ts";
 
 const limits = { maxInputTokens: 1_000, maxOutputTokens: 1_000 };
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
