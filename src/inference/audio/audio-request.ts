@@ -12,7 +12,7 @@ import {
   textsOf,
 } from "../../kernel/text/multipart.ts";
 import { invalidField } from "../body/invalid-field.ts";
-import { readFields, upstreamModel } from "../body/request-fields.ts";
+import { EXTENSIONS, readFields, upstreamModel } from "../body/request-fields.ts";
 import { type GuardedRequest, guardedForm, guardedJson } from "../guardrails/guarded-request.ts";
 import type { Provider } from "../providers/provider.ts";
 import { NO_FALLBACK_MODELS, PROVIDER_OBJECT, providerPreferences } from "../routing/routing-fields.ts";
@@ -116,23 +116,45 @@ export type DecodedTranscription = Pick<TranscriptionRequest, "model" | "format"
  */
 export function decodeTranscription(body: Buffer): DecodedTranscription {
   const fields = readFields(TRANSCRIPTION_REQUEST, body);
-  const { model, language, prompt, response_format: format, temperature } = fields;
+  const { model, response_format: format, timestamp_granularities: times } = fields;
+  if (Object.hasOwn(fields, "file")) throw invalidField("file", "must be sent as file_base64");
   const { bytes, extension } = decodeAudio(fields.file_base64);
-  const stated = { model, language, prompt, response_format: format, temperature };
-  const texts = Object.entries(stated).flatMap(([name, value]) =>
-    value == null ? [] : [[name, String(value)] as const],
-  );
-  const times = new Set(fields.timestamp_granularities ?? []);
+  const forwarded = { ...withoutOwnFields(fields), timestamp_granularities: times && [...new Set(times)] };
+  const texts = Object.entries(forwarded).flatMap(([name, value]) => [...formTexts(name, value)]);
+  if (texts.length > MAX_TEXTS) throw invalidField("body", `may have at most ${MAX_TEXTS} values`);
   return {
     model,
     format: format ?? "json",
     preferences: providerPreferences(fields.provider),
     verifyTee: fields.verify_tee ?? false,
     filename: fields.filename ?? `audio.${extension}`,
-    texts: [...texts, ...[...times].map((unit) => ["timestamp_granularities[]", unit] as const)],
+    texts,
     bytes,
     sent: { fields: withoutFile(fields), sizeBytes: body.length },
   };
+}
+
+/** The fields that the router reads itself. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  ...EXTENSIONS,
+  "file_base64",
+  "filename",
+  "models",
+  "stream",
+]);
+const MAX_TEXTS = 256;
+
+function withoutOwnFields(fields: Readonly<Record<string, unknown>>) {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !OWN_FIELDS.has(name)));
+}
+
+/** A value as fields of a form, in the names that OpenAI's clients give to lists (`a[]`) and to members (`a[b]`). */
+function* formTexts(name: string, value: unknown): Generator<readonly [name: string, text: string]> {
+  if (value == null) return;
+  if (Array.isArray(value)) for (const item of value) yield* formTexts(`${name}[]`, item);
+  else if (typeof value === "object")
+    for (const [member, inner] of Object.entries(value)) yield* formTexts(`${name}[${member}]`, inner);
+  else yield [name, String(value)];
 }
 
 function withoutFile({ file_base64: _, ...fields }: Readonly<Record<string, unknown>>) {
@@ -142,7 +164,7 @@ function withoutFile({ file_base64: _, ...fields }: Readonly<Record<string, unkn
 /** RFC 2397: a media type, its parameters and the `base64` marker. */
 const DATA_URL = /^data:([^;,]{0,128})((?:;[^;,]{1,128}){0,8}),/i;
 /** By the media types that browsers send; every other subtype is its own extension, such as `audio/flac`. */
-const EXTENSIONS: Readonly<Record<string, string>> = {
+const FILE_EXTENSIONS: Readonly<Record<string, string>> = {
   mpeg: "mp3",
   mp4: "m4a",
   "x-m4a": "m4a",
@@ -161,7 +183,7 @@ function decodeAudio(text: string): { readonly bytes: Buffer; readonly extension
   if (!bytes) throw invalidField("file_base64", NOT_BASE64);
   const [, subtype = "wav"] = /^(?:audio|video)\/([a-z0-9.-]+)$/i.exec(type) ?? [];
   const name = subtype.toLowerCase();
-  return { bytes, extension: EXTENSIONS[name] ?? name };
+  return { bytes, extension: FILE_EXTENSIONS[name] ?? name };
 }
 
 const MAX_DATA_URL_PREFIX = 2_048;

@@ -37,7 +37,7 @@ const CLOSING_BRACE = 0x7d;
 const MAX_TOKENS = 524_288;
 
 /** Fields addressed to the router, which are not forwarded (facts 1.2). */
-const EXTENSIONS: ReadonlySet<string> = new Set([
+export const EXTENSIONS: ReadonlySet<string> = new Set([
   "provider",
   "verify_tee",
   "session_id",

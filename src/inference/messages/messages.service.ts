@@ -97,7 +97,7 @@ export class MessagesService {
         { signal },
       );
       const { input_tokens: tokens } = await readAnswerObject(answer, bodies);
-      if (Number.isSafeInteger(tokens)) return tokens as number;
+      if (Number.isSafeInteger(tokens) && (tokens as number) >= 0) return tokens as number;
     } catch {
       // A provider without a token-count endpoint has not failed.
     }

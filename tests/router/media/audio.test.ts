@@ -66,6 +66,28 @@ test("JSON with base64 gives the same transcription", async () => {
   await requireAvailable(stack().app, owner, { available: 10_000n - 180n });
 });
 
+test("JSON forwards its other members as the fields of a form", async () => {
+  const sent: string[] = [];
+  services().speech.onBody = (body) => void sent.push(body.toString("latin1"));
+  const body = {
+    ...{ model, file_base64: toWav(3).toString("base64"), stream: false, verify_tee: false, user: null },
+    ...{ temperature: 0, timestamp_granularities: ["word", "word"], include: ["logprobs"], hotwords: "sea" },
+    chunking_strategy: { type: "server_vad", threshold: 0.5 },
+  };
+  expect((await post(Buffer.from(JSON.stringify(body)), "application/json")).status).toBe(200);
+  const fields = [...(sent[0] ?? "").matchAll(/name="([^"]+)"\r\n\r\n([^\r]*)\r\n/g)].map(
+    ([, name, value]) => `${name}=${value}`,
+  );
+  expect(fields.filter((field) => !field.startsWith("model=")).toSorted()).toEqual([
+    "chunking_strategy[threshold]=0.5",
+    "chunking_strategy[type]=server_vad",
+    "hotwords=sea",
+    "include[]=logprobs",
+    "temperature=0",
+    "timestamp_granularities[]=word",
+  ]);
+});
+
 test("a data: URL is decoded and names its media type; base64 may contain line breaks", async () => {
   const wav = toWav(3);
   const base64 = wav.toString("base64");
