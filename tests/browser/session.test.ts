@@ -153,3 +153,30 @@ test("a refusal, an outage and an answer with status 500 leave the session as it
   await go(page, "Requests");
   expect(await endedNotice(page).count()).toBe(0);
 });
+
+test.each([
+  ["accounts", "viewer"],
+  ["chain", "network"],
+])(
+  "a page that is loaded while the %s subgraph is away says so, and comes by itself when it is back",
+  async (subgraph, field, context) => {
+    if (!dashboard().browser) return context.skip();
+    const { page } = await dashboard().signedIn();
+    await page.route("**/graphql", async (route) => {
+      if (!/query Who\b/.test(route.request().postData() ?? "")) return route.fallback();
+      const response = await route.fetch();
+      const { data } = (await response.json()) as { data: object };
+      const error = {
+        message: `The ${subgraph} subgraph cannot be reached.`,
+        path: [field],
+        extensions: { code: "unavailable" },
+      };
+      return route.fulfill({ response, json: { data: { ...data, [field]: null }, errors: [error] } });
+    });
+    await page.goto(`${dashboard().product.origin}/dashboard/network`);
+    await page.getByRole("alert").getByText(`The ${subgraph} subgraph cannot be reached.`).waitFor();
+    expect(await page.getByRole("button", { name: /^Sign in/ }).count()).toBe(0);
+    await page.unroute("**/graphql");
+    await heading(page, "Network");
+  },
+);

@@ -1,12 +1,13 @@
 import { createContext, type ReactNode, useContext, useEffect, useRef } from "react";
 import { useQuery } from "urql";
 import { pause } from "../query/fetch-again.ts";
-import { client, graphql, isAnonymous, isSessionEnded, reasonOf, resultOf } from "../query/graph.ts";
+import { client, graphql, isAnonymous, isSessionEnded, resultOf } from "../query/graph.ts";
 import { liveClient } from "../query/live.ts";
 import type { Wallet } from "../wallet/wallet.ts";
 import { endOwn, keepOnly } from "./own-storage.ts";
 import { noteEnded, notifyTabs } from "./session-watch.ts";
 import { useSessionEnd } from "./use-session-end.ts";
+import { addressOf, reasonUnknown } from "./who.ts";
 
 const WHO = graphql(`
   query Who {
@@ -58,7 +59,10 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     liveClient.reconnect();
     refetch({ requestPolicy: "network-only" });
   };
-  const hasFailed = who.error !== undefined && !who.data && !who.fetching;
+  const network = who.data?.network ?? undefined;
+  const address = addressOf(who);
+  const isKnown = address !== undefined && network !== undefined;
+  const hasFailed = who.error !== undefined && !isKnown && !who.fetching;
   const isCookieOld = who.error !== undefined && isSessionEnded(who.error);
   const isDropped = useRef(false);
   useEffect(() => {
@@ -73,8 +77,6 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     wait().catch(() => {});
     return () => stopped.abort();
   }, [hasFailed, isCookieOld, refetch]);
-  const network = who.data?.network ?? undefined;
-  const address = who.data ? (who.data.viewer?.account?.address ?? null) : undefined;
   const isLeaving = useRef(false);
   const isOver = useSessionEnd(address, isLeaving, refresh);
   const session: Session = {
@@ -82,7 +84,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     address: isOver ? undefined : address,
     network,
     isOperator: who.data?.viewer?.operator ?? false,
-    failure: who.error && !who.data && !isCookieOld ? reasonOf(who.error) : undefined,
+    failure: who.error && !isKnown && !isCookieOld ? reasonUnknown(who.error) : undefined,
     async signIn(wallet) {
       if (!network) throw new Error("The network is not loaded yet.");
       try {
