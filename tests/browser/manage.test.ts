@@ -156,6 +156,67 @@ test("a batch is checked in the browser, runs to its end on its page, and its fi
   expect(faults).toEqual([]);
 });
 
+test("a batch whose dialog is closed while its file is uploaded is not created, and its key is revoked", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  const created: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST" && request.url().endsWith("/v1/batches")) created.push(request.url());
+  });
+  const uploads: Promise<void>[] = [];
+  const held = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  await page.route("**/v1/files", async (route) => {
+    arrived.resolve();
+    await held.promise;
+    // The browser has given it up by now.
+    uploads.push(route.continue().catch(() => {}));
+  });
+  await go(page, "Batches");
+  await page.getByRole("button", { name: "Create a batch" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("File of requests").setInputFiles(fileOf("given-up.jsonl", [line("1")]));
+  await dialog.getByText("1 request to").waitFor();
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await arrived.promise;
+  const revoked = page.waitForRequest((request) => request.postData()?.includes("RevokeBatchKey") ?? false);
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  held.resolve();
+  expect(await (await (await revoked).response())?.json()).toMatchObject({
+    data: { revokeApiKey: { userErrors: [] } },
+  });
+  await Promise.all(uploads);
+  await heading(page, "Batches");
+  expect(created).toEqual([]);
+});
+
+test("a batch of a file with a long name of emoji is created, and what is wrong with its lines is saved as CSV", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  // Without the models, the browser finds nothing wrong.
+  await page.route("**/graphql", (route) => {
+    if (!/query BatchModels\b/.test(route.request().postData() ?? "")) return route.fallback();
+    return route.fulfill({ json: { data: { models: null } } });
+  });
+  await go(page, "Batches");
+  await page.getByRole("button", { name: "Create a batch" }).click();
+  const dialog = page.getByRole("dialog");
+  const name = `a${"😀".repeat(40)}\u200f.jsonl`;
+  await dialog.getByLabel("File of requests").setInputFiles(fileOf(name, [line("1"), line("2", "no-model")]));
+  await dialog.getByText("2 requests to").waitFor();
+  await dialog.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("heading", { name: "What is wrong" }).waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "CSV" }).click(),
+  ]);
+  expect((await readFile(await download.path(), "utf8")).split("\r\n")).toEqual([
+    "Line,Field,What is wrong,Code",
+    "2,body.model,body.model: no provider offers this model here,model_not_found",
+    "",
+  ]);
+});
+
 test("no page of another site lists, reads or deletes a file with the session", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

@@ -55,14 +55,13 @@ export async function deleteClientFile(id: string): Promise<void> {
   await request(`/v1/files/${encodeURIComponent(id)}`, { method: "DELETE" });
 }
 
-/** Uploads the input of a batch with a key. Returns the id of the file. Throws the server's message. */
-export async function uploadInput(file: File, apiKey: string): Promise<string> {
+/** Uploads the input of a batch with a key. Returns the id of the file. Throws the server's message, or when `signal` aborts. */
+export async function uploadInput(file: File, apiKey: string, signal: AbortSignal): Promise<string> {
   const body = new FormData();
   body.set("purpose", "batch");
   body.set("file", file, file.name);
-  const { id } = (await request("/v1/files", { method: "POST", headers: bearer(apiKey), body })) as {
-    id: string;
-  };
+  const init = { method: "POST", headers: bearer(apiKey), body, signal };
+  const { id } = (await request("/v1/files", init)) as { id: string };
   return id;
 }
 

@@ -1,6 +1,6 @@
 import { Alert, Button } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useFormContext, useWatch } from "react-hook-form";
 import { useMutation, useQuery } from "urql";
 import * as z from "zod";
@@ -14,8 +14,10 @@ import { DropArea } from "../../parts/form/drop-area.tsx";
 import { FileField, SecretField, SelectField, TextField } from "../../parts/form/fields.tsx";
 import { GraphForm } from "../../parts/form/form.tsx";
 import { Note } from "../../parts/page/states.tsx";
+import { CANCEL } from "./batch-queries.ts";
 import { createBatch, uploadInput } from "./client-files.ts";
 import { checkBatchInput, type InputSummary } from "./input-check.ts";
+import { keyNameOf } from "./key-name.ts";
 
 const CREATE_KEY = graphql(`
   mutation CreateBatchKey($input: CreateApiKeyInput!) {
@@ -51,19 +53,22 @@ const schema = z
       issue("secret", "An API key starts with sk-.");
   });
 
-/** Creates a batch from a file, which is checked here first. */
+/** Creates a batch from a file, which is checked here first. What is closed before the batch exists, creates none. */
 export function CreateBatch({ onClose }: { onClose(): void }) {
   const navigate = useNavigate();
   const [, createKey] = useMutation(CREATE_KEY);
   const [, revokeKey] = useMutation(REVOKE_KEY);
+  const [, cancelBatch] = useMutation(CANCEL);
   const [summary, setSummary] = useState<InputSummary>();
   const isReady = summary !== undefined && summary.faults.length === 0;
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
 
   /** A key that pays for the batch, and how to take it back if there is no batch. */
   const newKey = async (file: string, creditLimit: string) => {
     const expiresAt = new Date(Date.now() + KEY_HOURS * 3_600_000).toISOString();
     const limits = { expiresAt, creditLimit: toNeuron(creditLimit) ?? "0" };
-    const made = await createKey({ input: { name: `Batch ${file}`.slice(0, 64), ...limits } });
+    const made = await createKey({ input: { name: keyNameOf(file), ...limits } });
     const { secret, apiKey } = resultOf(made.data?.createApiKey, made.error);
     if (!secret || !apiKey) throw new Error("The key could not be created.");
     return { secret, undo: () => revokeKey({ input: { id: apiKey.id } }) };
@@ -84,19 +89,26 @@ export function CreateBatch({ onClose }: { onClose(): void }) {
         send={async ({ file, payer, creditLimit, secret }) => {
           const endpoint = summary?.endpoint;
           if (!endpoint) throw new Error("The file is not checked yet.");
+          running.current = new AbortController();
+          const { signal } = running.current;
           const key =
             payer === "new"
               ? await newKey(file.name, creditLimit)
               : { secret: secret.trim(), undo: undefined };
+          let id: string;
           try {
-            const fileId = await uploadInput(file, key.secret);
-            const id = await createBatch({ fileId, endpoint, name: file.name }, key.secret);
-            toastSuccess("The batch is created. Its input is being checked.");
-            await navigate({ to: "/batches/$id", params: { id } });
+            const fileId = await uploadInput(file, key.secret, signal);
+            signal.throwIfAborted();
+            // From here on the batch may exist, whatever becomes of the answer.
+            id = await createBatch({ fileId, endpoint, name: file.name }, key.secret);
+            if (signal.aborted) await cancelBatch({ input: { id } });
+            signal.throwIfAborted();
           } catch (error) {
             await key.undo?.();
             throw error;
           }
+          toastSuccess("The batch is created. Its input is being checked.");
+          await navigate({ to: "/batches/$id", params: { id } });
         }}
       >
         <InputField summary={summary} onSummary={setSummary} />
