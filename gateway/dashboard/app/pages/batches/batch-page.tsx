@@ -209,10 +209,26 @@ function Cancel({ batch, status, onDone }: { batch: Batch; status: string; onDon
 type Fault = Batch["errors"][number];
 
 const FAULTS: readonly Column<Fault>[] = [
-  { id: "line", name: "Line", isNumber: true, cell: ({ line }) => line ?? "–" },
-  { id: "field", name: "Field", cell: ({ param }) => param && <code>{param}</code> },
-  { id: "message", name: "What is wrong", cell: ({ message }) => message },
-  { id: "code", name: "Code", cell: ({ code }) => <code>{code}</code> },
+  {
+    id: "line",
+    name: "Line",
+    isNumber: true,
+    cell: ({ line }) => line ?? "–",
+    text: ({ line }) => String(line ?? ""),
+  },
+  {
+    id: "field",
+    name: "Field",
+    cell: ({ param }) => param && <code>{param}</code>,
+    text: ({ param }) => param ?? "",
+  },
+  {
+    id: "message",
+    name: "What is wrong",
+    cell: ({ message }) => message,
+    text: ({ message }) => message,
+  },
+  { id: "code", name: "Code", cell: ({ code }) => <code>{code}</code>, text: ({ code }) => code },
 ];
 
 function Faults({ of }: { of: Batch["errors"] }) {
