@@ -1,4 +1,6 @@
 import { Tooltip } from "@mantine/core";
+import { useSyncExternalStore } from "react";
+import { onTick } from "./tick.ts";
 import { Time } from "./time.tsx";
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
@@ -13,8 +15,13 @@ function clockText(date: Date, now: Date): string {
   return `${(date.getFullYear() === now.getFullYear() ? DAY : YEAR).format(date)}, ${clock}`;
 }
 
+/** The day of this computer's time zone. */
+const today = () => new Date().toDateString();
+
 /** A time by the clock, for lists; on hover with its date and its zone. `none` stands for no time. */
 export function ClockTime({ at, none = "never" }: { at: string | null | undefined; none?: string }) {
+  // A list that is left open over midnight: a time without its date would be taken for one of the new day.
+  useSyncExternalStore(onTick, today);
   if (!at) return <span className="quiet">{none}</span>;
   const date = new Date(at);
   return (
