@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import type { ResultOf } from "gql.tada";
 import { useQuery } from "urql";
-import { graphql, reasonOf } from "../../data/query/graph.ts";
+import { graphql, isRefusal, reasonOf } from "../../data/query/graph.ts";
 import { Columns, Page, Pair, Pairs, Section } from "../../parts/page/page.tsx";
-import { Loading, NoPermission } from "../../parts/page/states.tsx";
+import { Failure, Loading, NoPermission } from "../../parts/page/states.tsx";
 import type { Column } from "../../parts/table/column.ts";
 import { DataTable } from "../../parts/table/data-table.tsx";
 import { inWords, StateBadge } from "../../parts/value/state-badge.tsx";
@@ -34,19 +34,21 @@ const RULES: readonly Column<Check>[] = [
 /** The operator's own node: its state, its rules, and explanations of its messages. */
 export function NodePage() {
   const [{ data, error, fetching }, refetch] = useQuery({ query: NODE });
+  const refresh = () => refetch({ requestPolicy: "network-only" });
   const node = data?.operatorNode;
   return (
     <Page
       title="Node"
       about="The validator node that this gateway's operator runs."
       actions={
-        <Button variant="default" onClick={() => refetch({ requestPolicy: "network-only" })}>
+        <Button variant="default" onClick={refresh}>
           Refresh
         </Button>
       }
     >
       {fetching && !data && <Loading />}
-      {error && !node?.preflight && (
+      {error && !isRefusal(error) && <Failure reason={reasonOf(error)} onRetry={refresh} />}
+      {error && isRefusal(error) && !node?.preflight && (
         <NoPermission
           reason={`${reasonOf(error)} Operators name their wallets in OPERATORS or NODE_OPERATORS, and their node in the NODE_ settings.`}
         />
