@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { type AnyVariables, type CombinedError, type TypedDocumentNode, useQuery } from "urql";
 import type { TypedDocument } from "../../../../../packages/client/src/index.ts";
 import { useLive } from "../../../../../packages/client/src/react.ts";
@@ -63,10 +63,10 @@ export function useList<Data, Row>(options: Options<Data, Row>): List<Row> {
   const [local, setLocal] = useState<Position>({});
   const { after, before } = isLocal ? local : inUrl;
   const go = useCallback(
-    (position: Position) => {
+    (position: Position, replace = false) => {
       if (isLocal) return setLocal(position);
       const search = (now: object) => ({ ...now, after: undefined, before: undefined, ...position });
-      void navigate({ to: ".", search: search as never });
+      void navigate({ to: ".", search: search as never, replace });
     },
     [isLocal, navigate],
   );
@@ -85,12 +85,17 @@ export function useList<Data, Row>(options: Options<Data, Row>): List<Row> {
   );
   // An operation that failed as a whole has null as its data.
   const connection = data ? options.pick(data) : undefined;
+  // What a page had may be gone, such as revoked keys: it has no cursor to go on from, and its list may have other pages.
+  const isGone = (after ?? before) !== undefined && connection?.nodes.length === 0;
+  useEffect(() => {
+    if (isGone && !fetching) go({}, true);
+  }, [isGone, fetching, go]);
   const { hasNextPage, endCursor, hasPreviousPage, startCursor } = connection?.pageInfo ?? {};
   // A page that was reached forwards has newer rows before it, whatever `hasPreviousPage` says of it.
   const hasNewer = after ? true : before ? hasPreviousPage : false;
   const hasOlder = before ? true : hasNextPage;
   return {
-    rows: connection?.nodes,
+    rows: isGone ? undefined : connection?.nodes,
     error,
     fetching,
     refetch,

@@ -12,7 +12,8 @@ export function ListEnd({
 }) {
   const navigate = useNavigate();
   const { rows, more, rest, total, fetching, liveness } = list;
-  if (!rows || rows.length === 0) return null;
+  // A list that begins at a cursor after which nothing is left has its start.
+  if (!rows || (rows.length === 0 && liveness !== undefined)) return null;
   const go = (after: string | undefined) => {
     const search = (now: object) => ({ ...now, after, before: undefined });
     void navigate({ to: ".", search: search as never });
