@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { type CombinedError, type TypedDocumentNode, useQuery } from "urql";
 import { isRefusal } from "./graph.ts";
+import { usePolling } from "./use-polling.ts";
 
 type Polled<Data> = {
   /** The newest result; the previous one while a read fails, unless it was refused. */
@@ -11,7 +12,7 @@ type Polled<Data> = {
 };
 
 /** A query that is read again every few milliseconds while the page is visible, and when it becomes visible. */
-export function usePolled<Data>(
+export function usePolled<Data extends object>(
   query: TypedDocumentNode<Data, Record<string, never>>,
   everyMs: number,
 ): Polled<Data> {
@@ -20,22 +21,18 @@ export function usePolled<Data>(
   useEffect(() => {
     if (data && !error) setLast(data);
   }, [data, error]);
-  useEffect(() => {
-    const read = () => {
-      if (document.visibilityState === "visible") refetch({ requestPolicy: "network-only" });
-    };
-    const timer = setInterval(read, everyMs);
-    document.addEventListener("visibilitychange", read);
-    return () => {
-      clearInterval(timer);
-      document.removeEventListener("visibilitychange", read);
-    };
-  }, [refetch, everyMs]);
-  const isLost = error !== undefined && !isRefusal(error);
+  const refresh = () => refetch({ requestPolicy: "network-only" });
+  usePolling(refresh, everyMs);
+  // An answer that lacks a part is shown: the rest of it is newer.
+  const isLost = error !== undefined && !isRefusal(error) && !hasAny(data);
   return {
     data: isLost ? last : data,
     error,
     fetching,
-    refresh: () => refetch({ requestPolicy: "network-only" }),
+    refresh,
   };
+}
+
+function hasAny(data: object | null | undefined): boolean {
+  return Object.values(data ?? {}).some((value) => value !== null);
 }

@@ -1,7 +1,6 @@
 import type { ResultOf } from "gql.tada";
-import { useEffect } from "react";
-import { useQuery } from "urql";
 import { graphql } from "../../data/query/graph.ts";
+import { usePolled } from "../../data/query/use-polled.ts";
 import { Page, Pair, Pairs, Section, Stat, Stats } from "../../parts/page/page.tsx";
 import { Outcome } from "../../parts/page/states.tsx";
 import type { Column } from "../../parts/table/column.ts";
@@ -39,19 +38,10 @@ const WATCHERS: readonly Column<Watcher>[] = [
 
 /** The network, how far its chain is scanned, and its contracts. */
 export function NetworkPage() {
-  const [{ data, error, fetching }, refetch] = useQuery({ query: NETWORK });
-  useEffect(() => {
-    const timer = setInterval(() => refetch({ requestPolicy: "network-only" }), EVERY_MS);
-    return () => clearInterval(timer);
-  }, [refetch]);
+  const { data, error, fetching, refresh } = usePolled(NETWORK, EVERY_MS);
   return (
     <Page title="Network" about={data?.network?.name}>
-      <Outcome
-        value={data?.network}
-        error={error}
-        fetching={fetching}
-        onRetry={() => refetch({ requestPolicy: "network-only" })}
-      >
+      <Outcome value={data?.network} error={error} fetching={fetching} onRetry={refresh}>
         {(network) => (
           <>
             <Stats>

@@ -1,4 +1,5 @@
 import { useId } from "react";
+import { secondsText } from "../../data/durations.ts";
 import { Hatch } from "../../parts/chart/hatch.tsx";
 import "../../parts/chart/health-days.css";
 
@@ -14,11 +15,12 @@ const HEIGHT = 18;
  * A cell per sample of a provider: grey where there is none yet, and hatched where its circuit was open. The share of
  * samples with it available is beside it, and the label says the same in words for screen readers.
  */
-export function Health({ samples, everyMs }: { samples: readonly Sample[]; everyMs: number }) {
+export function Health({ samples }: { samples: readonly Sample[] }) {
   const hatch = useId();
   const most = Math.max(0, ...samples.map(({ latencyMs }) => latencyMs ?? 0));
   const unavailable = samples.filter(({ state }) => state === "OPEN").length;
-  const seconds = Math.round((samples.length * everyMs) / 1_000);
+  // Samples are further apart where the page was hidden or left.
+  const since = (samples.at(-1)?.at ?? 0) - (samples[0]?.at ?? 0);
   const width = MAX_SAMPLES * (CELL + GAP) - GAP;
   const from = MAX_SAMPLES - samples.length;
   return (
@@ -28,7 +30,7 @@ export function Health({ samples, everyMs }: { samples: readonly Sample[]; every
         width={width}
         height={HEIGHT}
         role="img"
-        aria-label={`In the last ${seconds} s it was unavailable in ${unavailable} of ${samples.length} samples; its slowest first byte took ${most} ms.`}
+        aria-label={`In the last ${secondsText(since / 1_000)} it was unavailable in ${unavailable} of ${samples.length} samples; its slowest first byte took ${most} ms.`}
       >
         <Hatch id={hatch} />
         {Array.from({ length: MAX_SAMPLES }, (_, n) => {

@@ -2,6 +2,7 @@ import type { ResultOf } from "gql.tada";
 import { useEffect, useMemo, useState } from "react";
 import { useList } from "../../data/list/use-list.ts";
 import { graphql } from "../../data/query/graph.ts";
+import { usePolling } from "../../data/query/use-polling.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { Page } from "../../parts/page/page.tsx";
 import type { Column } from "../../parts/table/column.ts";
@@ -29,18 +30,19 @@ const EVERY_MS = 5_000;
 
 /** The samples of each provider so far. They outlive the page component, and are lost on reload. */
 const seen = new Map<string, readonly Sample[]>();
+/** The rows of the newest samples. */
+let sampled: readonly unknown[] | undefined;
 
 /** The providers, with their prices and health. */
 export function ProvidersPage() {
   const list = useList({ query: PROVIDERS, size: 50, pick: ({ providers }) => providers });
   const { rows, refetch } = list;
   const [history, setHistory] = useState<ReadonlyMap<string, readonly Sample[]>>(seen);
+  usePolling(refetch, EVERY_MS);
   useEffect(() => {
-    const timer = setInterval(refetch, EVERY_MS);
-    return () => clearInterval(timer);
-  }, [refetch]);
-  useEffect(() => {
-    if (!rows) return;
+    // Rows of an earlier visit, which are shown until the first answer, were sampled then.
+    if (!rows || rows === sampled) return;
+    sampled = rows;
     const at = Date.now();
     for (const { id, routable, health } of rows) {
       const state = routable ? health.circuit : "OPEN";
@@ -113,7 +115,7 @@ function columnsOf(
     {
       id: "health",
       name: "Recent health",
-      cell: ({ id }) => <Health samples={history.get(id) ?? []} everyMs={EVERY_MS} />,
+      cell: ({ id }) => <Health samples={history.get(id) ?? []} />,
     },
     {
       id: "inProgress",

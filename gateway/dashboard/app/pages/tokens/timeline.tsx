@@ -1,7 +1,7 @@
-import { useEffect } from "react";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import type { List } from "../../data/list/use-list.ts";
 import { isRefusal, reasonOf } from "../../data/query/graph.ts";
+import { usePolling } from "../../data/query/use-polling.ts";
 import { useRefresh } from "../../data/query/use-refresh.ts";
 import { Section } from "../../parts/page/page.tsx";
 import { EmptyState, Failure, Loading, NoPermission } from "../../parts/page/states.tsx";
@@ -25,12 +25,7 @@ export function Timeline({
   const refresh = useRefresh(refetch);
   const live = useLive(TRANSFERRED, token, { onEvent: refresh, keep: 1 });
   useLive(PUBLISHED, token, { onEvent: refresh, keep: 1 });
-  const isFirst = newer === undefined;
-  useEffect(() => {
-    if (!isFirst) return;
-    const timer = setInterval(refetch, EVERY_MS);
-    return () => clearInterval(timer);
-  }, [isFirst, refetch]);
+  usePolling(refetch, newer === undefined ? EVERY_MS : null);
   return (
     <Section title="Timeline" actions={<Live liveness={live} />}>
       <Entries list={list} contract={token.contract} />

@@ -1,0 +1,101 @@
+// @module-tag large
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { go, heading, linkOf, useDashboard } from "./signed-in.ts";
+
+const dashboard = useDashboard();
+
+async function chat(): Promise<void> {
+  const response = await fetch(`${dashboard().product.origin}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${dashboard().product.sk}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "devnet-chat", messages: [{ role: "user", content: "The sea?" }] }),
+  });
+  expect(response.status).toBe(200);
+}
+
+/** Fails the queries of this name from now on, as without a network. */
+async function failQuery(page: Page, name: string): Promise<void> {
+  await page.route("**/graphql", (route) =>
+    new RegExp(`query ${name}\\b`).test(route.request().postData() ?? "") ? route.abort() : route.fallback(),
+  );
+}
+
+test("a list that is left open over midnight shows the dates of what is of yesterday then", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  await chat();
+  // The clock begins in the last minute of a day: the sign-in has the time of the gateway.
+  const { page } = await dashboard().signedIn({ timezoneId: "UTC" });
+  await page.clock.install();
+  const day = await page.evaluate<string>("new Date().toISOString().slice(0, 10)");
+  await page.clock.pauseAt(`${day}T23:59:45Z`);
+  await page.goto(`${dashboard().product.origin}/dashboard/requests`);
+  const time = page.locator("tbody time").first();
+  await time.waitFor();
+  await page.clock.runFor(5_000);
+  expect(await time.innerText()).toMatch(/^\d\d:\d\d:\d\d$/);
+  await page.clock.runFor(25_000);
+  await expect.poll(() => time.innerText()).toMatch(/^\d{1,2} [A-Z][a-z]{2}, \d\d:\d\d:\d\d$/);
+});
+
+test("a page that is read again and again is not while it is hidden, and is once it is shown", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await page.clock.install();
+  const show = (state: "visible" | "hidden") =>
+    page.evaluate(`Object.defineProperty(document, "visibilityState", { configurable: true, value: "${state}" });
+      void document.dispatchEvent(new Event("visibilitychange"));`);
+  for (const [name, query] of [
+    ["Providers", "query Providers"],
+    ["Network", "query NetworkPage"],
+  ] as const) {
+    await show("visible");
+    const isRead = () => page.waitForRequest((request) => request.postData()?.includes(query) ?? false);
+    await go(page, name);
+    const first = isRead();
+    await page.clock.runFor(6_000);
+    await (await first).response();
+    await show("hidden");
+    let count = 0;
+    page.on("request", (request) => {
+      if (request.postData()?.includes(query)) count++;
+    });
+    await page.clock.runFor(60_000);
+    expect(count, name).toBe(0);
+    const shown = isRead();
+    await show("visible");
+    await shown;
+  }
+});
+
+test("the page of the node says that the gateway is away, and not that its reader may not read it", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await failQuery(page, "Node");
+  await linkOf(page, "Node").click();
+  await page.getByRole("alert").getByText("The gateway cannot be reached.").waitFor();
+  expect(await page.getByText("No permission").count()).toBe(0);
+  await page.unroute("**/graphql");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByText("Only an operator of this service may read its node").waitFor();
+});
+
+test("a page of a list whose rows are gone gives way to the first page", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await go(page, "API keys");
+  const query = "{ viewer { account { apiKeys(first: 1) { pageInfo { endCursor } } } } }";
+  const { data } = await page.evaluate<{ data: Readonly<Record<string, unknown>> }>(`fetch("/graphql", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ query: "${query}" }),
+  }).then((response) => response.json())`);
+  const cursor = /"endCursor":"([^"]+)"/.exec(JSON.stringify(data))?.[1];
+  for (const place of ["after", "before"]) {
+    await page.goto(`${dashboard().product.origin}/dashboard/keys?${place}=${cursor}`);
+    await page.getByRole("row").filter({ hasText: "demo" }).waitFor();
+    expect(page.url()).not.toContain(place);
+    await page.goBack();
+    await heading(page, "API keys");
+  }
+});
