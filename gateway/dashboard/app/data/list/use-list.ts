@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { type AnyVariables, type CombinedError, type TypedDocumentNode, useQuery } from "urql";
 import type { TypedDocument } from "../../../../../packages/client/src/index.ts";
 import { useLive } from "../../../../../packages/client/src/react.ts";
@@ -49,6 +49,8 @@ type Options<Data, Row> = {
   readonly pause?: boolean;
   /** For a second list of a page: its position is not part of the URL. */
   readonly isLocal?: boolean;
+  /** For a list that the graph has oldest first: it is read from its end, and shown newest first as the others. */
+  readonly isOldestFirst?: boolean;
 };
 
 /**
@@ -57,7 +59,7 @@ type Options<Data, Row> = {
  * `before` of the URL, so that Back and a reload work.
  */
 export function useList<Data, Row>(options: Options<Data, Row>): List<Row> {
-  const { size = 20, pause = false, isLocal = false } = options;
+  const { size = 20, pause = false, isLocal = false, isOldestFirst = false } = options;
   const inUrl = useAnySearch({ strict: false }) as Position;
   const navigate = useNavigate();
   const [local, setLocal] = useState<Position>({});
@@ -70,7 +72,10 @@ export function useList<Data, Row>(options: Options<Data, Row>): List<Row> {
     },
     [isLocal, navigate],
   );
-  const page = before ? { last: size, before } : { first: size, ...(after && { after }) };
+  const isFromEnd = before !== undefined || (isOldestFirst && after === undefined);
+  const page = isFromEnd
+    ? { last: size, ...(before && { before }) }
+    : { first: size, ...(after && { after }) };
   const [{ data, error, fetching }, query] = useQuery({
     query: options.query as TypedDocumentNode<Data, AnyVariables>,
     variables: { ...options.variables, ...page },
@@ -90,19 +95,36 @@ export function useList<Data, Row>(options: Options<Data, Row>): List<Row> {
   useEffect(() => {
     if (isGone && !fetching) go({}, true);
   }, [isGone, fetching, go]);
-  const { hasNextPage, endCursor, hasPreviousPage, startCursor } = connection?.pageInfo ?? {};
-  // A page that was reached forwards has newer rows before it, whatever `hasPreviousPage` says of it.
-  const hasNewer = after ? true : before ? hasPreviousPage : false;
-  const hasOlder = before ? true : hasNextPage;
+  const nodes = isGone ? undefined : connection?.nodes;
+  const rows = useMemo(() => (isOldestFirst ? nodes?.toReversed() : nodes), [isOldestFirst, nodes]);
+  const { newer, older } = neighboursOf({ after, before }, connection?.pageInfo, isOldestFirst);
   return {
-    rows: isGone ? undefined : connection?.nodes,
+    rows,
     error,
     fetching,
     refetch,
-    newer: hasNewer && startCursor ? () => go({ before: startCursor }) : after ? () => go({}) : undefined,
-    older: hasOlder && endCursor ? () => go({ after: endCursor }) : undefined,
+    newer: newer && (() => go(newer)),
+    older: older && (() => go(older)),
     liveness: options.changes ? followed : undefined,
   };
+}
+
+/** The positions of the newer and the older page; undefined where there is none. */
+function neighboursOf(
+  { after, before }: Position,
+  info: Connection<unknown>["pageInfo"] | undefined,
+  isOldestFirst: boolean,
+): { readonly newer: Position | undefined; readonly older: Position | undefined } {
+  const { hasNextPage, endCursor, hasPreviousPage, startCursor } = info ?? {};
+  // A page that was reached in one direction has rows in the other, whatever the graph says of it.
+  const hasBefore = after ? true : before || isOldestFirst ? hasPreviousPage : false;
+  const hasAfter = before ? true : !isOldestFirst || after ? hasNextPage : false;
+  const previous = hasBefore && startCursor ? { before: startCursor } : undefined;
+  const next = hasAfter && endCursor ? { after: endCursor } : undefined;
+  const newest = (isOldestFirst ? before : after) ? {} : undefined;
+  return isOldestFirst
+    ? { newer: next ?? newest, older: previous }
+    : { newer: previous ?? newest, older: next };
 }
 
 /** The filters and the order in the URL of a page: each change begins at the first page again. */

@@ -2,7 +2,7 @@ import { client, graphql } from "../../data/query/graph.ts";
 import type { Found } from "../../shell/routes/page.ts";
 
 const KEYS = graphql(`
-  query FindKeys { viewer { account { apiKeys(first: 100) { nodes { id name preview status } } } } }
+  query FindKeys { viewer { account { apiKeys(last: 100) { nodes { id name preview status } } } } }
 `);
 const MAX_FOUND = 6;
 
@@ -10,7 +10,8 @@ const MAX_FOUND = 6;
 export async function findKeys(text: string): Promise<readonly Found[]> {
   const { data } = await client.query(KEYS, {}, { requestPolicy: "network-only" }).toPromise();
   const wanted = text.toLowerCase();
-  return (data?.viewer?.account?.apiKeys?.nodes ?? [])
+  // The graph has them oldest first.
+  return (data?.viewer?.account?.apiKeys?.nodes.toReversed() ?? [])
     .filter(({ name, preview }) => name.toLowerCase().includes(wanted) || preview.startsWith(text))
     .slice(0, MAX_FOUND)
     .map(({ id, name, preview, status }) => ({

@@ -65,6 +65,7 @@ export function KeysPage() {
     variables: { filter: all ? null : { statuses: ["ACTIVE"] } },
     pick: ({ viewer }) => viewer?.account?.apiKeys,
     changes: CHANGED,
+    isOldestFirst: true,
   });
   const spendOf = useKeySpend(list.rows);
   const [open, setOpen] = useState<OpenDialog<Key>>();

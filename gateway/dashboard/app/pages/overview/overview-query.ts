@@ -25,7 +25,7 @@ export const OVERVIEW = graphql(`
         requests(first: 5) {
           nodes { requestId createdAt modelId status errorCode cost { total } }
         }
-        apiKeys(first: 100) { nodes { keyId name } }
+        apiKeys(last: 100) { nodes { keyId name } }
         deposits(first: 1) { nodes { id } }
       }
     }

@@ -11,7 +11,7 @@ import { FILTERS, MORE_FILTERS, RANGES, type RequestSearch, STATUSES, VERDICTS }
 const CHOICES = graphql(`
   query RequestChoices {
     models(first: 100) { nodes { modelId } }
-    viewer { account { apiKeys(first: 100) { nodes { id name } } } }
+    viewer { account { apiKeys(last: 100) { nodes { id name } } } }
   }
 `);
 
@@ -25,8 +25,8 @@ type Choice = { readonly value: string; readonly label: string };
 export function RequestFilters({ search, onFilter }: Props) {
   const [{ data }] = useQuery({ query: CHOICES, requestPolicy: "cache-first" });
   const models = data?.models?.nodes.map(({ modelId }) => ({ value: modelId, label: modelId })) ?? [];
-  const keys =
-    data?.viewer?.account?.apiKeys?.nodes.map(({ id, name }) => ({ value: id, label: name })) ?? [];
+  const newestKeys = data?.viewer?.account?.apiKeys?.nodes.toReversed() ?? [];
+  const keys = newestKeys.map(({ id, name }) => ({ value: id, label: name }));
   const isFiltered = FILTERS.some((name) => search[name] !== undefined);
   const clear = () => onFilter(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
   const choose = (name: keyof RequestSearch) => (value: string | undefined) => onFilter({ [name]: value });

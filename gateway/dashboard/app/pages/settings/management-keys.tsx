@@ -92,6 +92,7 @@ export function ManagementKeys() {
     query: KEYS,
     pick: ({ viewer }) => viewer?.account?.managementKeys,
     changes: CHANGED,
+    isOldestFirst: true,
   });
   const [open, setOpen] = useState<OpenDialog<Key>>();
   return (

@@ -40,6 +40,7 @@ export function TagsPage() {
     query: BUDGETS,
     pick: ({ viewer }) => viewer?.account?.tagBudgets,
     isLocal: true,
+    isOldestFirst: true,
   });
   const [open, setOpen] = useState<OpenBudget>();
   const refreshSpend = () => query({ requestPolicy: "network-only" });
