@@ -105,6 +105,15 @@ export function layoutAndScriptMs(page: Page, run: () => Promise<unknown>): Prom
   return threadMs(page, ["ScriptDuration", "LayoutDuration", "RecalcStyleDuration"], run);
 }
 
+/** The memory that the objects of a page take once what nothing refers to is freed. Bytes. */
+export async function heapBytes(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  await session.detach();
+  return usedSize;
+}
+
 async function threadMs(page: Page, names: readonly string[], run: () => Promise<unknown>): Promise<number> {
   const session = await page.context().newCDPSession(page);
   // Thread ticks stop while other processes have the processor.

@@ -7,10 +7,15 @@ const STEP_PX = 90;
 
 /** Answers the list of requests on the dashboard as an account with 10,000 of them has it, page by page. */
 export function answerMany(route: Route): Promise<void> {
+  return answerRows(route, MANY);
+}
+
+/** The same of an account with so many; each row has a text of so many characters that nothing shows. */
+export function answerRows(route: Route, count: number, padding = 0): Promise<void> {
   const { operationName, variables } = route.request().postDataJSON();
   if (operationName !== "Requests") return route.continue();
   const from = Number(variables.after ?? 0);
-  const until = Math.min(MANY, from + variables.first);
+  const until = Math.min(count, from + variables.first);
   const nodes = Array.from({ length: until - from }, (_, k) => ({
     requestId: `req-${from + k}`,
     createdAt: new Date(Date.now() - (from + k) * 1_000).toISOString(),
@@ -27,12 +32,13 @@ export function answerMany(route: Route): Promise<void> {
     apiKey: { name: "demo" },
     evidence: null,
     tags: [],
+    ...(padding > 0 && { padding: String(from + k).padEnd(padding, ".") }),
   }));
-  const pageInfo = { hasNextPage: until < MANY, endCursor: String(until) };
+  const pageInfo = { hasNextPage: until < count, endCursor: String(until) };
   const requests = {
     nodes,
     pageInfo,
-    ...(variables.isFirst && { totalCount: MANY, totalCountEstimated: false }),
+    ...(variables.isFirst && { totalCount: count, totalCountEstimated: false }),
   };
   return route.fulfill({ json: { data: { viewer: { account: { requests } } } } });
 }

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useReducer, useRef } from "react";
-import { type AnyVariables, type CombinedError, type TypedDocumentNode, useClient } from "urql";
+import { type AnyVariables, type CombinedError, type TypedDocumentNode } from "urql";
 import type { TypedDocument } from "../../../../../packages/client/src/index.ts";
 import { useLive } from "../../../../../packages/client/src/react.ts";
-import { isUnreachable } from "../query/graph.ts";
+import { isUnreachable, reader } from "../query/graph.ts";
 import { useRefresh } from "../query/use-refresh.ts";
 import { useRetryLater } from "../query/use-retry-later.ts";
 import { type Connection, isSpan, mergeHead, type Span } from "./list-span.ts";
@@ -62,7 +62,6 @@ type State<Row> = {
  */
 export function useEndlessList<Data, Row>(options: Options<Data, Row>): EndlessList<Row> {
   const { query, variables, after, changes } = options;
-  const client = useClient();
   const key = JSON.stringify([variables, after]);
   const [state, set] = useReducer(
     (now: State<Row>, change: Partial<State<Row>>): State<Row> => ({ ...now, ...change }),
@@ -79,16 +78,12 @@ export function useEndlessList<Data, Row>(options: Options<Data, Row>): EndlessL
     async (from: string | undefined, isFirst: boolean) => {
       const { options } = latest.current;
       const page = { first: PAGE_ROWS, isFirst, ...(from !== undefined && { after: from }) };
-      const { data, error } = await client
-        .query(
-          query as TypedDocumentNode<Data, AnyVariables>,
-          { ...options.variables, ...page },
-          { requestPolicy: "network-only" },
-        )
+      const { data, error } = await reader
+        .query(query as TypedDocumentNode<Data, AnyVariables>, { ...options.variables, ...page })
         .toPromise();
       return { connection: data ? options.pick(data) : undefined, error };
     },
-    [client, query],
+    [query],
   );
 
   const begin = useCallback(async () => {

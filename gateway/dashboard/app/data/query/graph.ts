@@ -29,15 +29,24 @@ export const graphql = initGraphQLTada<{
   };
 }>();
 
+const OPTIONS = {
+  url: "/graphql",
+  preferGetMethod: false,
+  fetchOptions: { credentials: "same-origin" },
+  fetch: fetchAgain,
+} as const;
+
+function noteRefusals(error: CombinedError): void {
+  for (const code of codesOf(error)) noteRefusal(code);
+}
+
 /** The GraphQL client of this origin. The session's cookie identifies the caller; no script can read it. */
 export const client = createClient({
-  url: "/graphql",
+  ...OPTIONS,
   exchanges: [
     cacheExchange,
     mapExchange({
-      onError: (error) => {
-        for (const code of codesOf(error)) noteRefusal(code);
-      },
+      onError: noteRefusals,
       onResult: ({ operation, error }) => {
         if (operation.kind === "query" && isUnreachable(error)) void executeLater(operation);
       },
@@ -45,9 +54,16 @@ export const client = createClient({
     fetchExchange,
   ],
   requestPolicy: "cache-and-network",
-  preferGetMethod: false,
-  fetchOptions: { credentials: "same-origin" },
-  fetch: fetchAgain,
+});
+
+/**
+ * The same without a cache, which would keep every answer until the page is left: for what is read once, such as the
+ * pages of a long list.
+ */
+export const reader = createClient({
+  ...OPTIONS,
+  exchanges: [mapExchange({ onError: noteRefusals }), fetchExchange],
+  requestPolicy: "network-only",
 });
 
 const waiting = new Set<number>();

@@ -1,4 +1,4 @@
-import { client, graphql } from "../../data/query/graph.ts";
+import { graphql, reader } from "../../data/query/graph.ts";
 import type { Found } from "../../shell/routes/page.ts";
 
 const KEYS = graphql(`
@@ -8,7 +8,7 @@ const MAX_FOUND = 6;
 
 /** The keys, among the newest 100, whose name contains a text or whose secret begins with it. */
 export async function findKeys(text: string): Promise<readonly Found[]> {
-  const { data } = await client.query(KEYS, {}, { requestPolicy: "network-only" }).toPromise();
+  const { data } = await reader.query(KEYS, {}).toPromise();
   const wanted = text.toLowerCase();
   // The graph has them oldest first.
   return (data?.viewer?.account?.apiKeys?.nodes.toReversed() ?? [])

@@ -1,4 +1,4 @@
-import { client, graphql } from "../../data/query/graph.ts";
+import { graphql, reader } from "../../data/query/graph.ts";
 import type { Found } from "../../shell/routes/page.ts";
 
 const REQUESTS = graphql(`
@@ -16,7 +16,7 @@ const PREFIX = /^[A-Za-z0-9._:-]{4,64}$/;
 /** The newest requests whose id begins with a text. */
 export async function findRequests(text: string): Promise<readonly Found[]> {
   if (!PREFIX.test(text)) return [];
-  const { data } = await client.query(REQUESTS, { prefix: text }).toPromise();
+  const { data } = await reader.query(REQUESTS, { prefix: text }).toPromise();
   return (data?.viewer?.account?.requests?.nodes ?? []).map(({ requestId, modelId, status }) => ({
     id: requestId,
     name: requestId,

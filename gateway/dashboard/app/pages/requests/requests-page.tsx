@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 import { toNeuron } from "../../data/amounts.ts";
 import { useEndlessList } from "../../data/list/use-endless-list.ts";
 import { useFilters } from "../../data/list/use-list.ts";
-import { client } from "../../data/query/graph.ts";
+import { reader } from "../../data/query/graph.ts";
 import { useNetwork } from "../../data/session/session.tsx";
 import { Page } from "../../parts/page/page.tsx";
 import { EmptyState } from "../../parts/page/states.tsx";
@@ -93,11 +93,11 @@ const PAGE_ROWS = 80;
 
 /** One page for the file: of the same list, from its start. */
 async function readPage(variables: ReturnType<typeof variablesOf> & { after?: string }, signal: AbortSignal) {
-  const { data, error } = await client
+  const { data, error } = await reader
     .query(
       REQUESTS,
       { ...variables, first: PAGE_ROWS, isFirst: false },
-      { requestPolicy: "network-only", fetchOptions: { credentials: "same-origin", signal } },
+      { fetchOptions: { credentials: "same-origin", signal } },
     )
     .toPromise();
   const page = data?.viewer?.account?.requests;

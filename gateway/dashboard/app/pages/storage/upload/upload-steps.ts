@@ -1,4 +1,4 @@
-import { client, graphql, reasonOf } from "../../../data/query/graph.ts";
+import { graphql, reader, reasonOf } from "../../../data/query/graph.ts";
 import type { Wallet } from "../../../data/wallet/wallet.ts";
 import type { WalletChain } from "../../../data/wallet/wallet-requests.ts";
 import { FileWorker } from "../file-worker.ts";
@@ -48,7 +48,7 @@ export async function uploadFile(
     const kept = { root: hashed.root, name: file.name, sizeBytes: file.size };
     rememberUnfinished(address, kept);
     const input = { sizeBytes: String(file.size), nodes: [...hashed.nodes], from: address };
-    const made = await client.query(PREPARE, { input }, { requestPolicy: "network-only" }).toPromise();
+    const made = await reader.query(PREPARE, { input }).toPromise();
     signal.throwIfAborted();
     const upload = made.data?.prepareUpload;
     if (!upload) throw new Error(reasonOf(made.error));
@@ -88,6 +88,6 @@ async function sendMissing(
   const stored = storedSegments(address, root);
   await worker.send(stored, watch);
   if (stored.size === 0) return;
-  const { data } = await client.query(STATUS, { root }, { requestPolicy: "network-only" }).toPromise();
+  const { data } = await reader.query(STATUS, { root }).toPromise();
   if (data?.file?.status !== "FINALIZED") await worker.send(new Set(), watch);
 }

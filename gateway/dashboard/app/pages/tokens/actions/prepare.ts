@@ -1,5 +1,5 @@
 import type { TypedDocumentNode } from "urql";
-import { client, graphql, InputRefused, reasonOf } from "../../../data/query/graph.ts";
+import { graphql, InputRefused, reader, reasonOf } from "../../../data/query/graph.ts";
 
 /** An unsigned transaction: `value` is in neuron. */
 export type Prepared = {
@@ -68,9 +68,7 @@ export async function prepare<Variables extends object>(
   query: TypedDocumentNode<{ readonly prepared: Prepared | null }, Variables>,
   variables: Variables,
 ): Promise<Prepared> {
-  const { data, error } = await client
-    .query(query, variables as never, { requestPolicy: "network-only" })
-    .toPromise();
+  const { data, error } = await reader.query(query, variables as never).toPromise();
   if (data?.prepared) return data.prepared;
   const param = error?.graphQLErrors[0]?.extensions.param;
   const message = error ? reasonOf(error) : "The transaction could not be prepared.";
