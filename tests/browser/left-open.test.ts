@@ -38,6 +38,30 @@ test("a list that is left open over midnight shows the dates of what is of yeste
   await expect.poll(() => time.innerText()).toMatch(/^\d{1,2} [A-Z][a-z]{2}, \d\d:\d\d:\d\d$/);
 });
 
+test("the last hours and days of a page that is left open are those before now", async (context) => {
+  if (!dashboard().browser) return context.skip();
+  const { page } = await dashboard().signedIn();
+  await page.clock.install();
+  for (const [path, operation, length] of [
+    ["tags?range=day", "TagSpend", "02:00:00"],
+    ["keys", "KeySpend", "24:00:00"],
+  ] as const) {
+    const startOfRange = async () => {
+      const isRead = (body: string | null) => body !== null && JSON.parse(body).operationName === operation;
+      const request = await page.waitForRequest((one) => isRead(one.postData()));
+      await request.response();
+      return Date.parse(request.postDataJSON().variables.from);
+    };
+    const first = startOfRange();
+    await page.goto(`${dashboard().product.origin}/dashboard/${path}`);
+    const before = await first;
+    const later = startOfRange();
+    await page.clock.fastForward(length);
+    await page.clock.runFor(16_000);
+    expect((await later) - before, path).toBeGreaterThanOrEqual(3_600_000);
+  }
+});
+
 test("a page that is read again and again is not while it is hidden, and is once it is shown", async (context) => {
   if (!dashboard().browser) return context.skip();
   const { page } = await dashboard().signedIn();

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useReducer, useRef } from "react";
-import { type AnyVariables, type CombinedError, type TypedDocumentNode } from "urql";
+import type { AnyVariables, CombinedError, TypedDocumentNode } from "urql";
 import type { TypedDocument } from "../../../../../packages/client/src/index.ts";
 import { useLive } from "../../../../../packages/client/src/react.ts";
 import { isUnreachable, reader } from "../query/graph.ts";

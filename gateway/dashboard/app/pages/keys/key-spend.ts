@@ -1,7 +1,8 @@
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { useQuery } from "urql";
 import { toChartValue } from "../../data/amounts.ts";
 import { graphql } from "../../data/query/graph.ts";
+import { usePeriod } from "../../data/use-period.ts";
 import type { SparkDay } from "../../parts/chart/sparkline.tsx";
 
 const SPEND = graphql(`
@@ -25,7 +26,7 @@ export type KeySpend = { readonly days: readonly SparkDay[]; readonly total: big
 
 /** The spend of every key of a page, by its raw id, in one query. Undefined until it is known. */
 export function useKeySpend(keys: readonly { readonly id: string }[] | undefined) {
-  const [from] = useState(() => Math.floor(Date.now() / DAY_MS - SPEND_DAYS + 1) * DAY_MS);
+  const from = usePeriod(DAY_MS) - (SPEND_DAYS - 1) * DAY_MS;
   const ids = useMemo(() => keys?.map(({ id }) => id) ?? [], [keys]);
   const [{ data }] = useQuery({
     query: SPEND,

@@ -8,6 +8,7 @@ import { toPlainTokens } from "../../data/amounts.ts";
 import { useFilters, useList } from "../../data/list/use-list.ts";
 import { useRefresh } from "../../data/query/use-refresh.ts";
 import { useNetwork } from "../../data/session/session.tsx";
+import { usePeriod } from "../../data/use-period.ts";
 import { percentOf, SpendBar } from "../../parts/chart/spend-bar.tsx";
 import { CodeSnippet } from "../../parts/code/code-snippet.tsx";
 import { Page, Section } from "../../parts/page/page.tsx";
@@ -25,16 +26,18 @@ import { tagSnippets } from "./tag-snippets.ts";
 
 type Search = { range?: "day" | "week" | "all" | undefined; name?: string | undefined };
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const RANGES = { day: "last 24 hours", week: "last 7 days", "": "last 30 days", all: "all time" } as const;
 const LENGTHS = { day: DAY_MS, week: 7 * DAY_MS, "": 30 * DAY_MS, all: undefined } as const;
 
 /** What the tags of requests spend, and their budgets. */
 export function TagsPage() {
   const [{ range, name }, filter] = useFilters<Search>();
-  const [openedAt] = useState(Date.now);
+  const hour = usePeriod(HOUR_MS);
   const length = LENGTHS[range ?? ""];
-  const from = length === undefined ? null : new Date(openedAt - length).toISOString();
+  // Whole hours, as on the overview: the present one is the last of them.
+  const from = length === undefined ? null : new Date(hour + HOUR_MS - length).toISOString();
   const [spend, query] = useQuery({ query: SPEND, variables: { from, name: name ?? null } });
   const budgets = useList({
     query: BUDGETS,

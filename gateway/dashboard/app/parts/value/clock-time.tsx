@@ -1,6 +1,6 @@
 import { Tooltip } from "@mantine/core";
 import { useSyncExternalStore } from "react";
-import { onTick } from "./tick.ts";
+import { onTick } from "../../data/tick.ts";
 import { Time } from "./time.tsx";
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });

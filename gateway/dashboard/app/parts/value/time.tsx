@@ -1,7 +1,7 @@
 import { Tooltip } from "@mantine/core";
 import { useSyncExternalStore } from "react";
+import { onTick, readTick } from "../../data/tick.ts";
 import { relativeTime } from "./relative-time.ts";
-import { onTick, readTick } from "./tick.ts";
 
 const EXACT = new Intl.DateTimeFormat("en-GB", {
   dateStyle: "medium",
