@@ -175,7 +175,9 @@ function watchCredential(
     routed.end(reason);
     setTimeout(() => socket.close(FORBIDDEN, reason.message), FINAL_EVENTS_MS).unref();
   });
-  socket.once("close", stop);
+  // The socket may have closed while its credential was looked up.
+  if (socket.readyState === socket.CLOSED) stop();
+  else socket.once("close", stop);
   return routed;
 }
 

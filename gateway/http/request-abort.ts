@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { whenClosed } from "../../src/rest/http/when-closed.ts";
 
 /** The client disconnected before it received its response. Not an error. */
 export class ClientLeft extends Error {
@@ -9,13 +10,16 @@ export class ClientLeft extends Error {
   }
 }
 
-/** Aborts a request when the client disconnects before its response is complete, or when a deadline passes. */
+/**
+ * Aborts a request when the client disconnects before its response is complete, also if it already has, or when a
+ * deadline passes.
+ */
 export class RequestAbort {
   readonly #controller = new AbortController();
   #deadline: NodeJS.Timeout | undefined;
 
   constructor(response: ServerResponse) {
-    response.once("close", () => {
+    whenClosed(response, () => {
       clearTimeout(this.#deadline);
       if (!response.writableEnded) this.#controller.abort(new ClientLeft());
     });

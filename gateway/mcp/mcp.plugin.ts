@@ -7,6 +7,7 @@ import { AppError } from "../../src/kernel/errors.ts";
 import { Slot } from "../../src/kernel/slot.ts";
 import { ANONYMOUS } from "../../src/keys/auth/principal.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
+import { whenClosed } from "../../src/rest/http/when-closed.ts";
 import type { Graph } from "../federation/graph.ts";
 import type { TrustedDocuments } from "../federation/policy/trusted-documents.ts";
 import { OperationAccount } from "../graph/operation-account.ts";
@@ -76,7 +77,7 @@ export async function mcpPlugin(server: FastifyInstance, options: Options): Prom
       const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
       // Before the tool runs: one that is billed must not be refused when its answer becomes a stream.
       if (isJSONRPCRequest(request.body))
-        reply.raw.once("close", acquireStreamSlot(streams, account.principal, hopOf(request.raw)));
+        whenClosed(reply.raw, acquireStreamSlot(streams, account.principal, hopOf(request.raw)));
       const abort = new RequestAbort(reply.raw);
       const response = await mcp.fetch(toWebRequest(request, abort.signal), {
         parsedBody: request.body,

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { limitUnreadEnd, resetConnection } from "../../src/rest/http/reset-connection.ts";
+import { whenClosed } from "../../src/rest/http/when-closed.ts";
 
 /** How a streaming connection is kept alive and given up. */
 export type StreamingResponseOptions = {
@@ -19,10 +20,13 @@ export type StreamingResponseOptions = {
 export class StreamingResponse {
   readonly #response: ServerResponse;
   readonly #options: StreamingResponseOptions;
-  readonly #heartbeat: NodeJS.Timeout;
+  readonly #heartbeat: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** Starts the response and adds it to `among` until it ends. `onClose` runs once, however it ends. */
+  /**
+   * Starts the response and adds it to `among` until it ends. `onClose` runs once, however it ends: during the call if
+   * the client has already left.
+   */
   constructor(
     response: ServerResponse,
     headers: Readonly<Record<string, string>>,
@@ -32,12 +36,13 @@ export class StreamingResponse {
     this.#response = response;
     this.#options = options;
     options.among.add(this);
-    response.once("close", () => {
+    whenClosed(response, () => {
       options.among.delete(this);
       this.#isClosed = true;
       clearInterval(this.#heartbeat);
       onClose();
     });
+    if (this.#isClosed) return;
     response.writeHead(200, { "cache-control": "no-store", "x-accel-buffering": "no", ...headers });
     this.#heartbeat = setInterval(() => {
       if (!response.writableNeedDrain) response.write(options.heartbeat);

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { GraphQLError } from "graphql";
 import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
 import { hopOf } from "../../src/keys/auth/source-address.ts";
+import { whenClosed } from "../../src/rest/http/when-closed.ts";
 import type { OperationPayload } from "../federation/policy/policy.ts";
 import { showError } from "../federation/policy/refusals.ts";
 import { sendErrors } from "../graph/graph-errors.ts";
@@ -56,10 +57,10 @@ export async function streamMultipart(
     },
     release,
   );
-  reply.raw.once("close", () => memory.end());
+  whenClosed(reply.raw, () => memory.end());
+  if (reply.raw.closed) return true;
   const results = await streams.run(operation).catch((error: unknown) => lossResult(error, streams.report));
-  if (Symbol.asyncIterator in results) reply.raw.once("close", () => closeSource(results));
-  if (reply.raw.destroyed && Symbol.asyncIterator in results) void results.return?.();
+  if (Symbol.asyncIterator in results) whenClosed(reply.raw, () => closeSource(results));
   await pump(
     results,
     (result) => response.write(part(`{"payload":${resultText(result)}}`)),

@@ -87,6 +87,7 @@ export async function streamEvents(streams: Streams, call: Call): Promise<Fastif
     abort.abort(new ClientLeft());
     if (isAdmitted) operation.contextValue.memory.end();
   });
+  if (abort.signal.aborted) return reply;
   // The protocol reports a refusal as a result: its client retries on a status other than 200.
   const results = isAdmitted
     ? await streams.run(operation, "both").catch((error: unknown) => lossResult(error, streams.report))

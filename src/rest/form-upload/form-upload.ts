@@ -72,6 +72,8 @@ export class FormUpload {
     request.once("close", () => {
       if (!request.complete) reject(new ClientLeftError());
     });
+    // The client left before this was called: no event will follow.
+    if (request.destroyed && !request.readableEnded) reject(new ClientLeftError());
     request.pipe(parser);
     try {
       await promise;

@@ -4,6 +4,7 @@ import type { StreamSink } from "../../inference/dispatch/stream-options.ts";
 import type { ClientExchange } from "../../receipts/client-exchange.ts";
 import { cacheHeaders } from "./cache-headers.ts";
 import { limitUnreadEnd, resetConnection } from "./reset-connection.ts";
+import { whenClosed } from "./when-closed.ts";
 
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
@@ -51,7 +52,7 @@ export function eventSink(
     client?.sent(KEEP_ALIVE);
     response.write(KEEP_ALIVE);
   }, keepAliveMs);
-  response.once("close", () => clearInterval(keepAlive));
+  whenClosed(response, () => clearInterval(keepAlive));
   return {
     start: (head) => begin(head),
     write(bytes) {
@@ -73,7 +74,7 @@ export function eventSink(
     isClosed: () => response.destroyed && !ended,
     onDrain: (listener) => void response.on("drain", listener),
     onClose: (listener) =>
-      void response.once("close", () => {
+      whenClosed(response, () => {
         if (!ended) listener();
       }),
   };

@@ -4,6 +4,7 @@ import { Slot } from "../../kernel/slot.ts";
 import { isRequestId, newRequestId } from "../../kernel/text/ids.ts";
 import type { Route } from "../route.ts";
 import { timesSent } from "./headers.ts";
+import { whenClosed } from "./when-closed.ts";
 
 type RequestIds = { readonly own: string; readonly shown: string };
 
@@ -41,10 +42,10 @@ export function idempotencyKeyOf({ headers, raw }: FastifyRequest): string | und
   return timesSent(raw.rawHeaders, "idempotency-key") === 1 ? key : "";
 }
 
-/** Aborts when the client disconnects before the response was written. */
+/** Aborts when the client disconnects before the response was written, also if it already has. */
 export function abortSignalOf(reply: FastifyReply): AbortSignal {
   const abort = new AbortController();
-  reply.raw.once("close", () => {
+  whenClosed(reply.raw, () => {
     if (!reply.raw.writableEnded) abort.abort();
   });
   return abort.signal;

@@ -4,6 +4,7 @@ import type { MemoryLease } from "../../load/memory-budget.ts";
 import type { Answer } from "./answer.ts";
 import { FilePump, SLICE_BYTES } from "./file-pump.ts";
 import { limitUnreadEnd } from "./reset-connection.ts";
+import { whenClosed } from "./when-closed.ts";
 
 type FileAnswer = Extract<Answer, { kind: "file" }>;
 
@@ -32,7 +33,7 @@ export async function sendFile(
   const response = reply.raw;
   const announced = headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
   const heldBytes = body ? countedBytes(Math.min(bufferBytes, announced ?? bufferBytes)) : 0;
-  response.once("close", () => closeSource(body));
+  whenClosed(response, () => closeSource(body));
   try {
     memory.reserve(heldBytes);
   } catch (error) {

@@ -1,7 +1,7 @@
 // @module-tag large
 import { once } from "node:events";
 import { getAddress } from "viem";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { SCOPES } from "../../../src/keys/auth/principal.ts";
 import { ROUTER_HEADER } from "../../../subgraphs/shared/caller.ts";
@@ -286,3 +286,27 @@ test("a socket is not opened without the router's secret", async () => {
 function forged(secret: string): string {
   return sealPrincipal({ kind: "anonymous" }, secret);
 }
+
+test("the credential of a socket that closed while it was looked up is not watched", async () => {
+  const { secret } = await managementKey();
+  const { app } = stack();
+  const { promise: noticed, resolve: notice } = Promise.withResolvers<void>();
+  const authenticate = app.authenticate.bind(app);
+  const held = vi.spyOn(app, "authenticate").mockImplementation(async (authorization) => {
+    await noticed;
+    return authenticate(authorization);
+  });
+  onTestFinished(() => held.mockRestore());
+  const watch = vi.spyOn(app.credentialWatch, "watch");
+  onTestFinished(() => watch.mockRestore());
+  const socket = new WebSocket(accounts().replace("http", "ws"), "graphql-transport-ws");
+  await once(socket, "open");
+  const payload = { ...router, authorization: `Bearer ${secret}` };
+  socket.send(JSON.stringify({ type: "connection_init", payload }));
+  await until(() => held.mock.calls.length === 1);
+  socket.close();
+  await once(socket, "close");
+  notice();
+  await until(() => watch.mock.calls.length === 1);
+  await until(() => app.credentialWatch.size === 0);
+});
