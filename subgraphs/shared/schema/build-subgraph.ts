@@ -25,7 +25,7 @@ import { type RoutedSocket, SubscriptionError } from "../events/errors-as-events
 import { guard, guardReference, guardSource, type Resolve } from "../failures.ts";
 import { DEFAULT_SIZE } from "./connection.ts";
 import { keepDefaults } from "./default-values.ts";
-import { inTurns } from "./root-turns.ts";
+import { inTurns, untilAborted } from "./root-turns.ts";
 
 /** The Federation directives that our types may use. */
 const FEDERATION_DIRECTIVES = [
@@ -197,7 +197,8 @@ function guardMembers(members: object, type: GraphQLNamedType | undefined): obje
     if (typeof member === "function") {
       const conditions = (fields[field]?.args ?? []).filter(isCondition).map(({ name }) => name);
       const resolve = checkConditions(conditions, member as Resolve);
-      return [field, guard(isRoot(type) ? inTurns(resolve) : resolve)];
+      const inTurn = isRoot(type) ? inTurns(resolve) : resolve;
+      return [field, guard(type?.name === "Mutation" ? untilAborted(inTurn) : inTurn)];
     }
     return isSubscription(member)
       ? [

@@ -24,6 +24,17 @@ export function inTurns(resolve: Resolve): Resolve {
   };
 }
 
+/**
+ * Executes no field of a mutation after its client has left or its deadline has passed: the fields of one operation run
+ * one after the other, and each may be billed.
+ */
+export function untilAborted(resolve: Resolve): Resolve {
+  return (parent, args, context, ...rest) => {
+    if ((context as Context | undefined)?.signal?.aborted) throw new ClientLeftError();
+    return resolve(parent, args, context, ...rest);
+  };
+}
+
 /** The work of a value, about, in bytes as a `TurnQueue` counts them. It is not measured beyond that of one turn. */
 function weightOf(value: unknown): number {
   let bytes = 0;
