@@ -3,6 +3,7 @@ import type { WebSocket } from "ws";
 import { BODY_LIMITS, measureJson } from "../../src/kernel/text/json-shape.ts";
 import type { Turns } from "../http/turns.ts";
 import { MessageThrottle } from "./message-throttle.ts";
+import { OperationIds } from "./operation-ids.ts";
 
 /** When a socket is given up, and how its messages are limited. */
 type ConnectionOptions = {
@@ -15,6 +16,8 @@ type ConnectionOptions = {
   /** The turns shared by the messages of all connections. */
   readonly turns: Turns;
   readonly report: (error: unknown) => void;
+  /** Called with the id that graphql-ws has of an operation that the client completes. */
+  readonly completed: (id: string) => void;
 };
 
 /** Four of the largest messages. */
@@ -42,6 +45,7 @@ export class SocketConnection implements ProtocolSocket {
   readonly #socket: WebSocket;
   readonly #options: ConnectionOptions;
   readonly #throttle: MessageThrottle;
+  readonly #ids = new OperationIds();
   /** Messages that wait for a turn of this connection. */
   readonly #inbox: Buffer[] = [];
   #inboxBytes = 0;
@@ -73,9 +77,10 @@ export class SocketConnection implements ProtocolSocket {
     socket.on("error", () => {});
   }
 
-  send(text: string): Promise<void> {
+  send(message: string): Promise<void> {
     const socket = this.#socket;
-    if (socket.readyState !== socket.OPEN) return Promise.resolve();
+    const text = this.#ids.send(message);
+    if (text === undefined || socket.readyState !== socket.OPEN) return Promise.resolve();
     if (this.#sending === 0) this.#sentAt = Date.now();
     this.#sending += 1;
     return new Promise((resolve) => {
@@ -89,7 +94,7 @@ export class SocketConnection implements ProtocolSocket {
   }
 
   close(code: number, reason: string): void {
-    this.#socket.close(code, reason);
+    this.#socket.close(code, cutReason(reason));
   }
 
   onMessage(take: (text: string) => Promise<void>): void {
@@ -133,7 +138,14 @@ export class SocketConnection implements ProtocolSocket {
       this.close(CloseCode.BadRequest, `The message ${excess}`);
       return;
     }
-    const text = bytes.toString("utf8");
+    const received = this.#ids.receive(bytes.toString("utf8"));
+    if (received.kind === "late") return;
+    if (received.kind === "in-use") {
+      this.close(CloseCode.SubscriberAlreadyExists, `Subscriber for ${received.id} already exists`);
+      return;
+    }
+    const { text, completed } = received;
+    if (completed !== undefined) this.#options.completed(completed);
     take(text).catch((error: unknown) => {
       if (isOfServer(text)) return this.close(CloseCode.BadRequest, "Invalid message received");
       this.#options.report(error);
@@ -150,6 +162,18 @@ export class SocketConnection implements ProtocolSocket {
     this.#isAlive = false;
     this.#socket.ping();
   }
+}
+
+const MAX_REASON_BYTES = 123;
+
+/** A reason as far as a close frame has room for it (RFC 6455, section 5.5). */
+export function cutReason(reason: string): string {
+  const bytes = Buffer.from(reason);
+  if (bytes.length <= MAX_REASON_BYTES) return reason;
+  return bytes
+    .subarray(0, MAX_REASON_BYTES)
+    .toString()
+    .replace(/\ufffd$/, "");
 }
 
 /** Whether a message that graphql-ws parsed is one that only servers send. */

@@ -14,20 +14,21 @@ import type { OperationAccount } from "../graph/operation-account.ts";
 import { ClientLeft } from "../http/request-abort.ts";
 import type { Turns } from "../http/turns.ts";
 import { lossResult, showResult } from "./results.ts";
-import { SocketConnection } from "./socket-connection.ts";
+import { cutReason, SocketConnection } from "./socket-connection.ts";
 import type { Results, StreamContext, StreamedOperation } from "./streamed-operation.ts";
 import type { Streams } from "./streams.ts";
 
 const PATH = "/graphql";
 
+/** The memory budget of an operation, and what aborts it when the client completes it or leaves. */
+type SocketOperation = { readonly memory: OperationMemory; readonly abort: AbortController };
+
 /** The state of one socket. */
 type Extra = {
   readonly socket: WebSocket;
   readonly request: IncomingMessage;
-  /** Aborts when the socket is closed. */
-  readonly signal: AbortSignal;
-  /** Memory budgets of its operations, by the message that started them. */
-  readonly memories: TransientMap<unknown, OperationMemory>;
+  /** Its operations in progress, by the ids that graphql-ws has of them. */
+  readonly operations: TransientMap<string, SocketOperation>;
   account?: OperationAccount;
   replayKey?: StreamContext["replayKey"];
 };
@@ -46,14 +47,20 @@ export function serveWebSockets(http: Server, streams: Streams, turns: Turns): {
     const release = streams.caps.enter();
     if (!release) return socket.close(1013, "Try again later");
     socket.once("close", release);
-    const abort = new AbortController();
-    const memories = new TransientMap<unknown, OperationMemory>();
-    socket.once("close", () => {
+    const operations = new TransientMap<string, SocketOperation>();
+    const leave = ({ memory, abort }: SocketOperation) => {
       abort.abort(new ClientLeft());
-      for (const memory of memories.values()) memory.end();
+      memory.end();
+    };
+    const completed = (id: string) => {
+      const operation = operations.get(id);
+      if (operation) leave(operation);
+    };
+    socket.once("close", () => {
+      for (const operation of operations.values()) leave(operation);
     });
-    const connection = new SocketConnection(socket, { ...limits, stallMs, turns, report: streams.report });
-    const closed = protocol.opened(connection, { socket, request, memories, signal: abort.signal });
+    const options = { ...limits, stallMs, turns, report: streams.report, completed };
+    const closed = protocol.opened(new SocketConnection(socket, options), { socket, request, operations });
     socket.once("close", (code, reason) => void closed(code, String(reason)).catch(streams.report));
   };
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -98,26 +105,32 @@ function createProtocol(streams: Streams) {
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         if (error.code === "rate_limit_exceeded")
-          extra.socket.close(CloseCode.TooManyInitialisationRequests, error.message);
-        if (error.status >= 500) extra.socket.close(CloseCode.InternalServerError, error.message);
+          extra.socket.close(CloseCode.TooManyInitialisationRequests, cutReason(error.message));
+        if (error.status >= 500) extra.socket.close(CloseCode.InternalServerError, cutReason(error.message));
         // Without effect after one of these. The library would say "Forbidden" alone.
         extra.socket.close(CloseCode.Forbidden, closeReason(error));
         return false;
       }
     },
-    async onSubscribe({ extra, subscriptions }, _id, payload) {
+    async onSubscribe({ extra, subscriptions }, id, payload) {
       // The new subscription is already among them.
       if (Object.keys(subscriptions).length > limits.subscriptionsPerSocket)
         extra.socket.close(CloseCode.TooManyInitialisationRequests, "Too many subscriptions on one socket");
-      const { account, replayKey, signal, memories } = extra;
+      const { account, replayKey, operations } = extra;
       if (!account) throw new Error("a socket subscribes when it is acknowledged");
+      const operation = {
+        memory: streams.memoryOf(extra.request, account.principal),
+        abort: new AbortController(),
+      };
+      const { memory, abort } = operation;
+      operations.set(id, operation);
       try {
         await account.take(1);
-        const memory = streams.memoryOf(extra.request, account.principal);
-        const admitted = await streams.admit(payload, { account, replayKey, memory, signal });
-        if ("document" in admitted && !signal.aborted) memories.set(payload, memory);
+        const admitted = await streams.admit(payload, { account, replayKey, memory, signal: abort.signal });
+        if (!("document" in admitted)) operations.delete(id);
         return admitted;
       } catch (error) {
+        operations.delete(id);
         if (!(error instanceof AppError)) streams.report(error);
         return [toGraphFailure(error)];
       }
@@ -125,9 +138,9 @@ function createProtocol(streams: Streams) {
     onNext: (_context, _id, _payload, _args, result) => showResult(result as ExecutionResult),
     onError: (_context, _id, _payload, errors) =>
       errors.flatMap(refusalsIn).map((error) => showError(error.toJSON?.() ?? error)),
-    onComplete({ extra }, _id, payload) {
-      extra.memories.get(payload)?.end();
-      extra.memories.delete(payload);
+    onComplete({ extra }, id) {
+      extra.operations.get(id)?.memory.end();
+      extra.operations.delete(id);
     },
     execute: run,
     async subscribe(operation) {
@@ -163,10 +176,9 @@ function refusalsIn(error: GraphQLError): readonly GraphQLError[] {
   return error.originalError instanceof Refused ? error.originalError.errors : [error];
 }
 
-/** The code and the text of a refusal, as far as a close frame has room: 123 bytes (RFC 6455, section 5.5). */
+/** The code and the text of a refusal. */
 function closeReason({ code, message }: AppError): string {
-  const reason = Buffer.from(`${code}: ${message}`).subarray(0, 123).toString();
-  return reason.replace(/\ufffd$/, "");
+  return cutReason(`${code}: ${message}`);
 }
 
 /** Authenticates the socket, acquires the caller's slot, and closes the socket when the credential ends. */
