@@ -4,6 +4,7 @@ import { closeSource } from "../../src/kernel/async/releasing-iterator.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import type { Principal } from "../../src/keys/auth/principal.ts";
 import type { Hop } from "../../src/keys/auth/source-address.ts";
+import type { OperationMemory } from "../../src/load/operation-memory.ts";
 import { ClientLeft } from "../http/request-abort.ts";
 import { lossResult, pump, resultText } from "./results.ts";
 import type { Results, StreamedOperation } from "./streamed-operation.ts";
@@ -25,19 +26,21 @@ export class EventStreams {
   }
 
   /**
-   * Reserves a stream for the caller and returns its token. Throws when the caller or this process has no free slot.
+   * Reserves a stream for the caller and returns its token. `memory` is the budget of results that wait for the stream
+   * to be opened. Throws when the caller or this process has no free slot.
    */
-  reserve(principal: Principal, hop: Hop): string {
+  reserve(principal: Principal, hop: Hop, memory: OperationMemory): string {
     const release = this.#streams.take("sockets", principal, hop);
     if (!release)
       throw new AppError("rate_limit_exceeded", "Too many reserved streams. Close one first.", {
         retryAfterSeconds: 1,
       });
     const token = randomBytes(24).toString("base64url");
-    const stream = new EventStream(this.#streams, principal, () => {
+    const onEnd = () => {
       this.#reserved.delete(token);
       release();
-    });
+    };
+    const stream = new EventStream(this.#streams, { principal, memory, onEnd });
     this.#reserved.set(token, stream);
     return token;
   }
@@ -56,7 +59,14 @@ export class EventStreams {
   }
 }
 
-type Operation = { readonly abort: AbortController; results: Results | undefined };
+/** An operation on a stream. Its client may use the id again once it has stopped the operation. */
+type Operation = { readonly id: string; readonly abort: AbortController; results: Results | undefined };
+
+type Reservation = {
+  readonly principal: Principal;
+  readonly memory: OperationMemory;
+  readonly onEnd: () => void;
+};
 
 /** One connection for several operations, which may start before it is opened. */
 class EventStream {
@@ -66,12 +76,14 @@ class EventStream {
   readonly #stopWatching: () => void;
   readonly #onEnd: () => void;
   readonly #deadline: NodeJS.Timeout;
+  readonly #memory: OperationMemory;
   #waiting: string[] = [];
   #response: StreamingResponse | undefined;
   #isOver = false;
 
-  constructor(streams: Streams, principal: Principal, onEnd: () => void) {
+  constructor(streams: Streams, { principal, memory, onEnd }: Reservation) {
     this.#streams = streams;
+    this.#memory = memory;
     this.#owner = JSON.stringify(principal);
     this.#onEnd = onEnd;
     // The operations receive the credential's end first, and report it to the client.
@@ -88,37 +100,39 @@ class EventStream {
     if (this.#response) throw new AppError("duplicate_name", "This stream is already open.");
     this.#response = toResponse(() => this.close());
     clearTimeout(this.#deadline);
-    for (const text of this.#waiting.splice(0)) void this.#response.write(text);
+    const response = this.#response;
+    const writing = this.#waiting.splice(0).map((text) => response.write(text));
+    void Promise.all(writing).then(() => this.#memory.end());
   }
 
-  /** Registers an operation; its signal aborts when it is stopped. Throws when the id is taken or the stream full. */
-  begin(id: string): AbortSignal {
+  /** Registers an operation, which aborts when it is stopped. Throws when the id is taken or the stream full. */
+  begin(id: string): Operation {
     if (this.#operations.has(id))
       throw new AppError("duplicate_name", "An operation with this id already exists.");
     const most = this.#streams.limits.subscriptionsPerSocket;
     if (this.#operations.size >= most)
       throw new AppError("rate_limit_exceeded", `A stream carries at most ${most} operations.`);
-    const abort = new AbortController();
-    this.#operations.set(id, { abort, results: undefined });
-    return abort.signal;
+    const operation = { id, abort: new AbortController(), results: undefined };
+    this.#operations.set(id, operation);
+    return operation;
   }
 
   /** Runs a registered operation. */
-  async run(id: string, operation: StreamedOperation): Promise<void> {
+  async run(own: Operation, operation: StreamedOperation): Promise<void> {
     try {
-      await this.#run(id, operation);
+      await this.#run(own, operation);
     } finally {
       operation.contextValue.memory.end();
     }
   }
 
-  async #run(id: string, operation: StreamedOperation): Promise<void> {
-    const own = this.#operations.get(id);
-    if (!own) return;
+  async #run(own: Operation, operation: StreamedOperation): Promise<void> {
+    const { id, abort } = own;
+    if (abort.signal.aborted) return;
     const { report } = this.#streams;
     const results = await this.#streams.run(operation).catch((error: unknown) => lossResult(error, report));
     if (Symbol.asyncIterator in results) own.results = results;
-    if (own.abort.signal.aborted) return closeSource(own.results);
+    if (abort.signal.aborted) return closeSource(own.results);
     const deliver = (result: ExecutionResult) =>
       this.#write(`event: next\ndata: {"id":${JSON.stringify(id)},"payload":${resultText(result)}}\n\n`);
     await pump(results, deliver, (reason) => deliver(lossResult(reason, report)));
@@ -127,12 +141,18 @@ class EventStream {
     await this.#write(`event: complete\ndata: {"id":${JSON.stringify(id)}}\n\n`);
   }
 
-  /** Stops an operation without sending anything further. */
-  stop(id: string): void {
+  /** Stops the operation that has this id now, without sending anything further. */
+  stopById(id: string): void {
     const operation = this.#operations.get(id);
-    this.#operations.delete(id);
-    operation?.abort.abort(new ClientLeft());
-    closeSource(operation?.results);
+    if (operation) this.stop(operation);
+  }
+
+  /** Stops an operation without sending anything further. */
+  stop(operation: Operation): void {
+    const { id, abort, results } = operation;
+    if (this.#operations.get(id) === operation) this.#operations.delete(id);
+    abort.abort(new ClientLeft());
+    closeSource(results);
   }
 
   close(): void {
@@ -140,16 +160,29 @@ class EventStream {
     this.#isOver = true;
     clearTimeout(this.#deadline);
     this.#stopWatching();
-    for (const id of [...this.#operations.keys()]) this.stop(id);
+    for (const operation of [...this.#operations.values()]) this.stop(operation);
     this.#response?.end();
+    this.#waiting.length = 0;
+    this.#memory.end();
     this.#onEnd();
   }
 
   async #write(text: string): Promise<boolean> {
     if (this.#isOver) return false;
     if (this.#response) return this.#response.write(text);
-    if (this.#waiting.length < MAX_WAITING) this.#waiting.push(text);
+    if (this.#waiting.length < MAX_WAITING && this.#reserveMemory(text)) this.#waiting.push(text);
     else this.close();
     return !this.#isOver;
+  }
+
+  /** Reserves the memory of a text that waits. False if there is not enough. */
+  #reserveMemory(text: string): boolean {
+    try {
+      this.#memory.reserve(text.length);
+      return true;
+    } catch (error) {
+      if (error instanceof AppError) return false;
+      throw error;
+    }
   }
 }

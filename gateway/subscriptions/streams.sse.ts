@@ -65,7 +65,7 @@ export async function ssePlugin(
       const replayKey = () => ReplayKey.ofAuthorization(request.headers.authorization);
       const call = { request, reply, account, replayKey };
       reply.header("cache-control", "no-store");
-      if (request.method === "PUT") return reserve(reserved, call);
+      if (request.method === "PUT") return reserve(streams, reserved, call);
       const token = tokenOf(request);
       if (request.method === "DELETE") return end(reserved, token, call);
       if (!wantsEvents(request)) return add(streams, reserved, token, call);
@@ -118,13 +118,14 @@ function openResponse(
   });
 }
 
-function reserve(reserved: EventStreams, { request, reply, account }: Call): FastifyReply {
+function reserve(streams: Streams, reserved: EventStreams, { request, reply, account }: Call): FastifyReply {
   const accept = request.headers.accept ?? "*/*";
   if (!/\*\/\*|text\/(plain|\*)/.test(accept))
     return sendErrors(reply, 406, [
       refuse("The token of a stream is sent as text/plain: accept text/plain.").toJSON(),
     ]);
-  const token = reserved.reserve(account.principal, hopOf(request.raw));
+  const memory = streams.memoryOf(request.raw, account.principal);
+  const token = reserved.reserve(account.principal, hopOf(request.raw), memory);
   return reply.code(201).type("text/plain; charset=utf-8").send(token);
 }
 
@@ -138,7 +139,7 @@ function end(
     throw new AppError("invalid_parameter", "Identify the operation with `operationId`.", {
       param: "operationId",
     });
-  reserved.find(token, account.principal).stop(operationId);
+  reserved.find(token, account.principal).stopById(operationId);
   return reply.code(200).send();
 }
 
@@ -157,16 +158,16 @@ async function add(
     throw new AppError("invalid_parameter", "Identify the operation with `extensions.operationId`.", {
       param: "extensions",
     });
-  const signal = stream.begin(id);
-  const operation = await admit(streams, call, payload, signal).catch((error: unknown) => {
-    stream.stop(id);
+  const own = stream.begin(id);
+  const operation = await admit(streams, call, payload, own.abort.signal).catch((error: unknown) => {
+    stream.stop(own);
     throw error;
   });
   if (operation !== "answered" && "document" in operation) {
-    void stream.run(id, operation);
+    void stream.run(own, operation);
     return reply.code(202).send();
   }
-  stream.stop(id);
+  stream.stop(own);
   if (operation === "answered") return reply;
   return sendErrors(
     reply,
