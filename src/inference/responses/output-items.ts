@@ -42,6 +42,8 @@ type Item = { readonly id: string; readonly index: number; isDone: boolean } & (
   | {
       readonly kind: "function_call";
       readonly callId: string;
+      /** The id that the chat gave: `callId`, unless it came after the call had begun. */
+      givenId: string | undefined;
       name: string;
       namespace?: string;
       arguments: string;
@@ -159,21 +161,27 @@ export class OutputItems {
   #takeCall({ index, id, name, arguments: added }: CallPart): readonly OutputEvent[] {
     const events: OutputEvent[] = [];
     let call = this.#calls.get(index);
-    // Some servers give every call the same index.
-    if (!call || (id !== undefined && id !== call.callId)) {
+    // Some servers give the id after the name, others give every call the same index.
+    if (call) call.givenId ??= id;
+    if (!call || (id !== undefined && id !== call.givenId)) {
       events.push(...this.#endText());
       const item = this.#newItem("fc");
       call = {
         kind: "function_call",
         ...item,
         callId: id ?? `call_${item.id}`,
+        givenId: id,
         ...this.#named(name ?? ""),
         arguments: "",
       };
       this.#calls.set(index, call);
+      this.#length += call.callId.length + (name?.length ?? 0);
       this.#begin(call, events);
     }
-    if (call.name === "" && name !== undefined) Object.assign(call, this.#named(name));
+    if (call.name === "" && name !== undefined) {
+      Object.assign(call, this.#named(name));
+      this.#length += name.length;
+    }
     if (added === "") return events;
     call.arguments += added;
     this.#length += added.length;

@@ -290,6 +290,22 @@ describe("an answer becomes a response", () => {
     ]);
   });
 
+  test("with one call whose id comes after its name", () => {
+    const part = (call: Fields) => ({ tool_calls: [{ index: 0, ...call }] });
+    const events = eventsOf([
+      part({ function: { name: "f", arguments: "" } }),
+      part({ id: "late", function: { arguments: '{"a"' } }),
+      part({ id: "late", function: { arguments: ":1}" } }),
+      part({ id: "next", function: { name: "g", arguments: "{}" } }),
+    ]);
+    const output = outputOf(events);
+    expect(output).toMatchObject([
+      { name: "f", arguments: '{"a":1}' },
+      { name: "g", arguments: "{}", call_id: "next" },
+    ]);
+    expect(replayed(events)).toEqual(output);
+  });
+
   test("that is empty, with no items", () => {
     expect(eventsOf([]).map(({ type }) => type)).toEqual([
       "response.created",
