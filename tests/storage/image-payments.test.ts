@@ -2,6 +2,7 @@
 import { createPublicClient, http } from "viem";
 import { expect, onTestFinished, test } from "vitest";
 import { WalletSender } from "../../src/chain/transactions/wallet-sender.ts";
+import type { Queries } from "../../src/db/database.ts";
 import { ROUTER_WALLET } from "../../src/devnet/chain/accounts.ts";
 import { ImageFilesRunner } from "../../src/inference/images/image-files.runner.ts";
 import { createLogger } from "../../src/kernel/log.ts";
@@ -59,4 +60,47 @@ test("a transaction that a block includes while it is sent again pays for its im
   expect(await transactions()).toEqual([{ state: "stored", hash: paid?.hash }]);
   expect(sent()).toBe(2);
   expect(await app.submissions.nextTxSeq()).toBe(1n);
+});
+
+test("the images of a job are read from the database one at a time", async () => {
+  const { app, origin } = stack();
+  const { database } = app;
+  const { secret } = await seedAccount(database, 10n ** 9n);
+  const body = { model: SERVICES.images.model, prompt: "three seas", n: 3, size: "64x64" };
+  const accepted = await rest<{ jobId: string }>(origin, "/v1/async/images/generations", secret, { body });
+  const { jobId } = accepted.body;
+  const stored = () =>
+    database.rows<{ state: string }>("select state from image_file where job_id = $1::uuid", [jobId]);
+  const [result] = await until(async () => {
+    const rows = await database.rows<{ result: string | null }>(
+      "select result from job_content where id = $1::uuid",
+      [jobId],
+    );
+    return rows[0]?.result != null && rows;
+  });
+  let longest = 0;
+  const queries: Queries = {
+    async rows<Row>(sql: string, parameters?: readonly unknown[]) {
+      const rows = await database.rows<Row>(sql, parameters);
+      longest = Math.max(longest, JSON.stringify(rows).length);
+      return rows;
+    },
+  };
+  const runner = new ImageFilesRunner({
+    ...{ queries, uploads: app.uploads, log: createLogger("silent"), pollMs: 20 },
+    sender: new WalletSender({
+      client: createPublicClient({ transport: http(stack().rpcUrl) }),
+      chainId: app.network.chainId,
+      privateKey: ROUTER_WALLET.privateKey,
+    }),
+  });
+  onTestFinished(() => runner.stop());
+  runner.start();
+  await until(async () => {
+    const files = await stored();
+    return files.length === 3 && files.every(({ state }) => state === "stored");
+  });
+  const whole = result?.result?.length ?? 0;
+  expect(longest).toBeGreaterThan(whole / 4);
+  expect(longest).toBeLessThan(whole / 2);
 });

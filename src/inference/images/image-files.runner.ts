@@ -2,12 +2,14 @@ import type { WalletSender } from "../../chain/transactions/wallet-sender.ts";
 import type { Queries } from "../../db/database.ts";
 import { PeriodicTask } from "../../kernel/async/periodic-task.ts";
 import type { Logger } from "../../kernel/log.ts";
+import type { Hex } from "../../kernel/text/hex.ts";
 import { newId } from "../../kernel/text/ids.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import type { PreparedUpload, UploadsService } from "../../storage/uploads/uploads.service.ts";
 import {
   keepTransaction,
   newResults,
+  readImage,
   recordImages,
   settleImage,
   takeLease,
@@ -67,15 +69,23 @@ export class ImageFilesRunner {
   async #run(): Promise<void> {
     const { queries } = this.#dependencies;
     if (!(await takeLease(queries, this.#id, LEASE_SECONDS))) return;
-    for (const { jobId, result } of await newResults(queries, AT_ONCE))
-      await recordImages(
-        queries,
-        jobId,
-        await Promise.all(imagesOf(result).map((image) => this.#dependencies.uploads.rootOf(image))),
-      );
+    for (const jobId of await newResults(queries, AT_ONCE)) {
+      if (this.#stopped) return;
+      await recordImages(queries, jobId, await this.#rootsOf(jobId));
+    }
     for (const image of await waitingImages(queries, AT_ONCE)) {
       if (this.#stopped || !(await takeLease(queries, this.#id, LEASE_SECONDS))) return;
       await this.#try(image);
+    }
+  }
+
+  async #rootsOf(jobId: string): Promise<readonly Hex[]> {
+    const { queries, uploads } = this.#dependencies;
+    const roots: Hex[] = [];
+    for (;;) {
+      const image = await readImage(queries, jobId, roots.length);
+      if (!image) return roots;
+      roots.push(await uploads.rootOf(image));
     }
   }
 
@@ -97,8 +107,8 @@ export class ImageFilesRunner {
 
   /** Performs the next step: pay, wait for the submission on chain, upload. */
   async #step(image: WaitingImage): Promise<"waiting" | "stored" | "failed"> {
-    const { uploads, sender } = this.#dependencies;
-    const content = image.result === undefined ? undefined : imagesOf(image.result)[image.ordinal];
+    const { queries, uploads, sender } = this.#dependencies;
+    const content = await readImage(queries, image.jobId, image.ordinal);
     if (!content) return "failed";
     const upload = await uploads.prepare({ content, from: sender.address });
     if (upload.file?.finalized) return "stored";
@@ -136,10 +146,4 @@ export class ImageFilesRunner {
     }
     return isWhole;
   }
-}
-
-/** The images of a job's result, as bytes. */
-function imagesOf(result: string): readonly Buffer[] {
-  const { data } = JSON.parse(result) as { readonly data: readonly { readonly b64_json: string }[] };
-  return data.map(({ b64_json }) => Buffer.from(b64_json, "base64"));
 }

@@ -2,28 +2,33 @@ import type { SignedTransaction } from "../../chain/transactions/wallet-sender.t
 import type { Queries } from "../../db/database.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 
-/** An image of a job that is waiting to be stored, with the job's result while it is available. */
+/** An image of a job that is waiting to be stored. */
 export type WaitingImage = {
   readonly jobId: string;
   readonly ordinal: number;
   readonly root: Hex;
   readonly failures: number;
   readonly transaction: SignedTransaction | undefined;
-  readonly result: string | undefined;
 };
-
-/** The result of a completed job whose images are not recorded yet. */
-export type NewResult = { readonly jobId: string; readonly result: string };
 
 /** Acquires or renews the lease for sending transactions; false while another process holds it. */
 export async function takeLease(queries: Queries, holder: string, seconds: number): Promise<boolean> {
   return (await queries.rows(LEASE, [holder, seconds])).length > 0;
 }
 
-/** Results of jobs whose images are not recorded yet, oldest first, at most `limit`. */
-export async function newResults(queries: Queries, limit: number): Promise<readonly NewResult[]> {
-  const rows = await queries.rows<{ id: string; result: string }>(NEW, [limit]);
-  return rows.map(({ id, result }) => ({ jobId: id, result }));
+/** Jobs whose images are not recorded yet, oldest first, at most `limit`. */
+export async function newResults(queries: Queries, limit: number): Promise<readonly string[]> {
+  return (await queries.rows<{ id: string }>(NEW, [limit])).map(({ id }) => id);
+}
+
+/** An image of a job's result, while it is available; undefined beyond its last one. */
+export async function readImage(
+  queries: Queries,
+  jobId: string,
+  ordinal: number,
+): Promise<Buffer | undefined> {
+  const [row] = await queries.rows<{ image: string | null }>(IMAGE, [jobId, ordinal]);
+  return row?.image == null ? undefined : Buffer.from(row.image, "base64");
 }
 
 /** Records the images of a job by their roots, in order. */
@@ -43,7 +48,6 @@ export async function waitingImages(queries: Queries, limit: number): Promise<re
       row.transaction_raw && row.transaction_hash
         ? { raw: row.transaction_raw, hash: row.transaction_hash }
         : undefined,
-    result: row.result ?? undefined,
   }));
 }
 
@@ -77,7 +81,6 @@ type WaitingRow = {
   readonly failures: number;
   readonly transaction_raw: Hex | null;
   readonly transaction_hash: Hex | null;
-  readonly result: string | null;
 };
 
 const LEASE = `
@@ -85,11 +88,17 @@ const LEASE = `
   where holder is null or holder = $1::uuid or until < now() returning 1`;
 
 const NEW = `
-  select job.id::text as id, content.result from job
+  select job.id::text as id from job
   join job_content content on content.id = job.id
   where job.state = 'completed' and job.kind = 'image' and content.result is not null and content.expires_at > now()
     and not exists (select 1 from image_file where image_file.job_id = job.id)
   order by job.finished_at limit $1::integer`;
+
+// A result has up to 64 MiB: the database takes one image out of it, which costs this process neither the memory of the
+// others nor the time to parse them.
+const IMAGE = `
+  select result::json -> 'data' -> $2::integer ->> 'b64_json' as image from job_content
+  where id = $1::uuid and expires_at > now()`;
 
 const RECORD_IMAGES = `
   insert into image_file (job_id, ordinal, root)
@@ -98,12 +107,11 @@ const RECORD_IMAGES = `
 
 // Of identical images only one is processed at a time, preferring one that is already paid for.
 const WAITING = `
-  select job_id::text as job_id, ordinal, root, failures, transaction_raw, transaction_hash, content.result
+  select job_id::text as job_id, ordinal, root, failures, transaction_raw, transaction_hash
   from (
     select distinct on (root) * from image_file where state = 'waiting'
     order by root, transaction_raw is null, job_id, ordinal
   ) as foremost
-  left join job_content content on content.id = job_id and content.expires_at > now()
   where next_try <= now() order by next_try limit $1::integer`;
 
 const KEEP = `

@@ -100,6 +100,7 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "select 1 from allotment where id = any(": ["allotment"],
       "update job_content set request = null": ["job_content"],
       "select result from job_content where id = $1::uuid": ["job_content"],
+      "select result::json -> 'data' -> $2::integer": ["job_content"],
       "select 1 from inference_request r where r.id = $2::text and r.account = $1::text": ["receipt_draft"],
       "insert into image_file (job_id, ordinal, root)": ["image_file"],
       "update image_file set": ["image_file"],
@@ -130,12 +131,8 @@ export const EXCEPTIONS: readonly Exceptions[] = [
       "with ranked as ( select w.id, w.next_attempt_at": ["webhook"],
       "delete from job_content where id in ( select id": ["job_content"],
       "delete from wallet_session where id in ( select id": ["wallet_session"],
-      "select job.id::text as id, content.result from job join job_content content": [
-        "image_file",
-        "job",
-        "job_content",
-      ],
-      "select job_id::text as job_id, ordinal, root, failures": ["image_file", "job_content"],
+      "select job.id::text as id from job join job_content content": ["image_file", "job", "job_content"],
+      "select job_id::text as job_id, ordinal, root, failures": ["image_file"],
       "with renewed as ( insert into process_lease": ["allotment"],
       "delete from process_lease l where l.id = $1::uuid": ["allotment", "hold", "idempotency_key"],
       "with lost as ( select l.id from process_lease l ... named as ( select a.id": [
