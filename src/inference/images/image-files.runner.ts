@@ -7,6 +7,7 @@ import { newId } from "../../kernel/text/ids.ts";
 import { SEGMENT_BYTES } from "../../storage/merkle/shape.ts";
 import type { PreparedUpload, UploadsService } from "../../storage/uploads/uploads.service.ts";
 import {
+  endLease,
   keepTransaction,
   newResults,
   readImage,
@@ -60,10 +61,14 @@ export class ImageFilesRunner {
     this.#rounds.start();
   }
 
-  /** Resolves when the state of the current image is recorded. */
+  /** Resolves when the state of the current image is recorded, and another process may continue. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#rounds.stop();
+    const { queries, log } = this.#dependencies;
+    await endLease(queries, this.#id).catch((error: unknown) =>
+      log.warn({ err: error }, "the lease for storing images could not be ended: it expires within 60 s"),
+    );
   }
 
   async #run(): Promise<void> {

@@ -16,6 +16,11 @@ export async function takeLease(queries: Queries, holder: string, seconds: numbe
   return (await queries.rows(LEASE, [holder, seconds])).length > 0;
 }
 
+/** Ends a lease, so that another process continues at once. */
+export async function endLease(queries: Queries, holder: string): Promise<void> {
+  await queries.rows(END_LEASE, [holder]);
+}
+
 /** Jobs whose images are not recorded yet, oldest first, at most `limit`. */
 export async function newResults(queries: Queries, limit: number): Promise<readonly string[]> {
   return (await queries.rows<{ id: string }>(NEW, [limit])).map(({ id }) => id);
@@ -86,6 +91,8 @@ type WaitingRow = {
 const LEASE = `
   update image_file_lease set holder = $1::uuid, until = now() + make_interval(secs => $2::integer)
   where holder is null or holder = $1::uuid or until < now() returning 1`;
+
+const END_LEASE = "update image_file_lease set until = now() where holder = $1::uuid";
 
 const NEW = `
   select job.id::text as id from job
