@@ -105,7 +105,11 @@ export class IdempotencyService {
     claims.add(named.requestId);
     let isClaimed = false;
     try {
-      const known = await this.#claim(named, key);
+      const known = await this.#claim(named, key).catch((error: unknown) => {
+        isClaimed = isUnknown(error);
+        if (isClaimed) this.#giveBack(named, error);
+        throw error;
+      });
       isClaimed = known === "claimed";
       if (known === "claimed") return this.#claimOf(named, replayKey);
       if (known.bodyName !== named.bodyName)
@@ -131,6 +135,23 @@ export class IdempotencyService {
       if (known !== undefined) return known;
     }
     throw inProgress();
+  }
+
+  /**
+   * Frees the key of a request that is not run, since it is unknown whether the key was claimed: the database became
+   * unreachable meanwhile. Otherwise a retry would find a request that seems to run.
+   */
+  #giveBack(named: NamedRequest, reason: unknown): void {
+    const { queries, claims, deadlineSeconds } = this.#dependencies;
+    const { requestId } = named;
+    this.#pending.add(
+      {
+        ...{ requestId, sizeBytes: 0, untilMs: performance.now() + 1_000 * deadlineSeconds },
+        write: () => freeKey(queries, named, true),
+        done: () => claims.end(requestId),
+      },
+      reason,
+    );
   }
 
   /** Deletes all keys older than 24 h. Returns the count. */
@@ -204,7 +225,7 @@ function toNamed(request: IdempotentRequest, replayKey: ReplayKey): NamedRequest
   return { account, method, route, scopeName, bodyName, requestId, isBilled };
 }
 
-/** Whether a retry is expected of the client although the request may have been executed. */
+/** Whether a retry is expected of the client although the request may have been executed, or its key claimed. */
 function isUnknown(reason: unknown): boolean {
   return reason instanceof AppError && reason.code === "unavailable";
 }
