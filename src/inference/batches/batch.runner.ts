@@ -2,9 +2,8 @@ import { closeFile } from "../../client-files/client-file.store.ts";
 import type { ClientFilesService } from "../../client-files/client-files.service.ts";
 import { toDigits } from "../../client-files/file-id.ts";
 import type { FileReader } from "../../client-files/file-reader.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database, Transaction } from "../../db/database.ts";
 import type { BatchProgress } from "../../events/topics.ts";
-import { shareLeased } from "../../jobs/job.store.ts";
 import type { JobLease } from "../../jobs/lease.ts";
 import type { WaitingClock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/log.ts";
@@ -16,7 +15,7 @@ import { isUnreadable, type OpenedBatch, openBatch } from "./batch-files.ts";
 import { InputCheck, type InputLimits, readLine } from "./batch-input.ts";
 import { clearLines, insertLines, type OpenLine, openLines } from "./batch-lines.store.ts";
 import { unsentLine } from "./batch-output.ts";
-import { type LineLedger, LineLost, type RunningBatch } from "./line-ledger.ts";
+import { type LineLedger, LineLost, type RunningBatch, requireLeased } from "./line-ledger.ts";
 import type { LineRequestsService } from "./line-requests.service.ts";
 import { LineRun } from "./line-run.ts";
 import type { LineSlots } from "./line-slots.ts";
@@ -70,7 +69,7 @@ class Work {
     const isChecked = this.#state.times.in_progress !== undefined;
     const opened = await this.#open();
     if (!isChecked && this.#state.endReason !== null)
-      await clearLines(this.#dependencies.database, this.#lease.job.id);
+      await this.#whileLeased((tx) => clearLines(tx, this.#lease.job.id));
     else if (!isChecked && opened && !(await this.#check(opened.reader))) return;
     if (signal.aborted) return;
     if (opened) {
@@ -85,22 +84,21 @@ class Work {
 
   /** Checks the input. False if the batch has ended by that, or the work was interrupted. */
   async #check(reader: FileReader): Promise<boolean> {
-    const { database, catalogue, limits } = this.#dependencies;
+    const { catalogue, limits } = this.#dependencies;
     const { id } = this.#lease.job;
     const { signal } = this.#lease;
     const { endpoint } = this.#state;
-    await clearLines(database, id);
+    await this.#whileLeased((tx) => clearLines(tx, id));
     const check = new InputCheck(endpoint, limits, (model) => catalogue.model(model) !== undefined);
     await checkInput(reader.parts(), check, {
       maxLineBytes: limits.maxLineBytes,
       signal,
-      store: (lines) => insertLines(database, id, lines),
+      store: (lines) => this.#whileLeased((tx) => insertLines(tx, id, lines)),
     });
     if (signal.aborted) return false;
     const { errors, lines } = check;
     if (errors.length > 0) {
-      const [first] = errors;
-      const change = { errorCode: "invalid_body", errorMessage: first?.message ?? null };
+      const change = { errorCode: "invalid_body", errorMessage: errors[0]?.message ?? null };
       await this.#lease.end(async (tx) => {
         await setStatus(tx, id, "failed", errors);
         await closeFile(tx, this.#state.outputFileId);
@@ -110,11 +108,17 @@ class Work {
       });
       return false;
     }
-    await database.transaction(async (tx) => {
-      if (await shareLeased(tx, this.#lease.job)) await startBatch(tx, id, lines);
-    });
+    await this.#whileLeased((tx) => startBatch(tx, id, lines));
     await this.#publish();
     return true;
+  }
+
+  /** Runs a transaction that no other worker may take the batch over before. Throws `LeaseLost` if one has. */
+  #whileLeased(work: (tx: Transaction) => Promise<void>): Promise<void> {
+    return this.#dependencies.database.transaction(async (tx) => {
+      await requireLeased(tx, { lease: this.#lease });
+      await work(tx);
+    });
   }
 
   /**
@@ -264,12 +268,9 @@ class Work {
   }
 
   async #finish(): Promise<void> {
-    const { database } = this.#dependencies;
     const { id } = this.#lease.job;
     if (this.#state.endReason === null) {
-      await database.transaction(async (tx) => {
-        if (await shareLeased(tx, this.#lease.job)) await setStatus(tx, id, "finalizing");
-      });
+      await this.#whileLeased((tx) => setStatus(tx, id, "finalizing"));
       await this.#publish();
     }
     await this.#lease.end(async (tx) => {

@@ -203,7 +203,8 @@ export class LineLedger {
   }
 }
 
-async function requireLeased(tx: Transaction, { lease }: LeasedBatch): Promise<void> {
+/** Lets no other worker take a batch over before the transaction ends. Throws `LeaseLost` if one has. */
+export async function requireLeased(tx: Transaction, { lease }: Pick<LeasedBatch, "lease">): Promise<void> {
   if (await shareLeased(tx, lease.job)) return;
   lease.interrupt();
   throw new LeaseLost(`job ${lease.job.id} was taken over`);

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { AheadClock } from "../../support/ahead-clock.ts";
 import { BatchClient, chatLine, inputOf, leftOf, numbers } from "../../support/batches/batch-world.ts";
 import { completion, sendJson, USAGE } from "../../support/inference/scripted-provider.ts";
@@ -38,6 +38,41 @@ test("a worker that loses a batch gives the slot of its next line back, and can 
   await until(async () => (await leftOf(app.database, owner.account))?.deposit === `${START - COST}`);
   await until(() => router().logged().includes("another worker took over a job"));
   await app.database.rows(GIVEN_UP, [owner.account]);
+  expect(await client.ended(id)).toMatchObject({ status: "completed", request_counts: { completed: 3 } });
+  expect(await leftOf(app.database, owner.account)).toEqual({ deposit: `${START - 3n * COST}`, held: "0" });
+});
+
+test("a worker that lost a batch before its check neither removes nor adds lines of it", async () => {
+  const { app, scripted, seed } = router();
+  const owner = await seed(START);
+  const client = new BatchClient(router(), owner);
+  const first = Promise.withResolvers<() => void>();
+  let calls = 0;
+  for (const { scripts } of scripted)
+    scripts.set(MODEL, (_, response) => {
+      const answer = () => sendJson(response, 200, completion());
+      if (calls++ === 0) first.resolve(answer);
+      else answer();
+    });
+  const read = app.clientFiles.read.bind(app.clientFiles);
+  const opened = Promise.withResolvers<void>();
+  const late = Promise.withResolvers<void>();
+  const over = vi.spyOn(app.clientFiles, "read").mockImplementationOnce(async (id) => {
+    const reader = await read(id);
+    opened.resolve();
+    await late.promise;
+    return reader;
+  });
+  onTestFinished(() => over.mockRestore());
+  const { id } = await client.start(inputOf(numbers(3).map((n) => chatLine(n, MODEL))));
+  await opened.promise;
+  // As after an outage of the database: the worker goes on when another one has begun the lines.
+  await app.database.rows(GIVEN_UP, [owner.account]);
+  const answer = await first.promise;
+  const lost = router().logged().split("another worker took over a job").length;
+  late.resolve();
+  await until(() => router().logged().split("another worker took over a job").length > lost);
+  answer();
   expect(await client.ended(id)).toMatchObject({ status: "completed", request_counts: { completed: 3 } });
   expect(await leftOf(app.database, owner.account)).toEqual({ deposit: `${START - 3n * COST}`, held: "0" });
 });
