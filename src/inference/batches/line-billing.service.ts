@@ -1,6 +1,7 @@
+import { repeated, type Settlement, uncharged } from "../../accounts/settlements.store.ts";
 import { hashInParts } from "../../kernel/hash-in-parts.ts";
 import type { Admitted } from "../billing/admitted.ts";
-import { toSettlement, toTeeTrace, toTrace } from "../billing/billing.service.ts";
+import { toEnded, toSettlement, toTeeTrace, toTrace } from "../billing/billing.service.ts";
 import type { Ending } from "../billing/ending.ts";
 import { billedOf, costOf } from "../billing/pricing.ts";
 import { draftOf } from "../billing/receipt-draft.ts";
@@ -10,7 +11,7 @@ import type { EvidenceService } from "../evidence/evidence.service.ts";
 import { type EvidenceResult, signerOf } from "../evidence/tee-signature.ts";
 import type { Provider } from "../providers/provider.ts";
 import type { RequestObserver } from "../requests/request-observer.ts";
-import type { LineLedger } from "./line-ledger.ts";
+import { type LineLedger, LineLost } from "./line-ledger.ts";
 
 type Dependencies = {
   readonly lines: Pick<LineLedger, "settle" | "lineOf">;
@@ -54,18 +55,16 @@ export class LineBillingService {
         const bill = billOf(charged);
         return closing(marked(bill, admitted.unproven(bill)));
       });
-    observer?.ended({
-      serviceType: provider.serviceType,
-      model: provider.model,
-      outcome: ending.outcome === "failed" ? (ending.errorCode ?? ending.outcome) : ending.outcome,
-      inputTokens: settlement.inputTokens,
-      outputTokens: settlement.outputTokens,
-      tries: summary.routing.attempts.length,
-      firstByteMs: summary.firstByteMs,
-      durationMs: summary.durationMs,
-    });
+    const observe = (recorded: Settlement) => {
+      if (admitted.markObserved()) observer?.ended(toEnded(provider, recorded, summary));
+    };
     try {
-      return billOf(await lines.settle(settlement, answer));
+      const bill = billOf(await lines.settle(settlement, answer));
+      observe(settlement);
+      return bill;
+    } catch (error) {
+      observe(error instanceof LineLost ? uncharged(settlement, "expired") : repeated(settlement));
+      throw error;
     } finally {
       trace?.settled({ ending, provider, firstByteMs: summary.firstByteMs });
     }

@@ -67,6 +67,7 @@ export class Admitted {
   #cacheUse: CacheUse | undefined;
   #served: Served | undefined;
   #keptResponse: string | undefined;
+  #isObserved = false;
   #ended:
     | { readonly outcome: Ending["outcome"]; readonly provider: Provider; readonly bill: Trace }
     | undefined;
@@ -143,6 +144,13 @@ export class Admitted {
   /** Records the committed bill. */
   markEnded(outcome: Ending["outcome"], provider: Provider, bill: Trace): void {
     this.#ended = { outcome, provider, bill };
+  }
+
+  /** Records that the end of the request was observed. False if it had been before. */
+  markObserved(): boolean {
+    if (this.#isObserved) return false;
+    this.#isObserved = true;
+    return true;
   }
 
   /** Whether the request names models to fall back on. */

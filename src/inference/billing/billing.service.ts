@@ -1,11 +1,11 @@
 import type { HoldsService } from "../../accounts/holds.service.ts";
-import type { Settlement } from "../../accounts/settlements.store.ts";
+import { repeated, type Settlement } from "../../accounts/settlements.store.ts";
 import { type ReceiptDraft, withoutReturned } from "../../receipts/draft.ts";
 import type { ChargedCost } from "../answer-cache/cache-request.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import { type EvidenceResult, signerOf } from "../evidence/tee-signature.ts";
 import { type Provider, trustModeOf } from "../providers/provider.ts";
-import type { RequestObserver } from "../requests/request-observer.ts";
+import type { EndedRequest, RequestObserver } from "../requests/request-observer.ts";
 import type { PromptCachesService } from "../routing/prompt-caches.service.ts";
 import type { Admitted } from "./admitted.ts";
 import type { AttemptSummary, Ending, Served } from "./ending.ts";
@@ -49,11 +49,15 @@ export class BillingService {
     const closing = admitted.client && !verified ? await ending.closing?.(bill) : undefined;
     const receipt = await draftOf(admitted, provider, closing);
     const settlement = toSettlement(requestId, ending, { summary, provider, cost, receipt });
-    this.#observe(provider, settlement, summary);
     const settle = () => this.#dependencies.holds.settle(settlement);
+    const observe = (recorded: Settlement) => this.#observe(admitted, provider, recorded, summary);
     let charged: bigint | undefined;
     try {
       charged = await (trace ? trace.run(settle) : settle());
+      observe(settlement);
+    } catch (error) {
+      observe(repeated(settlement));
+      throw error;
     } finally {
       trace?.settled({ ending, provider, firstByteMs: summary.firstByteMs });
       admitted.client?.settled(requestId, charged === cost.total ? receipt : withoutReturned(receipt));
@@ -95,22 +99,33 @@ export class BillingService {
     return this.#dependencies.evidence.check({ account, requestId, provider, answerId, hashes });
   }
 
+  /** Once, by what is recorded: a request is settled again when its first settlement failed. */
   #observe(
-    { model, serviceType }: Provider,
-    { outcome, errorCode, inputTokens, outputTokens }: Settlement,
-    { routing, firstByteMs, durationMs }: AttemptSummary,
+    admitted: Admitted,
+    provider: Provider,
+    settlement: Settlement,
+    summary: AttemptSummary,
   ): void {
-    this.#dependencies.observer?.ended({
-      serviceType,
-      model,
-      outcome: outcome === "failed" ? (errorCode ?? outcome) : outcome,
-      inputTokens,
-      outputTokens,
-      tries: routing.attempts.length,
-      firstByteMs,
-      durationMs,
-    });
+    if (admitted.markObserved()) this.#dependencies.observer?.ended(toEnded(provider, settlement, summary));
   }
+}
+
+/** A request that ended like this, for its observer. */
+export function toEnded(
+  { model, serviceType }: Provider,
+  { outcome, errorCode, inputTokens, outputTokens }: Settlement,
+  { routing, firstByteMs, durationMs }: AttemptSummary,
+): EndedRequest {
+  return {
+    serviceType,
+    model,
+    outcome: outcome === "failed" ? (errorCode ?? outcome) : outcome,
+    inputTokens,
+    outputTokens,
+    tries: routing.attempts.length,
+    firstByteMs,
+    durationMs,
+  };
 }
 
 function priceOf({ usage = { inputTokens: 0, outputTokens: 0 } }: Ending, provider: Provider): Cost {

@@ -20,6 +20,7 @@ import { CatalogueService } from "../../../src/inference/providers/catalogue.ser
 import { ProviderClient } from "../../../src/inference/providers/exchange/provider.client.ts";
 import { HealthService } from "../../../src/inference/providers/health/health.service.ts";
 import type { Provider } from "../../../src/inference/providers/provider.ts";
+import type { EndedRequest } from "../../../src/inference/requests/request-observer.ts";
 import { RequestsService } from "../../../src/inference/requests/requests.service.ts";
 import { ChoiceService } from "../../../src/inference/routing/choice.service.ts";
 import { PromptCachesService } from "../../../src/inference/routing/prompt-caches.service.ts";
@@ -51,6 +52,8 @@ export type JobWorld = {
   readonly addresses: readonly Hex[];
   seed(neuron?: bigint): Promise<Seeded>;
   submit(seeded: Seeded, more?: Partial<ImageJobRequest> & { readonly images?: number }): Promise<string>;
+  /** What the workers reported of requests that ended. */
+  readonly observed: readonly EndedRequest[];
   /** A running worker, as in a process of its own; stopped when the test is finished. */
   startWorker(timing?: Partial<JobTiming>, parallel?: number): JobRunner;
 };
@@ -126,7 +129,11 @@ export async function openJobWorld(
     deadlineSeconds,
   });
   const requests = new RequestsService(database);
-  const billing = new ImageJobBillingService({ holds, catalogue, evidence, bodies, retentionSeconds: 3_600 });
+  const observed: EndedRequest[] = [];
+  const billing = new ImageJobBillingService({
+    ...{ holds, catalogue, evidence, bodies, retentionSeconds: 3_600 },
+    observer: { ended: (request) => void observed.push(request) },
+  });
   const memory = new MemoryBudget(memoryLimits(2 ** 30));
   const client = new ImageJobClient({ providers, catalogue, health, memory });
   return {
@@ -135,6 +142,7 @@ export async function openJobWorld(
     imageJobs,
     results: new ImageJobResultsService({ jobs, requests, catalogue, evidence, bodies }),
     cancellation: new ImageJobCancellationService({ database, holds, jobs, committed }),
+    observed,
     addresses: offers.map(({ address }) => address),
     seed: (neuron = 10_000n) => seedAccount(database, neuron),
     async submit({ account, keyId }, { images = 1, ...more } = {}) {

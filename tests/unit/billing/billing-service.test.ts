@@ -12,6 +12,7 @@ import type { EndedRequest } from "../../../src/inference/requests/request-obser
 import type { RequestTrace } from "../../../src/inference/requests/request-trace.ts";
 import type { PromptCachesService } from "../../../src/inference/routing/prompt-caches.service.ts";
 import type { Affinity } from "../../../src/inference/routing/ranking.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
 import { ClientExchange } from "../../../src/receipts/client-exchange.ts";
 import { addressOf, offer } from "../../support/inference/offers.ts";
 
@@ -84,6 +85,34 @@ function openBilling({
 }
 
 const usage = { inputTokens: 10, outputTokens: 4, cache: { read: 1, write: 0, write1h: 0 } };
+
+describe("a request whose settlement fails", () => {
+  const away = new AppError("unavailable", "The database is unreachable. Try again later.");
+
+  test.for([
+    [true, "unavailable"],
+    [false, "completed"],
+  ] as const)("is observed once, as it will be recorded (undelivered: %s)", async ([isUndelivered, outcome]) => {
+    const observed: EndedRequest[] = [];
+    let failures = 1;
+    const billing = new BillingService({
+      holds: {
+        async settle() {
+          if (failures-- > 0) throw away;
+          return 0n;
+        },
+      },
+      evidence: { check: async () => nothing("unreachable") },
+      promptCaches: { answered: () => {} },
+      observer: { ended: (request) => void observed.push(request) },
+    });
+    const { admitted } = admit();
+    admitted.beginAttempt(FIRST);
+    await expect(billing.settle(admitted, { outcome: "completed", usage, isUndelivered })).rejects.toBe(away);
+    await billing.settle(admitted, { outcome: "failed", errorCode: "unavailable" });
+    expect(observed).toMatchObject([{ outcome }]);
+  });
+});
 
 describe("a completed request", () => {
   test("is charged at the price of the provider that answered, and its row says how it was routed", async () => {

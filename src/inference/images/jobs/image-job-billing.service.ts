@@ -63,6 +63,7 @@ export class ImageJobBillingService {
     const billed = Math.min(images, spec.images);
     const outputPrice = BigInt(candidate.outputPrice);
     const receipt = await draftOf(state);
+    let outcome = "completed";
     await lease.end(async (tx) => {
       const charged = await holds.settleIn(tx, {
         ...ending(state, "completed"),
@@ -78,15 +79,15 @@ export class ImageJobBillingService {
         },
       });
       const known = { provider: candidate.address, attempt, errorCode: null, errorMessage: null } as const;
-      if (charged === undefined)
-        return {
-          state: "failed",
-          change: { ...known, errorCode: EXPIRED.code, errorMessage: EXPIRED.message },
-        };
+      if (charged === undefined) {
+        outcome = EXPIRED.code;
+        const change = { ...known, errorCode: EXPIRED.code, errorMessage: EXPIRED.message };
+        return { state: "failed", change };
+      }
       const change = { ...known, fraction: 1, result: resultPath(lease.job.id, candidate.address) };
       return { state: "completed", result, retentionSeconds, change };
     });
-    this.#observe(state, "completed", attempts);
+    this.#observe(state, outcome, attempts);
   }
 
   /** Ends the job without a charge. */
