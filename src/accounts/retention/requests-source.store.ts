@@ -14,7 +14,8 @@ const PAGES = 128;
 /**
  * Requests are archived in the order in which the table has them, which is that of their ends where no month was removed
  * before: so those of a month are read and removed in neighbouring pages. Their ids, which clients may choose, have no
- * order. What belongs to a request goes with it: its evidence, its hold and its job.
+ * order. What belongs to a request goes with it: its evidence, its hold and its job. A position is a page, and after the
+ * first one the file of the table.
  *
  * A request is not removed before it ended, before it is in the sums of its account's usage, and before its receipt is
  * in the log, which stays.
@@ -34,7 +35,8 @@ export const REQUESTS_SOURCE: ClosingSource = {
     ];
   },
   async read(queries, columns, position, before) {
-    const next = Number(position) + PAGES;
+    const [page, file = (await fileOf(queries)).file] = position.split(" ");
+    const next = Number(page) + PAGES;
     const rows = await queries.rows<ArchivedRow>(
       `select ${selectOf(columns)}
        from inference_request r
@@ -48,12 +50,15 @@ export const REQUESTS_SOURCE: ClosingSource = {
          and (h.id is null or h.state <> 'open') and (j.id is null or j.finished_at is not null)
          and not exists (select from receipt_draft d where d.request_id = r.id)
        order by r.ctid`,
-      [`(${position},0)`, `(${next},0)`, before.toISOString()],
+      [`(${page},0)`, `(${next},0)`, before.toISOString()],
     );
-    const [size] = await queries.rows<{ pages: string }>(SIZE);
+    const current = await fileOf(queries);
+    // The places of all rows are others then: some would be archived twice, and could not be removed.
+    if (current.file !== file)
+      throw new Error("the table of requests was rewritten, as VACUUM FULL does, while a month was archived");
     return {
       records: rows.map((row) => recordOf(columns, row)),
-      next: next < Number(size?.pages ?? 0) ? String(next) : undefined,
+      next: next < Number(current.pages) ? `${next} ${file}` : undefined,
     };
   },
   countRows: (queries, before) => countByMonth(queries, TIMES, before),
@@ -96,8 +101,16 @@ const TIMES = `
   select finished_at::timestamptz(3) as at from inference_request
   where status <> 'running' and finished_at::timestamptz(3) < $1::timestamptz`;
 
-const SIZE = `
-  select (pg_relation_size('inference_request') / current_setting('block_size')::bigint)::text as pages`;
+/** The file that has the table, which changes when the table is rewritten, and its pages. */
+async function fileOf(queries: Queries): Promise<{ readonly file: string; readonly pages: string }> {
+  const [found] = await queries.rows<{ file: string; pages: string }>(FILE);
+  if (!found) throw new Error("the table of requests has no file");
+  return found;
+}
+
+const FILE = `
+  select pg_relation_filenode('inference_request')::text as file,
+    (pg_relation_size('inference_request') / current_setting('block_size')::bigint)::text as pages`;
 
 const SUMS = ["requests", "input_tokens", "output_tokens", "cost"] as const;
 
