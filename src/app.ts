@@ -213,7 +213,9 @@ function wire(dependencies: {
       await inference.stop();
       await idempotency.stop();
       await operations.stop();
-      await Promise.all([accounts, keys, chain, storage, receipts, webhooks].map((module) => module.stop()));
+      await Promise.all([accounts, keys, chain, storage, webhooks].map((module) => module.stop()));
+      // The accounts make the last settlements, whose receipts wait for hashes.
+      await receipts.stop();
       await relay.stop();
       await maintenance?.stop();
       await bus.close();

@@ -115,16 +115,17 @@ export async function readNodes(
   return new Map(rows.map((row) => [Number(row.leaf_index), hashesIn(row.nodes)]));
 }
 
-/** Completes drafts with the hashes of what the clients were sent. */
+/** Completes drafts with the hashes of what the clients were sent. Returns the requests that have a draft. */
 export async function storeReturned(
   queries: Queries,
   returned: readonly { readonly requestId: string; readonly digest: Digest }[],
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
   const rows = returned.map(({ requestId, digest }) => ({
     id: requestId,
     returned: `\\x${digest}`,
   }));
-  await queries.rows(RETURNED, [JSON.stringify(rows)]);
+  const found = await queries.rows<{ id: string }>(RETURNED, [JSON.stringify(rows)]);
+  return new Set(found.map(({ id }) => id));
 }
 
 function hashesIn(bytes: Uint8Array): readonly Uint8Array[] {
@@ -217,4 +218,5 @@ const RETURNED = `
   update receipt_draft d
   set digests = substring(d.digests for ${3 * HASH_BYTES}) || a.returned, ready_at = now()
   from given a
-  where d.request_id = a.id and d.request_id = any(array(select id from given))`;
+  where d.request_id = a.id and d.request_id = any(array(select id from given))
+  returning d.request_id as id`;

@@ -9,7 +9,13 @@ const BATCH = 500;
 /** Beyond these, receipts state no hash of what was returned. */
 const MAX_WAITING = 20_000;
 
-type Returned = { readonly requestId: string; readonly digest: Digest };
+/**
+ * How often a hash is written until its draft is found: a settlement that failed, as the database was unreachable, is
+ * repeated every half second.
+ */
+const MAX_WRITES = 20;
+
+type Returned = { readonly requestId: string; readonly digest: Digest; readonly writes: number };
 
 /**
  * Adds to drafts what is only known after the settlement, since the answer contains the bill: the hash of what the
@@ -34,20 +40,24 @@ export class ReturnedHashes {
   /** Adds the hash for a request that was settled. It is stored within a second. */
   add(requestId: string, digest: Digest): void {
     if (this.#waiting.length >= MAX_WAITING) return;
-    this.#waiting.push({ requestId, digest });
+    this.#waiting.push({ requestId, digest, writes: 0 });
     this.#flushes.start({ isLater: true });
   }
 
-  /** Stores what is waiting. */
+  /** Writes what is waiting. What has no draft yet waits for the next time. */
   async flush(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.slice(0, BATCH);
-      await storeReturned(this.#queries, batch);
-      this.#waiting = this.#waiting.slice(batch.length);
+    for (let left = this.#waiting.length; left > 0; ) {
+      const batch = this.#waiting.slice(0, Math.min(BATCH, left));
+      const stored = await storeReturned(this.#queries, batch);
+      left -= batch.length;
+      const missing = batch.flatMap(({ writes, ...hash }) =>
+        stored.has(hash.requestId) || writes + 1 >= MAX_WRITES ? [] : { ...hash, writes: writes + 1 },
+      );
+      this.#waiting = [...this.#waiting.slice(batch.length), ...missing];
     }
   }
 
-  /** Stores what is waiting, and stops. */
+  /** Stores what is waiting, and stops: every settlement has been made or given up. */
   async stop(): Promise<void> {
     await this.#flushes.stop();
     await this.#flushes.run();
