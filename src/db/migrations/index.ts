@@ -45,6 +45,7 @@ import { NameProcessesOfClaims } from "./42-claims-of-processes.ts";
 import { SumCostsOfBatches } from "./43-costs-of-batches.ts";
 import { NameAccountsOfEvidence } from "./44-evidence-of-accounts.ts";
 import { DropIndexOfKeys } from "./45-index-of-keys.ts";
+import { CountRemovedRequestsOfKeys } from "./46-undercounted-keys.ts";
 
 /** Every migration in its order, for the embedded database and a server alike. Names never change once released. */
 export const migrations = [
@@ -95,4 +96,5 @@ export const migrations = [
   { name: "43-costs-of-batches", class: SumCostsOfBatches },
   { name: "44-evidence-of-accounts", class: NameAccountsOfEvidence },
   { name: "45-index-of-keys", class: DropIndexOfKeys },
+  { name: "46-undercounted-keys", class: CountRemovedRequestsOfKeys },
 ] as const;
