@@ -18,7 +18,7 @@ import {
   hasOtherBudgets,
   placeHold,
 } from "./holds.store.ts";
-import { OrphanedHolds } from "./orphaned-holds.ts";
+import { OrphanedHolds, type Withdrawal } from "./orphaned-holds.ts";
 import { refusalOf, TagBudgetsChanged } from "./refusals.ts";
 import { failedSettlement, repeated, resolveHolds, type Settlement } from "./settlements.store.ts";
 
@@ -155,7 +155,7 @@ export class HoldsService {
       return await this.commit(
         request,
         () => this.#allotments.leased(() => this.holdIn(this.#dependencies.database, owned)),
-        signal,
+        { signal },
       );
     } catch (error) {
       this.#placed.delete(request.id);
@@ -176,12 +176,13 @@ export class HoldsService {
   /**
    * Runs a transaction in which `holdIn` places this hold, and signals its commit. Rejects as the transaction does. The
    * transaction is repeated if unused money of other processes may be enough, or if budgets of the request's tags
-   * changed meanwhile.
+   * changed meanwhile. After an outage, it is unknown whether it was committed: the hold is ended once the database
+   * responds, by `withdraw` if what was committed with it would go on without its hold.
    */
   async commit<T>(
     request: HoldRequest,
     transact: () => Promise<T>,
-    signal = new AbortController().signal,
+    { signal = new AbortController().signal, withdraw }: CommitOptions = {},
   ): Promise<T> {
     try {
       const result = await this.#unlessElsewhere({ account: request.account, signal }, () =>
@@ -190,9 +191,8 @@ export class HoldsService {
       this.#dependencies.observer?.admission("admitted");
       return result;
     } catch (error) {
-      // After an outage, the hold may or may not have been placed; no request will use it.
       if (isOutage(error) && !(error instanceof TagBudgetsChanged))
-        this.#orphans.add(failedSettlement(request.id, "unavailable"));
+        this.#orphans.add(failedSettlement(request.id, "unavailable"), withdraw);
       throw error;
     }
   }
@@ -354,6 +354,8 @@ type Recall = {
   readonly except?: { readonly keyId: string; readonly processId: string };
   readonly signal: AbortSignal;
 };
+
+type CommitOptions = { readonly signal?: AbortSignal | undefined; readonly withdraw?: Withdrawal };
 
 const MONEY_REFUSALS: ReadonlySet<string> = new Set(["insufficient_balance", "credit_limit_exceeded"]);
 const REFUSALS: ReadonlySet<string> = new Set([...MONEY_REFUSALS, "api_key_revoked", "api_key_expired"]);

@@ -1,6 +1,6 @@
 import type { Database } from "../db/database.ts";
+import { PeriodicTask } from "../kernel/async/periodic-task.ts";
 import type { Logger } from "../kernel/log.ts";
-import { detached } from "../kernel/tracing.ts";
 import { chargeClaimed } from "./claimed-charges.ts";
 import { resolveHolds, type Settlement } from "./settlements.store.ts";
 
@@ -17,6 +17,13 @@ const MAX_ORPHANS = 10_000;
 const BATCH = 500;
 
 /**
+ * Ends a hold together with what was committed with it, if that is still possible. Resolves with whether it was found.
+ */
+export type Withdrawal = () => Promise<boolean>;
+
+type Orphan = { readonly end: Settlement; readonly withdraw: Withdrawal | undefined; attempts: number };
+
+/**
  * Holds for which an outage left it unknown whether they were placed or ended. A recovering server still executes
  * statements that had reached it, even for a disconnected client, and a hold without a request would lock a customer's
  * money until it expires. So such holds are ended here as soon as they are found; a hold ends only once, so retrying is
@@ -24,55 +31,64 @@ const BATCH = 500;
  */
 export class OrphanedHolds {
   readonly #dependencies: Dependencies;
-  readonly #orphans = new Map<string, { readonly end: Settlement; attempts: number }>();
-  #timer: NodeJS.Timeout | undefined;
+  readonly #orphans = new Map<string, Orphan>();
+  readonly #rounds = new PeriodicTask({
+    everyMs: ROUND_MS,
+    work: () => this.#endAll(),
+    // The database is still away.
+    failed: () => {},
+  });
 
   constructor(dependencies: Dependencies) {
     this.#dependencies = dependencies;
   }
 
   /**
-   * Records a hold to be ended; the last settlement for an id wins. Beyond 10,000 holds, the rest is left to expiry.
+   * Records a hold to be ended, by `withdraw` if that is given; the last settlement for an id wins. Beyond 10,000 holds,
+   * the rest is left to expiry.
    */
-  add(end: Settlement): void {
+  add(end: Settlement, withdraw?: Withdrawal): void {
     if (this.#orphans.size >= MAX_ORPHANS && !this.#orphans.has(end.id)) return;
-    this.#orphans.set(end.id, { end, attempts: 0 });
-    this.#timer ??= detached(() => setInterval(() => void this.#endAll(), ROUND_MS).unref());
+    this.#orphans.set(end.id, { end, withdraw, attempts: 0 });
+    this.#rounds.start({ isLater: true });
   }
 
   /** Stops after a last attempt; the remaining holds are left to expiry. */
   async stop(): Promise<void> {
-    if (this.#orphans.size > 0) await this.#endAll();
-    this.#clear();
-  }
-
-  #clear(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    await this.#rounds.stop();
+    if (this.#orphans.size > 0) await this.#rounds.run();
     this.#orphans.clear();
   }
 
   async #endAll(): Promise<void> {
-    const batch = [...this.#orphans.values()].slice(0, BATCH);
-    let charged: readonly (bigint | undefined)[];
-    try {
-      const { queries } = this.#dependencies;
-      const due = batch.map(({ end }) => end);
-      charged = await chargeClaimed(queries, due, (settlements, on) => resolveHolds(on.queries, settlements));
-    } catch {
-      return;
+    const all = [...this.#orphans.values()];
+    const settled = all.filter(({ withdraw }) => withdraw === undefined);
+    for (let at = 0; at < settled.length; at += BATCH) await this.#settle(settled.slice(at, at + BATCH));
+    for (const orphan of all) if (orphan.withdraw) this.#attempted([orphan], [await orphan.withdraw()]);
+    if (this.#orphans.size === 0) void this.#rounds.stop();
+  }
+
+  async #settle(orphans: readonly Orphan[]): Promise<void> {
+    const ends = orphans.map(({ end }) => end);
+    const charged = await chargeClaimed(this.#dependencies.queries, ends, (settlements, on) =>
+      resolveHolds(on.queries, settlements),
+    );
+    this.#attempted(
+      orphans,
+      orphans.map((_, at) => charged[at] !== undefined),
+    );
+  }
+
+  /** Forgets the holds that were found, and those that were looked for too often. */
+  #attempted(orphans: readonly Orphan[], found: readonly boolean[]): void {
+    for (const [at, orphan] of orphans.entries()) {
+      orphan.attempts++;
+      const isOver = found[at] || orphan.attempts >= MAX_ATTEMPTS;
+      if (isOver && this.#orphans.get(orphan.end.id) === orphan) this.#orphans.delete(orphan.end.id);
     }
-    const found = batch.filter(({ end }, at) => {
-      const orphan = this.#orphans.get(end.id);
-      if (orphan) orphan.attempts += 1;
-      const isFound = charged[at] !== undefined;
-      if (isFound || (orphan && orphan.attempts >= MAX_ATTEMPTS)) this.#orphans.delete(end.id);
-      return isFound;
-    });
-    if (found.length > 0) {
-      this.#dependencies.committed();
-      this.#dependencies.log.warn({ holds: found.length }, "holds that an outage had orphaned were ended");
-    }
-    if (this.#orphans.size === 0) this.#clear();
+    const holds = found.filter(Boolean).length;
+    if (holds === 0) return;
+    this.#dependencies.committed();
+    this.#dependencies.log.warn({ holds }, "holds that an outage had orphaned were ended");
   }
 }

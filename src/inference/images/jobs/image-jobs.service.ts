@@ -1,6 +1,7 @@
 import type { HoldsService } from "../../../accounts/holds.service.ts";
+import { failedSettlement } from "../../../accounts/settlements.store.ts";
 import type { Database, Transaction } from "../../../db/database.ts";
-import { insertJob } from "../../../jobs/job.store.ts";
+import { cancelJob, insertJob, lockOwned } from "../../../jobs/job.store.ts";
 import { findJob } from "../../../jobs/job-view.store.ts";
 import type { JobView } from "../../../jobs/jobs.service.ts";
 import { newId } from "../../../kernel/text/ids.ts";
@@ -22,7 +23,7 @@ import { type ImageJobSpec, type ImageOperation, readJobRequest, UNTRIED } from 
 type Dependencies = {
   readonly database: Database;
   readonly admission: AdmissionService;
-  readonly holds: Pick<HoldsService, "holdIn" | "commit">;
+  readonly holds: Pick<HoldsService, "holdIn" | "settleIn" | "commit">;
   /** Signals that a job was submitted. */
   readonly submitted: () => void;
   /** A job is ended after this time, whatever its state. */
@@ -62,7 +63,8 @@ export class ImageJobsService {
 
   /**
    * Accepts a job: its hold and its row are committed together, before anything is sent. Returns the pending job.
-   * Throws `invalid_body` and what `AdmissionService.admit` throws; neither hold nor row exists then.
+   * Throws `invalid_body` and what `AdmissionService.admit` throws; neither hold nor row exists then. If the database
+   * becomes unreachable meanwhile, the job is cancelled as soon as it responds, unless a worker has begun it.
    */
   async submit(submission: ImageJobRequest, payer: Payer): Promise<JobView> {
     const read = await readJobRequest(submission, submission.body);
@@ -120,7 +122,18 @@ export class ImageJobsService {
       if (!job) throw new Error("a job was not found after it was inserted");
       return job;
     };
-    return holds.commit(placed, () => database.transaction(create));
+    const withdraw = () => this.#withdraw(payer.account, id, requestId);
+    return holds.commit(placed, () => database.transaction(create), { withdraw });
+  }
+
+  /** Cancels a pending job of which nobody knows; one that a worker has begun is charged. False if there is no such job. */
+  #withdraw(account: string, id: string, requestId: string): Promise<boolean> {
+    const { database, holds } = this.#dependencies;
+    return database.transaction(async (tx) => {
+      if ((await lockOwned(tx, account, id)) === undefined) return false;
+      if (await cancelJob(tx, id)) await holds.settleIn(tx, failedSettlement(requestId, "unavailable"));
+      return true;
+    });
   }
 }
 
