@@ -165,7 +165,8 @@ export class AllotmentsService {
   async stop(): Promise<void> {
     const { queries, log } = this.#dependencies;
     await this.#beats.stop();
-    if (this.#byKey.size === 0) return;
+    // Requests whose allotments were lost may still have ends that could not be recorded.
+    if (this.#byKey.size === 0 && this.#running.size === 0) return;
     try {
       await this.returnUnused();
       await endLease(queries, this.processId);
