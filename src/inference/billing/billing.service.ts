@@ -100,12 +100,7 @@ export class BillingService {
   }
 
   /** Once, by what is recorded: a request is settled again when its first settlement failed. */
-  #observe(
-    admitted: Admitted,
-    provider: Provider,
-    settlement: Settlement,
-    summary: AttemptSummary,
-  ): void {
+  #observe(admitted: Admitted, provider: Provider, settlement: Settlement, summary: AttemptSummary): void {
     if (admitted.markObserved()) this.#dependencies.observer?.ended(toEnded(provider, settlement, summary));
   }
 }

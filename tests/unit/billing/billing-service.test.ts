@@ -92,26 +92,31 @@ describe("a request whose settlement fails", () => {
   test.for([
     [true, "unavailable"],
     [false, "completed"],
-  ] as const)("is observed once, as it will be recorded (undelivered: %s)", async ([isUndelivered, outcome]) => {
-    const observed: EndedRequest[] = [];
-    let failures = 1;
-    const billing = new BillingService({
-      holds: {
-        async settle() {
-          if (failures-- > 0) throw away;
-          return 0n;
+  ] as const)(
+    "is observed once, as it will be recorded (undelivered: %s)",
+    async ([isUndelivered, outcome]) => {
+      const observed: EndedRequest[] = [];
+      let failures = 1;
+      const billing = new BillingService({
+        holds: {
+          async settle() {
+            if (failures-- > 0) throw away;
+            return 0n;
+          },
         },
-      },
-      evidence: { check: async () => nothing("unreachable") },
-      promptCaches: { answered: () => {} },
-      observer: { ended: (request) => void observed.push(request) },
-    });
-    const { admitted } = admit();
-    admitted.beginAttempt(FIRST);
-    await expect(billing.settle(admitted, { outcome: "completed", usage, isUndelivered })).rejects.toBe(away);
-    await billing.settle(admitted, { outcome: "failed", errorCode: "unavailable" });
-    expect(observed).toMatchObject([{ outcome }]);
-  });
+        evidence: { check: async () => nothing("unreachable") },
+        promptCaches: { answered: () => {} },
+        observer: { ended: (request) => void observed.push(request) },
+      });
+      const { admitted } = admit();
+      admitted.beginAttempt(FIRST);
+      await expect(billing.settle(admitted, { outcome: "completed", usage, isUndelivered })).rejects.toBe(
+        away,
+      );
+      await billing.settle(admitted, { outcome: "failed", errorCode: "unavailable" });
+      expect(observed).toMatchObject([{ outcome }]);
+    },
+  );
 });
 
 describe("a completed request", () => {
