@@ -85,7 +85,7 @@ export async function confirmSeen(
   return (await tx.rows<ChangeRow>(CONFIRM, [chainId, upTo.toString()])).map(toChange);
 }
 
-/** Reverts the deposits seen from block `from` on; confirmed ones are unchanged. */
+/** Reverts the deposits seen from block `from` on, and returns them, newest first; confirmed ones are unchanged. */
 export async function revertSeen(
   tx: Queries,
   chainId: number,
@@ -135,7 +135,7 @@ export async function withoutOrphans(
   return news;
 }
 
-/** Whether any deposit from block `from` on is confirmed. */
+/** Whether any deposit from block `from` on is confirmed. Orphans are not: an operator accepted that they are gone. */
 export async function hasConfirmed(tx: Queries, chainId: number, from: bigint): Promise<boolean> {
   return (await tx.rows(CONFIRMED_FROM, [chainId, from.toString()])).length > 0;
 }
@@ -262,9 +262,12 @@ const CONFIRM = `
   select * from confirmed order by account, id`;
 
 const REVERT = `
-  update deposit set status = 'reverted'
-  where chain_id = $1::bigint and status = 'seen' and block_number >= $2::bigint
-  ${CHANGED}`;
+  with reverted as (
+    update deposit set status = 'reverted'
+    where chain_id = $1::bigint and status = 'seen' and block_number >= $2::bigint
+    ${CHANGED}, block_number, log_index
+  )
+  select id, account, amount from reverted order by block_number desc, log_index desc`;
 
 const ORPHAN = `
   update deposit set orphaned = true
@@ -283,6 +286,7 @@ const PLACE_ORPHANS = `
   where deposit.id = m.id`;
 
 const CONFIRMED_FROM = `
-  select id from deposit where chain_id = $1::bigint and status = 'confirmed' and block_number >= $2::bigint limit 1`;
+  select id from deposit
+  where chain_id = $1::bigint and status = 'confirmed' and not orphaned and block_number >= $2::bigint limit 1`;
 
 const FIND = `select ${COLUMNS} from deposit where id = $1`;

@@ -233,7 +233,8 @@ export async function forgetFrom(
   );
   return gone
     .filter(({ is_committed }) => is_committed)
-    .map(({ tx_seq, root, sender, tags }) => ({ txSeq: BigInt(tx_seq), root, sender, tags }));
+    .map(({ tx_seq, root, sender, tags }) => ({ txSeq: BigInt(tx_seq), root, sender, tags }))
+    .sort((one, other) => (one.txSeq > other.txSeq ? -1 : 1));
 }
 
 async function inChunks<T>(

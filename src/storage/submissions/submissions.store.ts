@@ -13,7 +13,7 @@ import type { Submission } from "./submission.ts";
 /** An inserted or deleted submission. */
 export type SubmissionChange = Pick<Submission, "root" | "txSeq" | "sizeBytes" | "sectors">;
 
-/** Inserts submissions and returns the new ones. */
+/** Inserts submissions and returns the new ones, in the order of the chain. */
 export async function insertSubmissions(
   tx: Queries,
   submissions: readonly PlacedSubmission[],
@@ -35,16 +35,17 @@ export async function insertSubmissions(
     block_number: submission.blockNumber.toString(),
     block_hash: submission.blockHash,
   }));
-  return (await tx.rows<ChangeRow>(INSERT, [JSON.stringify(rows)])).map(toChange);
+  return inChainOrder((await tx.rows<ChangeRow>(INSERT, [JSON.stringify(rows)])).map(toChange));
 }
 
-/** Deletes the submissions of block `from` and above, and returns them. */
+/** Deletes the submissions of block `from` and above, and returns them, newest first. */
 export async function deleteSubmissions(
   tx: Queries,
   chainId: number,
   from: bigint,
 ): Promise<readonly SubmissionChange[]> {
-  return (await tx.rows<ChangeRow>(DELETE, [chainId, from.toString()])).map(toChange);
+  const deleted = (await tx.rows<ChangeRow>(DELETE, [chainId, from.toString()])).map(toChange);
+  return inChainOrder(deleted).toReversed();
 }
 
 /** The newest block at or below `upTo` with a submission, undefined if there is none. */
@@ -105,6 +106,11 @@ type ChangeRow = { root: Hex; tx_seq: string; size_bytes: string; sectors: strin
 
 function toChange({ root, tx_seq, size_bytes, sectors }: ChangeRow): SubmissionChange {
   return { root, txSeq: BigInt(tx_seq), sizeBytes: BigInt(size_bytes), sectors: BigInt(sectors) };
+}
+
+/** A statement returns what it changed in any order. */
+function inChainOrder(changes: readonly SubmissionChange[]): readonly SubmissionChange[] {
+  return changes.toSorted((one, other) => (one.txSeq < other.txSeq ? -1 : 1));
 }
 
 const CHANGED =
