@@ -179,8 +179,8 @@ export class LogScanner {
     const marks = await readMarks(database, name, cursor.number - this.#keptBlocks, top);
     const fork = await findFork(marks, (mark) => this.#isStillThere(mark));
     if (!fork.common) return this.#withoutAncestor(cursor, head, marks.length > 0);
-    // A load-balanced endpoint lags: its head is a stored block. There is nothing to revert.
-    if (fork.common.number === top) return top < cursor.number ? behind(cursor, head) : { kind: "moved" };
+    // Every stored block up to the head is on the chain, so nothing shows a reorg: the endpoint lags.
+    if (!fork.gone) return top < cursor.number ? behind(cursor, head) : { kind: "moved" };
     return this.#rollBack(cursor, await this.#commonBlock(fork, top), head, "reorg");
   }
 

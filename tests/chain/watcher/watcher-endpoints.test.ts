@@ -134,6 +134,29 @@ describe("an endpoint that fails", () => {
     await until(() => watcher.status().state === "following");
   });
 
+  test("one that lags to a block that was read within a long range is not a reorg: nothing is reverted", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+    const proxy = await startRpcProxy(chain.url);
+    // More blocks may be rolled back than are read one by one.
+    const options = { urls: [proxy.url], reorgBlocks: 1_000, behindAfterMs: 0 };
+    const before = watchDeposits(database, options);
+    before.watcher.start();
+    await before.scanned(1n);
+    await before.watcher.stop();
+    // Most of the blocks are read in one range, of which only the last block is stored.
+    await chain.mine(998);
+    await chain.deposit(account, 7n);
+    const { watcher, list, scanned } = watchDeposits(database, options);
+    watcher.start();
+    await scanned(1_000n);
+    proxy.judge = ({ method, params: [block] }) =>
+      method === "eth_getBlockByNumber" && block === "latest" ? { params: ["0x1f4", false] } : "pass";
+    const calls = proxy.calls.length;
+    await until(() => proxy.calls.length > calls + 10);
+    expect(watcher.status()).toMatchObject({ state: "rpc_behind", scannedBlock: 1_000n, lastReorgDepth: 0 });
+    expect(await list(account)).toMatchObject([{ amount: 7n, status: "seen" }]);
+  });
+
   test("one that lags far behind does not replace one that refuses a long range: no log is skipped", async () => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
     await chain.mine(10);
