@@ -11,6 +11,7 @@ import { NodeService } from "./node/node.service.ts";
 import { nodeSettings } from "./node/node-settings.ts";
 import { DaSignersClient } from "./precompiles/da-signers.client.ts";
 import { WrappedBaseClient } from "./precompiles/wrapped-base.client.ts";
+import { maxHeadAgeOf } from "./rpc/rpc.client.ts";
 import { TransactionBuilder } from "./transactions/transaction-builder.ts";
 import { BlockFeedService } from "./watcher/block-feed.service.ts";
 import { HeadFeed } from "./watcher/head-feed.ts";
@@ -76,6 +77,8 @@ export function createChainModule(parts: AppContext): ChainModule {
         committed,
         pollMs,
         heads,
+        clock,
+        maxHeadAgeMs: maxHeadAgeOf(network.id),
         resetOnNewGenesis: isDevnet,
       }),
     );

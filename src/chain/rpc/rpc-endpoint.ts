@@ -1,7 +1,9 @@
-import { type BaseError, HttpRequestError, http, RpcRequestError, TimeoutError } from "viem";
+import { HttpRequestError, http, RpcRequestError } from "viem";
+import { getHttpRpcClient } from "viem/utils";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
+import { isOutage, rpcReason } from "./rpc-errors.ts";
 import { SilenceWatch } from "./silence-watch.ts";
 
 /**
@@ -52,8 +54,10 @@ export class RpcEndpoint {
   readonly #options: Options;
   readonly #clock: Clock;
   readonly #call: (call: RpcCall, timeoutMs?: number) => Promise<unknown>;
+  readonly #callBatch: (calls: readonly RpcCall[]) => Promise<readonly unknown[] | undefined>;
   readonly #silence: SilenceWatch;
   #status: EndpointStatus = { state: "unchecked", chainId: undefined, checkedAt: undefined };
+  #behindUntilMs = Number.NEGATIVE_INFINITY;
   #checkedMs = 0;
   #retryAtMs = 0;
   #backoffMs = FIRST_BACKOFF_MS;
@@ -67,6 +71,7 @@ export class RpcEndpoint {
     this.#clock = options.clock ?? systemClock;
     this.host = hostOf(options.url);
     this.#call = callerOf(options.url, options.timeoutMs);
+    this.#callBatch = batchCallerOf(options.url, options.timeoutMs);
     this.#silence = new SilenceWatch({
       probe: () => this.#probe(),
       patienceMs: () => Math.max(PROBE_MS, 2 * this.#chainIdMs),
@@ -81,13 +86,44 @@ export class RpcEndpoint {
     return this.#status.state === "ready";
   }
 
+  /** Whether another endpoint had newer blocks lately, while those of this one were old. */
+  get isBehind(): boolean {
+    return this.#clock.monotonicMs() < this.#behindUntilMs;
+  }
+
+  /** Uses the endpoint after the others for so long. `byBlocks` is how many blocks it lacks. */
+  postpone(forMs: number, byBlocks: bigint): void {
+    const now = this.#clock.monotonicMs();
+    const isNews = now - this.#behindUntilMs > forMs;
+    this.#behindUntilMs = now + forMs;
+    const fields = { host: this.host, blocks: byBlocks.toString() };
+    if (isNews) this.#options.log.warn(fields, "an RPC endpoint lacks new blocks: others are used instead");
+  }
+
   /** Sends a call, after checking the chain id if due. Throws what viem throws, or a `chain_error`. */
-  async request(call: RpcCall): Promise<unknown> {
+  request(call: RpcCall): Promise<unknown> {
+    return this.#send(() => this.#call(call));
+  }
+
+  /**
+   * Sends calls as one batch, so that one backend of a balanced endpoint answers all of them; one after the other if
+   * the endpoint does not take a batch. Throws like `request`.
+   */
+  async requestTogether(calls: readonly RpcCall[]): Promise<readonly unknown[]> {
+    const answers = await this.#send(() => this.#callBatch(calls));
+    if (answers) return answers;
+    const results: unknown[] = [];
+    for (const call of calls) results.push(await this.request(call));
+    return results;
+  }
+
+  /** Sends something, after checking the chain id if due. */
+  async #send<T>(send: () => Promise<T>): Promise<T> {
     if (this.#status.state === "unreachable") await this.#verifySoon();
     else if (!this.isReady || this.#clock.monotonicMs() - this.#checkedMs >= CHECKED_FOR_MS)
       await this.verify();
     try {
-      return await this.#silence.watch(this.#call(call));
+      return await this.#silence.watch(send());
     } catch (error) {
       // Of many calls that fail together, the first one decides when the endpoint is checked again.
       if (isOutage(error) && this.#status.state !== "unreachable") this.#lose(error);
@@ -199,77 +235,6 @@ export class RpcEndpoint {
   }
 }
 
-/**
- * Tries the endpoints in configured order, the ready ones first, until one succeeds. A contract's revert is a result
- * and ends the loop. If every endpoint fails, an error response takes precedence over a connection failure: only an
- * error response shows the caller what to change. `confirm` throws for an endpoint whose response cannot be used.
- */
-export async function requestWithFallback(
-  endpoints: readonly RpcEndpoint[],
-  call: RpcCall,
-  confirm?: (endpoint: RpcEndpoint) => Promise<void>,
-): Promise<unknown> {
-  const ready = endpoints.filter(({ isReady }) => isReady);
-  const others = endpoints.filter(({ isReady }) => !isReady);
-  if (ready.length > 0) for (const endpoint of others) endpoint.recover();
-  let worst: { readonly error: unknown; readonly weight: number } | undefined;
-  for (const endpoint of [...ready, ...others]) {
-    // Wait for an unreachable endpoint only if no other endpoint answers.
-    if (worst?.weight === ANSWER && !endpoint.isReady) continue;
-    try {
-      const response = await endpoint.request(call);
-      await confirm?.(endpoint);
-      return response;
-    } catch (error) {
-      if (isRevert(error)) throw error;
-      const weight = weightOf(error);
-      if (!worst || weight > worst.weight) worst = { error, weight };
-    }
-  }
-  throw worst?.error ?? new AppError("chain_error", "There is no RPC endpoint.");
-}
-
-/** The reason of a failure, for the log: viem's long message contains the URL, and a URL may contain a key. */
-export function rpcReason(error: unknown): string {
-  const cause = error instanceof AppError && error.cause ? error.cause : error;
-  if (isViemError(cause)) return cause.details ? `${cause.name}: ${cause.details}` : cause.name;
-  return cause instanceof Error ? cause.message : String(cause);
-}
-
-/** Whether viem threw the error, so that its causes can be walked. */
-export function isViemError(error: unknown): error is BaseError {
-  return error instanceof Error && "walk" in error;
-}
-
-const ANSWER = 3;
-const LATE = 2;
-const OUT_OF_REACH = 1;
-
-function weightOf(error: unknown): number {
-  if (!isOutage(error)) return ANSWER;
-  return find(error, TimeoutError) ? LATE : OUT_OF_REACH;
-}
-
-/** Bad request, too large, rate limited: a chain id check would only add one more request. */
-const REFUSALS: readonly (number | undefined)[] = [400, 413, 429];
-
-/** Whether the connection failed, and not the call: a JSON-RPC error or an HTTP refusal is a response. */
-function isOutage(error: unknown): boolean {
-  if (find(error, RpcRequestError)) return false;
-  const refused = find(error, HttpRequestError);
-  return !refused || !REFUSALS.includes(refused.status);
-}
-
-function isRevert(error: unknown): boolean {
-  const answer = find(error, RpcRequestError);
-  return answer !== undefined && (answer.code === 3 || /\brevert/i.test(answer.details));
-}
-
-function find<T extends Error>(error: unknown, type: new (...args: never[]) => T): T | undefined {
-  const found = isViemError(error) ? error.walk((cause) => cause instanceof type) : undefined;
-  return found instanceof type ? found : undefined;
-}
-
 /** No retries here: the transport retries over all endpoints. */
 function callerOf(url: string, defaultMs: number): (call: RpcCall, timeoutMs?: number) => Promise<unknown> {
   return (call, timeoutMs = defaultMs) => {
@@ -280,6 +245,34 @@ function callerOf(url: string, defaultMs: number): (call: RpcCall, timeoutMs?: n
     return request(call as Parameters<typeof request>[0]);
   };
 }
+
+type BatchAnswer = { readonly id?: unknown; readonly result?: unknown; readonly error?: RpcFault };
+type RpcFault = { readonly code: number; readonly message: string };
+
+/** The result of each call of a batch; undefined if the endpoint did not answer each of them, so does not take one. */
+function batchCallerOf(
+  url: string,
+  timeout: number,
+): (calls: readonly RpcCall[]) => Promise<readonly unknown[] | undefined> {
+  const { request } = getHttpRpcClient(url, { timeout });
+  return async (calls) => {
+    const body = calls.map((call, id) => ({ ...call, id }));
+    const answer: unknown = await request({ body }).catch((error: unknown) => {
+      if (error instanceof HttpRequestError && NO_BATCH.includes(error.status)) return undefined;
+      throw error;
+    });
+    const answers: readonly BatchAnswer[] = Array.isArray(answer) ? answer.map(Object) : [];
+    const found = body.map(({ id }) => answers.find((one) => one.id === id));
+    if (!found.every((one) => one !== undefined)) return undefined;
+    return found.map(({ error, result }, at) => {
+      if (error) throw new RpcRequestError({ body: { ...calls[at] }, error, url });
+      return result;
+    });
+  };
+}
+
+/** An endpoint that takes no batch may refuse it as a bad, an unknown or a too large request. */
+const NO_BATCH: readonly (number | undefined)[] = [400, 404, 405, 413, 415, 422, 501];
 
 /** An endpoint's URL often contains a key in its path, so only its host is shown. */
 function hostOf(url: string): string {

@@ -2,18 +2,20 @@ import {
   BlockNotFoundError,
   createPublicClient,
   createTransport,
-  type HttpRequestError,
   numberToHex,
   type PublicClient,
   type RpcLog,
-  RpcRequestError,
 } from "viem";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
-import { type Hex, isAddress, isHash32, lowerHex } from "../../kernel/text/hex.ts";
+import { type Hex, isAddress, lowerHex } from "../../kernel/text/hex.ts";
 import type { ChainBlock, ChainLog } from "../watcher/log-handler.ts";
-import { type EndpointStatus, isViemError, RpcEndpoint, requestWithFallback } from "./rpc-endpoint.ts";
+import { toBlock } from "./chain-block.ts";
+import { NewestHead } from "./newest-head.ts";
+import { requestWithFallback } from "./request-with-fallback.ts";
+import { type EndpointStatus, type RpcCall, RpcEndpoint } from "./rpc-endpoint.ts";
+import { isRefusal } from "./rpc-errors.ts";
 
 /** Selects logs of these contracts, with one of these first topics, in a range of blocks or in one block. */
 export type LogFilter = {
@@ -53,9 +55,11 @@ type Options = {
   readonly pollMs?: number;
   readonly log: Logger;
   readonly clock?: Clock;
+  /** The age from which on the newest block of an endpoint is compared with those of the others. */
+  readonly maxHeadAgeMs?: number | undefined;
 };
 
-const TOO_MANY_REQUESTS = -32_005;
+const MAX_HEAD_AGE_MS = 120_000;
 
 /**
  * Uses the endpoints in configured order: if one fails, the next one is tried. Endpoints whose chain id is not
@@ -63,6 +67,7 @@ const TOO_MANY_REQUESTS = -32_005;
  */
 export function createRpc(options: Options): Rpc {
   const { urls, network, chainId, timeoutMs = 10_000, pollMs = 2_000, log, clock = systemClock } = options;
+  const { maxHeadAgeMs = maxHeadAgeOf(network) } = options;
   const endpoints = urls.map((url) => new RpcEndpoint({ url, network, chainId, timeoutMs, log, clock }));
   const client = createPublicClient({
     // Retries span all endpoints.
@@ -73,11 +78,13 @@ export function createRpc(options: Options): Rpc {
         type: "endpoints",
         retryCount: 1,
         retryDelay: 100,
-        request: (call) => requestWithFallback(endpoints, call) as Promise<never>,
+        request: (call) =>
+          requestWithFallback(endpoints, (endpoint) => endpoint.request(call)) as Promise<never>,
       }),
     cacheTime: 0,
     pollingInterval: pollMs,
   });
+  const heads = new NewestHead({ endpoints, clock, maxAgeMs: maxHeadAgeMs });
   return {
     client,
     chainId,
@@ -94,7 +101,8 @@ export function createRpc(options: Options): Rpc {
           );
     },
     endpoints: () => endpoints.map((endpoint) => endpoint.status()),
-    head: () => withChainError("the newest block", async () => toBlock(await client.getBlock())),
+    head: () =>
+      withChainError("the newest block", () => heads.read(async () => toBlock(await client.getBlock()))),
     block: (number) =>
       withChainError(`block ${number}`, async () => {
         try {
@@ -124,22 +132,29 @@ export function createRpc(options: Options): Rpc {
           method: "eth_getLogs",
           params: [{ address: [...addresses], topics: [[...topics]], ...range }],
         };
-        const confirm =
-          "to" in where ? (endpoint: RpcEndpoint) => requireBlock(endpoint, where.to) : undefined;
-        const logs = (await requestWithFallback(endpoints, call, confirm)) as readonly RpcLog[];
-        return logs.filter(({ removed }) => !removed).map(toLog);
+        const logs = await requestWithFallback(endpoints, (endpoint) =>
+          "to" in where ? logsUpTo(endpoint, call, where.to) : endpoint.request(call),
+        );
+        return (logs as readonly RpcLog[]).filter(({ removed }) => !removed).map(toLog);
       }),
   };
 }
 
 /**
- * Throws `chain_error` unless the endpoint has the block. An endpoint that lags omits the logs of blocks that it does not
- * have yet, without an error, although another endpoint may have returned these blocks.
+ * The logs of a range, whose last block the endpoint has; throws `chain_error` otherwise. An endpoint that lags omits
+ * the logs of blocks that it does not have yet, without an error, although another endpoint may have returned these
+ * blocks. Both are requested together, because the backends of one endpoint differ as well.
  */
-async function requireBlock(endpoint: RpcEndpoint, number: bigint): Promise<void> {
-  const params = [numberToHex(number), false];
-  if ((await endpoint.request({ method: "eth_getBlockByNumber", params })) === null)
-    throw new AppError("chain_error", `The chain's RPC does not have block ${number} yet.`);
+async function logsUpTo(endpoint: RpcEndpoint, call: RpcCall, last: bigint): Promise<unknown> {
+  const params = [numberToHex(last), false];
+  const [logs, block] = await endpoint.requestTogether([call, { method: "eth_getBlockByNumber", params }]);
+  if (block) return logs;
+  throw new AppError("chain_error", `The chain's RPC does not have block ${last} yet.`);
+}
+
+/** Blocks of a real network are new every few seconds; those of a development network are mined when they are needed. */
+export function maxHeadAgeOf(network: string): number {
+  return network === "devnet" ? Number.POSITIVE_INFINITY : MAX_HEAD_AGE_MS;
 }
 
 /** Wraps an error that viem threw in a `chain_error`, as its cause; the text of the cause is not shown. */
@@ -149,44 +164,12 @@ export function chainError(what: string, cause: unknown): AppError {
     : new AppError("chain_error", `The chain's RPC failed: ${what}.`, { cause });
 }
 
-/** Whether an endpoint refused a range of blocks (too long, too many logs, too slow); half of it may succeed. */
-export function isRangeRefused(error: unknown): boolean {
-  const cause = error instanceof AppError ? error.cause : error;
-  if (!isViemError(cause)) return false;
-  const http = cause.walk((inner) => (inner as Error).name === "HttpRequestError") as HttpRequestError | null;
-  if (http) return http.status === 400 || http.status === 413;
-  return cause.walk((inner) => ["RpcRequestError", "TimeoutError"].includes((inner as Error).name)) !== null;
-}
-
-/** Whether an endpoint does not support the request. Rate limiting does not count: a later request may succeed. */
-function isRefusal(error: unknown): boolean {
-  const isUnsupported = (inner: unknown) =>
-    inner instanceof RpcRequestError && inner.code !== TOO_MANY_REQUESTS;
-  return isViemError(error) && error.walk(isUnsupported) !== null;
-}
-
 async function withChainError<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     throw chainError(what, error);
   }
-}
-
-function toBlock(block: {
-  number: bigint | null;
-  hash: Hex | null;
-  parentHash: Hex;
-  timestamp: bigint;
-}): ChainBlock {
-  if (typeof block.number !== "bigint" || !block.hash || !isHash32(block.hash) || !isHash32(block.parentHash))
-    throw new AppError("chain_error", "The chain's RPC returned an invalid block.");
-  return {
-    number: block.number,
-    hash: lowerHex(block.hash),
-    parentHash: lowerHex(block.parentHash),
-    timestamp: new Date(Number(block.timestamp) * 1_000),
-  };
 }
 
 function toLog(log: RpcLog): ChainLog {

@@ -2,7 +2,7 @@ import { keccak256, type PublicClient, TransactionReceiptNotFoundError } from "v
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { type Hex, lowerHex } from "../../kernel/text/hex.ts";
 import { chainError } from "../rpc/rpc.client.ts";
-import { rpcReason } from "../rpc/rpc-endpoint.ts";
+import { rpcReason } from "../rpc/rpc-errors.ts";
 
 /** A signed transaction: however often it is sent, it is included at most once. */
 export type SignedTransaction = { readonly raw: Hex; readonly hash: Hex };

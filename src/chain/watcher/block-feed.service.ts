@@ -3,7 +3,7 @@ import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { Rpc } from "../rpc/rpc.client.ts";
-import { rpcReason } from "../rpc/rpc-endpoint.ts";
+import { rpcReason } from "../rpc/rpc-errors.ts";
 import type { ChainBlock } from "./log-handler.ts";
 import { PollTimer } from "./poll-timer.ts";
 

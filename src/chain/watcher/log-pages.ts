@@ -1,6 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import { isRangeRefused, type LogFilter, type Rpc } from "../rpc/rpc.client.ts";
+import type { LogFilter, Rpc } from "../rpc/rpc.client.ts";
+import { isRangeRefused } from "../rpc/rpc-errors.ts";
 import type { ChainBlock, ChainLog } from "./log-handler.ts";
 import type { Mark } from "./log-watcher.store.ts";
 

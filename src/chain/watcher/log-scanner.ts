@@ -1,4 +1,5 @@
 import type { Database, Transaction } from "../../db/database.ts";
+import { type Clock, systemClock } from "../../kernel/clock.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
 import type { Rpc } from "../rpc/rpc.client.ts";
 import { TransactionSenders } from "../transactions/transaction-senders.ts";
@@ -38,6 +39,9 @@ export type ScanOptions = {
   /** How many blocks beyond `confirmations` a reorg may revert without halting; 64 by default. */
   readonly reorgBlocks?: number;
   readonly pageBlocks?: number;
+  /** From this age of the newest block on, the endpoint counts as behind: no limit by default. */
+  readonly maxHeadAgeMs?: number | undefined;
+  readonly clock?: Clock | undefined;
   /** Called after every commit, to publish the events in it. */
   readonly committed?: () => void;
   /** For the development network only: if block 0 changed, read the chain from its start instead of halting. */
@@ -78,7 +82,7 @@ export class LogScanner {
   /** How many blocks up to the head are read one by one. */
   readonly #nearBlocks: bigint;
   readonly #keptBlocks: bigint;
-  #head: bigint | undefined;
+  #head: ChainBlock | undefined;
 
   constructor(options: ScanOptions, timer: PollTimer) {
     this.#options = options;
@@ -93,12 +97,20 @@ export class LogScanner {
 
   /** The newest block of the chain that a step has seen, also a step that failed. */
   get head(): bigint | undefined {
-    return this.#head;
+    return this.#head?.number;
+  }
+
+  /** The age of that block, in milliseconds. */
+  get headAgeMs(): number {
+    const { clock = systemClock } = this.#options;
+    return this.#head ? clock.now().getTime() - this.#head.timestamp.getTime() : 0;
   }
 
   /** The state of a watcher that has read the blocks up to `scanned`. */
   stateAt(scanned: bigint | undefined, head: bigint): WatcherState {
-    return head - (scanned ?? head) < this.#nearBlocks ? "following" : "backfilling";
+    const { maxHeadAgeMs = Number.POSITIVE_INFINITY } = this.#options;
+    if (head - (scanned ?? head) >= this.#nearBlocks) return "backfilling";
+    return this.headAgeMs > maxHeadAgeMs ? "rpc_behind" : "following";
   }
 
   /** Throws what the chain, the database or a handler threw; nothing was written then, and the step can be retried. */
@@ -107,7 +119,7 @@ export class LogScanner {
     const { chainId, mark: cursor } = await openCursor(database, name, rpc.chainId);
     if (chainId !== rpc.chainId) return halted(`this database was filled from chain ${chainId}`);
     const head = await this.#timer.orStop(rpc.head());
-    this.#head = head.number;
+    this.#head = head;
     if (cursor && !(await this.#isOnChain(cursor, head))) return this.#handleReorg(cursor, head);
     const from = cursor ? cursor.number + 1n : startBlock;
     const place = { head: head.number, headHash: head.hash };

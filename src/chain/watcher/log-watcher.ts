@@ -1,7 +1,7 @@
 import { AppError } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/log.ts";
 import type { Hex } from "../../kernel/text/hex.ts";
-import { rpcReason } from "../rpc/rpc-endpoint.ts";
+import { rpcReason } from "../rpc/rpc-errors.ts";
 import { HeadFeed } from "./head-feed.ts";
 import { LogScanner, type ScanOptions, type Step } from "./log-scanner.ts";
 import {
@@ -125,17 +125,17 @@ export class LogWatcher {
         return { ms: MAX_PAUSE_MS };
       case "reverted":
         log.warn({ watcher: this.name, depth: step.depth }, "a chain reorg was handled");
-        await this.#enter(this.#scanner.stateAt(step.scanned, step.head), {
-          scannedBlock: step.scanned,
-          headBlock: step.head,
-          lastReorgDepth: step.depth,
-        });
+        await this.#enter(
+          this.#scanner.stateAt(step.scanned, step.head),
+          { scannedBlock: step.scanned, headBlock: step.head, lastReorgDepth: step.depth },
+          this.#ageOfHead(),
+        );
         return { ms: 0 };
       case "scanned":
       case "idle": {
         const { lastReorgDepth } = this.#status;
         const place = { scannedBlock: step.scanned, headBlock: step.head, lastReorgDepth };
-        await this.#enter(this.#scanner.stateAt(step.scanned, step.head), place);
+        await this.#enter(this.#scanner.stateAt(step.scanned, step.head), place, this.#ageOfHead());
         const hasMore = step.kind === "scanned" && step.scanned !== step.head;
         return hasMore ? { ms: 0 } : { ms: MAX_IDLE_MS, known: step.headHash };
       }
@@ -170,6 +170,10 @@ export class LogWatcher {
       await this.#enter("rpc_behind", this.#status, `it is ${by} blocks behind the blocks already read`);
   }
 
+  #ageOfHead(): string {
+    return `its newest block is ${Math.round(this.#scanner.headAgeMs / 1_000)} s old`;
+  }
+
   /** Where it stays while the chain goes on: its lag grows. */
   #stuckPlace(): Place {
     return { ...this.#status, headBlock: this.#scanner.head ?? this.#status.headBlock };
@@ -196,9 +200,9 @@ export class LogWatcher {
       );
     else if (state === "rpc_unavailable") log.error(fields, "the chain's RPC is unavailable");
     else if (state === "rpc_wrong_chain") log.error(fields, "the chain's RPC serves another chain");
-    else if (state === "rpc_behind") log.error(fields, "the chain's RPC has lost its newest blocks");
+    else if (state === "rpc_behind") log.error(fields, "the chain's RPC lacks the newest blocks");
     else if (state === "failing") log.error(fields, "a log handler failed");
-    else log.info(fields, "the watcher is following the chain");
+    else log.info({ watcher: this.name, state }, "the watcher is following the chain");
   }
 }
 

@@ -14,7 +14,8 @@ const WatcherPhase = defineEnum<WatcherStatus["state"]>("WatcherPhase", "The pha
   halted_deep_reorg: "The watcher halted: a reorg is deeper than the watcher may roll back.",
   rpc_unavailable: "The chain's RPC does not respond, or responds with invalid data; the watcher retries.",
   rpc_wrong_chain: "The chain's RPC serves another chain, and nothing is read from it; the watcher retries.",
-  rpc_behind: "The chain's RPC has lost blocks that were already scanned; the watcher waits for them.",
+  rpc_behind:
+    "The chain's RPC lacks blocks that were already scanned, or its newest block is more than 2 minutes old; the watcher waits for newer ones.",
   failing: "A log handler failed, the operator's log says why; the watcher retries.",
 });
 

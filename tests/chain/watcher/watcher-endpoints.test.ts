@@ -1,5 +1,9 @@
 // @module-tag large
-import { describe, expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { readStatuses } from "../../../src/chain/watcher/log-watcher.store.ts";
+import { systemClock } from "../../../src/kernel/clock.ts";
 import { startChain } from "../../support/chain/chain.ts";
 import { balanceOf, newAccount, watchDeposits } from "../../support/chain/deposits.ts";
 import { startRpcProxy, type Verdict } from "../../support/chain/rpc-proxy.ts";
@@ -186,6 +190,78 @@ describe("an endpoint that fails", () => {
     expect(await balanceOf(database, account)).toBe(7n);
   });
 
+  test("backends behind one URL differ: logs count only from one that has the last block of the range", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+    await chain.mine(10);
+    await chain.deposit(account, 7n);
+    await chain.mine(150);
+    const [current, lagging] = [await startRpcProxy(chain.url), await startRpcProxy(chain.url)];
+    // It has 5 blocks, and like geth it returns the logs of those that it has.
+    lagging.judge = ({ method, params: [block] }) => {
+      if (method === "eth_getLogs") return { result: [] };
+      return method === "eth_getBlockByNumber" && Number(block) > 5 ? { result: null } : "pass";
+    };
+    const turns = { ranges: 0 };
+    const balancer = await startBalancer((body) => {
+      if (!/"fromBlock"/.test(body)) return current.url;
+      return ++turns.ranges % 3 === 0 ? current.url : lagging.url;
+    });
+    const { list, watcher, scanned } = watchDeposits(database, { urls: [balancer] });
+    watcher.start();
+    await scanned(await chain.height());
+    expect(turns.ranges).toBeGreaterThan(2);
+    expect(await list(account)).toMatchObject([{ amount: 7n, status: "confirmed" }]);
+  });
+
+  test("one that takes no batches is read call by call", async () => {
+    const [chain, account] = [await startChain(), newAccount()];
+    await chain.deposit(account, 7n);
+    await chain.mine(150);
+    for (const refusal of [
+      { status: 200, body: NO_BATCH },
+      { status: 400, body: "" },
+    ] as const) {
+      const database = await openTestDatabase();
+      const single = await startBalancer((body) => (body.startsWith("[") ? refusal : chain.url));
+      const { watcher, scanned } = watchDeposits(database, { urls: [single] });
+      watcher.start();
+      await scanned(await chain.height());
+      expect(await balanceOf(database, account)).toBe(7n);
+    }
+  });
+
+  test("one that is stuck but answers is replaced by one with newer blocks, and reported if there is none", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+    const [stuck, other] = [await startRpcProxy(chain.url), await startRpcProxy(chain.url)];
+    const options = { maxHeadAgeMs: 60_000, confirmations: 1 };
+    const fresh = watchDeposits(database, { urls: [stuck.url, other.url], ...options });
+    fresh.watcher.start();
+    await fresh.scanned(1n);
+    await fresh.watcher.stop();
+    expect(fresh.lines.join()).not.toContain("an RPC endpoint lacks new blocks");
+    // An hour passes before the chain goes on.
+    const later = { ...systemClock, now: () => new Date(Date.now() + 3_600_000) };
+    stuck.judge = ({ method, params: [block] }) => {
+      if (method !== "eth_getBlockByNumber") return "pass";
+      if (block === "latest") return { params: ["0x1", false] };
+      return Number(block) > 1 ? { result: null } : "pass";
+    };
+    const alone = watchDeposits(database, { urls: [stuck.url], ...options, clock: later });
+    alone.watcher.start();
+    await until(() => alone.watcher.status().state === "rpc_behind");
+    expect(alone.lines.join()).toMatch(/its newest block is 3[56]\d\d s old/);
+    await until(async () => (await readStatuses(database)).get("deposits")?.state === "rpc_behind");
+    await alone.watcher.stop();
+    await chain.client.setNextBlockTimestamp({ timestamp: BigInt(Math.floor(Date.now() / 1_000) + 3_600) });
+    await chain.deposit(account, 7n);
+    await chain.mine(2);
+    const both = watchDeposits(database, { urls: [stuck.url, other.url], ...options, clock: later });
+    both.watcher.start();
+    await both.scanned(4n);
+    expect(await balanceOf(database, account)).toBe(7n);
+    expect(both.lines.join()).toContain("an RPC endpoint lacks new blocks");
+  });
+
   test("a watcher stops at once even while the chain does not answer", async () => {
     const [chain, database] = [await startChain(), await openTestDatabase()];
     const proxy = await startRpcProxy(chain.url);
@@ -198,3 +274,28 @@ describe("an endpoint that fails", () => {
     expect(performance.now() - before).toBeLessThan(scaled(2_000));
   });
 });
+
+const NO_BATCH = '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not supported"}}';
+
+/** An endpoint that sends each request to the URL that is chosen for its body, or answers it. Ends with the test. */
+async function startBalancer(
+  choose: (body: string) => string | { readonly status: number; readonly body: string },
+): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString();
+    const chosen = choose(body);
+    const headers = { "content-type": "application/json" };
+    if (typeof chosen !== "string") return void response.writeHead(chosen.status, headers).end(chosen.body);
+    const reply = await fetch(chosen, { method: "POST", headers, body }).catch(() => undefined);
+    if (!reply) return void response.destroy();
+    response.writeHead(reply.status, headers).end(await reply.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

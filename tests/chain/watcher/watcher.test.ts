@@ -99,6 +99,26 @@ describe("far behind the head", () => {
     expect(await faultsOf(database)).toEqual([]);
   });
 
+  test("pages are halved for logs of more bytes than are accepted at once, and the endpoint stays in use", async () => {
+    const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];
+    await chain.deposit(account, 7n);
+    await chain.mine(200);
+    const proxy = await startRpcProxy(chain.url);
+    const lengths: number[] = [];
+    proxy.judge = ({ method, params: [filter] }) => {
+      const { fromBlock, toBlock } = (filter ?? {}) as { fromBlock?: string; toBlock?: string };
+      if (method !== "eth_getLogs" || !fromBlock || !toBlock) return "pass";
+      lengths.push(Number(toBlock) - Number(fromBlock) + 1);
+      return Number(toBlock) - Number(fromBlock) >= 50 ? { text: " ".repeat(11_000_000) } : "pass";
+    };
+    const { watcher, scanned, lines } = watchDeposits(database, { urls: [proxy.url], confirmations: 5 });
+    watcher.start();
+    await scanned(202n);
+    expect(Math.max(...lengths)).toBeGreaterThan(50);
+    expect(await balanceOf(database, account)).toBe(7n);
+    expect(lines.join()).not.toContain("does not answer");
+  });
+
   // A few blocks are read one by one; of many, the older ones in one range.
   test.each([8, 200])("a chain of %i blocks that changes while it is read is read again", async (blocks) => {
     const [chain, database, account] = [await startChain(), await openTestDatabase(), newAccount()];

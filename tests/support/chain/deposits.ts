@@ -28,7 +28,14 @@ export function watchDeposits(database: Database, { urls, vault = VAULT, event, 
   const { confirmations = 5 } = options;
   const lines: string[] = [];
   const log = createLogger("debug", { write: (line) => void lines.push(line) });
-  const rpc = createRpc({ urls, network: "devnet", chainId: 16_602, timeoutMs: 1_000, log });
+  const rpc = createRpc({
+    urls,
+    network: "devnet",
+    chainId: 16_602,
+    timeoutMs: 1_000,
+    log,
+    ...ageOf(options),
+  });
   const deposits = new DepositsService({
     database,
     chainId: 16_602,
@@ -54,6 +61,10 @@ export function watchDeposits(database: Database, { urls, vault = VAULT, event, 
           throw new Error(`${state} at block ${scannedBlock} of ${headBlock}, not at ${height}`);
       }),
   };
+}
+
+function ageOf({ clock, maxHeadAgeMs }: Partial<LogWatcherOptions>) {
+  return { ...(clock && { clock }), maxHeadAgeMs };
 }
 
 /** The available balance of the account, neuron. */

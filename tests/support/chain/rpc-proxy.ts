@@ -29,21 +29,28 @@ export async function startRpcProxy(target: string): Promise<RpcProxy> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const body = Buffer.concat(chunks).toString();
-    const call: RpcCall = { params: [], ...(JSON.parse(body) as Omit<RpcCall, "params">) };
+    const sent = JSON.parse(Buffer.concat(chunks).toString()) as RpcCall | readonly RpcCall[];
+    const replies: string[] = [];
+    for (const call of [sent].flat()) {
+      const reply = await replyTo({ ...call, params: call.params ?? [] });
+      if (reply === "hang") return;
+      if (reply === "cut") return void request.socket.destroy();
+      replies.push(reply);
+    }
+    response.setHeader("content-type", "application/json");
+    // What is no answer of JSON-RPC takes the place of the whole batch.
+    const garbage = replies.find((reply) => !reply.startsWith("{"));
+    response.end(Array.isArray(sent) ? (garbage ?? `[${replies.join()}]`) : replies[0]);
+  };
+  const replyTo = async (call: RpcCall): Promise<string | "hang" | "cut"> => {
     proxy.calls.push(call);
     const verdict = await proxy.judge(call);
-    if (verdict === "hang") return;
-    if (verdict === "cut") return void request.socket.destroy();
-    response.setHeader("content-type", "application/json");
+    if (verdict === "hang" || verdict === "cut") return verdict;
     if (typeof verdict === "object" && !("params" in verdict))
-      return void response.end(
-        "text" in verdict ? verdict.text : JSON.stringify({ jsonrpc: "2.0", id: call.id, ...verdict }),
-      );
-    const passed = verdict === "pass" ? body : JSON.stringify({ ...call, ...verdict });
+      return "text" in verdict ? verdict.text : JSON.stringify({ jsonrpc: "2.0", id: call.id, ...verdict });
+    const passed = JSON.stringify({ jsonrpc: "2.0", ...call, ...(verdict === "pass" ? {} : verdict) });
     const headers = { "content-type": "application/json" };
-    const reply = await fetch(target, { method: "POST", headers, body: passed });
-    response.end(await reply.text());
+    return (await fetch(target, { method: "POST", headers, body: passed })).text();
   };
   const server = createServer((request, response) => {
     // The chain behind it may end first, with the test.
